@@ -265,3 +265,15 @@ def test_letters_of_languages_written_from_right_to_left_are_unchanged(
 ) -> None:
     emit([{"name": "שלום"}], ["name"])
     assert "שלום" in capsys.readouterr().out
+
+
+def test_what_a_plug_in_prints_goes_to_stderr(tmp_path: Path) -> None:
+    file = tmp_path / "prints.py"
+    file.write_text(
+        "import starcast\nprint('one')\n@starcast.construction('f', source='this test')\n"
+        "def f(topology, root):\n    print('two')\n    return starcast.forest(topology, 'greedy')\n"
+    )
+    words = ["--plugin", str(file), "forest", "show", "S4", "f", "-f", "json"]
+    done = subprocess.run([*COMMAND, *words], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["heights"] == [4]
+    assert {"one", "two"} <= set(done.stderr.split())

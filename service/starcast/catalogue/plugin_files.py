@@ -1,26 +1,21 @@
 """The files of a plug-in: its own module, and the modules of its author that it imports.
 
-These are modules below the folder of a plug-in that is a single file, modules of its package, or of
-its distribution if it is installed. Modules of Python, of starcast and of other distributions are
-not part of a plug-in.
+These are modules below the folder of a plug-in that is a single file, or modules of its package.
+Modules of Python, of starcast and of installed packages are not part of a plug-in.
 """
 
 import ast
 import hashlib
 import importlib.util
-import os
 import sys
 import warnings
 from contextlib import suppress
-from functools import cache, lru_cache
-from importlib.machinery import all_suffixes
-from importlib.metadata import packages_distributions
+from functools import lru_cache
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 #: Folders in which packages of several authors are installed.
-_SHARED = ("site-packages", "dist-packages")
-#: The endings of the files of a module: a package, then the others in Python's order.
-_ENDINGS = ("/__init__.py", *all_suffixes())
+_SHARED = {"site-packages", "dist-packages"}
 
 
 def find_modules(module: str, file: Path) -> dict[str, tuple[Path, bytes]]:
@@ -37,17 +32,15 @@ def find_modules(module: str, file: Path) -> dict[str, tuple[Path, bytes]]:
     # A plug-in that was loaded as a file may have dots in its name; it is not in a package.
     depth = module.count(".") + (file.stem == "__init__") if module != file.stem else 0
     root = file.parents[min(depth, len(file.parents) - 1)]
-    owned = _owned_names(module.partition(".")[0]) if root.name in _SHARED else None
+    top = module.partition(".")[0]
     found: dict[str, tuple[Path, bytes]] = {}
     waiting = _with_parents(module) if depth else [module]
     while waiting:
         name = waiting.pop()
-        top = name.partition(".")[0]
-        if name in found or top == "starcast" or (owned is not None and top not in owned):
+        if name in found or (root.name in _SHARED and name.partition(".")[0] != top):
             continue
-        path = file if name == module else locate(root, name)
-        # If another module of this name is loaded, the plug-in has imported that one.
-        if path is not None and (name == module or _is_loaded_from(name, path)):
+        path = file if name == module else _locate(root, name)
+        if path is not None:
             found[name] = path, path.read_bytes()
             package = name if path.stem == "__init__" else name.rpartition(".")[0]
             for imported in _find_imports(found[name][1], package):
@@ -74,32 +67,31 @@ def hash_plugin(module: str, file: Path) -> str:
     return hashlib.sha256("".join([f"{own}\n", *digests]).encode()).hexdigest() if digests else own
 
 
-def locate(root: Path, name: str) -> Path | None:
-    """Return the file of a module below a folder, or None if it has none there."""
-    # A plug-in may add folders such as lib/ to the path. Deeper ones belong to others, such as the
-    # packages of a virtual environment in the plug-in's folder.
-    folders = [root, *(Path(entry) for entry in sys.path if Path(entry).parent == root)]
-    for folder in folders:
-        stem = folder.joinpath(*name.split("."))
-        for ending in _ENDINGS:
-            if os.path.isfile(f"{stem}{ending}"):  # noqa: PTH113 - never raises
-                return Path(f"{stem}{ending}")
-    return None
+def _locate(root: Path, name: str) -> Path | None:
+    """Return the file of a module below a folder, without importing it.
 
-
-@cache
-def _owned_names(name: str) -> set[str]:
-    """Return the top-level modules of the distributions that contain a top-level module."""
-    distributions = packages_distributions()
-    own = set(distributions.get(name, ()))
-    return {name, *(other for other, names in distributions.items() if own.intersection(names))}
-
-
-def _is_loaded_from(name: str, path: Path) -> bool:
-    """Return whether the loaded module of a name has this file; True if none is loaded."""
-    loaded = sys.modules.get(name)
-    file = getattr(loaded, "__file__", None)
-    return loaded is None or (file is not None and Path(file).resolve() == path.resolve())
+    The result is None if Python finds no module of this name, or finds it elsewhere.
+    """
+    top, *parts = name.split(".")
+    if top == "starcast" or top in sys.stdlib_module_names:
+        return None
+    # `sys.path` may name the root by another path, such as that of a symbolic link.
+    folders = [
+        str(root) if Path(entry).resolve() == root.resolve() else entry for entry in sys.path
+    ]
+    spec = PathFinder.find_spec(top, folders)
+    if spec is None or spec.origin is None:  # a folder without __init__.py comes last
+        spec = PathFinder.find_spec(top, [str(root)]) or spec
+    for part in parts:
+        if spec is None or spec.submodule_search_locations is None:
+            return None
+        spec = PathFinder.find_spec(f"{spec.name}.{part}", spec.submodule_search_locations)
+    if spec is None or spec.origin is None:
+        return None
+    path = Path(spec.origin)
+    # The packages of a virtual environment in the plug-in's folder belong to others.
+    is_own = path.is_relative_to(root) and _SHARED.isdisjoint(path.relative_to(root).parts)
+    return path if is_own else None
 
 
 def _with_parents(name: str) -> list[str]:

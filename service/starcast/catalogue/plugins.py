@@ -16,10 +16,10 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
-from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -168,7 +168,7 @@ def run_guarded(noun: str, origin: Origin, action: Callable[[], Any]) -> Any:
     if origin.is_shipped:
         return action()
     try:
-        with _contained():
+        with _in_one_process():
             return action()
     except KeyboardInterrupt:
         raise
@@ -202,25 +202,17 @@ def read_text(value: Any) -> str | None:
 
 
 @contextmanager
-def _contained() -> Iterator[None]:
-    """Run a plug-in's code in this context, which limits its effects on this process.
+def _in_one_process() -> Iterator[None]:
+    """Run a plug-in's code in this context; a process that it forks ends when it leaves it.
 
-    What it prints goes to stderr, because stdout is for results. The working directory is restored.
-    A process that it forks ends when it leaves the context: otherwise it would continue the
-    command, and print and store everything a second time.
+    Otherwise that process would continue the command, and print and store everything again.
     """
-    process, output, folder = os.getpid(), sys.stdout, None
-    with suppress(FileNotFoundError):  # the working directory was deleted
-        folder = os.getcwd()  # noqa: PTH109 - may be no valid text
-    sys.stdout = sys.stderr
+    process = os.getpid()
     try:
         yield
     finally:
         if os.getpid() != process:
             os._exit(int(sys.exc_info()[0] not in (None, SystemExit)))
-        sys.stdout = output
-        if folder is not None:
-            os.chdir(folder)
 
 
 def describe(error: BaseException) -> str:
@@ -236,8 +228,7 @@ def describe(error: BaseException) -> str:
 def located(noun: str, origin: Origin) -> Iterator[None]:
     """Read a function's result in this context; its errors then name the plug-in's function."""
     try:
-        with nullcontext() if origin.is_shipped else _contained():
-            yield
+        yield
     # A result that is computed while it is read may also raise SystemExit.
     except BaseException as error:
         if origin.is_shipped or isinstance(error, KeyboardInterrupt):
@@ -313,7 +304,7 @@ def loadable() -> tuple[str, ...]:
 
 def _import(name: str, action: Callable[[], object]) -> None:
     try:
-        with _contained():
+        with _in_one_process():
             action()
     # An InputError of a decorator already names the file and the line of the function.
     except InputError:
@@ -344,38 +335,63 @@ class _Loader(SourceFileLoader):
         return self.source_to_code(self.get_data(self.path), self.path)
 
 
-#: Folders of plug-in files: the last entries of `sys.path`, the one used last first.
-_folders: dict[str, None] = {}
-#: File and content of the modules that plug-in files import from their folders, by name.
+#: The modules that plug-in files import from their folders, by name: the plug-in, and the content.
 _imported: dict[str, tuple[Path, bytes]] = {}
 
 
-def _import_file(path: Path) -> None:
-    from starcast.catalogue.plugin_files import find_modules, locate  # noqa: PLC0415
+class _Finder:
+    """Finds the modules in `_imported`; no installed module has one of these names."""
 
+    @staticmethod
+    def find_spec(name: str, *_: object) -> ModuleSpec | None:
+        """Return the location of a top-level module; its path leads to the modules in it."""
+        for module, (plugin, _content) in _imported.items():
+            if module.partition(".")[0] == name:
+                return PathFinder.find_spec(name, [str(plugin.parent)])
+        return None
+
+
+sys.meta_path.insert(0, _Finder)
+
+
+def _import_file(path: Path) -> None:
     if not path.is_file():
         raise InputError(f"there is no plug-in {path}", hint="give the path of a .py file")
-    folder = str(path.parent)
-    if folder in _folders or folder not in sys.path:
-        others = [entry for entry in sys.path if entry not in _folders]
-        rest = [entry for entry in _folders if entry != folder]
-        _folders.clear()
-        _folders.update(dict.fromkeys([folder, *rest]))
-        sys.path[:] = [*others, *_folders]
-    # Modules that were edited, or belong to another plug-in, are imported again: the plug-in's
-    # SHA-256 has to be that of the code that runs.
-    known = {name: file for name in _imported if (file := locate(path.parent, name))}
-    if any(_imported[name] != (file, file.read_bytes()) for name, file in known.items()):
-        importlib.invalidate_caches()
-        for name in known:
-            sys.modules.pop(name, None)
+    _claim_modules(path)
     loader = _Loader(path.stem, str(path))
     module = importlib.util.module_from_spec(ModuleSpec(path.stem, loader, origin=str(path)))
     # Objects of the module can be sent to worker processes only if it is in `sys.modules`.
     sys.modules[path.stem] = module
     loader.exec_module(module)
+
+
+def _claim_modules(path: Path) -> None:
+    """Make the modules that a plug-in imports from its folder importable, as they are now.
+
+    Raises:
+        InputError: another loaded plug-in has a different module of the same name.
+    """
+    from starcast.catalogue.plugin_files import find_modules  # noqa: PLC0415
+
+    importlib.invalidate_caches()
     modules = find_modules(path.stem, path)
-    _imported.update({name: modules[name] for name in modules if name != path.stem})
+    del modules[path.stem]
+    loaded = {origin.file for origin in ORIGINS.values()}
+    for name, (_, content) in modules.items():
+        other, known = _imported.get(name, (path, content))
+        if known == content:
+            continue
+        is_replaced = other.stem == path.stem or other.parent == path.parent
+        # A function may import the module later, when Python has only one module of each name.
+        if not is_replaced and str(other) in loaded:
+            raise InputError(
+                f"the plug-ins {other} and {path} import different modules '{name}'",
+                hint="rename one of the modules",
+            )
+        # The SHA-256 of a plug-in has to be that of the code that runs.
+        for each in modules:
+            sys.modules.pop(each, None)
+    _imported.update({name: (path, content) for name, (_, content) in modules.items()})
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from functools import cache
 from pathlib import Path
 from time import perf_counter
@@ -89,7 +90,8 @@ def load_plugins(ctx: typer.Context) -> None:
     if named or is_declared("starcast.plugins"):
         from starcast.catalogue import plugins
 
-        plugins.load(load_settings(ctx).plugins)
+        with redirect_stdout(sys.stderr):
+            plugins.load(load_settings(ctx).plugins)
 
 
 def first_symbol(ctx: typer.Context) -> int:

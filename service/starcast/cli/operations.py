@@ -12,7 +12,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass, field
 from functools import partial
 from inspect import Parameter, Signature, getdoc, signature
@@ -314,7 +314,8 @@ def _call(
 ) -> Any:
     """Call an operation with the values on the command line.
 
-    Values that are omitted on the command line have the defaults of the operation.
+    Values that are omitted on the command line have the defaults of the operation. If a plug-in
+    prints something, it goes to stderr, because stdout is for results.
     """
     given = {name: value for name, value in given.items() if value is not None}
     arguments: list[Any] = []
@@ -325,7 +326,8 @@ def _call(
             value = given.pop(each.name, each.default)
             is_mapping = _kind(each.annotation)[1].type is dict
             arguments.append(_parse_values(value or ()) if is_mapping else value)
-    return operation(lab, *arguments, **given)
+    with redirect_stdout(sys.stderr):
+        return operation(lab, *arguments, **given)
 
 
 def _parse_values(arguments: Sequence[str]) -> dict[str, Any]:
