@@ -463,7 +463,6 @@ UNUSUAL = {
     "number": ("class E(Exception):\n    def __str__(self): return 5", "E, whose message"),
     "exits": ("class E(Exception):\n    def __str__(self): raise SystemExit", "E, whose message"),
     "base": ("class E(BaseException):\n    def __str__(self): return 1", "E, whose message"),
-    "starcast": ("def E(): return starcast.StarcastError(5)", "StarcastError, whose message"),
     "group": ("E = lambda: ExceptionGroup('two', [ValueError(1)])", "ExceptionGroup: two (1"),
     "recursion": ("def E(): return E()", "RecursionError: maximum"),
     "memory": ("E = MemoryError", "MemoryError: no message"),
