@@ -295,6 +295,35 @@ def test_a_port_taken_during_the_start_is_replaced(
     assert both_answer(endpoints(own.home))
 
 
+#: A program that enables the loopback interface of its network namespace, then runs its arguments.
+LOOPBACK_ONLY = """
+import fcntl, os, socket, struct, sys
+UP, SET_FLAGS = 1, 0x8914
+fcntl.ioctl(socket.socket(), SET_FLAGS, struct.pack("16sH14x", b"lo", UP))
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+@pytest.mark.slow
+def test_the_stack_starts_with_nothing_but_the_loopback_interface(own: Settings) -> None:
+    # A user other than root may only create the namespace together with one of its own users.
+    unshare = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--net", "--map-root-user"]
+    if subprocess.run([*unshare, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this machine creates no network namespaces")
+    stack.down(own.home, Silent())
+    command = [sys.executable, "-c", LOOPBACK_ONLY, sys.executable, "-m", "starcast.cli.app"]
+    done = subprocess.run(
+        [*unshare, *command, "--home", str(own.home), "up"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    # Servers in another namespace can be stopped from here, but not reached.
+    stack.down(own.home, Silent())
+    assert done.returncode == 0, done.stderr
+    assert "Neo4j is ready" in done.stderr
+
+
 @pytest.mark.slow
 def test_a_server_that_exits_during_startup_is_reported(own: Settings) -> None:
     """The error names and quotes the log, the other server keeps running, a later `up` works."""

@@ -347,6 +347,8 @@ def test_the_memory_of_a_process_is_measured_although_a_child_process_ends_meanw
         ("", UnavailableError, "no output"),
         ("one\ntwo\n", UnavailableError, "two"),
         ("starting\nFATAL: no moon\nended\n\n", UnavailableError, "FATAL: no moon"),
+        # Java reports an unusable archive of classes at every start, as an error.
+        ("[1s][error][cds] Disabling x\nINFO stopped\n", UnavailableError, "INFO stopped"),
         ("PANIC: x: No space left on device\nFATAL: ended\n", LimitError, ""),
     ],
 )

@@ -21,6 +21,7 @@ import re
 import shlex
 import shutil
 import signal
+import socket
 import stat
 import subprocess
 import time
@@ -55,9 +56,11 @@ _SYSTEM_PARTS = ("dbms", "server_id", "databases/system", "transactions/system")
 #: The usual port of Neo4j Browser, used if it is free.
 _HTTP_DEFAULT = 7474
 _HTTP_PORT = re.compile(r"^server\.http\.listen_address=.*:(\d+)$", re.MULTILINE)
-#: Files in the configuration folder that need no values. The file ``hosts`` has the only host names
-#: that the server can resolve; it makes no DNS request for any other name.
-_CONSTANT_FILES = ("server-logs.xml", "user-logs.xml", "hosts")
+#: Files in the configuration folder that need no values.
+_CONSTANT_FILES = ("server-logs.xml", "user-logs.xml")
+#: The only host names that the server can resolve; it makes no DNS request for any other name. On a
+#: machine without a network, the server asks for the machine's name and stops if it is unknown.
+_HOSTS = "127.0.0.1 localhost {machine}\n::1 localhost\n"
 #: The documented initial password of a new store, which can only be used to change it.
 _INITIAL_PASSWORD = "neo4j"  # noqa: S105 - useless once it is changed
 _CHANGE_PASSWORD = "ALTER CURRENT USER SET PASSWORD FROM $old TO $new"  # noqa: S105
@@ -270,6 +273,7 @@ class Neo4j(Server):
         conf = home / "conf"
         for name in _CONSTANT_FILES:
             _write(conf / name, _read(name))
+        _write(conf / "hosts", _HOSTS.format(machine=socket.gethostname()))
         # Neo4j's own tools look for the jars in the home.
         link = home / "lib"
         jars = self.jars(settings).folder / "jars"

@@ -49,6 +49,8 @@ Matcher = Callable[[psutil.Process], bool]
 #: The shell exits and the server becomes a child of init, which reaps it, so no zombie is left.
 _DETACH = '"$@" >&2 & echo $!'
 _ERROR_LINE = re.compile(r"\b(ERROR|FATAL|PANIC|error|Error|\w*Exception|Caused by)\b")
+#: Java's messages about its archive of classes, which also stand in the log of a successful start.
+_HARMLESS = re.compile(r"\[(cds|aot)[,\]]")
 DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded")
 
 MB = 1_000_000
@@ -296,6 +298,7 @@ def startup_error(title: str, log: Path) -> StarcastError:
     # A log can be long, and the reason for a failed start is at its end.
     text = log.read_bytes()[-20_000:].decode(errors="replace") if log.exists() else ""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line for line in lines if not _HARMLESS.search(line)]
     if any(map(DISK_FULL.search, lines)):
         return disk_full_error(log.parent)
     errors = [line for line in lines if _ERROR_LINE.search(line)]
