@@ -1,8 +1,7 @@
-"""Pytest markers for groups of tests: the location of a module determines its group.
+"""Pytest markers for groups of tests: each folder below `tests` with test modules is a group.
 
 `make test` runs the groups that need no server in parallel with those that share one stack; `make
-sweep` runs each group as a separate job (``pytest -m GROUP``). Every new folder of tests must be
-added here, since a test without a group would not run.
+sweep` runs each group as a separate job (``pytest -m GROUP``).
 """
 
 from pathlib import Path
@@ -11,58 +10,19 @@ import pytest
 
 TESTS = Path(__file__).parents[1]
 
-#: The group of each folder.
-FOLDERS = {
-    "docs": "docs",
-    "web": "docs",
-    "wheel": "docs",
-    "unit": "unit",
-    "claims": "claims",
-    "packs": "packs",
-    "stores": "stores",
-    "cli": "cli",
-    "compose": "unit",
-    "campaign": "cli",
-}
-#: Modules in another group than their folder, by the beginning of their paths. Tests in `runs`
-#: mostly wait for servers to start and stop, those in `packs` need no PostgreSQL, and those in
-#: `unit` need no server.
-MODULES = {
-    "cli/test_app": "unit",
-    "cli/test_cost": "unit",
-    "cli/test_draw": "unit",
-    "cli/test_flags": "unit",
-    "cli/test_forest": "unit",
-    "cli/test_formats": "unit",
-    "cli/test_output": "unit",
-    "cli/test_schedule": "unit",
-    "cli/test_search": "unit",
-    "cli/test_serve": "unit",
-    "stores/test_graph_": "packs",
-    "stores/test_claim_runs": "runs",
-    "stores/test_database": "runs",
-    "stores/test_experiments": "runs",
-    "stores/test_offline": "runs",
-    "stores/test_repository": "runs",
-    "stores/test_stack": "runs",
-}
-
-GROUPS = {*FOLDERS.values(), *MODULES.values()}
+GROUPS = {"unit", "claims", "packs", "stores", "runs", "cli", "docs"}
 
 
 def group(path: Path) -> str:
     """Return the group of a test module.
 
     Raises:
-        pytest.UsageError: no group is known for the module's folder.
+        pytest.UsageError: the module's folder is not a group, so no job would run it.
     """
-    module = path.relative_to(TESTS)
-    for prefix, name in MODULES.items():
-        if module.as_posix().startswith(prefix):
-            return name
-    if module.parts[0] not in FOLDERS:
-        raise pytest.UsageError(f"{path} belongs to no group of tests: add it to {__file__}")
-    return FOLDERS[module.parts[0]]
+    folder = path.relative_to(TESTS).parts[0]
+    if folder not in GROUPS:
+        raise pytest.UsageError(f"{path} belongs to no group of tests: move it to a group's folder")
+    return folder
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

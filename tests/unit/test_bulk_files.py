@@ -1,6 +1,6 @@
 """The CSV files of an offline import into Neo4j.
 
-`tests/stores/test_offline.py` imports such files, and compares all nodes and relationships.
+`tests/runs/test_offline.py` imports such files, and compares all nodes and relationships.
 """
 
 import re

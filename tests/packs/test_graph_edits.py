@@ -159,7 +159,7 @@ OTHER_EDITS = {
     "the store's node more": ("MATCH (s:Store) SET s.colour = 1", {STORE}),
 }
 #: Edits whose repair is not tested here: data of other programs, which only the user may delete,
-#: and edits of the ownership record, which tests/stores/test_graph_rebuild.py repairs.
+#: and edits of the ownership record, which tests/packs/test_graph_rebuild.py repairs.
 NOT_REPAIRED = {
     "a foreign node with a label of starcast": ("CREATE (:Node {name: 'x'})", {STORE}),
     "a malformed id": ("CREATE (:Topology {spec: 'mine'})", {"mine"}),
