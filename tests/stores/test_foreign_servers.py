@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import psycopg
@@ -171,7 +172,7 @@ def test_an_existing_store_with_another_encoding_is_read(
         engine.dispose()
 
 
-def test_a_role_without_a_free_connection_is_told_so(
+def test_a_role_without_a_free_connection_is_named(
     limited: URL, store_url: URL, starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name_store(monkeypatch, limited)
@@ -182,6 +183,20 @@ def test_a_role_without_a_free_connection_is_told_so(
         f' too many connections for role "{limited.username}"'
     )
     assert "CONNECTION LIMIT" in hint
+
+
+@pytest.mark.slow
+def test_a_server_whose_connections_are_all_in_use_is_named(
+    limited: URL, starcast: Starcast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name_store(monkeypatch, limited)
+    with ExitStack() as connections:
+        with pytest.raises(psycopg.OperationalError, match="slots are reserved"):
+            while True:
+                connections.enter_context(psycopg.connect(plain_url(limited)))
+        error, hint = refused(starcast("run list"), 4)
+    assert error.startswith(f"PostgreSQL at 127.0.0.1:{limited.port} has no free connection")
+    assert "max_connections" in hint
 
 
 def test_the_doctor_counts_free_connections(
