@@ -320,6 +320,7 @@ def test_the_stack_starts_with_nothing_but_the_loopback_interface(own: Settings)
     )
     # Servers in another namespace can be stopped from here, but not reached.
     stack.down(own.home, Silent())
+    assert both_answer(start_stack(own))
     assert done.returncode == 0, done.stderr
     assert "Neo4j is ready" in done.stderr
 
