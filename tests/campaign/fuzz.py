@@ -112,14 +112,14 @@ def _schedule_reader(read: Callable[..., Schedule]) -> Callable[[Path], object]:
 #: URIs of servers that refuse connections at once.
 _POSTGRES_URIS = (
     "postgresql://user@127.0.0.1:1/database",
-    "postgresql://user:word@127.0.0.1:1,127.0.0.1:2/database?target_session_attrs=any",
+    "postgresql://user@127.0.0.1:1,127.0.0.1:2/database?target_session_attrs=any",
     "postgresql:///database?host=/nowhere&user=user&connect_timeout=1",
     "postgres://127.0.0.1:1/database?sslmode=require&options=-c%20geqo%3Doff",
     "postgresql+psycopg://user@[::1]:1/database?application_name=x",
 )
 _NEO4J_URIS = (
     "bolt://127.0.0.1:1", "neo4j://127.0.0.1:1", "bolt+s://127.0.0.1:1", "bolt+ssc://[::1]:1",
-    "neo4j+s://127.0.0.1:1", "bolt://user:word@127.0.0.1:1/database?policy=x",
+    "neo4j+s://127.0.0.1:1", "neo4j://127.0.0.1:1?policy=x",
 )  # fmt: skip
 _PLAN = schedule("S3", "broadcast", "greedy")
 
