@@ -192,7 +192,7 @@ class Record:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all fields and arrays: two records are the same if their digests agree."""
+        """SHA-256 of all fields and arrays. Records with equal digests are the same record."""
         digest = hashlib.sha256(json.dumps(self.fields(), sort_keys=True).encode())
         for name, array in sorted(self.witness.items()):
             digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
