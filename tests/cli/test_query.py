@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from starcast.lab.signature import hops
+from starcast.lab.results import hops
 from starcast.queries import find, load_queries
 from starcast.queries import pack as measured
 from starcast.queries.execution import find_unknown_names

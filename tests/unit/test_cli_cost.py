@@ -8,8 +8,8 @@ import pytest
 
 from starcast import costs
 from starcast.collectives.model import COLLECTIVES
+from starcast.costs.presentation import COLUMNS
 from starcast.costs.tables import Problem, build_table, execute_row
-from starcast.lab.costs import COLUMNS
 from starcast.topologies import topology
 from support.fix_cli import Starcast
 from support.latex_tables import read_table

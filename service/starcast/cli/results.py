@@ -31,8 +31,7 @@ from starcast.support.vocabulary import Format, Layout, ListingFormat
 
 if TYPE_CHECKING:
     from starcast.lab.claims import ClaimReport
-    from starcast.lab.costs import CostTable
-    from starcast.lab.signature import Answer, ComparisonTable, ExchangeFile, Picture
+    from starcast.lab.results import Answer, ComparisonTable, CostTable, ExchangeFile, Picture
     from starcast.support.table import Facts, Table
 
 Show = Callable[[Any], None]
@@ -111,7 +110,7 @@ def answer(
         if output is not Format.SVG:
             table(output)(result)
             return
-        from starcast.lab.signature import Picture
+        from starcast.lab.results import Picture
 
         draw(Picture(result.svg(layout), "the answer"))
         if result.note:
@@ -127,7 +126,7 @@ def cost_table(everything: AllOption = False, output: FormatOption = Format.TABL
     """
 
     def show(result: "CostTable") -> None:
-        from starcast.lab.costs import COLUMNS
+        from starcast.costs.presentation import COLUMNS
 
         if output not in (READABLE if result.is_paper else (Format.TABLE, Format.LATEX)):
             table(output)(result)

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from starcast.lab.connecting import Lab, connect
-    from starcast.lab.signature import Answer, ComparisonTable, RunTable
+    from starcast.lab.results import Answer, ComparisonTable, RunTable
     from starcast.support.table import Facts, Table
 
 __all__ = ["Answer", "ComparisonTable", "Facts", "Lab", "RunTable", "Table", "connect"]
 
 _MODULES = {
-    "Answer": "starcast.lab.signature",
-    "ComparisonTable": "starcast.lab.signature",
+    "Answer": "starcast.lab.results",
+    "ComparisonTable": "starcast.lab.results",
     "Facts": "starcast.support.table",
     "Lab": "starcast.lab.connecting",
-    "RunTable": "starcast.lab.signature",
+    "RunTable": "starcast.lab.results",
     "Table": "starcast.support.table",
     "connect": "starcast.lab.connecting",
 }

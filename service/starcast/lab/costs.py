@@ -1,12 +1,11 @@
 """The operations that tabulate costs, either by closed forms or of stored runs."""
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from inspect import signature
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 from starcast.lab.connection import Connection
+from starcast.lab.results import CostTable
 from starcast.lab.signature import (
     CollectiveName,
     Conditions,
@@ -19,62 +18,16 @@ from starcast.lab.signature import (
 )
 from starcast.support.errors import InputError
 from starcast.support.table import Row, Table, rounded, with_numbers
-from starcast.support.text import letter
 from starcast.support.vocabulary import Collective, ExecutionModel, Ports
 
 if TYPE_CHECKING:
     from starcast.costs import Machine
-    from starcast.costs.paper_tables import Case, PaperTable
-    from starcast.costs.paper_tables import Row as PaperRow
+    from starcast.costs.presentation import CostPart
     from starcast.costs.tables import CostRow, Problem
 
 #: Number of rows of the largest schedule that is simulated by default, which takes about a second.
 MAX_ROWS = 2_000_000
-COLUMNS = (
-    "ports", "name", "source", "cited", "pieces", "real_pieces", "start_ups", "bytes", "steps",
-    "transmissions", "time", "lower_bound", "gap", "simulated_steps", "simulated_time",
-    "simulated_gap", "note",
-)  # fmt: skip
-#: Columns of the printed table; ``ref`` is the letter that refers to a source below the table.
-NARROW = (
-    "name", "pieces", "start_ups", "bytes", "time", "gap", "simulated_time", "simulated_gap", "ref",
-)  # fmt: skip
-#: Columns of `NARROW` that are removed if they do not fit, in this order.
-SPARE = ("start_ups", "bytes", "simulated_time", "pieces")
 COSTS = ("start_ups", "bytes", "steps", "transmissions", "time")
-
-
-class CostPart(NamedTuple):
-    """The costs of one collective in one port model, or a paper's table for one set of parameters.
-
-    Attributes:
-        title: collective, topology, message, machine and port model; or the title in the paper.
-        rows: rows of the printed table; ``ref``, if present, is the letter of the row's source.
-        columns: columns of the printed table.
-        spare: the columns to omit from a table that is too wide, in this order.
-        sources: the lines below the table: letter, source and note.
-        label: the LaTeX label.
-    """
-
-    title: str
-    rows: list[Row]
-    columns: tuple[str, ...]
-    spare: tuple[str, ...]
-    sources: tuple[str, ...] = ()
-    label: str | None = None
-
-
-@dataclass(frozen=True, repr=False)
-class CostTable(Table):
-    """A table of costs that is printed as several smaller tables.
-
-    Attributes:
-        parts: a table per collective and port model, or per set of parameters of a paper's table.
-        is_paper: whether rows and columns are those of a paper's table.
-    """
-
-    parts: tuple[CostPart, ...] = ()
-    is_paper: bool = False
 
 
 class Costs(Connection):
@@ -180,6 +133,7 @@ class Costs(Connection):
                 hint="add --experiment NAME, or omit --table and --where",
             )
         from starcast.collectives.model import COLLECTIVES, PORT_MODELS
+        from starcast.costs.presentation import COLUMNS, part_of_costs
         from starcast.costs.tables import Problem
         from starcast.support.axes import BEST, read_count, read_number
         from starcast.topologies import as_topology
@@ -209,7 +163,7 @@ class Costs(Connection):
                     execution,
                 )
                 costs = self._costs(problem, max_rows if simulate else 0)
-                parts.append(_part(costs, f"{name} {title}, {model}-port"))
+                parts.append(part_of_costs(costs, f"{name} {title}, {model}-port"))
                 rows += costs
             # Rows without a time come last. The key has two parts, because Python cannot compare
             # None with numbers.
@@ -222,8 +176,15 @@ class Costs(Connection):
         self, experiment: str, table: str | None, conditions: Sequence[str]
     ) -> CostTable:
         """Return the stored runs of an experiment as a paper's table."""
-        from starcast.comparison.listing import find_table, paper_rows, table_of, tabulate
+        from starcast.comparison.listing import (
+            case_values,
+            find_table,
+            paper_rows,
+            table_of,
+            tabulate,
+        )
         from starcast.comparison.sides import load_sides, read_conditions
+        from starcast.costs.presentation import part_of_paper
         from starcast.stores.database import repository
 
         # An invalid condition or name is an error even if no server is running.
@@ -236,7 +197,9 @@ class Costs(Connection):
             chosen = find_table(name)
             cases = paper_rows(chosen, side.runs)
         records = tabulate(chosen, cases)
-        parts = tuple(_paper_part(name, chosen, case, rows) for case, rows in cases)
+        parts = tuple(
+            part_of_paper(name, chosen, case_values(chosen, case), rows) for case, rows in cases
+        )
         return CostTable(records.columns, records.rows, parts=parts, is_paper=True)
 
     def _costs(self, problem: "Problem", max_rows: int) -> list[Row]:
@@ -357,18 +320,6 @@ def _machine(t_s: Number, t_c: Number) -> "Machine":
     return Machine(read_number(t_s, "t_s"), read_number(t_c, "t_c"))
 
 
-def _part(rows: list[Row], title: str) -> CostPart:
-    # Sources are marked by letters, because numbers could be confused with the numbers of tables
-    # and theorems in names and sources.
-    listed = enumerate(dict.fromkeys(map(_source, rows)))
-    letters = {source: f"{letter(place).lower()})" for place, source in listed}
-    lettered = [{**row, "ref": letters[_source(row)]} for row in rows]
-    simulated = any(row.get("simulated_time") is not None for row in rows)
-    columns = tuple(name for name in NARROW if simulated or "simulated" not in name)
-    sources = tuple(f"{letter} {source}" for source, letter in letters.items())
-    return CostPart(title, lettered, columns, SPARE, sources)
-
-
 def _check_defaults(values: Mapping[str, Any]) -> None:
     """Check that the parameters that apply only to computed costs have their defaults.
 
@@ -383,41 +334,3 @@ def _check_defaults(values: Mapping[str, Any]) -> None:
                 f"{name} applies only to computed costs, but an experiment is given",
                 hint=f"omit {name}; select runs with --where, such as --where topology=S5",
             )
-
-
-def _paper_part(paper: str, table: "PaperTable", case: "Case", rows: list["PaperRow"]) -> CostPart:
-    """Return a paper's table for one set of parameters, under the paper's headings."""
-    from starcast.comparison.listing import case_values
-
-    values = case_values(table, case)
-    shown = ", ".join(f"{axis} {value}" for axis, value in with_numbers(values).items())
-    headings = {
-        column: heading
-        for column, heading in table.headings.items()
-        if any(row[column] is not None for row in rows)
-    }
-    printed = []
-    before = None
-    for row in map(with_numbers, rows):
-        cells = {heading: row[column] for column, heading in headings.items()}
-        # Of consecutive rows with the same model, only the first names it, so that they form a
-        # group.
-        if "model" in headings and row["model"] == before:
-            cells[headings["model"]] = None
-        before = row.get("model")
-        printed.append(cells)
-    title = f"{table.source}. {table.caption}: {shown}"
-    name = "-".join([paper, *map(str, values.values())])
-    # Characters such as `%` and `#` have a special meaning in LaTeX labels.
-    label = re.sub(r"[^\w.+-]", "-", name, flags=re.ASCII)
-    return CostPart(title, printed, tuple(headings.values()), (), label=f"tab:{label}")
-
-
-def _source(row: Mapping[str, Any]) -> str:
-    """Return the line below the table that belongs to a row.
-
-    It has the source, the word "(cited)" if the row is only cited, and the note of the row.
-    """
-    cited = " (cited)" if row["cited"] else ""
-    note = f"; {row['note']}" if row["note"] else ""
-    return f"{row['source']}{cited}{note}"

@@ -6,17 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from starcast.lab.connection import Connection
+from starcast.lab.results import ComparisonTable, RunTable
 from starcast.lab.signature import (
     All,
     CollectiveName,
-    ComparisonTable,
     Conditions,
     ExperimentName,
     Jobs,
     MessageBytes,
     OptionalOutFile,
     OutFile,
-    RunTable,
     SeveralValues,
     ShardFiles,
     ShardName,

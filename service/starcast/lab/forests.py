@@ -8,15 +8,14 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
 
 from starcast.lab.artifacts import Artifacts
+from starcast.lab.results import ExchangeFile, Picture
 from starcast.lab.signature import (
     All,
-    ExchangeFile,
     Jobs,
     LayoutOption,
     OptionalOutFile,
     OptionalTopology,
     OutFile,
-    Picture,
     Root,
     ShardFiles,
     ShardName,

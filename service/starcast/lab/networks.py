@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
 from starcast.lab.artifacts import Artifacts
 from starcast.lab.connection import Connection
 from starcast.lab.forests import is_forest, load_forest
+from starcast.lab.results import ExchangeFile, Picture
 from starcast.lab.signature import (
     CollectiveName,
-    ExchangeFile,
     LayoutOption,
     OptionalTopology,
     OutFile,
-    Picture,
     Root,
     Shell,
     TopologyName,

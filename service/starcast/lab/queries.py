@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from starcast.lab.connection import Connection
-from starcast.lab.signature import Answer, Shell
+from starcast.lab.results import Answer
+from starcast.lab.signature import Shell
 from starcast.support.errors import InputError, RejectedError, UnavailableError, unreadable
 from starcast.support.table import Table
 

@@ -337,20 +337,16 @@ class Records(Connection):
         Example:
             $ starcast records bounds --most 120
         """
-        from math import factorial
-
-        from starcast.costs.model import ceil_log2
-        from starcast.costs.pipelines import phases
-        from starcast.search.broadcast import counting_bound
+        from starcast.search.broadcast import tabulate_bounds
         from starcast.search.keeping import find_trusted
 
-        rows, upper = list[dict[str, int]](), 1
-        for n in range(3, most + 1):
-            record = find_trusted(self._folders(folder), "one-port-broadcast", f"S{n}", {})
-            upper = record.value if record else upper + 1 + ceil_log2(n - 1)
-            lower, doublings = counting_bound(factorial(n), n - 1), ceil_log2(factorial(n))
-            row = {"n": n, "lower_bound": lower, "log2_nodes": doublings, "upper_bound": upper}
-            rows.append(row | {"published": phases(n)})
+        folders = self._folders(folder)
+
+        def find_value(n: int) -> int | None:
+            record = find_trusted(folders, "one-port-broadcast", f"S{n}", {})
+            return record and record.value
+
+        rows = tabulate_bounds(most, find_value)
         return Table.of(rows, rows[0])
 
     def merge_records(

@@ -5,11 +5,12 @@ number of rounds suffices; if it refutes the formula, this gives a lower bound. 
 bound comes from counting (Liestman & Peters 1988).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from itertools import cycle
+from math import factorial
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,30 @@ def counting_bound(nodes: int, degree: int) -> int:
         if informed[-1] == 0:
             break
     return len(informed) - 1
+
+
+def tabulate_bounds(most: int, find_value: Callable[[int], int | None]) -> list[dict[str, int]]:
+    """Return the bounds on the rounds of one-port broadcasts on the star graphs S_3, S_4, ...
+
+    Without a record of S_n, its upper bound is that of S_(n-1) plus 1 + ceil(log2(n-1)).
+
+    Args:
+        most: the largest n.
+        find_value: returns the rounds of the best known broadcast on S_n, or None.
+
+    Returns:
+        A row for each n: bounds, ceil(log2 n!), and the published sum of ceil(log2 i), i <= n.
+    """
+    rows, upper, published = list[dict[str, int]](), 1, 1
+    for n in range(3, most + 1):
+        # ceil(log2 x) is the number of bits of x - 1.
+        upper = find_value(n) or upper + 1 + (n - 2).bit_length()
+        published += (n - 1).bit_length()
+        nodes = factorial(n)
+        row = {"n": n, "lower_bound": counting_bound(nodes, n - 1)}
+        row |= {"log2_nodes": (nodes - 1).bit_length(), "upper_bound": upper}
+        rows.append(row | {"published": published})
+    return rows
 
 
 def clique_bound(graph: Topology) -> int:

@@ -1,0 +1,99 @@
+"""Cost tables as they are printed: columns, titles, sources and headings."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from starcast.costs.paper_tables import PaperTable
+from starcast.costs.paper_tables import Row as PaperRow
+from starcast.support.table import Row, with_numbers
+from starcast.support.text import letter
+
+COLUMNS = (
+    "ports", "name", "source", "cited", "pieces", "real_pieces", "start_ups", "bytes", "steps",
+    "transmissions", "time", "lower_bound", "gap", "simulated_steps", "simulated_time",
+    "simulated_gap", "note",
+)  # fmt: skip
+#: Columns of the printed table; ``ref`` is the letter that refers to a source below the table.
+NARROW = (
+    "name", "pieces", "start_ups", "bytes", "time", "gap", "simulated_time", "simulated_gap", "ref",
+)  # fmt: skip
+#: Columns of `NARROW` that are removed if they do not fit, in this order.
+SPARE = ("start_ups", "bytes", "simulated_time", "pieces")
+
+
+class CostPart(NamedTuple):
+    """The costs of one collective in one port model, or a paper's table for one set of parameters.
+
+    Attributes:
+        title: collective, topology, message, machine and port model; or the title in the paper.
+        rows: rows of the printed table; ``ref``, if present, is the letter of the row's source.
+        columns: columns of the printed table.
+        spare: the columns to omit from a table that is too wide, in this order.
+        sources: the lines below the table: letter, source and note.
+        label: the LaTeX label.
+    """
+
+    title: str
+    rows: list[Row]
+    columns: tuple[str, ...]
+    spare: tuple[str, ...]
+    sources: tuple[str, ...] = ()
+    label: str | None = None
+
+
+def part_of_costs(rows: list[Row], title: str) -> CostPart:
+    """Return the costs of one collective in one port model, with their sources below."""
+    # Sources are marked by letters, because numbers could be confused with the numbers of tables
+    # and theorems in names and sources.
+    listed = enumerate(dict.fromkeys(map(_source, rows)))
+    letters = {source: f"{letter(place).lower()})" for place, source in listed}
+    lettered = [{**row, "ref": letters[_source(row)]} for row in rows]
+    simulated = any(row.get("simulated_time") is not None for row in rows)
+    columns = tuple(name for name in NARROW if simulated or "simulated" not in name)
+    sources = tuple(f"{letter} {source}" for source, letter in letters.items())
+    return CostPart(title, lettered, columns, SPARE, sources)
+
+
+def part_of_paper(
+    paper: str, table: PaperTable, values: Mapping[str, Any], rows: list[PaperRow]
+) -> CostPart:
+    """Return a paper's table for one set of parameters, under the paper's headings.
+
+    Args:
+        paper: the name of the table, such as tseng-sheu-1997-table-1.
+        table: the table.
+        values: the parameters, by axis.
+        rows: its rows for these parameters.
+    """
+    shown = ", ".join(f"{axis} {value}" for axis, value in with_numbers(values).items())
+    headings = {
+        column: heading
+        for column, heading in table.headings.items()
+        if any(row[column] is not None for row in rows)
+    }
+    printed = []
+    before = None
+    for row in map(with_numbers, rows):
+        cells = {heading: row[column] for column, heading in headings.items()}
+        # Of consecutive rows with the same model, only the first names it, so that they form a
+        # group.
+        if "model" in headings and row["model"] == before:
+            cells[headings["model"]] = None
+        before = row.get("model")
+        printed.append(cells)
+    title = f"{table.source}. {table.caption}: {shown}"
+    name = "-".join([paper, *map(str, values.values())])
+    # Characters such as `%` and `#` have a special meaning in LaTeX labels.
+    label = re.sub(r"[^\w.+-]", "-", name, flags=re.ASCII)
+    return CostPart(title, printed, tuple(headings.values()), (), label=f"tab:{label}")
+
+
+def _source(row: Mapping[str, Any]) -> str:
+    """Return the line below the table that belongs to a row.
+
+    It has the source, the word "(cited)" if the row is only cited, and the note of the row.
+    """
+    cited = " (cited)" if row["cited"] else ""
+    note = f"; {row['note']}" if row["note"] else ""
+    return f"{row['source']}{cited}{note}"

@@ -1,0 +1,292 @@
+"""The results of operations that are not only tables: answers, runs, comparisons, pictures, files.
+
+Signatures name these classes, so this module imports no large modules.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from starcast.lab.signature import choose
+from starcast.support.errors import InputError
+from starcast.support.table import Row, Table
+from starcast.support.vocabulary import Layout
+
+if TYPE_CHECKING:
+    from starcast.comparison.compare import Comparison
+    from starcast.comparison.presentation import Profiles
+    from starcast.costs.presentation import CostPart
+    from starcast.drawing.scene import PictureFormat
+    from starcast.formats import Artifact, FileFormat
+    from starcast.queries import Query
+    from starcast.stores.database.models import Run
+
+
+@dataclass(frozen=True, repr=False)
+class Answer(Table):
+    """The result of a query.
+
+    Notebooks and terminals show it as a table, with paths hop by hop.
+
+    Attributes:
+        columns: the names of the columns, in order.
+        rows: one dictionary per row.
+        note: a sentence about omitted rows and the option that shows them; empty if complete.
+        cypher: the statement that ran.
+        parameters: the values of its parameters.
+        more: whether the row limit omitted further rows.
+    """
+
+    cypher: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    more: bool = False
+    _query: "Query | None" = None
+
+    def svg(self, layout: Layout | str | None = None) -> str:
+        """Return a picture of the nodes and links that the rows name, as an SVG document.
+
+        Args:
+            layout: ``levels``, by the distance from the source or the root, or ``ring``.
+
+        Raises:
+            InputError: no column is declared to contain nodes, or the result has no nodes.
+            LimitError: the picture has too many nodes.
+        """
+        from starcast import drawing
+        from starcast.queries.picture import build_subgraph
+
+        if self._query is None:
+            raise InputError(
+                "the answer to a statement without a header cannot be drawn, because only a header "
+                "declares which columns contain nodes",
+                hint="write a query file whose header declares them, such as 'sender (node): ...'",
+            )
+        subgraph = build_subgraph(self._query, self.parameters, self.rows)
+        return drawing.draw_subgraph(
+            subgraph, None if layout is None else choose(Layout, layout, "layout")
+        )
+
+    def readable(self) -> Table:
+        """Return the rows with every path written hop by hop and every node as its label."""
+        columns = list(self.columns)
+        rows = [dict(row) for row in self.rows]
+        if {"path", "ports"} <= set(columns) and _are_paths(rows):
+            for row in rows:
+                row["path"] = hops(row["path"] or [], row["ports"] or [])
+            columns.remove("ports")
+        rows = [{name: _short(value) for name, value in row.items()} for row in rows]
+        return Table.of(rows, columns, self.note)
+
+
+def _are_paths(rows: Sequence[Row]) -> bool:
+    """Return whether all rows hold paths: one port for every node but the last."""
+    # A query may have columns `path` and `ports` with other contents, which `hops` cannot join.
+    pairs = [(row["path"] or [], row["ports"] or []) for row in rows]
+    return all(
+        isinstance(nodes, list) and isinstance(ports, list) and len(nodes) in {0, len(ports) + 1}
+        for nodes, ports in pairs
+    )
+
+
+def hops(nodes: Sequence[Any], ports: Sequence[Any]) -> str:
+    """Return a path as text, hop by hop, with the sender's port: ``123 -2-> 213 -3-> 312``."""
+    steps = [f" -{port}-> {node}" for node, port in zip(nodes[1:], ports, strict=True)]
+    return "".join([str(nodes[0]), *steps]) if nodes else ""
+
+
+def _short(value: Any) -> Any:
+    """Shorten a node to its label, spec or id, and a relationship to its type and properties."""
+    match value:
+        case {"type": str(kind), **properties}:
+            listed = (f"{name}={item}" for name, item in properties.items())
+            return f"{kind}({', '.join(listed)})"
+        case {"topology": _, "label": label}:
+            return label
+        case {"spec": identity} | {"id": identity}:
+            return identity
+        case list():
+            return [_short(item) for item in value]
+    return value
+
+
+@dataclass(frozen=True, repr=False)
+class RunTable(Table):
+    """The costs of a run, each with its gap (time / lower bound).
+
+    Attributes:
+        run: the run. Its number ``run.id`` is None if it was not stored.
+    """
+
+    run: "Run" = field(kw_only=True)
+
+
+@dataclass(frozen=True, repr=False)
+class CostTable(Table):
+    """A table of costs that is printed as several smaller tables.
+
+    Attributes:
+        parts: a table per collective and port model, or per set of parameters of a paper's table.
+        is_paper: whether rows and columns are those of a paper's table.
+    """
+
+    parts: "tuple[CostPart, ...]" = ()
+    is_paper: bool = False
+
+
+@dataclass(frozen=True, repr=False)
+class ComparisonTable(Table):
+    """A comparison of stored runs, with one row per common grid point.
+
+    Notebooks show it as the command line does, with the results of the compared experiments or runs
+    next to each other, and the best results in bold.
+
+    Attributes:
+        comparison: the matched runs.
+    """
+
+    comparison: "Comparison" = field(kw_only=True)
+    _load_profiles: "Callable[[], Profiles]" = dict
+
+    @property
+    def everything(self) -> bool:
+        """Whether all parameters, results and rows are shown."""
+        return self.comparison.everything
+
+    def html(self) -> str:
+        """Return the page of the comparison as one HTML file with its data and scripts.
+
+        Raises:
+            UnavailableError: the lab is closed.
+        """
+        from starcast.comparison.presentation import render_file
+
+        return render_file(self.comparison, self.profiles())
+
+    def plots(self, file: str | Path) -> None:
+        """Write the plots of the page, one below the other, to a file.
+
+        Args:
+            file: a file name that ends in .svg, .pdf or .png.
+
+        Raises:
+            InputError: the name has another ending, or there is nothing to plot.
+            UnavailableError: matplotlib is not installed, or the lab is closed.
+        """
+        from starcast.comparison.plots import check_plot, plot_file
+        from starcast.support.atomic import atomic_write
+
+        # Reading the profiles and drawing the plots takes time, so the file name is checked first.
+        check_plot(Path(file))
+        content = plot_file(self.comparison, self.profiles(), Path(file).suffix)
+        with atomic_write(Path(file)) as opened:
+            opened.write(content)
+
+    def profiles(self) -> "Profiles":
+        """Return the number of directed links in use in each step, for each plotted run by number.
+
+        Raises:
+            UnavailableError: the lab is closed.
+        """
+        return self._load_profiles()
+
+    def crossovers(self) -> Table:
+        """Return the message sizes at which a different one of the compared sides becomes fastest.
+
+        A side is an experiment, a run, or a part of a single experiment.
+        """
+        from starcast.comparison.presentation import tabulate_crossovers
+
+        return tabulate_crossovers(self.comparison)
+
+    def _repr_html_(self) -> str:
+        from starcast.comparison.presentation import lay_out
+
+        layout = lay_out(self.comparison.with_short_names())
+        return replace(layout, note=self.note).head().html()
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture, which notebooks display.
+
+    Attributes:
+        svg: an SVG document.
+        subject: description of the picture in a few words.
+        animated: whether the picture is an animation, which only SVG can hold.
+    """
+
+    svg: str
+    subject: str
+    animated: bool = False
+
+    def save(self, file: str | Path) -> None:
+        """Write the picture in the format of the file's suffix: SVG, PNG or PDF.
+
+        Raises:
+            InputError: the file cannot be written, a package for its format is not installed, or
+                its format cannot hold an animation.
+        """
+        from starcast.drawing.scene import convert
+        from starcast.support.atomic import atomic_write
+
+        formats: dict[str, PictureFormat] = {".png": "png", ".pdf": "pdf"}
+        suffix = Path(file).suffix.lower()
+        if self.animated and suffix in formats:
+            raise InputError(
+                f"an animation cannot be written as {suffix}: {file}",
+                hint="name a file that ends in .svg, or draw steps",
+            )
+        data = convert(self.svg, formats.get(suffix, "svg"))
+        with atomic_write(Path(file)) as opened:
+            opened.write(data)
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+
+@dataclass(frozen=True)
+class ExchangeFile:
+    """A topology, forest or schedule that can be written in the format of another program.
+
+    Attributes:
+        artifact: the topology, forest or schedule.
+        to: the name of the format.
+        options: options of the format, as for `starcast.export`.
+    """
+
+    artifact: "Artifact"
+    to: str
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def format(self) -> "FileFormat":
+        """The properties of the format, such as its suffixes and whether it is text.
+
+        Raises:
+            InputError: there is no such format for this kind of artifact.
+        """
+        from starcast.formats import find_format, kind_of
+
+        return find_format(kind_of(self.artifact), self.to)
+
+    def parts(self) -> Iterator[bytes]:
+        """Yield the contents of the file, part by part.
+
+        Raises:
+            InputError: the format is not text, or an option is invalid.
+        """
+        from starcast.formats import render
+
+        if not self.format.is_text:
+            raise InputError(
+                f"the format {self.to} is not text",
+                hint=f"add --out FILE{self.format.suffixes[0]}",
+            )
+        return render(self.artifact, self.to, **self.options)
+
+    def save(self, file: str | Path) -> None:
+        """Write the file in its format, as `starcast.export` does."""
+        from starcast.formats import export
+
+        export(self.artifact, file, self.to, **self.options)  # type: ignore[arg-type]
