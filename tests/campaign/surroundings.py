@@ -19,7 +19,7 @@ from support.fix_servers import superuser_url, without_password
 _REDIRECTIONS = (
     "", "", "<&-", ">&-", "2>&-", "<&- >&- 2>&-", ">/dev/full", "2>/dev/full", "&>/dev/full",
     "1</dev/null", "2</dev/null", "> >(exec true)", "> >(head -c 1)", "&> >(head -c 1)",
-    "2> >(exec true)", ">>/dev/stdout", "0>/dev/null", "<.",
+    "2> >(exec true)", ">>/dev/stdout", "0>/dev/null",
 )  # fmt: skip
 _VARIABLES = {
     "PYTHONIOENCODING": ("ascii", "latin-1", "cp437", "utf-16", "utf-8:surrogateescape", ":strict"),
