@@ -303,7 +303,7 @@ def test_a_second_concurrent_ingest_is_refused_or_waits(stores: Stores) -> None:
                 with pytest.raises(BusyError) as caught:
                     call()
                 assert re.fullmatch(activity, caught.value.message)
-                assert "--wait" in caught.value.hint
+                assert "`wait`" in caught.value.hint
             assert counts(stores.graph) == (0, 0)
             waiting = pool.submit(ingest, stores, PLAN, wait=True, reporter=Listener())
             assert reported.wait(60)

@@ -364,10 +364,10 @@ def test_a_server_of_the_user_has_a_row_limit_and_no_import() -> None:
     assert limit.value.hint.startswith("choose a smaller topology")
     with pytest.raises(InputError, match="only with the embedded Neo4j") as refused:
         choose_method(LoadMethod.IMPORT, SMALL, [], embedded=False)
-    assert "remove --method" in refused.value.hint
+    assert "omit `method`" in refused.value.hint
     with pytest.raises(LimitError) as own:
         choose_method(LoadMethod.BOLT, many, [], embedded=True)
-    assert own.value.hint.startswith("remove --method bolt")
+    assert own.value.hint.startswith("omit `method`")
 
 
 def test_s10_may_be_ingested_over_bolt_and_the_multiple_trees_of_s10_by_import() -> None:

@@ -96,7 +96,7 @@ def test_every_operation_that_writes_is_refused_during_a_restore(
         for write in WRITERS.values():
             with pytest.raises(BusyError, match=RESTORING) as caught:
                 write(lab, file)
-            assert "--wait" in caught.value.hint
+            assert "`wait`" in caught.value.hint
         assert lab.experiments()["experiment"] == ["stored"]
         assert len(lab.runs()) == 1
         assert len(lab.topologies()) == len(lab.claim_runs()) == 0

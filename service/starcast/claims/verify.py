@@ -320,7 +320,7 @@ def _run_check(claim: Claim, spec: str, objects: ObjectCache) -> Evidence:
     except MemoryError:
         raise LimitError(
             f"memory was exhausted while verifying {claim.id} on {spec}",
-            hint="use fewer --jobs, or smaller --sizes",
+            hint="use fewer `jobs`, or smaller `sizes`",
         ) from None
     except Exception as error:
         raise StarcastError(
@@ -362,5 +362,5 @@ def _require_free_memory(task: Task, free: int) -> None:
         raise LimitError(
             f"{claims} on {task.size} need about {required / 1e9:,.1f} GB of memory,"
             f" {free / 1e9:,.1f} GB are free",
-            hint="take smaller --sizes, or another --level",
+            hint="take smaller `sizes`, or another `level`",
         )

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type
 import typer
 
 from starcast.cli import completion, context, results
-from starcast.cli.output import confirm, reporter
+from starcast.cli.output import confirm, reporter, set_options
 from starcast.lab.signature import Shell
 from starcast.support.errors import InputError
 from starcast.support.progress import sigterm_as_interrupt
@@ -163,6 +163,7 @@ def command(
         # --labels is not a parameter of the operation: the callback of the option has already
         # applied its value.
         given.pop("labels", None)
+        set_options({each.name: flags.get(each.name, each.name) for each in asked})
         chosen = {each.name: given.pop(each.name) for each in printing}
         print_result = show(**chosen)
         for each in asked:

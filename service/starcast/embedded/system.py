@@ -327,7 +327,7 @@ def translate_os_errors(folder: Path) -> Iterator[None]:
         path = error.filename or folder
         raise UnavailableError(
             f"{path} cannot be used: {(error.strerror or str(error)).lower()}",
-            hint="choose other folders with --home and STARCAST_CACHE",
+            hint="choose other folders with `home` and STARCAST_CACHE",
         ) from error
 
 
@@ -353,7 +353,7 @@ def require_space(folder: Path, megabytes: int, purpose: str) -> None:
     if free < megabytes:
         raise LimitError(
             f"{purpose} needs {megabytes} MB below {folder}, and its disk has {free} MB free",
-            hint="free some space, or choose another disk with --home and STARCAST_CACHE",
+            hint="free some space, or choose another disk with `home` and STARCAST_CACHE",
         )
 
 
@@ -367,7 +367,7 @@ def require_private(folder: Path) -> None:
     if status.st_uid not in {0, os.geteuid()}:
         raise UnavailableError(
             f"{folder} belongs to the user with id {status.st_uid}, who could change its contents",
-            hint="run starcast as that user, or choose another folder with --home",
+            hint="run starcast as that user, or choose another folder with `home`",
         )
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise UnavailableError(

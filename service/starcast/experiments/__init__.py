@@ -88,7 +88,7 @@ class Point(Parameters):
         if axis is not None:
             raise InputError(
                 f"'{self.algorithm}' cannot have '{axis}' in parentheses",
-                hint=f"give it as the option --{axis}",
+                hint=f"give it as `{axis}`",
             )
         if not own:
             return name

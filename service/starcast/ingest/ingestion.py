@@ -222,7 +222,7 @@ def drop(
             listed = ", ".join(artifact.id for artifact in dependents[:5])
             raise RejectedError(
                 f"{artifact_id} has dependents: {listed}{more}",
-                hint="drop them first, or add --cascade",
+                hint="drop them first, or add `cascade`",
             )
         # Dependents are dropped first, so an interruption leaves no artifact without its parent.
         dropped = [*dependents, target]
@@ -271,5 +271,5 @@ def _refuse_losses(stores: Stores) -> None:
     if lost:
         raise RejectedError(
             f"an offline import would delete data of other programs: {', '.join(lost)}",
-            hint="move these data to another Neo4j database, or add --method bolt",
+            hint="move these data to another Neo4j database, or use the `method` bolt",
         )

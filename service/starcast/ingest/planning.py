@@ -98,7 +98,7 @@ IMPORT_ROW_LIMIT = 60_000_000
 
 _REDUCE = (
     "choose a smaller topology, fewer trees or schedules, or fewer segments or messages; "
-    "'--dry-run' shows the size of each artifact, and 'starcast run once' stores the results and "
+    "`dry_run` shows the size of each artifact, and 'starcast run once' stores the results and "
     "steps of a schedule without its rows"
 )
 
@@ -284,7 +284,7 @@ def _all_algorithms(
     if arguments:
         raise InputError(
             f"'{ALL}' takes no arguments in parentheses",
-            hint="use the options --segments or --messages, or name one algorithm",
+            hint="use `segments` or `messages`, or name one algorithm",
         )
     if collective:
         check_collective(collective)
@@ -417,7 +417,7 @@ def choose_method(
         )
         return ChosenMethod(LoadMethod.IMPORT, reason)
     if adding.rows > BOLT_ROW_LIMIT:
-        alternative = "remove --method bolt; or " if embedded else ""
+        alternative = "omit `method`; or " if embedded else ""
         raise LimitError(
             f"{adding} exceed the limit of {BOLT_ROW_LIMIT:,} rows for loading over Bolt; they "
             f"would need {adding.bytes / 1e9:.1f} GB and, on a warm server, "
@@ -480,7 +480,7 @@ def _by_import(requested: LoadMethod, embedded: bool, is_better: bool) -> bool:
         raise InputError(
             "an offline import stops Neo4j and replaces its store, which starcast does only with "
             "the embedded Neo4j",
-            hint="remove --method to load over Bolt",
+            hint="omit `method` to load over Bolt",
         )
     is_chosen = requested is LoadMethod.AUTO and embedded and is_better
     return is_chosen or requested is LoadMethod.IMPORT

@@ -96,7 +96,7 @@ def rebuild(
         if lost and not discard_foreign:
             raise RejectedError(
                 f"a rebuild would delete data of other programs: {', '.join(lost)}",
-                hint="move these data to another Neo4j database, or add --discard-foreign",
+                hint="move these data to another Neo4j database, or add `discard_foreign`",
             )
         if not artifacts and not is_outdated:
             return []
@@ -282,7 +282,7 @@ def _check_graph(settings: Settings, *, replace: bool) -> None:
             _, artifact_id = next(iter(nodes))
             raise RejectedError(
                 f"the graph store is not empty: it holds {artifact_id}",
-                hint="name another server or --home, or delete the stored data with --replace",
+                hint="name another server or `home`, or delete the stored data with `replace`",
             )
 
 
@@ -298,6 +298,6 @@ def _rebuild_restored(settings: Settings, engine: Engine, reporter: Reporter) ->
         except PluginMissingError as error:
             raise PluginMissingError(
                 f"the rows were restored, but the graph was not rebuilt: {error.message}",
-                hint="run 'starcast graph rebuild' with --plugin and the file of the plug-in",
+                hint="run 'starcast graph rebuild', and name the plug-in's file with `plugins`",
             ) from None
     reporter.say(f"rebuilt {len(rebuilt)} artifacts in the graph")

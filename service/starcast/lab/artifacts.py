@@ -383,7 +383,7 @@ class Artifacts(Connection):
         if not found:
             compared = "all checksums and " if checksums else ""
             note = f"the graph matches newly built artifacts in {compared}a sample of {sample:,} "
-            note += f"nodes of each topology, drawn with --seed {drawn.seed}"
+            note += f"nodes of each topology, drawn with `seed` {drawn.seed}"
             return Table(problems.columns, problems.rows, note)
         failure = RejectedError(
             f"graph verification found {pluralize(len(found), 'problem')}",

@@ -195,14 +195,14 @@ class Claims(Connection):
         from starcast.claims import report, select_claims, storage, verify
 
         if level is not None and sizes is not None:
-            raise InputError("--level and --sizes cannot be combined", hint="remove one")
+            raise InputError("`level` and `sizes` cannot be combined", hint="remove one")
         chosen, specs = level or "quick", as_specs(sizes)
         claims = select_claims(names)
         # Connect before the computation, which may take minutes.
         if store and (outage := self._find_outage()):
             self.reporter.say(
                 f"nothing is stored: {outage.message}"
-                " ('starcast up' starts a server, --no-store needs none)"
+                " ('starcast up' starts a server, `store=False` needs none)"
             )
             store = False
         task = "checking claims"

@@ -366,13 +366,13 @@ class Schedules(Connection):
         """
         from starcast import drawing
 
-        choices = {"--step": bool(step), "--animate": animate, "--chart": chart}
+        choices = {"`step`": bool(step), "`animate`": animate, "`chart`": chart}
         chosen = [option for option, given in choices.items() if given]
         if len(chosen) > 1:
             raise InputError(f"{chosen[0]} and {chosen[1]} cannot be combined", hint="remove one")
         if chart and layout is not None:
             raise InputError(
-                "--layout and --chart cannot be combined, because a chart has no layout",
+                "`layout` and `chart` cannot be combined, because a chart has no layout",
                 hint="remove one",
             )
         schedule = build_schedule(topology, collective, algorithm, options)
@@ -459,8 +459,8 @@ def build_schedule(
     if arguments:
         option = next(iter(arguments))
         raise InputError(
-            f"--{option} cannot be combined with the rows in the file {algorithm}",
-            hint=f"remove --{option}, or name an algorithm instead of the file",
+            f"`{option}` cannot be combined with the rows in the file {algorithm}",
+            hint=f"remove `{option}`, or name an algorithm instead of the file",
         )
     return read_schedule(algorithm, network, collective, ports or "all", root, file_format)
 

@@ -203,7 +203,7 @@ def write_template(name: str, directory: Path) -> Path:
     except OSError as error:
         raise InputError(
             f"the folder {path.parent} cannot be created: {error.strerror}",
-            hint="check its path and permissions, or name another folder with --folder",
+            hint="check its path and permissions, or name another folder with `folder`",
         ) from None
     text = _TEMPLATE.read_text(encoding="utf-8")
     with atomic_write(path) as file:

@@ -334,7 +334,7 @@ class RecordTable(Table):
             key = (row["problem"], str(row["arguments"]), family, k)
             series.setdefault(key, []).append(row)
         open_row = next((row for row in self.rows if not row["optimal"]), None)
-        note = "; --all lists each record"
+        note = "; `everything` lists each record"
         if open_row:
             note = (
                 f"; {_value(open_row)}: value {open_row['value']}, bound {open_row['bound']}{note}"

@@ -358,7 +358,7 @@ class Parameters:
             flag="-m",
             is_structural=False,
             not_crossed="a shorter time for fewer bytes has no meaning;"
-            " '--crossovers' and the plots compare message sizes",
+            " `crossovers` and the plots compare message sizes",
             spare=1,
         ),
     ]

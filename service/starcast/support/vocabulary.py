@@ -186,7 +186,7 @@ def parse_construction(text: str, given: Mapping[str, str | int]) -> tuple[str, 
     for repeated in sorted(arguments.keys() & given.keys()):
         raise InputError(
             f"the argument '{repeated}' is given twice",
-            hint=f"remove it from '{text}', or omit --{repeated}",
+            hint=f"remove it from '{text}', or omit `{repeated}`",
         )
     return name, arguments | dict(given)
 

@@ -202,7 +202,7 @@ def topology(spec: str) -> Topology:
     spellings = ", ".join(entry.spelling for entry in FAMILIES.values())
     raise InputError(
         f"unknown topology '{spec}'",
-        hint=f"write {spellings}; add --plugin FILE for a family that a plug-in defines",
+        hint=f"write {spellings}; or load the plug-in of another family with `plugins`",
     )
 
 

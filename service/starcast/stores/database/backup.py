@@ -246,7 +246,7 @@ def _not_empty(rows: dict[str, int]) -> StarcastError:
     listed = ", ".join(found if len(found) <= _LISTED else [*found[:_LISTED], "..."])
     return RejectedError(
         f"the store is not empty: it has {listed}",
-        hint="name another database or --home, or delete the stored data with --replace",
+        hint="name another database or `home`, or delete the stored data with `replace`",
     )
 
 

@@ -448,7 +448,7 @@ def _fetch(result: neo4j.Result, limit: int) -> list[neo4j.Record]:
             raise LimitError(
                 f"the result does not fit into memory: {len(records):,} rows were read, "
                 f"and {available / 1e6:,.0f} MB are left",
-                hint="lower the row limit (--limit, STARCAST_ROW_LIMIT)",
+                hint="lower the row limit (`row_limit`, STARCAST_ROW_LIMIT)",
             )
     return records
 
