@@ -329,7 +329,8 @@ from starcast.cli.app import main
 from starcast.stores.database import backup
 
 def restore(*arguments, **options):
-    print("restoring", flush=True)
+    # During an operation, `print` writes to stderr.
+    print("restoring", file=sys.__stdout__, flush=True)
     time.sleep(600)
 
 backup.restore = restore

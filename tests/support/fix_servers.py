@@ -255,9 +255,9 @@ def _driver(address: GraphAddress) -> Driver:
 
 def without_password(url: URL) -> str:
     """Return the URL without its password, as the setting ``postgres_uri`` requires."""
-    return str(
-        URL.create("postgresql", url.username, host=url.host, port=url.port, database=url.database)
-    )
+    named = URL.create("postgresql", url.username, None, url.host, url.port, url.database)
+    # SQLAlchemy leaves blanks in names, which libpq 18 refuses.
+    return str(named).replace(" ", "%20")
 
 
 def settings_for(url: URL, graph: GraphAddress) -> Settings:
