@@ -9,6 +9,7 @@ from typing import Literal
 from starcast.catalogue import FAMILIES, Family, Function, check_declaration
 from starcast.catalogue.plugins import Origin, located, run_guarded
 from starcast.support.errors import InputError
+from starcast.support.text import with_article
 from starcast.topologies.base import Topology
 from starcast.topologies.cayley import (
     CayleyGraph,
@@ -158,8 +159,7 @@ def _compile_pattern(name: str, pattern: str, origin: Origin) -> re.Pattern[str]
 def _spell(pattern: str, noun: str, sizes: range) -> str:
     """Return the text that explains a spec with one number: ``P2 to P12 for a pancake graph``."""
     letters = pattern.partition("(")[0]
-    article = "an" if noun[0] in "aeiou" else "a"
-    return f"{letters}{sizes[0]} to {letters}{sizes[-1]} for {article} {noun[:-1]}"
+    return f"{letters}{sizes[0]} to {letters}{sizes[-1]} for {with_article(noun[:-1])}"
 
 
 def _examples(shipped: Family) -> Iterator[str]:
