@@ -110,10 +110,39 @@ MAX_NAME = 200
 STORED_SPEC = r"[A-Z][A-Za-z_-]*[0-9]+([,x][0-9]+)*"
 STORED_NAME = r"[a-z][a-z0-9-]*(\([^()]+\))?"
 
+#: A fault as text. The explorer's ``state.js`` contains the same expression.
+FAULT = re.compile(r"([^@\s-]+)(?:-([^@\s-]+))?(?:@([0-9]{1,18}))?")
+_RANK = re.compile(r"#([0-9]{1,18})")
 _SPEC = re.compile(r"([^()=,\s]+)(?:\(([^()]*)\))?")
 _ARGUMENT = re.compile(r"([^()=,\s]+)=([^()=,\s]+)")
 _INTEGER = re.compile(r"-?[0-9]{1,9}")
 _SEPARATOR = re.compile(r",(?![^(]*\))")  # a comma outside parentheses
+
+
+def parse_fault(text: str) -> tuple[tuple[int | str, ...], int]:
+    """Parse a fault: ``21345``, ``12345-21345`` or ``21345@3``; ``#6`` is the node of rank 6.
+
+    Returns:
+        The node, or the two ends of the link, each a label or a rank; and the first step of the
+        fault, which is 1 if the text names none.
+
+    Raises:
+        InputError: the text does not have this form.
+
+    Example:
+        >>> parse_fault("#6-21345@3")
+        ((6, '21345'), 3)
+    """
+    match = FAULT.fullmatch(text.strip())
+    if match is None:
+        raise InputError(
+            f"'{text}' is not a fault",
+            hint="write a node (21345 or #6), a link (12345-21345), or either from a step on"
+            " (21345@3)",
+        )
+    *ends, step = match.groups()
+    ranks = ((end, _RANK.fullmatch(end)) for end in ends if end is not None)
+    return tuple(int(rank[1]) if rank else end for end, rank in ranks), int(step or 1)
 
 
 def check_stored_spec(spec: str) -> None:
