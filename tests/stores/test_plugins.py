@@ -41,6 +41,14 @@ def test_artifacts_of_plug_ins_are_stored_and_read_back(stores: Stores, spec: st
         assert (row.spec, row.family) == (spec, topology(spec).family)
 
 
+def test_every_spec_of_a_family_can_be_stored(stores: Stores, load: Callable[[str], None]) -> None:
+    """The decorator and the tables have one rule, which allows specs like net-2."""
+    load("@starcast.family('net', pattern=r'net-(\\d+)', source='x')\ndef f(n): return [[2, 1]]")
+    request = plan("net-2", ["breadth-first"])
+    ingest(stores, request)
+    assert_stored(stores, request)
+
+
 ROUND = """
 import numpy as np
 import starcast

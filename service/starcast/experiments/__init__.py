@@ -25,7 +25,7 @@ from starcast.support.axes import (
     read_seed,
 )
 from starcast.support.errors import InputError
-from starcast.support.vocabulary import check_stored_spec, format_spec, parse_spec
+from starcast.support.vocabulary import format_spec, parse_spec
 from starcast.topologies import Topology, as_topology
 
 #: Algorithm arguments that are axes of a grid.
@@ -43,7 +43,6 @@ class Point(Parameters):
         algorithm = self.catalogue_entry
         topology = as_topology(self.topology)
         check_topology(algorithm, topology)
-        check_stored_spec(topology.spec)
         if self.ports not in algorithm.ports:
             raise InputError(
                 f"{algorithm} has no port model '{self.ports}'",

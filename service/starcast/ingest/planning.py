@@ -45,7 +45,6 @@ from starcast.support.text import format_duration
 from starcast.support.vocabulary import (
     STORED_NAME,
     LoadMethod,
-    check_stored_spec,
     parse_spec,
     split_specs,
 )
@@ -155,7 +154,6 @@ def parse_request(
         ['S4', 'S4:greedy:1234']
     """
     topology = parse_topology(spec)
-    check_stored_spec(topology.spec)
     start = topology.node(root)
     selected, skipped = _select_schedules(topology, schedules, start, ports, segments, messages)
     texts = [
