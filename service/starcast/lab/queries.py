@@ -116,7 +116,6 @@ class Queries(Connection):
         from starcast.queries import find, run
         from starcast.queries.execution import narrowing_advice
         from starcast.queries.pack import SUFFIX
-        from starcast.queries.parameters import bind
 
         name, given = str(query), {**(parameters or {}), **values}
         if _is_statement(name):
@@ -127,14 +126,8 @@ class Queries(Connection):
             return self._run_statement(text, name, given, row_limit, timeout)
         rows, seconds = self._limits(row_limit, timeout)
         found = find(name, *self.settings.packs)
-        bound = bind(found.parameters, given)
-        if drawable:
-            from starcast.queries.picture import check_drawable
-
-            # The check comes first, because the query may run as long as the time limit.
-            check_drawable(found, bound)
-        result = run(self.graph, found, bound, row_limit=rows, timeout=seconds)
-        return _answer(result, found.cypher, found.compute(bound), narrowing_advice(found), found)
+        result = run(self.graph, found, given, row_limit=rows, timeout=seconds, drawable=drawable)
+        return _answer(result, found.cypher, narrowing_advice(found), found)
 
     def ask(
         self,
@@ -208,7 +201,7 @@ class Queries(Connection):
         # reported.
         for notice in find_unknown_names(result):
             self.reporter.say(notice)
-        return _answer(result, text, values, "add LIMIT")
+        return _answer(result, text, "add LIMIT")
 
     def _limits(self, row_limit: Any, timeout: Any) -> tuple[int, float]:
         """Return the row limit and the time limit, replacing None by the limit in the settings."""
@@ -370,11 +363,7 @@ def _select(target: str | None, packs: Sequence[Path]) -> "Sequence[Query]":
 
 
 def _answer(
-    result: "QueryResult",
-    cypher: str,
-    values: Mapping[str, Any],
-    advice: str,
-    query: "Query | None" = None,
+    result: "QueryResult", cypher: str, advice: str, query: "Query | None" = None
 ) -> Answer:
     shown = f"only the first {len(result.rows):,} rows are shown"
     return Answer(
@@ -382,7 +371,7 @@ def _answer(
         result.rows,
         f"{shown}: {advice}, or raise the row limit" if result.more else "",
         cypher=cypher,
-        parameters=dict(values),
+        parameters=dict(result.parameters),
         more=result.more,
         _query=query,
     )
