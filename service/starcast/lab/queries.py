@@ -116,6 +116,7 @@ class Queries(Connection):
         from starcast.queries import find, run
         from starcast.queries.execution import narrowing_advice
         from starcast.queries.pack import SUFFIX
+        from starcast.queries.parameters import bind
 
         name, given = str(query), {**(parameters or {}), **values}
         if _is_statement(name):
@@ -126,7 +127,13 @@ class Queries(Connection):
             return self._run_statement(text, name, given, row_limit, timeout)
         rows, seconds = self._limits(row_limit, timeout)
         found = find(name, *self.settings.packs)
-        result = run(self.graph, found, given, row_limit=rows, timeout=seconds, drawable=drawable)
+        bound = bind(found.parameters, given)
+        if drawable:
+            from starcast.queries.picture import check_drawable
+
+            # The check comes first, because the query may run as long as the time limit.
+            check_drawable(found, bound)
+        result = run(self.graph, found, bound, row_limit=rows, timeout=seconds)
         return _answer(result, found.cypher, narrowing_advice(found), found)
 
     def ask(

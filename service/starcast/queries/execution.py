@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from starcast.queries.parameters import STORED, Parameter, bind, values_of_type
+from starcast.queries.parameters import STORED, Parameter, values_of_type
 from starcast.queries.query import Query
 from starcast.stores.graph.connection import Graph, QueryResult
 from starcast.stores.graph.schema import ELEMENTS, INDEXES, GraphState
@@ -47,39 +47,31 @@ _UNKNOWN_NAME = {"01N50", "01N51", "01N52"}
 def run(
     graph: Graph,
     query: Query,
-    given: Mapping[str, object],
+    values: Mapping[str, Any],
     *,
     row_limit: int = 1_000,
     timeout: float = 30.0,
-    drawable: bool = False,
 ) -> QueryResult:
     """Run a query and return its rows.
 
     Args:
         graph: the open graph store.
         query: the query.
-        given: values of the query's parameters, as text or as Python values.
+        values: the values of the query's parameters, as `bind` returns them.
         row_limit: the maximum number of rows.
         timeout: seconds after which the server stops the query.
-        drawable: refuse a query whose result cannot be drawn.
 
     Returns:
-        The rows, and the values of the parameters with those that the query computes; ``more`` is
-        true if there are more rows than the row limit.
+        The rows, and the values with those that the query computes; ``more`` is true if there are
+        more rows than the row limit.
 
     Raises:
-        InputError: a parameter is unknown, missing or of the wrong type, the server refuses the
-            Cypher, the columns differ from those of the header, or the result cannot be drawn.
+        InputError: a value cannot be computed, the server refuses the Cypher, or the columns differ
+            from those of the header.
         NotFoundError: an artifact named by a parameter is not stored completely.
         LimitError: time or memory ran out.
         UnavailableError: the server cannot be reached.
     """
-    values = bind(query.parameters, given)
-    if drawable:
-        from starcast.queries.picture import check_drawable  # noqa: PLC0415 - loads drawings
-
-        # The check comes first, because the query may run as long as the time limit.
-        check_drawable(query, values)
     # If an artifact is missing, a query returns no rows, which looks like a valid result.
     require_complete(graph, query.parameters, values)
     try:
