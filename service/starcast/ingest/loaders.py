@@ -4,7 +4,6 @@
 """
 
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -29,12 +28,11 @@ from starcast.support.vocabulary import LoadMethod
 
 
 @dataclass(frozen=True)
-class Loader(ABC):
-    """A way to change the graph.
+class BoltLoader:
+    """Writes and deletes rows in the running server.
 
     Attributes:
-        stores: both stores, locked. After an import, the connection to the graph is useless if the
-            server had to choose another port.
+        stores: both stores, locked.
         reporter: receives progress messages.
         reason: why this loader was chosen, with an estimate.
     """
@@ -43,45 +41,11 @@ class Loader(ABC):
     reporter: Reporter
     reason: str
 
-    @abstractmethod
     def check(self, artifacts: Sequence[Artifact]) -> None:
-        """Check that the graph may be changed so that it then holds these artifacts.
-
-        Raises:
-            RejectedError: data of other programs would be deleted.
-            LimitError: the disk is too small.
-        """
-
-    @abstractmethod
-    def load(self, artifacts: Sequence[Artifact], on_stage: OnStage) -> list[Loaded]:
-        """Add artifacts, given in build order, to both stores."""
-
-    @abstractmethod
-    def delete(self, artifacts: Sequence[Artifact], on_stage: Callable[[str], None]) -> None:
-        """Delete artifacts, given in deletion order, from both stores."""
-
-    @abstractmethod
-    def rebuild(self, artifacts: Sequence[Artifact], *, is_outdated: bool) -> list[Loaded]:
-        """Recreate artifacts in the graph.
-
-        Args:
-            artifacts: the artifacts, in build order.
-            is_outdated: whether the graph has an older schema; then all artifacts are given.
-        """
-
-    @abstractmethod
-    def replaced_topologies(self, artifacts: Sequence[Artifact]) -> list[str] | None:
-        """Return the topologies whose nodes a rebuild replaces; None if it replaces everything."""
-
-
-class BoltLoader(Loader):
-    """Writes and deletes rows in the running server."""
-
-    def check(self, artifacts: Sequence[Artifact]) -> None:
-        """Check nothing, because other data are kept."""
+        """Check nothing, because data of other programs are kept."""
 
     def load(self, artifacts: Sequence[Artifact], on_stage: OnStage) -> list[Loaded]:
-        """Write the artifacts one after the other.
+        """Write artifacts, given in build order, one after the other to both stores.
 
         An interruption affects only one of them, and the next ingest continues there.
         """
@@ -91,7 +55,7 @@ class BoltLoader(Loader):
         return created
 
     def delete(self, artifacts: Sequence[Artifact], on_stage: Callable[[str], None]) -> None:  # noqa: ARG002
-        """Delete the rows in transactions of bounded size."""
+        """Delete artifacts, given in deletion order, in transactions of bounded size."""
         for artifact in artifacts:
             discard(self.stores, artifact, None, self.reporter)
             with self.stores.session() as session:
@@ -99,7 +63,12 @@ class BoltLoader(Loader):
             self.reporter.say(f"{artifact.kind} {artifact.id}: dropped")
 
     def rebuild(self, artifacts: Sequence[Artifact], *, is_outdated: bool) -> list[Loaded]:
-        """Delete the artifacts and all orphaned data, then write the artifacts again."""
+        """Delete artifacts, given in build order, and all orphaned data; write the artifacts again.
+
+        Args:
+            artifacts: the artifacts; all of them if the graph has an older schema.
+            is_outdated: whether the graph has an older schema.
+        """
         stores = self.stores
         for artifact in sorted(artifacts, key=lambda each: each.deletion_order):
             discard(stores, artifact, REBUILDING, self.reporter)
@@ -118,7 +87,7 @@ class BoltLoader(Loader):
         return self._write(artifacts, ignore_stage, REBUILDING)
 
     def replaced_topologies(self, artifacts: Sequence[Artifact]) -> list[str] | None:
-        """Return the given topologies: each of their nodes loses all its relationships."""
+        """Return the topologies at whose nodes a rebuild deletes all relationships."""
         return [each.id for each in artifacts if each.nodes]
 
     def _write(
@@ -133,17 +102,29 @@ class BoltLoader(Loader):
 
 
 @dataclass(frozen=True)
-class ImportLoader(Loader):
+class ImportLoader:
     """Replaces the store of the embedded Neo4j by a newly imported one.
 
     Attributes:
+        stores: both stores, locked. After an import, the connection to the graph is useless if the
+            server had to choose another port.
+        reporter: receives progress messages.
+        reason: why this loader was chosen, with an estimate.
         settings: the settings of the embedded Neo4j.
     """
 
+    stores: Stores
+    reporter: Reporter
+    reason: str
     settings: Settings
 
     def check(self, artifacts: Sequence[Artifact]) -> None:
-        """Check for data of other programs, which an import would delete, and the disk space."""
+        """Check that the graph may be replaced by one with these artifacts.
+
+        Raises:
+            RejectedError: data of other programs would be deleted.
+            LimitError: the disk is too small.
+        """
         _, lost = audit.describe_losses(self.stores.graph)
         if lost:
             raise RejectedError(
@@ -177,6 +158,7 @@ class ImportLoader(Loader):
         return None
 
 
+Loader = BoltLoader | ImportLoader
 #: `choose_method` or `choose_deletion`.
 Choose = Callable[[LoadMethod, Sequence[Artifact], Sequence[Artifact], bool], ChosenMethod]
 
