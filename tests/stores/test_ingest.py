@@ -98,7 +98,7 @@ def test_query_plans_are_refreshed_after_the_last_artifact(
     """An ingest that stores artifacts refreshes the server's query plans once."""
     reported: list[int] = []
     monkeypatch.setattr(
-        "starcast.ingest.ingestion.refresh_plans", lambda _: reported.append(len(states(stores)))
+        "starcast.ingest.loaders.refresh_plans", lambda _: reported.append(len(states(stores)))
     )
     ingest(stores, PLAN)
     ingest(stores, PLAN)

@@ -133,7 +133,7 @@ def stack_settings(stack_home: Path, request: pytest.FixtureRequest) -> Iterator
         used = f"{_neo4j_version(address_of(settings))}, PostgreSQL {version}"
         request.config.stash[_USED] = used
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("starcast.ingest.ingestion.refresh_plans", lambda _: None)
+            patch.setattr("starcast.ingest.loaders.refresh_plans", lambda _: None)
             yield settings
     finally:
         if not was_running:

@@ -10,7 +10,6 @@ import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from fractions import Fraction
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import Annotated, Any, TextIO
@@ -21,7 +20,7 @@ from starcast.cli.streams import encodable
 from starcast.support import log
 from starcast.support.errors import LAYOUT, InputError, escape
 from starcast.support.progress import ProgressLines, Reporter, Silent, Task
-from starcast.support.text import format_value, to_json
+from starcast.support.text import format_value, is_numeric, to_json
 from starcast.support.vocabulary import Format, ListingFormat
 
 #: Formats for human readers. Their cells are texts, as in a table, and long values are shortened.
@@ -258,12 +257,7 @@ def _print_table(
     if widths is None:
         _print_records(columns, cells, title, below)
         return
-    is_right = [
-        # Without rows, `all` would be true and align the headings to the right.
-        bool(table)
-        and all(isinstance(values[index], int | float | Fraction | None) for values in table)
-        for index in range(len(columns))
-    ]
+    is_right = [is_numeric(values[index] for values in table) for index in range(len(columns))]
     inner = sum(widths) + _COLUMN_GAP * (len(columns) - 1)
     blank = " " * (inner + 2)
     # Many programs use this variable to print styles even without a terminal.

@@ -12,7 +12,6 @@ A process id alone proves nothing: after a crash another process may have the sa
 receives a signal unless its command line identifies it as a server of this home.
 """
 
-import errno
 import fcntl
 import os
 import pwd
@@ -30,7 +29,7 @@ from typing import Any
 
 import psutil
 
-from starcast.support.errors import LimitError, StarcastError, UnavailableError
+from starcast.support.errors import LimitError, StarcastError, UnavailableError, is_disk_full
 
 LOOPBACK = "127.0.0.1"
 #: The system user that runs the servers if starcast is run by root.
@@ -304,11 +303,6 @@ def startup_error(title: str, log: Path) -> StarcastError:
     errors = [line for line in lines if _ERROR_LINE.search(line)]
     line = (errors or lines or ["no output"])[-1]
     return UnavailableError(f"{title} exited during startup: {line}", hint=f"see the log {log}")
-
-
-def is_disk_full(error: BaseException) -> bool:
-    """Return whether an operating system error means that the disk is full."""
-    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from starcast.lab.signature import (
     TopologyName,
     check_suffix,
 )
-from starcast.support.errors import InputError, RejectedError
+from starcast.support.errors import InputError, RejectedError, only_one_of
 from starcast.support.table import Facts, Table
 from starcast.support.vocabulary import ForestFormat
 
@@ -342,10 +342,7 @@ class Forests(Artifacts):
         """
         from starcast import drawing
 
-        choices = {"`tree`": tree is not None, "`all_trees`": all_trees, "`load`": load}
-        chosen = [option for option, is_given in choices.items() if is_given]
-        if len(chosen) > 1:
-            raise InputError(f"{chosen[0]} and {chosen[1]} cannot be combined", hint="remove one")
+        only_one_of(tree=tree, all_trees=all_trees, load=load)
         forest = self._verified(source, construction, options)
         if load:
             return Picture(drawing.draw_load(forest, layout), f"the load of {forest.id}")

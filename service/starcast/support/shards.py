@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar
 import pydantic
 
 from starcast.support.atomic import atomic_write
-from starcast.support.errors import InputError, RejectedError
+from starcast.support.errors import InputError, RejectedError, unreadable
 from starcast.support.installation import source_digest
 from starcast.support.json_files import (
     Count,
@@ -268,10 +268,7 @@ def _read(file: Path, kind: Kind) -> _ShardFile:
     except (ValueError, RecursionError):
         raise _damaged(file, "it is incomplete, or not a file of a shard") from None
     except OSError as error:
-        raise InputError(
-            f"{file} cannot be read: {(error.strerror or str(error)).lower()}",
-            hint="name the files that `out` has written",
-        ) from None
+        raise unreadable(file, error, "name the files that `out` has written") from None
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
         raise InputError(
             f"{file} is not a file of a shard", hint="name the files that `out` has written"
