@@ -373,7 +373,7 @@ def in_shell(text: str) -> str:
 def set_options(options: Mapping[str, str]) -> None:
     """Set the options of the current command by the names of its parameters, for `in_shell`."""
     _options.clear()
-    _options.update(_GLOBAL_OPTIONS | options)
+    _options.update({**_GLOBAL_OPTIONS, **options})
 
 
 def say(line: str) -> None:

@@ -344,7 +344,7 @@ class Records(Connection):
 
         def find_value(n: int) -> int | None:
             record = find_trusted(folders, "one-port-broadcast", f"S{n}", {})
-            return record and record.value
+            return record.value if record else None
 
         rows = tabulate_bounds(most, find_value)
         return Table.of(rows, rows[0])
