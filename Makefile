@@ -13,7 +13,7 @@ SWEEPS := $(addprefix sweep-,$(GROUPS))
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-alone test-servers lint types types-service sweep $(SWEEPS) coverage \
+.PHONY: help demo test test-alone test-servers lint prose types types-service sweep $(SWEEPS) coverage \
     mutants test-lts test-lowest campaign wheel-test bench compose-test docs site release-check upload lock clean
 
 help: ## list the targets
@@ -59,11 +59,13 @@ test-servers: $(VENV)/.chromium # on one Neo4j, one PostgreSQL and one browser
 test-alone: $(VENV)/.simgrid/unpacked # without servers
 	$(BIN)/pytest -m 'unit or claims'
 
-lint: $(VENV)/.dev ## ruff, the check of prose and names, and the types of the scripts
+lint: $(VENV)/.dev ## ruff, and the types of the scripts
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/ruff format --check $(SOURCES)
-	$(BIN)/python tools/prose.py
 	tools/script-types
+
+prose: $(VENV)/.dev ## list idioms that the glossary replaces: a guide, not a check
+	$(BIN)/python tools/prose.py
 
 types: $(VENV)/.dev ## mypy, strict
 	$(BIN)/mypy

@@ -1,28 +1,24 @@
-"""Prose check: finds idioms that docs/glossary.md replaces, and names that it forbids.
+"""`make prose`: a guide that lists idioms which docs/glossary.md replaces. It forbids nothing.
 
 A text is a docstring, a group of comment lines, a string literal of three words or more, a block
-of a Markdown page or a comment line of a Cypher file. The check fails when more than LIMIT of 100
-texts contain an idiom, or when Python code binds a forbidden name.
+of a Markdown page or a comment line of a Cypher file.
 
-Usage: python tools/prose.py [--summary] [PATH ...]     (default: FOLDERS of this repository)
+Usage: python tools/prose.py [PATH ...]     (default: FOLDERS of this repository)
 """
 
 import ast
 import re
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-LIMIT = 4.0  # texts with an idiom per 100 texts
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = (
     *("service", "tests", "benchmarks", "migrations", "docs", "queries", "examples", "tools"),
     *("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"),
 )
-FORBIDDEN = {"where", "there", "here", "made", "told", "said", "whole"}
 # The evidence of claims is compared byte for byte, so its wording is fixed. This script, the
 # glossary and its decision record quote the idioms.
 FIXED_LITERALS = re.compile(r"claims/(papers|reference|instruments)/|(tools/|test_)prose\.py$")
@@ -138,56 +134,32 @@ def header_texts(source: str) -> Iterator[Text]:
             yield Text(number, "header", re.sub(r"^//\s*", "", line))
 
 
-def bound_name(node: ast.AST) -> str:
-    """Return the variable, parameter, attribute, function or class that a node binds, or ''."""
-    match node:
-        case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
-            return name
-        case ast.arg(arg=name) | ast.alias(asname=str(name)):
-            return name
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            return name
-    return ""
-
-
-def check(path: Path) -> tuple[list[Text], list[str], list[str]]:
-    """Return the texts of a file, those with idioms, and its forbidden names."""
-    source, names = path.read_text(encoding="utf-8"), list[str]()
+def check(path: Path) -> tuple[int, list[str]]:
+    """Return the number of texts in a file, and its texts with idioms."""
+    source = path.read_text(encoding="utf-8")
     if path.suffix == ".py":
         nodes = list(ast.walk(ast.parse(source)))
         fixed = FIXED_LITERALS.search(path.as_posix()) is not None
         texts = [*python_texts(nodes, literals=not fixed), *comments(nodes, source)]
-        for node in nodes:
-            if (name := bound_name(node)) in FORBIDDEN:
-                names.append(f"{path}:{node.lineno}: name: '{name}'")  # type: ignore[attr-defined]
     else:
         texts = list(page_texts(source) if path.suffix == ".md" else header_texts(source))
     found = [(text, idioms) for text in texts if (idioms := text.idioms())]
-    return texts, [f"{path}:{text.line}: {text.kind}: {'; '.join(x)}" for text, x in found], names
+    return len(texts), [f"{path}:{text.line}: {text.kind}: {'; '.join(x)}" for text, x in found]
 
 
-def main(arguments: list[str]) -> int:
-    """Check the files below the given paths, and return the exit status."""
-    paths = [Path(name) for name in arguments if name != "--summary"]
-    paths = paths or [ROOT / name for name in FOLDERS]
+def main(arguments: list[str]) -> None:
+    """List the idioms in the files below the given paths."""
+    paths = [Path(name) for name in arguments] or [ROOT / name for name in FOLDERS]
     files = sorted(file for path in paths for file in (path.rglob("*"), [path])[path.is_file()])
     files = [file for file in files if file.suffix in {".py", ".md", ".cypher"}]
     files = [file for file in files if not FIXED_PAGES.search(file.as_posix())]
-    texts, idioms, names = list[Text](), list[str](), list[str]()
     with ProcessPoolExecutor() as pool:
-        for result in pool.map(check, files, chunksize=16):
-            texts += result[0]
-            idioms += result[1]
-            names += result[2]
-    share = 100 * len(idioms) / max(1, len(texts))
-    failed = share > LIMIT or bool(names)
-    if "--summary" not in arguments and (failed or arguments):
-        print("\n".join(idioms + names))
-    kinds = ", ".join(f"{kind} {n}" for kind, n in Counter(text.kind for text in texts).items())
-    print(f"{share:.1f} of 100 texts have an idiom ({len(idioms)} of {len(texts)}: {kinds})")
-    print(f"{len(names)} forbidden names; the limits are {LIMIT:g} of 100 texts and no such name")
-    return int(failed)
+        results = list(pool.map(check, files, chunksize=16))
+    idioms = [idiom for _, found in results for idiom in found]
+    texts = sum(count for count, _ in results)
+    print("\n".join(idioms))
+    print(f"{100 * len(idioms) / max(1, texts):.1f} of 100 texts have an idiom")
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(sys.argv[1:])

@@ -1,4 +1,4 @@
-"""Rules for the source code: order of packages, length of modules, and unique names."""
+"""Rules for the source code: order of packages, and unique names."""
 
 import ast
 import re
@@ -13,7 +13,6 @@ import networkx as nx
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "service" / "starcast"
 MODULES = sorted(PACKAGE.rglob("*.py"))
-MAX_LINES = 500
 
 #: Packages that the simulator and the tree checkers may import. They must not import the code whose
 #: results they check, even if it is in one of these packages.
@@ -137,12 +136,6 @@ def test_oracles_and_second_implementations_do_not_import_starcast() -> None:
     for path in paths:
         imported = set(_imports(ast.parse(path.read_text(encoding="utf-8"))))
         assert not {name for name in imported if name.startswith("starcast")}, path
-
-
-def test_no_module_is_longer_than_five_hundred_lines() -> None:
-    """A longer module would contain more than one idea."""
-    lines = {name: path.read_text(encoding="utf-8").count("\n") for name, path in NAMES.items()}
-    assert {name: count for name, count in lines.items() if count > MAX_LINES} == {}
 
 
 def test_no_public_name_of_a_package_hides_one_of_its_modules() -> None:
