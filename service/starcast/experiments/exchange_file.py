@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import pydantic
 
@@ -32,6 +32,7 @@ from starcast.support.json_files import (
     describe_error,
 )
 from starcast.support.limited import MB, read_bytes
+from starcast.support.runs import RUN_FIELDS, Run, RunCost
 from starcast.support.vocabulary import MAX_NAME, parse_spec
 from starcast.topologies import as_topology, count_nodes
 from starcast.trees.construction import CONSTRUCTIONS
@@ -127,6 +128,19 @@ class RunRecord(_Axes):
     costs: Annotated[list[CostRecord], pydantic.FailFast()]
     #: One row per step: links used, packets sent, and units in the largest packet.
     profile: Annotated[list[tuple[Count, Count, Count]], pydantic.FailFast()]
+
+    @classmethod
+    def of(cls, run: Run, profile: Sequence[tuple[int, ...]]) -> Self:
+        """Return the record of a run and its step profile."""
+        values = {name: getattr(run, name) for name in RUN_FIELDS}
+        values |= {"costs": run.costs, "profile": profile}
+        return cls.model_validate(values, from_attributes=True)
+
+    @property
+    def run(self) -> Run:
+        """The run, without its step profile."""
+        values = {name: getattr(self, name) for name in RUN_FIELDS}
+        return Run(**values, costs=tuple(RunCost(**dict(cost)) for cost in self.costs))
 
     @property
     def point(self) -> Point:

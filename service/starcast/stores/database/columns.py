@@ -19,7 +19,6 @@ from sqlalchemy import (
     DateTime,
     Double,
     ForeignKey,
-    Integer,
     LargeBinary,
     MetaData,
     SmallInteger,
@@ -53,12 +52,17 @@ NAME = f"{{}} ~ '^{STORED_NAME}$'"
 RATIONAL = r"{} ~ '^\d+(/[1-9]\d*)?$'"
 OBJECT = "jsonb_typeof({}) = 'object'"
 ARRAY = "jsonb_typeof({}) = 'array'"
-#: The checks of axes whose values are names.
-_PATTERNS = {"topology": SPEC, "algorithm": NAME}
+#: The checks of axes, by their name or the type of their values.
+_CHECKS: dict[Any, str] = {
+    "topology": SPEC,
+    "algorithm": NAME,
+    Fraction: RATIONAL,
+    Sequence[str]: ARRAY,
+}
 #: Types of integers with 16 and with 64 bits; other integers have 32.
 Small = Annotated[int, 16]
 Big = Annotated[int, 64]
-_INTEGERS = {16: SmallInteger, 32: Integer, 64: BigInteger}
+_INTEGERS = {16: Small, 32: int, 64: Big}
 
 
 class Exact(TypeDecorator[Fraction]):
@@ -90,6 +94,7 @@ class Base(DeclarativeBase):
         Fraction: Exact,
         dict[str, Any]: JSONB(none_as_null=True),
         list[Any]: JSONB(none_as_null=True),
+        Sequence[str]: JSONB(none_as_null=True),
     }
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -173,22 +178,12 @@ def _axis_column(name: str, axis: Axis) -> MappedColumn[Any]:
 
     Rows that were stored before the axis existed get the axis's usual value.
     """
-    kinds: dict[Any, tuple[Any, str]] = {
-        str: (Text, _PATTERNS.get(name, "")),
-        str | None: (Text, ""),
-        int: (_INTEGERS[axis.bits], ""),
-        Fraction: (Exact, RATIONAL),
-        Sequence[str]: (JSONB, ARRAY),
-    }
-    kind, check = kinds[axis.type]
     usual = json.dumps(axis.usual) if isinstance(axis.usual, tuple) else str(axis.usual)
     return field(
         f"{axis.meaning}, exact" if axis.type is Fraction else axis.meaning,
-        kind,
-        nullable=axis.type == str | None,
         sort_order=-1,
         server_default=None if axis.usual is None else usual,
-        check=check,
+        check=_CHECKS.get(name, _CHECKS.get(axis.type, "")),
         words=axis.words,
     )
 
@@ -203,6 +198,13 @@ else:
     AxisColumns = type(
         "AxisColumns",
         (),
-        {name: _axis_column(name, axis) for name, axis in AXES.items()}
+        # `Base.type_annotation_map` gives the SQL type of each Python type.
+        {
+            "__annotations__": {
+                name: Mapped[_INTEGERS[axis.bits] if axis.type is int else axis.type]
+                for name, axis in AXES.items()
+            }
+        }
+        | {name: _axis_column(name, axis) for name, axis in AXES.items()}
         | {f"{name}_value": double_of(name) for name in AXES if AXES[name].type is Fraction},
     )

@@ -5,10 +5,21 @@ Every function works in the given session and leaves the commit to
 are stored. Listings read the view `ARTIFACT`; they import neither numpy nor the constructions.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import RowMapping, column, delete, func, inspect, select, table
+from sqlalchemy import (
+    ColumnElement,
+    RowMapping,
+    column,
+    delete,
+    func,
+    inspect,
+    select,
+    table,
+    tuple_,
+)
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -16,6 +27,7 @@ from starcast.stores.database import models
 from starcast.stores.database.sessions import copy_rows
 from starcast.stores.database.views import ARTIFACT
 from starcast.support.errors import NotFoundError, RejectedError
+from starcast.support.runs import COST_FIELDS, RUN_FIELDS, Run, RunCost
 from starcast.support.text import did_you_mean, pluralize
 
 if TYPE_CHECKING:
@@ -25,7 +37,7 @@ if TYPE_CHECKING:
     from starcast.topologies import Topology
     from starcast.trees import Forest
 
-Stored = TypeVar("Stored", bound=models.Base)
+Stored = TypeVar("Stored")
 
 #: The maximum value of PostgreSQL's type bigint.
 _MAX_ID = 2**63 - 1
@@ -37,6 +49,7 @@ MODELS: dict[str, type[models.Base]] = {
     model.__tablename__: model for model in (models.Topology, models.Forest, models.Schedule)
 }
 _TREE_COLUMNS = ("forest", "number", "height", "leaves", "size", "parent_port")
+_RUN, _COST = (models.Base.metadata.tables[name] for name in ("run", "cost"))
 _VIEW = table("artifact", *map(column, ARTIFACT.columns))
 _COLUMNS = {
     "topology": ("family", "nodes", "links", "degree", "diameter"),
@@ -84,14 +97,10 @@ def list_experiments(session: Session) -> list[models.Experiment]:
     return list(session.scalars(select(models.Experiment).order_by(models.Experiment.name)))
 
 
-def experiment_name(session: Session, number: int) -> str:
-    """Return the name of the experiment with this number.
-
-    Raises:
-        NotFoundError: no such experiment is stored.
-    """
-    experiment = session.get(models.Experiment, number)
-    return require(experiment, "experiment", f"has the number {number}").name
+def experiment_name(session: Session, run: Run) -> str:
+    """Return the name of the experiment of a stored run."""
+    query = select(models.Experiment.name).join(models.Run).where(models.Run.id == run.id)
+    return session.scalars(query).one()
 
 
 def count_runs(session: Session) -> dict[int, tuple[int, int]]:
@@ -116,36 +125,76 @@ def drop_experiment(session: Session, name: str) -> None:
     session.execute(delete(models.Experiment).where(models.Experiment.name == name))
 
 
-def load_runs(session: Session, experiment: int) -> list[models.Run]:
+def load_runs(session: Session, experiment: int) -> list[Run]:
     """Return the runs of an experiment with their costs, in the order in which they were stored."""
-    query = select(models.Run).filter_by(experiment=experiment).order_by(models.Run.id)
-    return list(session.scalars(query))
+    return _read_runs(session, models.Run.experiment == experiment)
 
 
-def load_run(session: Session, number: int) -> models.Run:
+def load_runs_of_algorithms(
+    session: Session, algorithms: Iterable[tuple[str, str, str]]
+) -> list[Run]:
+    """Return all stored runs of some algorithms.
+
+    Each algorithm is given by the topology, the collective and its name.
+    """
+    columns = _RUN.c
+    named = tuple_(columns.topology, columns.collective, columns.algorithm)
+    return _read_runs(session, named.in_(algorithms))
+
+
+def _read_runs(session: Session, condition: ColumnElement[bool]) -> list[Run]:
+    # Columns are read instead of ORM objects, which take several times as long.
+    names = ("id", *RUN_FIELDS)
+    query = select(*(_RUN.c[name] for name in names)).where(condition).order_by(_RUN.c.id)
+    rows = session.execute(query).all()
+    costs: dict[int, list[RunCost]] = {}
+    query = select(_COST.c.run, *(_COST.c[name] for name in COST_FIELDS))
+    query = query.join(_RUN).where(condition).order_by(_COST.c.run, _COST.c.kind)
+    for run, *values in session.execute(query):
+        cost = RunCost(**dict(zip(COST_FIELDS, values, strict=True)))
+        costs.setdefault(run, []).append(cost)
+    return [
+        Run(**dict(zip(names, row, strict=True)), costs=tuple(costs.get(row.id, ())))
+        for row in rows
+    ]
+
+
+def load_run(session: Session, number: int) -> Run:
     """Return the run with this number and its costs.
 
     Raises:
         NotFoundError: no such run is stored.
     """
     # For larger numbers PostgreSQL raises an error instead of finding no row.
-    run = session.get(models.Run, number) if abs(number) <= _MAX_ID else None
-    return require(run, "run", f"{number} is stored")
+    runs = _read_runs(session, models.Run.id == number) if abs(number) <= _MAX_ID else []
+    return require(next(iter(runs), None), "run", f"{number} is stored")
 
 
-def save_run(session: Session, run: models.Run, steps: "Profile" = ()) -> None:
+def save_run(session: Session, experiment: int, run: Run, steps: "Profile" = ()) -> Run:
     """Store a run with its costs and its step profile. A failed run has neither.
 
     Args:
         session: an open session; nothing is committed.
-        run: the run with its costs; this function sets its number.
+        experiment: the number of the run's experiment.
+        run: the run with its costs.
         steps: the profile of its simulation; empty for a failed run.
+
+    Returns:
+        The run with its number.
     """
-    session.add(run)
-    session.flush()
-    if not steps:
-        return
-    copy_steps(session, models.StepProfile, "run", run.id, steps)
+    values = {name: getattr(run, name) for name in RUN_FIELDS}
+    query = insert(_RUN).values(experiment=experiment, **values).returning(_RUN.c.id)
+    stored = replace(run, id=session.scalars(query).one())
+    if run.costs:
+        session.execute(insert(_COST), [{"run": stored.id, **vars(cost)} for cost in run.costs])
+    if steps:
+        copy_steps(session, models.StepProfile, "run", stored.id, steps)
+    return stored
+
+
+def drop_run(session: Session, run: Run) -> None:
+    """Delete a stored run."""
+    session.execute(delete(_RUN).where(_RUN.c.id == run.id))
 
 
 def copy_steps(
@@ -161,8 +210,8 @@ def copy_steps(
     copy_rows(session, table, (column, "step", *PROFILE_COLUMNS), rows)
 
 
-def load_profile(session: Session, run: int) -> list[models.StepProfile]:
-    """Return the step profile of a run in order."""
+def load_profile(session: Session, run: int | None) -> list[models.StepProfile]:
+    """Return the step profile of a run in order; it is empty if the run is not stored."""
     query = select(models.StepProfile).filter_by(run=run).order_by(models.StepProfile.step)
     return list(session.scalars(query))
 
