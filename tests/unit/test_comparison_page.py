@@ -290,7 +290,7 @@ def test_the_steps_of_equal_schedules_are_shown_once_and_without_faults_if_possi
     assert drawn == [("multiple", ()), ("greedy", ())]
     partial = compare([side("a", few), side("b", both)])
     assert [(run.algorithm, run.faults) for run in profiled_runs(partial)] == [
-        ("greedy", ()), ("multiple", ["12354"]),
+        ("greedy", ()), ("multiple", ("12354",)),
     ]  # fmt: skip
 
 

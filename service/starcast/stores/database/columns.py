@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 from sqlalchemy import (
@@ -65,6 +66,11 @@ Big = Annotated[int, 64]
 _INTEGERS = {16: Small, 32: int, 64: Big}
 
 
+# Runs repeat the same numbers, such as message sizes, and parsing a fraction takes longer than
+# reading the rest of a row.
+_read_fraction = lru_cache(maxsize=65536)(Fraction)
+
+
 class Exact(TypeDecorator[Fraction]):
     """Column type of a rational number, stored as text such as ``1024`` or ``23/3``."""
 
@@ -77,7 +83,7 @@ class Exact(TypeDecorator[Fraction]):
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Fraction | None:  # noqa: ARG002
         """Convert the stored text to a number."""
-        return None if value is None else Fraction(value)
+        return None if value is None else _read_fraction(value)
 
 
 class Base(DeclarativeBase):

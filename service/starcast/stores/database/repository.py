@@ -127,7 +127,7 @@ def drop_experiment(session: Session, name: str) -> None:
 
 def load_runs(session: Session, experiment: int) -> list[Run]:
     """Return the runs of an experiment with their costs, in the order in which they were stored."""
-    return _read_runs(session, models.Run.experiment == experiment)
+    return _read_runs(session, _RUN.c.experiment == experiment)
 
 
 def load_runs_of_algorithms(
@@ -166,7 +166,7 @@ def load_run(session: Session, number: int) -> Run:
         NotFoundError: no such run is stored.
     """
     # For larger numbers PostgreSQL raises an error instead of finding no row.
-    runs = _read_runs(session, models.Run.id == number) if abs(number) <= _MAX_ID else []
+    runs = _read_runs(session, _RUN.c.id == number) if abs(number) <= _MAX_ID else []
     return require(next(iter(runs), None), "run", f"{number} is stored")
 
 
