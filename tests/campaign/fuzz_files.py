@@ -20,7 +20,7 @@ import numpy as np
 
 from starcast.experiments.design import Design
 from starcast.experiments.exchange_file import FORMAT, RunRecord, read_file
-from starcast.experiments.execution import execute, list_steps, price_run
+from starcast.experiments.execution import execute, price_run
 from starcast.records import Record, load_all, load_record, shipped_folder, verify
 from starcast.search import verify_bound
 from starcast.stores.database.backup import read_manifest
@@ -136,7 +136,7 @@ def _experiments() -> dict[str, Any]:
     for point in GRID.points():
         execution = execute(point)
         run = price_run(point, execution)
-        record = RunRecord.of(run, list_steps(execution.profile))
+        record = RunRecord.of(run, execution.profile)
         runs.append(record.model_dump(mode="json"))
     moment = datetime.now(UTC).isoformat()
     grid = Design((GRID,)).as_json()

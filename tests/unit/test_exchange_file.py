@@ -16,7 +16,7 @@ from starcast.collectives.algorithm import REGISTRIES
 from starcast.experiments import Point
 from starcast.experiments.design import Design, Grid
 from starcast.experiments.exchange_file import FORMAT, RunRecord, check_figures, read_file
-from starcast.experiments.execution import execute, list_steps, price_run
+from starcast.experiments.execution import execute, price_run
 from starcast.support.errors import InputError, RejectedError, StarcastError
 from support.experiments import make_point
 
@@ -31,7 +31,7 @@ def record(point: Point) -> dict[str, Any]:
     """Execute an experiment point and return its run in the form that a file has."""
     execution = execute(point)
     run = price_run(point, execution)
-    return RunRecord.of(run, list_steps(execution.profile)).model_dump(mode="json")
+    return RunRecord.of(run, execution.profile).model_dump(mode="json")
 
 
 def _is_special(point: Point) -> bool:

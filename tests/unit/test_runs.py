@@ -5,7 +5,7 @@ import sys
 from dataclasses import replace
 
 from starcast.experiments.exchange_file import CostRecord, RunRecord
-from starcast.experiments.execution import execute, list_steps, price_run
+from starcast.experiments.execution import execute, price_run
 from starcast.stores.database import models
 from starcast.support.runs import COST_FIELDS, RUN_FIELDS
 from support.experiments import make_point
@@ -35,7 +35,7 @@ def test_a_run_is_read_from_a_file_as_it_was_written() -> None:
     point = make_point("S4", "broadcast", "multiple", faults=("2134@2",), message_bytes=7)
     execution = execute(point)
     run = price_run(point, execution)
-    written = RunRecord.of(run, list_steps(execution.profile)).model_dump_json()
+    written = RunRecord.of(run, execution.profile).model_dump_json()
     read = RunRecord.model_validate_json(written).run
     assert vars(read) == vars(run)
     assert read != run

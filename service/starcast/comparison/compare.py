@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 from starcast.comparison import sides as side_names
 from starcast.comparison.matching import (
-    FIGURES,
     MESSAGE_UNITS,
     MISSING,
     PARAMETERS,
@@ -24,7 +23,7 @@ from starcast.comparison.matching import (
 )
 from starcast.support.axes import AXES
 from starcast.support.errors import InputError
-from starcast.support.runs import Run
+from starcast.support.runs import FIGURES, Run
 
 #: The figures (costs and counts of a run) that a comparison shows by default.
 USUAL = ("steps", "time", MISSING)

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 from sqlalchemy.orm import Session
 
 from starcast.comparison.compare import Comparison
-from starcast.comparison.matching import FIGURES, as_text, figure, value
+from starcast.comparison.matching import as_text, figure, value
 from starcast.comparison.sides import PARTS, axis_value
 from starcast.stores.database import repository
 from starcast.support.axes import QUESTION
-from starcast.support.runs import Run
+from starcast.support.runs import FIGURES, Run
 from starcast.topologies import as_topology, count_nodes
 
 #: The parameters that have the same value in all runs of a panel.

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from starcast.comparison.matching import FIGURES, Side, figure, gap
+from starcast.comparison.matching import Side, figure, gap
 from starcast.costs.model import Machine
 from starcast.costs.paper_tables import (
     PAPER_TABLES,
@@ -24,7 +24,7 @@ from starcast.judges.simulator.simulation import PROFILE_COLUMNS
 from starcast.stores.database import models, repository
 from starcast.support.axes import AXES, POINT_AXES
 from starcast.support.errors import InputError, NotFoundError, RejectedError
-from starcast.support.runs import Run
+from starcast.support.runs import FIGURES, Run
 from starcast.support.table import Table, rounded, with_numbers
 from starcast.support.text import did_you_mean, format_value, pluralize
 from starcast.topologies import as_topology
@@ -209,7 +209,7 @@ def run_row(run: Run, experiment: str) -> dict[str, Any]:
 def cost_rows(run: Run) -> list[dict[str, Any]]:
     """Return the costs of a run as rows, the simulated cost first, each with its gap."""
     kinds = ("simulated", "closed form", "lower bound")
-    bound = next((cost.time for cost in run.costs if cost.kind == "lower bound"), None)
+    bound = figure(run, "time", "lower bound")
     rows = []
     for cost in sorted(run.costs, key=lambda cost: kinds.index(cost.kind)):
         row = {name: getattr(cost, name) for name in COST_COLUMNS if hasattr(cost, name)}

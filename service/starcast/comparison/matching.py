@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from starcast.support.axes import CHOICE, QUESTION
-from starcast.support.runs import Run
+from starcast.support.runs import FIGURES, Run
 from starcast.topologies import count_nodes
 
 #: The last parameter on which runs are matched: the number of units of a message, or of segments
@@ -35,7 +35,6 @@ PARAMETERS = (*QUESTION, *CHOICE, MESSAGE_UNITS)
 
 _COLUMNS = {axis: column for column, axis in enumerate(PARAMETERS)}
 
-FIGURES = ("steps", "transmissions", "start_ups", "bytes", "time")
 #: The name of a figure that runs with faults have: the number of undelivered (node, unit) pairs.
 MISSING = "missing"
 

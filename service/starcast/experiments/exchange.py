@@ -11,8 +11,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-import numpy as np
-from sqlalchemy import Engine
+from sqlalchemy import Engine, tuple_
 from sqlalchemy.exc import DataError, IntegrityError
 from sqlalchemy.orm import Session
 
@@ -29,15 +28,13 @@ from starcast.experiments.exchange_file import (
 from starcast.experiments.running import (
     SAME,
     Outcome,
-    Steps,
     check_design,
     compare_figures,
     load_steps,
     lock_experiment,
 )
 from starcast.experiments.sharding import read_shards
-from starcast.judges.simulator.simulation import Profile
-from starcast.stores.database import repository
+from starcast.stores.database import models, repository
 from starcast.stores.database.server_errors import first_line
 from starcast.stores.database.sessions import open_session
 from starcast.support.atomic import atomic_write
@@ -136,9 +133,7 @@ def _refuse_contradictions(session: Session, experiments: Sequence[ExperimentRec
     for experiment in experiments:
         for run in experiment.runs:
             for old in stored.get(run.point, ()):
-                old_steps = load_steps(session, old)
-                new_steps: Steps = dict(enumerate(run.profile, start=1))
-                figures = compare_figures(old, run.run, old_steps, new_steps)
+                figures = compare_figures(old, run.run, load_steps(session, old), run.profile)
                 differences += [
                     f"a run of '{experiment.name}' differs from the stored run {old.id} in"
                     f" {figure}: {text}"
@@ -158,8 +153,10 @@ def _stored_runs(session: Session, runs: Iterable[RunRecord]) -> dict[Point, lis
     """Return all stored runs with the topologies and algorithms of the given runs, by point."""
     points = (each.point for each in runs)
     kinds = {(point.topology, point.collective, point.algorithm) for point in points}
+    run = models.Run
+    condition = tuple_(run.topology, run.collective, run.algorithm).in_(kinds)
     stored: dict[Point, list[Run]] = {}
-    for each in repository.load_runs_of_algorithms(session, kinds):
+    for each in repository.find_runs(session, condition):
         stored.setdefault(Point.of(each), []).append(each)
     return stored
 
@@ -179,13 +176,9 @@ def _store(session: Session, experiment: ExperimentRecord) -> Outcome:
     created = 0
     for each in experiment.runs:
         if each.point not in known:
-            repository.save_run(session, stored.id, each.run, _profile(each))
+            repository.save_run(session, stored.id, each.run, each.profile)
             created += 1
     return Outcome(experiment.name, len(experiment.runs) - created, created)
-
-
-def _profile(run: RunRecord) -> Profile:
-    return tuple(np.array(run.profile, dtype=np.int64).T) if run.profile else ()
 
 
 def merge_experiment(engine: Engine, files: Sequence[Path], name: str | None = None) -> Outcome:

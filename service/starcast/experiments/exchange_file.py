@@ -21,6 +21,7 @@ from starcast.collectives.algorithm import REGISTRIES
 from starcast.experiments import Point
 from starcast.experiments.design import Design, check_name
 from starcast.experiments.execution import bound_cost, formula_costs
+from starcast.judges.simulator.simulation import Profile
 from starcast.support.axes import AXES, POINT_AXES, Axis
 from starcast.support.errors import InputError, LimitError, RejectedError, StarcastError
 from starcast.support.json_files import (
@@ -32,7 +33,7 @@ from starcast.support.json_files import (
     describe_error,
 )
 from starcast.support.limited import MB, read_bytes
-from starcast.support.runs import RUN_FIELDS, Run, RunCost
+from starcast.support.runs import FIGURES, RUN_FIELDS, Run, RunCost
 from starcast.support.vocabulary import MAX_NAME, parse_spec
 from starcast.topologies import as_topology, count_nodes
 from starcast.trees.construction import CONSTRUCTIONS
@@ -130,7 +131,7 @@ class RunRecord(_Axes):
     profile: Annotated[list[tuple[Count, Count, Count]], pydantic.FailFast()]
 
     @classmethod
-    def of(cls, run: Run, profile: Sequence[tuple[int, ...]]) -> Self:
+    def of(cls, run: Run, profile: Profile) -> Self:
         """Return the record of a run and its step profile."""
         values = {name: getattr(run, name) for name in RUN_FIELDS}
         values |= {"costs": run.costs, "profile": profile}
@@ -365,7 +366,6 @@ def invalid(file: Path, reason: str) -> InputError:
 # bound of a point are computed again, the simulated figures must follow from the step profile and
 # the unit size, and without faults no schedule can be better than the lower bound.
 
-_FIGURES = ("steps", "start_ups", "transmissions", "bytes", "time")
 #: Figures with lower bounds, which hold without faults.
 _BOUNDED = ("steps", "transmissions", "time")
 
@@ -424,7 +424,7 @@ def _find_contradictions(
     (``formulas``).
     """
     for kind, formula in formulas.items():
-        for name in _FIGURES:
+        for name in FIGURES:
             yield from _differs(
                 f"{kind}, {name}", getattr(stated[kind], name), getattr(formula, name)
             )
@@ -439,9 +439,7 @@ def _find_contradictions(
             yield f"simulated, {name} is {_shown(figure)}, below the bound {_shown(least)}"
 
 
-def _check_simulated(
-    point: Point, cost: CostRecord, profile: Sequence[tuple[int, ...]]
-) -> Iterator[str]:
+def _check_simulated(point: Point, cost: CostRecord, profile: Profile) -> Iterator[str]:
     """Yield contradictions of the simulated figures, which follow from the profile and the unit."""
     packets = sum(row[1] for row in profile)
     largest = sum(row[2] for row in profile)

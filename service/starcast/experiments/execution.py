@@ -8,7 +8,6 @@ from concurrent.futures import Executor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from fractions import Fraction
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -29,7 +28,7 @@ from starcast.support.axes import AXES
 from starcast.support.errors import LimitError, RejectedError
 from starcast.support.installation import provenance
 from starcast.support.parallel import count_slots
-from starcast.support.runs import Run, RunCost
+from starcast.support.runs import COST_FIELDS, Run, RunCost
 from starcast.support.text import pluralize
 from starcast.topologies import as_topology
 
@@ -38,8 +37,6 @@ BYTES_PER_ROW = 100
 #: If all schedules together need fewer bytes than this, starting processes takes longer than
 #: executing the points.
 _WORTH_PROCESSES = 200_000_000
-
-_FIGURES = ("steps", "transmissions", "bytes", "time", "source")
 
 
 @dataclass
@@ -226,11 +223,6 @@ def execute_all(
         )
 
 
-def list_steps(profile: Profile) -> list[tuple[int, ...]]:
-    """Return a step profile as one row per step."""
-    return list(zip(*(column.tolist() for column in profile), strict=True))
-
-
 def price_run(point: Point, execution: Execution, **origin: Any) -> Run:
     """Return the run of a point with its three costs; a failed run has an error and no costs.
 
@@ -299,11 +291,7 @@ def _price(point: Point, simulation: Simulation, execution: Execution) -> tuple[
     # the closed form is added first, if there is one.
     priced = {"closed form": known.get("closed form"), "simulated": simulated, **known}
     return tuple(
-        RunCost(
-            kind=kind,
-            start_ups=Fraction(cost.start_ups),
-            **{name: getattr(cost, name) for name in _FIGURES},
-        )
+        RunCost(kind, **{name: getattr(cost, name) for name in COST_FIELDS[1:]})
         for kind, cost in priced.items()
         if cost is not None
     )

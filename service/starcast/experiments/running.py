@@ -18,8 +18,8 @@ from sqlalchemy.orm import Session
 from starcast.catalogue.plugins import require_plugins
 from starcast.experiments import Point
 from starcast.experiments.design import Design, Grid, check_name, describe_missing, stored_design
-from starcast.experiments.execution import Execution, execute, execute_all, list_steps, price_run
-from starcast.judges.simulator.simulation import PROFILE_COLUMNS
+from starcast.experiments.execution import Execution, execute, execute_all, price_run
+from starcast.judges.simulator.simulation import PROFILE_COLUMNS, Profile
 from starcast.stores.database import models, repository
 from starcast.stores.database.sessions import Lock, advisory_lock, open_session, wait_for_lock
 from starcast.support.errors import BusyError, InputError, RejectedError
@@ -131,9 +131,7 @@ def run_once(
         lock_experiment(session, name, SAVE_SECONDS)
         _check_collection(session, name)
         experiment = _ensure_experiment(session, name)
-        for earlier in repository.load_runs(session, experiment):
-            if Point.of(earlier) == point:
-                repository.drop_run(session, earlier)
+        repository.drop_run(session, experiment, point)
         run = _save(session, experiment, point, execution, jobs=1)
     if reporter is not None:
         for remark in execution.remarks:
@@ -304,7 +302,7 @@ def _save(session: Session, experiment: int, point: Point, execution: Execution,
 #: The figures that are compared, in the order in which they are listed.
 REPEATED = ("status", "steps", "transmissions", "costs", "missing", "profile")
 
-#: The step profile of a simulation: for each step number, the values of `PROFILE_COLUMNS`.
+#: The stored step profile of a run: for each step number, the values of `PROFILE_COLUMNS`.
 Steps = dict[int, tuple[int, ...]]
 
 SAME, _NOTHING = "same", "nothing"
@@ -379,8 +377,7 @@ def reproduce(
             run, new = stored[point], price_run(point, execution)
             with open_session(engine) as session:
                 old_steps = load_steps(session, run)
-            new_steps = dict(enumerate(list_steps(execution.profile), start=1))
-            figures = compare_figures(run, new, old_steps, new_steps)
+            figures = compare_figures(run, new, old_steps, execution.profile)
             repetitions.append(Repetition(run, figures))
             task.advance()
     return sorted(repetitions, key=lambda repetition: repetition.run.id or 0)
@@ -394,10 +391,12 @@ def load_steps(session: Session, run: Run) -> Steps:
     return {step: tuple(row) for step, *row in session.execute(query)}
 
 
-def compare_figures(stored: Run, new: Run, old_steps: Steps, new_steps: Steps) -> dict[str, str]:
+def compare_figures(
+    stored: Run, new: Run, old_steps: Steps, new_profile: Profile
+) -> dict[str, str]:
     """Return, for each of `REPEATED`, ``same`` or a text with the stored and the new value."""
     before = _figures(stored, old_steps)
-    after = _figures(new, new_steps)
+    after = _figures(new, dict(enumerate(new_profile, start=1)))
     return {figure: _first_difference(before[figure], after[figure]) for figure in REPEATED}
 
 

@@ -13,7 +13,7 @@ from pydantic import RootModel
 
 from starcast.experiments.design import Design, check_name
 from starcast.experiments.exchange_file import ExperimentRecord, RunRecord
-from starcast.experiments.execution import execute_all, list_steps, price_run
+from starcast.experiments.execution import execute_all, price_run
 from starcast.support.errors import InputError
 from starcast.support.json_files import Many, StrictRecord
 from starcast.support.progress import Reporter
@@ -69,7 +69,7 @@ def run_shard(
     ):
         for point, execution in executions:
             run = price_run(point, execution, jobs=processes, shard=str(shard))
-            record = RunRecord.of(run, list_steps(execution.profile))
+            record = RunRecord.of(run, execution.profile)
             results.setdefault(numbers[point], []).append(record.model_dump(mode="json"))
             task.advance()
     write_shard(file, job, shard, results)

@@ -14,15 +14,15 @@ from typing import Any
 from starcast.support.axes import Parameters
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class RunCost:
     """One of the costs of a run; a value that the source does not give is None.
 
     Attributes:
         kind: ``closed form``, ``simulated`` or ``lower bound``.
         steps: number of steps.
-        start_ups: the coefficient of t_s.
         transmissions: number of times that units cross links.
+        start_ups: the coefficient of t_s.
         bytes: the coefficient of t_c.
         time: ``start_ups * t_s + bytes * t_c``; for a lower bound, the larger of the two terms.
         source: paper and number in the paper, or ``simulated``.
@@ -30,8 +30,8 @@ class RunCost:
 
     kind: str
     steps: int | None
-    start_ups: Fraction | None
     transmissions: int | None
+    start_ups: Fraction | None
     bytes: Fraction | None
     time: Fraction
     source: str
@@ -82,3 +82,5 @@ class Run(Parameters):
 RUN_FIELDS = tuple(each.name for each in fields(Run) if each.name not in {"costs", "id"})
 #: The fields of a cost, which are columns of the table ``cost`` and keys in files.
 COST_FIELDS = tuple(each.name for each in fields(RunCost))
+#: The fields of a cost that are numbers.
+FIGURES = tuple(name for name in COST_FIELDS if name not in {"kind", "source"})

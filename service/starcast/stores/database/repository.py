@@ -5,7 +5,8 @@ Every function works in the given session and leaves the commit to
 are stored. Listings read the view `ARTIFACT`; they import neither numpy nor the constructions.
 """
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,7 +19,6 @@ from sqlalchemy import (
     inspect,
     select,
     table,
-    tuple_,
 )
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
@@ -26,6 +26,7 @@ from sqlalchemy.orm import Session
 from starcast.stores.database import models
 from starcast.stores.database.sessions import copy_rows
 from starcast.stores.database.views import ARTIFACT
+from starcast.support.axes import AXES, Parameters
 from starcast.support.errors import NotFoundError, RejectedError
 from starcast.support.runs import COST_FIELDS, RUN_FIELDS, Run, RunCost
 from starcast.support.text import did_you_mean, pluralize
@@ -127,36 +128,20 @@ def drop_experiment(session: Session, name: str) -> None:
 
 def load_runs(session: Session, experiment: int) -> list[Run]:
     """Return the runs of an experiment with their costs, in the order in which they were stored."""
-    return _read_runs(session, _RUN.c.experiment == experiment)
+    return find_runs(session, _RUN.c.experiment == experiment)
 
 
-def load_runs_of_algorithms(
-    session: Session, algorithms: Iterable[tuple[str, str, str]]
-) -> list[Run]:
-    """Return all stored runs of some algorithms.
-
-    Each algorithm is given by the topology, the collective and its name.
-    """
-    columns = _RUN.c
-    named = tuple_(columns.topology, columns.collective, columns.algorithm)
-    return _read_runs(session, named.in_(algorithms))
-
-
-def _read_runs(session: Session, condition: ColumnElement[bool]) -> list[Run]:
-    # Columns are read instead of ORM objects, which take several times as long.
-    names = ("id", *RUN_FIELDS)
-    query = select(*(_RUN.c[name] for name in names)).where(condition).order_by(_RUN.c.id)
-    rows = session.execute(query).all()
-    costs: dict[int, list[RunCost]] = {}
-    query = select(_COST.c.run, *(_COST.c[name] for name in COST_FIELDS))
-    query = query.join(_RUN).where(condition).order_by(_COST.c.run, _COST.c.kind)
+def find_runs(session: Session, condition: ColumnElement[bool]) -> list[Run]:
+    """Return the runs whose rows meet an SQL condition, in the order in which they were stored."""
+    # Reading columns takes a third of the time of reading ORM objects.
+    columns = [_RUN.c[name] for name in ("id", *RUN_FIELDS)]
+    rows = session.execute(select(*columns).where(condition).order_by(_RUN.c.id)).all()
+    columns = [_COST.c[name] for name in ("run", *COST_FIELDS)]
+    query = select(*columns).join(_RUN).where(condition).order_by(_COST.c.kind)
+    costs = defaultdict[int, list[RunCost]](list)
     for run, *values in session.execute(query):
-        cost = RunCost(**dict(zip(COST_FIELDS, values, strict=True)))
-        costs.setdefault(run, []).append(cost)
-    return [
-        Run(**dict(zip(names, row, strict=True)), costs=tuple(costs.get(row.id, ())))
-        for row in rows
-    ]
+        costs[run].append(RunCost(*values))
+    return [Run(**row._asdict(), costs=tuple(costs[row.id])) for row in rows]
 
 
 def load_run(session: Session, number: int) -> Run:
@@ -166,7 +151,7 @@ def load_run(session: Session, number: int) -> Run:
         NotFoundError: no such run is stored.
     """
     # For larger numbers PostgreSQL raises an error instead of finding no row.
-    runs = _read_runs(session, _RUN.c.id == number) if abs(number) <= _MAX_ID else []
+    runs = find_runs(session, _RUN.c.id == number) if abs(number) <= _MAX_ID else []
     return require(next(iter(runs), None), "run", f"{number} is stored")
 
 
@@ -192,9 +177,10 @@ def save_run(session: Session, experiment: int, run: Run, steps: "Profile" = ())
     return stored
 
 
-def drop_run(session: Session, run: Run) -> None:
-    """Delete a stored run."""
-    session.execute(delete(_RUN).where(_RUN.c.id == run.id))
+def drop_run(session: Session, experiment: int, point: Parameters) -> None:
+    """Delete the run of a point from an experiment, if it is stored."""
+    equal = [_RUN.c[name].is_not_distinct_from(getattr(point, name)) for name in AXES]
+    session.execute(delete(_RUN).where(_RUN.c.experiment == experiment, *equal))
 
 
 def copy_steps(
@@ -204,8 +190,7 @@ def copy_steps(
     # Imported only here, because commands that read runs do not need the simulator.
     from starcast.judges.simulator.simulation import PROFILE_COLUMNS  # noqa: PLC0415
 
-    figures = zip(*(values.tolist() for values in steps), strict=True)
-    rows = ((key, step, *row) for step, row in enumerate(figures, start=1))
+    rows = ((key, step, *row) for step, row in enumerate(steps, start=1))
     table = model.metadata.tables[model.__tablename__]
     copy_rows(session, table, (column, "step", *PROFILE_COLUMNS), rows)
 
