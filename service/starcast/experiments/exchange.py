@@ -153,8 +153,8 @@ def _stored_runs(session: Session, runs: Iterable[RunRecord]) -> dict[Point, lis
     """Return all stored runs with the topologies and algorithms of the given runs, by point."""
     points = (each.point for each in runs)
     kinds = {(point.topology, point.collective, point.algorithm) for point in points}
-    run = models.Run
-    condition = tuple_(run.topology, run.collective, run.algorithm).in_(kinds)
+    column = models.Run.__table__.c
+    condition = tuple_(column.topology, column.collective, column.algorithm).in_(kinds)
     stored: dict[Point, list[Run]] = {}
     for each in repository.find_runs(session, condition):
         stored.setdefault(Point.of(each), []).append(each)

@@ -10,6 +10,7 @@ from concurrent.futures import Executor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import attrgetter
 
 from sqlalchemy import Engine, select, text
 from sqlalchemy.exc import IntegrityError
@@ -286,7 +287,7 @@ def _run_points(
     finally:
         # Many runs can have the same remark, so each remark is reported once, at the end.
         for remark, runs in remarks.items():
-            first = min(runs, key=lambda run: run.id or 0)
+            first = min(runs, key=attrgetter("id"))
             name = f"run {first.id} ({first.collective} by {first.algorithm} on {first.topology})"
             several = f"{pluralize(len(runs), 'run')}, first " if len(runs) > 1 else ""
             reporter.say(f"{several}{name}: {remark}")
@@ -380,7 +381,7 @@ def reproduce(
             figures = compare_figures(run, new, old_steps, execution.profile)
             repetitions.append(Repetition(run, figures))
             task.advance()
-    return sorted(repetitions, key=lambda repetition: repetition.run.id or 0)
+    return sorted(repetitions, key=attrgetter("run.id"))
 
 
 def load_steps(session: Session, run: Run) -> Steps:

@@ -63,7 +63,7 @@ _CHECKS: dict[Any, str] = {
 #: Types of integers with 16 and with 64 bits; other integers have 32.
 Small = Annotated[int, 16]
 Big = Annotated[int, 64]
-_INTEGERS = {16: Small, 32: int, 64: Big}
+_INTEGERS: dict[int, Any] = {16: Small, 32: int, 64: Big}
 
 
 # Runs repeat the same numbers, such as message sizes, and parsing a fraction takes longer than
