@@ -169,12 +169,12 @@ def save_run(session: Session, experiment: int, run: Run, steps: "Profile" = ())
     """
     values = {name: getattr(run, name) for name in RUN_FIELDS}
     query = insert(_RUN).values(experiment=experiment, **values).returning(_RUN.c.id)
-    stored = replace(run, id=session.scalars(query).one())
+    number = session.scalars(query).one()
     if run.costs:
-        session.execute(insert(_COST), [{"run": stored.id, **vars(cost)} for cost in run.costs])
+        session.execute(insert(_COST), [{"run": number, **vars(cost)} for cost in run.costs])
     if steps:
-        copy_steps(session, models.StepProfile, "run", stored.id, steps)
-    return stored
+        copy_steps(session, models.StepProfile, "run", number, steps)
+    return replace(run, id=number)
 
 
 def drop_run(session: Session, experiment: int, point: Parameters) -> None:
