@@ -163,8 +163,9 @@ def _ask(graph: Graph, timeout: float, place: Place, one: Measured) -> None:
     for kind, case in cases.items():
         given, took = place.parameters(case), None
         try:
-            answer = run(graph, one.query, given, row_limit=ALL_ROWS, timeout=timeout)
-            took = _median(partial(run, graph, one.query, given, timeout=timeout))
+            values = bind(one.query.parameters, given)
+            answer = run(graph, one.query, values, row_limit=ALL_ROWS, timeout=timeout)
+            took = _median(partial(run, graph, one.query, values, timeout=timeout))
             _compare(place, one.query, given, answer.rows)
         except LimitError as error:
             say(f"{one.query.name} on {spec}: {error.message}")

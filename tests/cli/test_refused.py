@@ -52,7 +52,7 @@ REFUSED = {
         "forest verify S9 greedy --blocks --workers dask:tcp://a:1 --jobs 2": "cannot be combined",
         "forest verify S9 greedy --blocks --workers dask:127.0.0.1": "'127.0.0.1' is not the",
         "schedule simulate S5 scatter perfectly-balanced --messages 3": "not a multiple of n-1 = 4",
-        "schedule simulate S5 broadcast multiple --fault 12354-12345": "are not linked",
+        "schedule simulate S5 broadcast multiple --fault 12354-12345": "is not a link of S5",
         "schedule simulate S5 broadcast multiple --fault 21345@0": "the fault '21345' has step 0",
         "schedule simulate S5 broadcast multiple --fault nowhere": "nowhere",
         "schedule simulate S5 broadcast 'edge-disjoint(copies=2'": "unknown algorithm 'edge-",

@@ -43,7 +43,8 @@ def graph(graph_address: GraphAddress) -> Iterator[Graph]:
 
 def query_rows(graph: Graph, name: str, **given: Any) -> list[dict[str, Any]]:
     """Return the rows of the query with this name."""
-    return run(graph, LIBRARY.find(name), given).rows
+    query = LIBRARY.find(name)
+    return run(graph, query, bind(query.parameters, given)).rows
 
 
 def all_cases() -> list[object]:
@@ -76,8 +77,9 @@ def test_every_oracle_belongs_to_a_query() -> None:
 
 @pytest.mark.parametrize(("name", "case"), all_cases())
 def test_query_results_equal_those_of_brute_force(graph: Graph, name: str, case: Case) -> None:
-    result = run(graph, QUERIES[name], case, row_limit=100_000)
-    assert result.columns == tuple(column.name for column in QUERIES[name].columns)
+    query = QUERIES[name]
+    result = run(graph, query, bind(query.parameters, case), row_limit=100_000)
+    assert result.columns == tuple(column.name for column in query.columns)
     assert not result.more
     assert result.notices == ()
     judge = ORACLES[name].judge
@@ -177,10 +179,11 @@ def test_a_query_that_takes_too_long_is_stopped_and_the_hint_says_how_to_narrow_
     many = " ".join(f"MATCH (n{i}:Node)" for i in range(5)) + " WITH sum(n0.rank + n4.rank) AS much"
     begin = "MATCH (sender:Node)"
     endless = replace(query, text=query.text.replace(begin, f"{many}\n{begin}"))
+    values = bind(query.parameters, {"forest": forests("S6")[0].id})
     with pytest.raises(
         LimitError, match=r"^overlap/shared-links: .* took longer than 0\.2 s"
     ) as caught:
-        run(graph, endless, {"forest": forests("S6")[0].id}, timeout=0.2)
+        run(graph, endless, values, timeout=0.2)
     assert "choose a smaller forest, tighten min_load" in caught.value.hint
 
 

@@ -115,13 +115,13 @@ VALID = {
 @pytest.mark.parametrize(
     ("statement", "constraint"),
     [
-        (RUN.format(**VALID | {"topology": "'NONSENSE'"}), "ck_run_topology"),
+        (RUN.format(**VALID | {"topology": "'NO SPEC'"}), "ck_run_topology"),
         (RUN.format(**VALID | {"topology": "''"}), "ck_run_topology"),
         (RUN.format(**VALID | {"collective": "'shout'"}), "ck_run_collective"),
         (RUN.format(**VALID | {"algorithm": "'DROP TABLE'"}), "ck_run_algorithm"),
         (RUN.format(**VALID | {"faults": "'{}'"}), "ck_run_faults"),
         (RUN.format(**VALID | {"experiment": "99"}), "fk_run_experiment"),
-        ("insert into topology values ('NONSENSE', 'star', 4, 1, 1, 1, 1, 1)", "ck_topology_spec"),
+        ("insert into topology values ('NO SPEC', 'star', 4, 1, 1, 1, 1, 1)", "ck_topology_spec"),
         ("insert into topology values ('S5', 'sun', 4, 1, 1, 1, 1, 1)", "fk_topology_family"),
         ("insert into experiment (name) values ('a b')", "ck_experiment_name"),
         ("insert into experiment (name, points) values ('a', 0)", "ck_experiment_points"),
@@ -132,7 +132,7 @@ VALID = {
          "ck_schedule_algorithm"),
         (("insert into materialization (kind, id, state, method, expected_nodes,"
          " expected_relationships, expected_checksum)"
-         " values ('topology', 'NONSENSE', 'planned', 'bolt', 0, 0, '')"), "ck_materialization_id"),
+         " values ('topology', 'NO SPEC', 'planned', 'bolt', 0, 0, '')"), "ck_materialization_id"),
         ("insert into claim_verdict values (1, 'L5', 'holds', '[]', null, '')", "ck_claim_verdict"),
         ("insert into claim_verdict values (1, 'TS.L5', 'holds', '[]', '{}', '')",
          "ck_claim_verdict_counterexample"),

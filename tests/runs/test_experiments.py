@@ -81,7 +81,7 @@ def test_another_grid_under_the_same_name_is_refused_without_replace(engine: Eng
     other = changed(segments=1)
     with pytest.raises(InputError, match="'all' has another grid") as refused:
         run_experiment(engine, "all", other, Silent())
-    assert "--replace" in refused.value.hint
+    assert "`replace`" in refused.value.hint
     assert len(runs(engine, "all")) == 32
     assert run_experiment(engine, "all", other, Silent(), replace=True).created == 16
     assert [Point.of(run) for run in runs(engine, "all")] == other.points()

@@ -231,7 +231,7 @@ def test_data_of_other_programs_are_kept(own: Settings) -> None:
             RejectedError, match="2 nodes with the label Person, 1 relationship of the type KNOWS"
         ) as caught:
             ingest(stores, plan("Q2"), method=LoadMethod.IMPORT)
-        assert "--method bolt" in caught.value.hint
+        assert "`method` bolt" in caught.value.hint
         ingest(stores, plan("Q2"))
         drop(stores, "topology", "Q2")
         assert stores.graph.write("MATCH (p:Person) DETACH DELETE p RETURN count(p) AS gone") == [

@@ -98,7 +98,7 @@ def test_query_plans_are_refreshed_after_the_last_artifact(
     """An ingest that stores artifacts refreshes the server's query plans once."""
     reported: list[int] = []
     monkeypatch.setattr(
-        "starcast.ingest.ingestion.refresh_plans", lambda _: reported.append(len(states(stores)))
+        "starcast.ingest.loaders.refresh_plans", lambda _: reported.append(len(states(stores)))
     )
     ingest(stores, PLAN)
     ingest(stores, PLAN)
@@ -303,7 +303,7 @@ def test_a_second_concurrent_ingest_is_refused_or_waits(stores: Stores) -> None:
                 with pytest.raises(BusyError) as caught:
                     call()
                 assert re.fullmatch(activity, caught.value.message)
-                assert "--wait" in caught.value.hint
+                assert "`wait`" in caught.value.hint
             assert counts(stores.graph) == (0, 0)
             waiting = pool.submit(ingest, stores, PLAN, wait=True, reporter=Listener())
             assert reported.wait(60)

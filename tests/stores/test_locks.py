@@ -96,7 +96,7 @@ def test_every_operation_that_writes_is_refused_during_a_restore(
         for write in WRITERS.values():
             with pytest.raises(BusyError, match=RESTORING) as caught:
                 write(lab, file)
-            assert "--wait" in caught.value.hint
+            assert "`wait`" in caught.value.hint
         assert lab.experiments()["experiment"] == ["stored"]
         assert len(lab.runs()) == 1
         assert len(lab.topologies()) == len(lab.claim_runs()) == 0
@@ -329,7 +329,8 @@ from starcast.cli.app import main
 from starcast.stores.database import backup
 
 def restore(*arguments, **options):
-    print("restoring", flush=True)
+    # During an operation, `print` writes to stderr.
+    print("restoring", file=sys.__stdout__, flush=True)
     time.sleep(600)
 
 backup.restore = restore

@@ -41,6 +41,21 @@ def test_artifacts_of_plug_ins_are_stored_and_read_back(stores: Stores, spec: st
         assert (row.spec, row.family) == (spec, topology(spec).family)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "spec"), [(r"net-(\d+)", "net-2"), (r"R\.(\d+)x", "R.2x"), (r"1net(\d+)", "1net2")]
+)
+def test_every_spec_of_a_family_can_be_stored(
+    stores: Stores, load: Callable[[str], None], pattern: str, spec: str
+) -> None:
+    """The decorator, the tables and experiments have one rule."""
+    load(f"@starcast.family('f', pattern=r'{pattern}', source='x')\ndef f(n): return [[2, 1]]")
+    request = plan(spec, ["breadth-first"])
+    ingest(stores, request)
+    assert_stored(stores, request)
+    grid = Grid({"topology": spec, "algorithm": "forest(base=breadth-first)", "message_bytes": 8})
+    assert [point.topology for point in grid.points()] == [spec]
+
+
 ROUND = """
 import numpy as np
 import starcast

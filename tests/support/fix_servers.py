@@ -133,7 +133,7 @@ def stack_settings(stack_home: Path, request: pytest.FixtureRequest) -> Iterator
         used = f"{_neo4j_version(address_of(settings))}, PostgreSQL {version}"
         request.config.stash[_USED] = used
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("starcast.ingest.ingestion.refresh_plans", lambda _: None)
+            patch.setattr("starcast.ingest.loaders.refresh_plans", lambda _: None)
             yield settings
     finally:
         if not was_running:
@@ -255,9 +255,9 @@ def _driver(address: GraphAddress) -> Driver:
 
 def without_password(url: URL) -> str:
     """Return the URL without its password, as the setting ``postgres_uri`` requires."""
-    return str(
-        URL.create("postgresql", url.username, host=url.host, port=url.port, database=url.database)
-    )
+    named = URL.create("postgresql", url.username, None, url.host, url.port, url.database)
+    # SQLAlchemy leaves blanks in names, which libpq 18 refuses.
+    return str(named).replace(" ", "%20")
 
 
 def settings_for(url: URL, graph: GraphAddress) -> Settings:

@@ -337,7 +337,7 @@ def test_damaged_shards_are_refused(written: list[Path], tmp_path: Path) -> None
         file.write_bytes(damaged)
         assert message in refusal([first, file, third])
     shutil.rmtree(tmp_path)
-    assert "cannot be read: no such file" in refusal([first, tmp_path / "gone", third])
+    assert "cannot be read: No such file" in refusal([first, tmp_path / "gone", third])
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,7 @@ def test_an_unreadable_drawing_is_refused_unless_forced(spec: str, construction:
         draw_tree(trees)
     assert f"{trees.sizes[0]} nodes" in caught.value.message
     assert str(READABLE) in caught.value.message
-    assert "--force" in caught.value.hint
+    assert "`force`" in caught.value.hint
     assert len(Picture(draw_tree(trees, force=True)).strokes) == trees.sizes[0] - 1
 
 

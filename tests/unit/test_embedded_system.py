@@ -56,7 +56,7 @@ def test_an_operating_system_error_becomes_a_one_line_message(tmp_path: Path) ->
         words = f"{tmp_path} cannot be used: {os.strerror(number).lower()}"
         with pytest.raises(UnavailableError, match=words), system.translate_os_errors(tmp_path):
             raise OSError(number, os.strerror(number))
-    for number in (errno.ENOSPC, errno.EDQUOT):
+    for number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         with pytest.raises(LimitError, match="is full"), system.translate_os_errors(tmp_path):
             raise OSError(number, os.strerror(number))
 

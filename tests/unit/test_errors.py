@@ -1,15 +1,22 @@
 """Error messages quote any input on one readable line."""
 
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+import starcast
 from starcast.cli.commands import _global_flags
 from starcast.cli.context import named_flags
+from starcast.cli.output import in_shell, set_options
 from starcast.support.errors import InputError, StarcastError, clean_message
 from starcast.support.text import add_flags
 
+PACKAGE = Path(starcast.__file__).parent
 NASTY = "\x1b[31mred\x1b[0m\nsecond line\r\x07\u202eright to left\udcff"
 
 
@@ -55,3 +62,38 @@ def test_the_demo_passes_its_global_options_to_the_commands_that_it_runs() -> No
     ctx = SimpleNamespace(find_root=lambda: SimpleNamespace(obj=given))
     flags = ["--neo4j-uri", "bolt://h", "--plugin", "a.py", "--plugin", "b.py"]
     assert _global_flags(ctx) == flags  # type: ignore[arg-type]
+
+
+def test_the_command_line_turns_parameters_in_messages_into_options() -> None:
+    set_options({"store": "--store/--no-store", "row_limit": "--limit"})
+    try:
+        text = "raise `row_limit`, or add `store=False`; `home` and `unknown` stay"
+        assert in_shell(text) == "raise --limit, or add --no-store; --home and `unknown` stay"
+    finally:
+        set_options({})
+
+
+def _texts(node: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield the texts in a statement with their lines; values of f-strings are replaced by x."""
+    if isinstance(node, ast.JoinedStr):
+        parts = (getattr(part, "value", "") for part in node.values)
+        yield node.lineno, "".join(part if isinstance(part, str) else "x" for part in parts)
+    elif isinstance(node, ast.Constant):
+        yield node.lineno, str(node.value)
+    else:
+        for child in ast.iter_child_nodes(node):
+            yield from _texts(child)
+
+
+def test_errors_below_the_command_line_name_parameters_instead_of_options() -> None:
+    """Options occur only in whole commands, and in those of other programs."""
+    found = [
+        f"{path}:{line}: {text}"
+        for path in PACKAGE.rglob("*.py")
+        if "cli" not in path.parts
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Raise | ast.Return | ast.keyword)
+        for line, text in _texts(node)
+        if re.search(r"\w.* --[a-z]", re.sub(r"'?starcast .*|'[a-z]+ [^']*'", "", text))
+    ]
+    assert not found, "\n".join(found)

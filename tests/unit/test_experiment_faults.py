@@ -70,6 +70,7 @@ def test_named_faults_are_sorted_and_written_in_canonical_form() -> None:
     assert resolve_faults(network, "2134@3 2134", 0) == ("2134", "2134@3")
     for word in ("1234-2134@2", "2134-1234@2"):
         assert canonical_faults(network, [word]) == ("1234-2134@2",)
+    assert canonical_faults(network, ["#6", "#0-#6@3"]) == ("2134", "1234-2134@3")
     assert resolve_faults(network, "none", 3) == ()
 
 
@@ -96,7 +97,7 @@ def test_named_faults_that_are_not_in_the_topology_are_refused() -> None:
         ("12345", "12345"),
         ("1234-4321", "'1234-4321' is not a link of S4"),
         ("1234-1234", "'1234-1234' is not a link of S4"),
-        ("2134@0", "cannot begin in step 0"),
+        ("2134@0", "has step 0"),
         ("2134-1234-3214", "is not a fault"),
         ("@3", "is not a fault"),
     ]:

@@ -48,14 +48,14 @@ def test_the_error_for_a_label_with_the_other_numbering_suggests_the_option_labe
             pytest.raises(InputError, match="which is not one of 5") as refusal,
         ):
             topology("S5").rank(label)
-        assert f"--labels {1 - first}" in (refusal.value.hint or "")
+        assert f"`labels` {1 - first}" in (refusal.value.hint or "")
 
 
 def test_the_error_for_other_invalid_labels_does_not_suggest_the_option_labels() -> None:
     for first, label in [(1, "11345"), (0, "0x234"), (1, "0x234"), (0, "0")]:
         with labels_from(first), pytest.raises(InputError) as refusal:
             topology("S5").rank(label)
-        assert "--labels" not in (refusal.value.hint or "")
+        assert "labels" not in (refusal.value.hint or "")
 
 
 def test_the_error_for_an_invalid_label_names_the_wrong_symbol_or_length() -> None:

@@ -161,7 +161,7 @@ def test_other_files_are_named_and_the_formats_that_can_be_read(
         (tmp_path / name).write_bytes(content)
         with refused(f"{name} seems to be {noun}; schedules are read from CSV, GOAL") as refusal:
             read_schedule(tmp_path / name, "S3", "broadcast")
-        assert "--from csv, goal or msccl-xml" in refusal.value.hint
+        assert "`file_format` csv, goal or msccl-xml" in refusal.value.hint
 
 
 def test_the_format_can_be_chosen_and_an_error_names_the_assumed_one(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_the_format_can_be_chosen_and_an_error_names_the_assumed_one(tmp_path: P
         assert facts["complete"]
     with refused("sends, line 1 has no column 'step'") as refusal:
         lab.import_schedule(file, topology="Q3", collective="broadcast", file_format="csv")
-    assert "--from" not in refusal.value.hint
+    assert "file_format" not in refusal.value.hint
     file.write_text("time,node")
     with refused("sends, line 1 has no column 'step'") as refusal:
         lab.import_schedule(file, topology="Q3", collective="broadcast")

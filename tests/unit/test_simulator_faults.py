@@ -1,6 +1,7 @@
 """Faults: their notation, their first step, and the units that are still required."""
 
 from dataclasses import replace
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from starcast import Fault, simulate
 from starcast import schedule as build
 from starcast.judges.simulator import FaultLike
+from starcast.support.vocabulary import FAULT
 from starcast.topologies import as_topology
 from support.meeting import refused
 from support.simulator_cases import assert_same_verdict, built, fault_sets
@@ -59,6 +61,12 @@ def test_other_notations_are_refused() -> None:
     for text in ("21345@0", "12345-21345@00"):
         with refused("step 0"):
             Fault.parse(text)
+
+
+def test_the_explorer_accepts_the_same_texts() -> None:
+    """Both parse faults with the same regular expression."""
+    script = files("starcast") / "web" / "static" / "explorer" / "state.js"
+    assert f"const FAULT = /^{FAULT.pattern}$/;" in script.read_text(encoding="utf-8")
 
 
 def test_an_invalid_first_step_of_a_fault_is_refused() -> None:

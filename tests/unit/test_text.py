@@ -1,8 +1,15 @@
 """The wording of numbers and sentences in messages."""
 
 from datetime import datetime, timedelta
+from fractions import Fraction
 
-from starcast.support.text import as_sentence, describe_activity, pluralize
+from starcast.support.text import (
+    as_sentence,
+    describe_activity,
+    is_numeric,
+    pluralize,
+    with_article,
+)
 
 
 def test_a_noun_is_singular_only_after_the_number_1() -> None:
@@ -41,3 +48,20 @@ def test_the_description_of_an_activity_says_since_when_and_for_how_long() -> No
     }
     assert text in expected
     assert describe_activity("dropping S10", -0.0004).endswith("for 0 s")
+
+
+def test_a_column_is_numeric_if_it_has_numbers_and_nothing_else() -> None:
+    """Empty columns and truth values are aligned like text, in every format."""
+    for values in ([1], [1.5, None], [Fraction(1, 3), 2]):
+        assert is_numeric(values)
+    for other in ([], [None], [True, False], [1, True], [1, "2"]):
+        assert not is_numeric(other)
+
+
+def test_an_article_suits_its_noun() -> None:
+    """Before a vowel it is an."""
+    assert [with_article(noun) for noun in ("broadcast", "allreduce", "Alltoall")] == [
+        "a broadcast",
+        "an allreduce",
+        "an Alltoall",
+    ]

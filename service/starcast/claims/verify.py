@@ -1,9 +1,11 @@
 """Verification of claims: a single claim in this process, or many, in parallel if faster."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 from starcast.claims import catalogue
 from starcast.claims.cached_topology import ObjectCache
@@ -139,8 +141,8 @@ def applies_to(claim: Claim, spec: str) -> bool:
 # an `ObjectCache`, and thus the objects that they use.
 
 
-#: The id of a claim, and the spec of a topology on which it is verified.
-Pair = tuple[str, str]
+#: A claim, and the spec of a topology on which it is verified.
+Pair = tuple[Claim, str]
 #: With fewer pairs and fewer bytes in all, starting processes would take longer than the checks.
 _MANY_PAIRS = 60
 _MANY_BYTES = 50_000_000
@@ -148,29 +150,37 @@ _MANY_BYTES = 50_000_000
 _MEMORY_SHARE = 4
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Task:
     """Claims of one section, verified together at one size.
 
     Attributes:
         size: spec of the topology.
-        claims: ids, in the order of the catalogue.
+        claims: the claims, in the order of the catalogue.
     """
 
     size: str
-    claims: tuple[str, ...]
+    claims: tuple[Claim, ...]
 
-    @property
+    @cached_property
     def estimates(self) -> list[int]:
         """Memory estimates of the claims' checks, in bytes.
 
         Their sum is an upper bound for the task, because the checks share objects.
         """
-        return [catalogue.find_claim(claim).required_bytes(self.size) for claim in self.claims]
+        return [claim.required_bytes(self.size) for claim in self.claims]
 
     def __str__(self) -> str:
         more = ", .." if len(self.claims) > 1 else ""
-        return f"the check of {self.claims[0]}{more} on {self.size}"
+        return f"the check of {self.claims[0].id}{more} on {self.size}"
+
+    def __reduce__(self) -> tuple[Callable[..., "Task"], tuple[Any, ...]]:
+        # A worker gets the ids, because checks cannot be pickled.
+        return _load_task, (self.size, [claim.id for claim in self.claims])
+
+
+def _load_task(size: str, claim_ids: Iterable[str]) -> Task:
+    return Task(size, tuple(map(catalogue.find_claim, claim_ids)))
 
 
 def plan_pairs(
@@ -205,14 +215,13 @@ def plan_pairs(
         pairs = [(claim, spec) for claim in single for spec in specs if applies_to(claim, spec)]
     for claim, spec in pairs:
         require_memory(claim, spec)
-    return tuple((claim.id, spec) for claim, spec in pairs)
+    return tuple(pairs)
 
 
 def plan_tasks(pairs: Iterable[Pair]) -> list[Task]:
     """Group pairs of claim and size into tasks, sorted by descending memory estimate."""
     groups: dict[tuple[str, str], list[Claim]] = {}
-    for claim_id, spec in pairs:
-        claim = catalogue.find_claim(claim_id)
+    for claim, spec in pairs:
         groups.setdefault((claim.section, spec), []).append(claim)
     tasks = [task for (_, spec), claims in groups.items() for task in _split(claims, spec)]
     return sorted(tasks, key=lambda task: -sum(task.estimates))
@@ -262,9 +271,7 @@ def run_task(task: Task) -> tuple[Evidence, ...]:
         StarcastError: a check raised an exception, which is a defect.
     """
     objects = ObjectCache()
-    return tuple(
-        _run_check(catalogue.find_claim(claim_id), task.size, objects) for claim_id in task.claims
-    )
+    return tuple(_run_check(claim, task.size, objects) for claim in task.claims)
 
 
 def verify_claims(
@@ -320,7 +327,7 @@ def _run_check(claim: Claim, spec: str, objects: ObjectCache) -> Evidence:
     except MemoryError:
         raise LimitError(
             f"memory was exhausted while verifying {claim.id} on {spec}",
-            hint="use fewer --jobs, or smaller --sizes",
+            hint="use fewer `jobs`, or smaller `sizes`",
         ) from None
     except Exception as error:
         raise StarcastError(
@@ -341,14 +348,14 @@ def _resolve_conjunctions(claims: Iterable[Claim]) -> list[Claim]:
 def _split(claims: Sequence[Claim], spec: str) -> Iterator[Task]:
     """Yield one task for the claims, or several if a single one would need too much memory."""
     limit = memory.physical() // _MEMORY_SHARE
-    together: list[str] = []
+    together: list[Claim] = []
     used = 0
     for claim in claims:
         required = claim.required_bytes(spec)
         if together and used + required > limit:
             yield Task(spec, tuple(together))
             together, used = [], 0
-        together.append(claim.id)
+        together.append(claim)
         used += required
     yield Task(spec, tuple(together))
 
@@ -358,9 +365,9 @@ def _require_free_memory(task: Task, free: int) -> None:
     # to others only if the sum of its estimates fits too.
     required = max(task.estimates)
     if required > free:
-        claims = ", ".join(task.claims[:3])
+        claims = ", ".join(claim.id for claim in task.claims[:3])
         raise LimitError(
             f"{claims} on {task.size} need about {required / 1e9:,.1f} GB of memory,"
             f" {free / 1e9:,.1f} GB are free",
-            hint="take smaller --sizes, or another --level",
+            hint="take smaller `sizes`, or another `level`",
         )

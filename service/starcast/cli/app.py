@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from starcast.cli import commands, completion, context, streams
+from starcast.cli.output import in_shell
 from starcast.support.errors import StarcastError, clean_message
 from starcast.support.text import add_flags
 
@@ -279,9 +280,10 @@ def _as_starcast_error(error: Exception) -> StarcastError:
 
 def _report(error: StarcastError) -> int:
     """Print an error and return its exit code."""
-    print(f"error: {error.message}", file=sys.stderr)
+    print(f"error: {in_shell(error.message)}", file=sys.stderr)
     if error.hint:
-        print(f"hint: {add_flags(error.hint, context.named_flags(sys.argv[1:]))}", file=sys.stderr)
+        hint = add_flags(in_shell(error.hint), context.named_flags(sys.argv[1:]))
+        print(f"hint: {hint}", file=sys.stderr)
     return error.exit_code
 
 

@@ -21,7 +21,7 @@ import typer
 
 from starcast.cli import output
 from starcast.support import log
-from starcast.support.errors import InputError, StarcastError
+from starcast.support.errors import StarcastError, only_one_of
 from starcast.support.progress import close_all
 
 if TYPE_CHECKING:
@@ -159,8 +159,7 @@ def set_verbose(count: int) -> None:
 
 
 def _check_combination() -> None:
-    if output.quiet and output.verbosity:
-        raise InputError("--quiet and --verbose cannot be combined", hint="remove one of them")
+    only_one_of(quiet=output.quiet, verbose=output.verbosity > 0)
 
 
 def reset() -> None:

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type
 import typer
 
 from starcast.cli import completion, context, results
-from starcast.cli.output import confirm, reporter
+from starcast.cli.output import confirm, reporter, set_options
 from starcast.lab.signature import Shell
-from starcast.support.errors import InputError
+from starcast.support.errors import InputError, only_one_of
 from starcast.support.progress import sigterm_as_interrupt
 
 if TYPE_CHECKING:
@@ -163,6 +163,7 @@ def command(
         # --labels is not a parameter of the operation: the callback of the option has already
         # applied its value.
         given.pop("labels", None)
+        set_options({each.name: flags.get(each.name, each.name) for each in asked})
         chosen = {each.name: given.pop(each.name) for each in printing}
         print_result = show(**chosen)
         for each in asked:
@@ -376,11 +377,11 @@ def _open_executor(workers: str | None, jobs: int | None) -> Iterator[Executor |
         with sigterm_as_interrupt():
             yield None
         return
-    if jobs is not None:
-        raise InputError(
-            "--jobs and --workers cannot be combined",
-            hint="remove --jobs: the workers of a cluster decide how many tasks they run",
-        )
+    only_one_of(
+        "remove --jobs: the workers of a cluster decide how many tasks they run",
+        jobs=jobs,
+        workers=workers,
+    )
     if not workers.startswith(_DASK):
         raise InputError(
             f"'{workers}' is not the address of a Dask scheduler",

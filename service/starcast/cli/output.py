@@ -10,7 +10,6 @@ import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from fractions import Fraction
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import Annotated, Any, TextIO
@@ -21,7 +20,7 @@ from starcast.cli.streams import encodable
 from starcast.support import log
 from starcast.support.errors import LAYOUT, InputError, escape
 from starcast.support.progress import ProgressLines, Reporter, Silent, Task
-from starcast.support.text import format_value, to_json
+from starcast.support.text import format_value, is_numeric, to_json
 from starcast.support.vocabulary import Format, ListingFormat
 
 #: Formats for human readers. Their cells are texts, as in a table, and long values are shortened.
@@ -46,6 +45,15 @@ quiet = False
 verbosity = 0
 #: Name of the log events that record messages to the user.
 MESSAGE = "message"
+
+#: Options that are not parameters of an operation, or not of every command.
+_GLOBAL_OPTIONS = {
+    "home": "--home", "plugins": "--plugin", "labels": "--labels", "executor": "--workers",
+    "everything": "--all", "crossovers": "--crossovers", "host": "--host", "port": "--port",
+}  # fmt: skip
+#: The options of the running command; see `set_options`.
+_options = dict(_GLOBAL_OPTIONS)
+_PARAMETER = re.compile(r"`(\w+)(=False)?`")
 
 _BEYOND_ASCII = re.compile("[\x7f-\U0010ffff]")
 #: Number of blanks between two columns of a table.
@@ -249,12 +257,7 @@ def _print_table(
     if widths is None:
         _print_records(columns, cells, title, below)
         return
-    is_right = [
-        # Without rows, `all` would be true and align the headings to the right.
-        bool(table)
-        and all(isinstance(values[index], int | float | Fraction | None) for values in table)
-        for index in range(len(columns))
-    ]
+    is_right = [is_numeric(values[index] for values in table) for index in range(len(columns))]
     inner = sum(widths) + _COLUMN_GAP * (len(columns) - 1)
     blank = " " * (inner + 2)
     # Many programs use this variable to print styles even without a terminal.
@@ -354,8 +357,28 @@ def _terminal_width() -> int:
     return get_terminal_size().columns if sys.stdout.isatty() else 1_000
 
 
+def in_shell(text: str) -> str:
+    """Return a text in which options replace the names of parameters: `jobs` becomes --jobs.
+
+    A name in backticks may be followed by a value: `store=False` becomes --no-store.
+    """
+
+    def replace(named: re.Match[str]) -> str:
+        given, _, negated = _options.get(named[1], named[0]).partition("/")
+        return negated if named[2] and negated else given
+
+    return _PARAMETER.sub(replace, text)
+
+
+def set_options(options: Mapping[str, str]) -> None:
+    """Set the options of the current command by the names of its parameters, for `in_shell`."""
+    _options.clear()
+    _options.update({**_GLOBAL_OPTIONS, **options})
+
+
 def say(line: str) -> None:
     """Write a line to stderr, unless the command is quiet, and to the log."""
+    line = in_shell(line)
     log.event(MESSAGE, text=line)
     if not quiet:
         print(escape(line, LAYOUT), file=sys.stderr, flush=True)
@@ -368,10 +391,11 @@ def warn(line: str) -> None:
 
 
 def reset() -> None:
-    """Reset the flags, which an earlier command line in this process may have set."""
+    """Reset the flags and options, which an earlier command line in this process may have set."""
     global quiet, verbosity  # noqa: PLW0603 - one command line per process, except in tests
     quiet = False
     verbosity = 0
+    set_options({})
     for handler in log.LOGGER.handlers[:]:
         if isinstance(handler, _Echo):
             log.LOGGER.removeHandler(handler)

@@ -27,7 +27,7 @@ from starcast.collectives.model import (
     check_collective,
     check_combine,
     check_lengths,
-    check_ports,
+    check_request,
     checked_column,
 )
 from starcast.collectives.rows import DTYPES, Columns, Integers
@@ -269,10 +269,7 @@ def schedule_from_csv(
             message names the file and the line.
         LimitError: the file has more than `MAX_ROWS` rows.
     """
-    topology = as_topology(topology)
-    check_collective(collective)
-    check_ports(ports)
-    origin = topology.node(root)
+    topology, origin = check_request(topology, collective, ports, root)
     try:
         with open_lines(path) as file:
             columns = _Reader(str(path), topology, collective, file).read()

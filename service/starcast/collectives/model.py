@@ -19,6 +19,7 @@ from starcast.collectives.rows import (
 from starcast.support.arrays import frozen_copy
 from starcast.support.errors import InputError, LimitError
 from starcast.support.table import Displayable
+from starcast.support.text import with_article
 from starcast.support.vocabulary import Collective, Ports, format_arguments
 from starcast.topologies import Topology, as_topology
 from starcast.trees import Forest
@@ -138,12 +139,13 @@ class Schedule(Displayable):
         check_ports(self.ports)
         if self.symmetric and self.collective not in MULTI_SOURCE:
             raise InputError(
-                f"a schedule of a {self.collective} cannot be symmetric",
+                f"a schedule of {with_article(self.collective)} cannot be symmetric",
                 hint=f"omit symmetric: only {', '.join(MULTI_SOURCE)} have symmetric schedules",
             )
         if len(self) and self.units < 1:
             raise InputError(
-                f"a {self.collective} of {self.units} units cannot have {len(self):,} rows",
+                f"{with_article(self.collective)} of {self.units} units cannot have"
+                f" {len(self):,} rows",
                 hint="pass the number of units, which is the highest unit number plus 1",
             )
 
@@ -316,12 +318,12 @@ def check_combine(collective: str, combine: object) -> None:
         return
     if combine is None:
         raise InputError(
-            f"a schedule of a {collective} needs the column 'combine'",
+            f"a schedule of {with_article(collective)} needs the column 'combine'",
             hint="set it to true in each row where the receiver combines the unit with its own, and"
             " to false elsewhere",
         )
     raise InputError(
-        f"a schedule of a {collective} cannot have the column 'combine'",
+        f"a schedule of {with_article(collective)} cannot have the column 'combine'",
         hint=f"remove the column: only {', '.join(REDUCTIONS)} add contributions",
     )
 
@@ -336,6 +338,20 @@ def check_collective(name: str) -> None:
         raise InputError(
             f"unknown collective '{name}'", hint=f"the collectives are {', '.join(COLLECTIVES)}"
         )
+
+
+def check_request(
+    topology_or_spec: Topology | str, collective: str, ports: str, root: int | str
+) -> tuple[Topology, int]:
+    """Return the topology and the rank of the root of a schedule that is to be read.
+
+    Raises:
+        InputError: there is no such topology, collective, port model or root.
+    """
+    topology = as_topology(topology_or_spec)
+    check_collective(collective)
+    check_ports(ports)
+    return topology, topology.node(root)
 
 
 def check_ports(name: str, others: Sequence[str] = ()) -> None:

@@ -22,6 +22,7 @@ from starcast.collectives.algorithm import REGISTRIES, Algorithm, Arguments
 from starcast.collectives.model import REDUCTIONS, Schedule
 from starcast.collectives.rows import Columns, Integers, concatenate_rows
 from starcast.support.errors import InputError
+from starcast.support.text import with_article
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
 
@@ -52,7 +53,7 @@ def reverse_schedule(schedule: Schedule) -> Schedule:
     """
     if schedule.collective not in _INVERSES:
         raise InputError(
-            f"a schedule of a {schedule.collective} cannot be reversed",
+            f"a schedule of {with_article(schedule.collective)} cannot be reversed",
             hint=f"give a schedule of {', '.join(_INVERSES)}",
         )
     collective = _INVERSES[schedule.collective]

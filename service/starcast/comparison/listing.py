@@ -283,7 +283,7 @@ def table_of(experiment: models.Experiment) -> str:
             return name
     raise InputError(
         f"the experiment '{experiment.name}' does not belong to a table of a paper",
-        hint=f"name a table with --table: {', '.join(PAPER_TABLES)}",
+        hint=f"name a table with `table`: {', '.join(PAPER_TABLES)}",
     )
 
 

@@ -171,7 +171,7 @@ def explain(comparison: Comparison) -> list[str]:
             " gap refers to the side's own lower bound"
         )
     elif blocking := comparison.blocking_axes():
-        options = " ".join(f"--across {axis}" for axis in blocking)
+        options = " ".join(f"`across` {axis}" for axis in blocking)
         lines.append(
             "some rows are not comparable, because they answer different questions;"
             f" {options} compares them all the same"
@@ -179,7 +179,7 @@ def explain(comparison: Comparison) -> list[str]:
     hidden = len(comparison.matches) - len(comparison.different)
     if hidden and not comparison.everything:
         total = len(comparison.matches)
-        lines.append(f"{hidden} of {total} rows are the same on all sides; --all shows them")
+        lines.append(f"{hidden} of {total} rows are the same on all sides; `everything` shows them")
     sources = comparison.sources()
     if len(sources) > 1:
         lines.append(f"the runs come from different code: {'; '.join(sources)}")
@@ -203,7 +203,7 @@ def tell_crossovers(comparison: Comparison) -> list[str]:
     ]
     if len(crossings) > _MAX_CROSSOVERS:
         more = len(crossings) - _MAX_CROSSOVERS
-        lines.append(f"and {more} more crossovers; --crossovers lists all")
+        lines.append(f"and {more} more crossovers; `crossovers` lists all")
     return lines
 
 

@@ -186,7 +186,7 @@ def draw_tree(forest: Forest, tree: int = 0, force: bool = False) -> str:
         raise LimitError(
             f"tree {tree} of {forest.id} has {nodes:,} nodes, but a drawing is readable only up to "
             f"{READABLE} nodes",
-            hint="draw it on S5 or smaller, or add --force (force=True) for a very wide picture",
+            hint="draw it on S5 or smaller, or add `force` for a very wide picture",
         )
     leaves = int(forest.leaves[tree])
     summary = f"{nodes} nodes, height {int(forest.heights[tree])}, {leaves} leaves"
@@ -219,7 +219,7 @@ def draw_forest(forest: Forest, layout: str | None = None) -> str:
         raise LimitError(
             f"the trees of {forest.id} have {nodes:,} nodes, but a drawing of all trees is readable"
             f" only up to {MAX_NODES:,} nodes",
-            hint="draw a single tree: starcast forest draw --tree 0",
+            hint="draw a single tree with `tree`",
         )
     # The forest is verified first, because notebooks also draw unverified forests, and an array
     # with a cycle has no levels.

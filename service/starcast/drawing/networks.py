@@ -216,7 +216,7 @@ def draw_topology(topology: Topology, layout: str | None = None) -> str:
         raise LimitError(
             f"{topology.spec} has {topology.nodes:,} nodes, but a drawing is readable only up to "
             f"{READABLE} nodes",
-            hint=f"open it in the explorer: starcast explore {topology.spec} --out page.html",
+            hint=f"open it in the explorer: 'starcast explore {topology.spec} --out page.html'",
         )
     frame = Frame(topology, layout, 1)
     sizes = f"degree {topology.degree}, diameter {topology.diameter}, {topology.links} links"
@@ -238,8 +238,8 @@ def check_size(topology: Topology, panels: int) -> None:
         f"{nodes:,} nodes in {pluralize(panels, 'panel')} are too many for a picture, which has "
         f"up to {MAX_PANELS} panels, {MAX_NODES:,} nodes in each, and {MAX_DRAWN:,} in all",
         hint=(
-            "draw fewer trees or steps, or open the explorer: starcast explore "
-            f"{topology.spec} --out page.html"
+            "draw fewer trees or steps, or open the explorer: 'starcast explore "
+            f"{topology.spec} --out page.html'"
         ),
     )
 
@@ -351,13 +351,13 @@ def _check(subgraph: Subgraph, layout: Layout | None) -> None:
     if layout is Layout.LEVELS and subgraph.source is None:
         raise InputError(
             "the layout levels needs a node to count from, but the query names none",
-            hint="use --layout ring",
+            hint="use the `layout` ring",
         )
     if len(subgraph.drawn) > READABLE:
         raise LimitError(
             f"the result has {len(subgraph.drawn):,} nodes, but a drawing is readable only up to "
             f"{READABLE} nodes",
-            hint="ask for fewer rows (--limit), or use another format",
+            hint="ask for fewer rows (`row_limit`), or use another format",
         )
 
 

@@ -30,7 +30,7 @@ import psutil
 from starcast.embedded import system
 from starcast.stores import Role
 from starcast.support.atomic import write_text
-from starcast.support.errors import UnavailableError
+from starcast.support.errors import UnavailableError, unreadable
 from starcast.support.progress import Reporter
 from starcast.support.text import describe_activity
 
@@ -56,10 +56,8 @@ def read_secret(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8-sig").strip()
     except OSError as error:
-        raise UnavailableError(
-            f"the password file {file} cannot be read: {error.strerror}",
-            hint="check path and permissions",
-        ) from None
+        described = unreadable(f"the password file {file}", error)
+        raise UnavailableError(described.message, described.hint) from None
     except UnicodeDecodeError:
         raise UnavailableError(
             f"the password file {file} is not text in UTF-8", hint="convert it to UTF-8"

@@ -31,7 +31,7 @@ from typing import Any
 from starcast.embedded import system
 from starcast.embedded.system import Account
 from starcast.support.atomic import temporary_folder
-from starcast.support.errors import RejectedError, UnavailableError
+from starcast.support.errors import RejectedError, UnavailableError, is_disk_full
 from starcast.support.progress import Reporter
 from starcast.support.text import pluralize
 
@@ -349,7 +349,7 @@ class _Download:
             try:
                 return self._fetch_once(jar, path)
             except (OSError, RuntimeError, ValueError) as error:
-                is_last = attempt == _ATTEMPTS or system.is_disk_full(error)
+                is_last = attempt == _ATTEMPTS or is_disk_full(error)
                 if is_last or self._stopped.wait(attempt * _PAUSE):
                     raise
         return None
@@ -378,7 +378,7 @@ class _Download:
 
 
 def _download_error(error: BaseException, jar: Jar, missing: int) -> BaseException:
-    if system.is_disk_full(error):
+    if is_disk_full(error):
         return error
     reason = _REASONS.get(type(error).__name__, str(error))
     return UnavailableError(

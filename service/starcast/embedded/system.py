@@ -12,7 +12,6 @@ A process id alone proves nothing: after a crash another process may have the sa
 receives a signal unless its command line identifies it as a server of this home.
 """
 
-import errno
 import fcntl
 import os
 import pwd
@@ -30,7 +29,7 @@ from typing import Any
 
 import psutil
 
-from starcast.support.errors import LimitError, StarcastError, UnavailableError
+from starcast.support.errors import LimitError, StarcastError, UnavailableError, is_disk_full
 
 LOOPBACK = "127.0.0.1"
 #: The system user that runs the servers if starcast is run by root.
@@ -306,11 +305,6 @@ def startup_error(title: str, log: Path) -> StarcastError:
     return UnavailableError(f"{title} exited during startup: {line}", hint=f"see the log {log}")
 
 
-def is_disk_full(error: BaseException) -> bool:
-    """Return whether an operating system error means that the disk is full."""
-    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
-
-
 @contextmanager
 def translate_os_errors(folder: Path) -> Iterator[None]:
     """Turn operating system errors about files below ``folder`` into starcast errors.
@@ -327,7 +321,7 @@ def translate_os_errors(folder: Path) -> Iterator[None]:
         path = error.filename or folder
         raise UnavailableError(
             f"{path} cannot be used: {(error.strerror or str(error)).lower()}",
-            hint="choose other folders with --home and STARCAST_CACHE",
+            hint="choose other folders with `home` and STARCAST_CACHE",
         ) from error
 
 
@@ -353,7 +347,7 @@ def require_space(folder: Path, megabytes: int, purpose: str) -> None:
     if free < megabytes:
         raise LimitError(
             f"{purpose} needs {megabytes} MB below {folder}, and its disk has {free} MB free",
-            hint="free some space, or choose another disk with --home and STARCAST_CACHE",
+            hint="free some space, or choose another disk with `home` and STARCAST_CACHE",
         )
 
 
@@ -367,7 +361,7 @@ def require_private(folder: Path) -> None:
     if status.st_uid not in {0, os.geteuid()}:
         raise UnavailableError(
             f"{folder} belongs to the user with id {status.st_uid}, who could change its contents",
-            hint="run starcast as that user, or choose another folder with --home",
+            hint="run starcast as that user, or choose another folder with `home`",
         )
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise UnavailableError(

@@ -13,9 +13,9 @@ from typing import Any, Self
 import numpy as np
 
 from starcast.collectives.algorithm import Algorithm, check_topology, find_algorithm
+from starcast.judges.simulator import Fault
 from starcast.support.axes import (
     AXES,
-    FAULTS_HINT,
     LARGEST,
     NONE,
     POINT_AXES,
@@ -23,10 +23,9 @@ from starcast.support.axes import (
     check_execution,
     drawn_faults,
     read_seed,
-    split_fault,
 )
 from starcast.support.errors import InputError
-from starcast.support.vocabulary import check_stored_spec, format_spec, parse_spec
+from starcast.support.vocabulary import format_spec, parse_spec
 from starcast.topologies import Topology, as_topology
 
 #: Algorithm arguments that are axes of a grid.
@@ -44,7 +43,6 @@ class Point(Parameters):
         algorithm = self.catalogue_entry
         topology = as_topology(self.topology)
         check_topology(algorithm, topology)
-        check_stored_spec(topology.spec)
         if self.ports not in algorithm.ports:
             raise InputError(
                 f"{algorithm} has no port model '{self.ports}'",
@@ -88,7 +86,7 @@ class Point(Parameters):
         if axis is not None:
             raise InputError(
                 f"'{self.algorithm}' cannot have '{axis}' in parentheses",
-                hint=f"give it as the option --{axis}",
+                hint=f"give it as `{axis}`",
             )
         if not own:
             return name
@@ -218,9 +216,14 @@ def canonical_faults(topology: Topology, named: Iterable[str]) -> tuple[str, ...
     their ranks.
 
     Raises:
-        InputError: a label is not a node, two nodes are not linked, or a step is 0.
+        InputError: a word is not a fault, names no node or link of the topology, or a step is 0.
     """
-    return tuple(word for _, word in sorted({_read_fault(topology, word) for word in named}))
+
+    def position(fault: Fault) -> tuple[int, ...]:
+        return (len(fault.ends), *map(topology.node, fault.ends), fault.step)
+
+    faults = {_place_fault(topology, word) for word in named}
+    return tuple(map(str, sorted(faults, key=position)))
 
 
 def _draw_links(topology: Topology, amount: int, random: np.random.Generator) -> list[str]:
@@ -236,27 +239,11 @@ def _draw_links(topology: Topology, amount: int, random: np.random.Generator) ->
     return [f"{topology.label(low)}-{topology.label(high)}" for low, high in links]
 
 
-def _read_fault(topology: Topology, word: str) -> tuple[tuple[int, ...], str]:
-    fault = split_fault(word)
-    if fault is None:
-        raise InputError(f"'{word}' is not a fault", hint=FAULTS_HINT)
-    labels, step = fault
+def _place_fault(topology: Topology, word: str) -> Fault:
+    fault = Fault.parse(word)
     try:
-        ends = sorted(map(topology.rank, labels))
+        return fault.on(topology)
     except InputError as error:
         raise InputError(
             f"the fault '{word}' is not on {topology.spec}: {error.message}", hint=error.hint
         ) from None
-    if step < 1:
-        raise InputError(
-            f"the fault '{word}' cannot begin in step {step}", hint="steps are numbered from 1"
-        )
-    ranks = [int(topology.neighbours(port, ends[:1])[0]) for port in topology.ports]
-    neighbours = list(map(topology.label, ranks))
-    if len(ends) == 2 and topology.label(ends[1]) not in neighbours:
-        raise InputError(
-            f"'{word}' is not a link of {topology.spec}: the two nodes are not adjacent",
-            hint=f"{topology.label(ends[0])} is adjacent to {', '.join(neighbours)}",
-        )
-    label = "-".join(topology.label(end) for end in ends)
-    return (len(ends), *ends, step), label if step == 1 else f"{label}@{step}"

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 from starcast.collectives.algorithm import Algorithm, check_topology, find_algorithm
 from starcast.experiments import ARGUMENT_AXES, Point, Structure, resolve_faults
 from starcast.support.axes import AXES, BEST, DEGREE, NONE, POINT_AXES, drawn_faults, read_axis
-from starcast.support.errors import InputError, LimitError, StarcastError
+from starcast.support.errors import InputError, LimitError, StarcastError, unreadable
 from starcast.support.installation import data_folder
 from starcast.support.limited import parse_toml, read_text
 from starcast.support.runs import Run
@@ -457,10 +457,8 @@ def _parse(name: str, file: Path) -> dict[str, Any]:
         return parse_toml(read_text(file))
     except OSError as error:
         suggestion = did_you_mean(name, examples()).strip() or "see 'starcast experiment examples'"
-        raise InputError(
-            f"the grid {name} cannot be read: {error.strerror}",
-            hint=f"give a file, or the name of an example: {suggestion}",
-        ) from None
+        hint = f"give a file, or the name of an example: {suggestion}"
+        raise unreadable(f"the grid {name}", error, hint) from None
     except ValueError as error:
         raise InputError(
             f"the grid {name} cannot be read as TOML: {error}",

@@ -85,7 +85,7 @@ def import_experiments(engine: Engine, file: Path, name: str | None = None) -> l
         if len(experiments) != 1:
             raise InputError(
                 f"{file} holds {len(experiments)} experiments, which cannot all be named '{name}'",
-                hint="omit --as",
+                hint="omit `name`",
             )
         experiments = [experiments[0].model_copy(update={"name": name})]
     for experiment in experiments:
@@ -93,7 +93,7 @@ def import_experiments(engine: Engine, file: Path, name: str | None = None) -> l
             check_name(experiment.name)
         except InputError as error:
             raise InputError(
-                f"{file}: {error.message}", hint="give another name with --as"
+                f"{file}: {error.message}", hint="give another name with `name`"
             ) from None
     try:
         return _import(engine, experiments)

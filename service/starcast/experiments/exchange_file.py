@@ -23,7 +23,7 @@ from starcast.experiments.design import Design, check_name
 from starcast.experiments.execution import bound_cost, formula_costs
 from starcast.judges.simulator.simulation import Profile
 from starcast.support.axes import AXES, POINT_AXES, Axis
-from starcast.support.errors import InputError, LimitError, RejectedError, StarcastError
+from starcast.support.errors import InputError, LimitError, RejectedError, StarcastError, unreadable
 from starcast.support.json_files import (
     MAX_KEYS,
     Count,
@@ -283,10 +283,8 @@ def read_file(file: Path) -> list[ExperimentRecord]:
     except ValueError as error:
         raise invalid(file, str(error)) from None
     except OSError as error:
-        raise InputError(
-            f"{file} cannot be read: {(error.strerror or str(error)).lower()}",
-            hint="name a file that 'starcast experiment export' has written",
-        ) from None
+        hint = "name a file that 'starcast experiment export' has written"
+        raise unreadable(file, error, hint) from None
     try:
         return _read_experiments(file, JsonCursor(data))
     # Errors of pydantic are ValueErrors too.

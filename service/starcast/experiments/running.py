@@ -211,7 +211,7 @@ def check_design(experiment: models.Experiment, design: Design | None) -> None:
     problem = "has another grid" if experiment.grid else "is a collection of single runs"
     raise InputError(
         f"the stored experiment '{experiment.name}' {problem}",
-        hint="give another name, or --replace to delete its runs and start again",
+        hint="give another name, or `replace` to delete its runs and start again",
     )
 
 

@@ -444,6 +444,6 @@ def _recognize(path: str | Path) -> RowsFormat | None:
 
 
 _READABLE = "schedules are read from CSV, GOAL and MSCCL XML"
-_FROM = "if it has another format, name it with --from csv, goal or msccl-xml"
+_FROM = "if it has another format, name it with `file_format` csv, goal or msccl-xml"
 #: The number of characters by which a format is recognized.
 _BEGINNING = 4096

@@ -47,7 +47,7 @@ def write_goal(executed: Executed, unit_bytes: int, dialect: GoalDialect) -> Ite
         raise LimitError(
             f"nodes of {topology.spec} have {topology.degree} ports; a GOAL file for {dialect} "
             f"supports at most {limit}",
-            hint="use a topology of a smaller degree, or --ports one",
+            hint="use a topology of a smaller degree, or the port model one",
         )
     packets = Packets(executed)
     columns = packets.columns()

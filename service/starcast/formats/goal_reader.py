@@ -12,12 +12,17 @@ from typing import Any, NamedTuple, NoReturn, TextIO
 import numpy as np
 
 from starcast.collectives.columns import schedule_from_columns
-from starcast.collectives.model import ADDRESSED, MAX_ROWS, Schedule, check_collective, check_ports
+from starcast.collectives.model import (
+    ADDRESSED,
+    MAX_ROWS,
+    Schedule,
+    check_request,
+)
 from starcast.judges.simulator.rows import Indices, repeats_previous
 from starcast.support.errors import InputError, LimitError, StarcastError, unreadable
 from starcast.support.limited import open_lines
 from starcast.support.vocabulary import Collective, Ports
-from starcast.topologies import Topology, as_topology
+from starcast.topologies import Topology
 
 _MAX_LINE = 4096
 _NUMBER = r"(\d{1,10})"
@@ -97,10 +102,7 @@ def schedule_from_goal(
             sends between nodes that are not linked. The message names the file and the line.
         LimitError: the file has too many operations.
     """
-    network = as_topology(topology)
-    check_collective(collective)
-    check_ports(ports)
-    origin = network.node(root)
+    network, origin = check_request(topology, collective, ports, root)
     reader = _Reader(str(path), network, collective)
     try:
         with open_lines(path) as file:

@@ -24,6 +24,7 @@ from starcast.formats.msccl import (
 )
 from starcast.support.errors import InputError, unreadable
 from starcast.support.limited import MB, LimitedStream
+from starcast.support.text import with_article
 from starcast.support.vocabulary import Collective
 from starcast.topologies import Topology
 
@@ -169,7 +170,7 @@ class ElementReader:
 
     def _text(self, name: str) -> str:
         if name not in self._attributes:
-            self._fail(f"has a {self._open[-1]} without '{name}'")
+            self._fail(f"has {with_article(self._open[-1])} without '{name}'")
         return self._attributes[name]
 
     def _number(self, name: str, least: int, greatest: int) -> int:
@@ -227,7 +228,7 @@ class ElementReader:
             self._fail(f"has step {number} instead of {len(block.steps)}")
         kind = self._text("type")
         if kind in ADDS and self._collective not in REDUCTIONS:
-            hint = f"use other types: a {self._collective} only moves data"
+            hint = f"use other types: {with_article(self._collective)} only moves data"
             self._fail(f"has a step of the type '{kind}', which adds data", hint)
         if kind not in _TYPES:
             self._fail(f"has a step of the unknown type '{kind}'", f"use {', '.join(_TYPES)}")

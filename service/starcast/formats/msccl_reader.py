@@ -16,7 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.collectives.columns import schedule_from_columns
-from starcast.collectives.model import MAX_ROWS, REDUCTIONS, Schedule, check_collective, check_ports
+from starcast.collectives.model import (
+    MAX_ROWS,
+    REDUCTIONS,
+    Schedule,
+    check_request,
+)
 from starcast.formats.msccl import VECTORS, lay_out
 from starcast.formats.msccl_elements import (
     ADDS,
@@ -31,7 +36,7 @@ from starcast.formats.msccl_elements import (
 from starcast.judges.simulator.simulation import execute
 from starcast.support.errors import InputError, LimitError, RejectedError, StarcastError
 from starcast.support.vocabulary import Collective, Ports
-from starcast.topologies import Topology, as_topology
+from starcast.topologies import Topology
 
 #: The place where a chunk is stored: rank, buffer and offset.
 Place = tuple[int, str, int]
@@ -70,10 +75,7 @@ def schedule_from_msccl(
             counts a contribution twice, or leaves a wrong unit or an incomplete sum in an output;
             or the simulator finds a violation. The message names the rank, thread block and step.
     """
-    network = as_topology(topology)
-    check_collective(collective)
-    check_ports(ports)
-    origin = network.node(root)
+    network, origin = check_request(topology, collective, ports, root)
     try:
         elements = ElementReader(network, collective)
         elements.read(path)

@@ -14,14 +14,13 @@ import numpy as np
 
 from starcast.catalogue.plugins import find_changed
 from starcast.ingest.artifacts import Artifact, recorded_artifact, recorded_artifacts
-from starcast.ingest.loading import Loaded, OnStage, discard, find_dependents, load, recover
-from starcast.ingest.offline import check_space, import_all, import_remaining
-from starcast.ingest.planning import ChosenMethod, Plan, choose_deletion, choose_method
-from starcast.ingest.stores import Stores, lock_stores, set_state
+from starcast.ingest.loaders import Loader, choose_loader
+from starcast.ingest.loading import Loaded, OnStage, find_dependents, ignore_stage, recover
+from starcast.ingest.planning import Plan, choose_deletion, choose_method
+from starcast.ingest.stores import Stores, lock_stores
 from starcast.stores.database import models, repository
 from starcast.stores.database.repository import find_artifact
 from starcast.stores.graph import audit
-from starcast.stores.graph.writer import BoltWriter, refresh_plans
 from starcast.support.errors import LimitError, RejectedError
 from starcast.support.progress import Reporter, Silent
 from starcast.support.text import pluralize
@@ -66,10 +65,6 @@ class Summary:
             f"created {len(self.created)}{already}: {self.rows:,} rows in {self.seconds:.1f} s, "
             f"{rate:,.0f} rows/s including verification"
         )
-
-
-def ignore_stage(*_: object) -> None:
-    """Ignore the stages of an ingest, a drop or a rebuild."""
 
 
 def ingest(
@@ -158,21 +153,10 @@ def _create(
     reporter: Reporter,
     on_stage: OnStage,
 ) -> list[Loaded]:
-    embedded = stores.embedded
-    chosen = choose_method(requested, missing, stored, embedded=embedded is not None)
-    if chosen.method is LoadMethod.IMPORT and embedded is not None:
-        _refuse_losses(stores)
-        reporter.say(chosen.reason)
-        return import_all(stores, embedded, missing, reporter, on_stage)
-    reporter.say(chosen.reason)
-    writer = BoltWriter(stores.graph, stores.batch)
-    writer.prepare()
-    # Artifacts are loaded one after the other, so that an interruption affects only one of them and
-    # the next ingest continues there.
-    created = [load(stores, writer, artifact, reporter, on_stage) for artifact in missing]
-    # Discard the query plans that the server cached while the graph was still nearly empty.
-    refresh_plans(stores.graph)
-    return created
+    loader = choose_loader(choose_method, stores, requested, missing, stored, reporter)
+    loader.check([*stored, *missing])
+    reporter.say(loader.reason)
+    return loader.load(missing, on_stage)
 
 
 def drop(
@@ -222,54 +206,29 @@ def drop(
             listed = ", ".join(artifact.id for artifact in dependents[:5])
             raise RejectedError(
                 f"{artifact_id} has dependents: {listed}{more}",
-                hint="drop them first, or add --cascade",
+                hint="drop them first, or add `cascade`",
             )
         # Dependents are dropped first, so an interruption leaves no artifact without its parent.
         dropped = [*dependents, target]
-        chosen = _choose_deletion(locked, dropped, method)
-        listener.say(f"dropping {pluralize(len(dropped), 'artifact')}: {chosen.reason}")
-        by_import = chosen.method is LoadMethod.IMPORT
-        if by_import and locked.embedded is not None:
-            import_remaining(locked, locked.embedded, dropped, listener, on_stage)
-        for artifact in dropped:
-            if not by_import:
-                discard(locked, artifact, None, listener)
-                with locked.session() as session:
-                    set_state(session, artifact.kind, artifact.id, None)
-            listener.say(f"{artifact.kind} {artifact.id}: dropped")
+        loader = _choose_deletion(locked, dropped, method, listener)
+        listener.say(f"dropping {pluralize(len(dropped), 'artifact')}: {loader.reason}")
+        loader.delete(dropped, on_stage)
     return [artifact.id for artifact in dropped]
 
 
 def _choose_deletion(
-    stores: Stores, dropped: Sequence[Artifact], requested: LoadMethod
-) -> ChosenMethod:
-    """Choose the method; ``auto`` deletes over Bolt if an import is impossible."""
+    stores: Stores, dropped: Sequence[Artifact], requested: LoadMethod, reporter: Reporter
+) -> Loader:
+    """Choose the loader; ``auto`` deletes over Bolt if an import is impossible."""
     with stores.session() as session:
         remaining = [each for each in recorded_artifacts(session) if each not in dropped]
-    embedded = stores.embedded
-    chosen = choose_deletion(requested, dropped, remaining, embedded is not None)
-    if chosen.method is LoadMethod.BOLT or embedded is None:
-        return chosen
+    loader = choose_loader(choose_deletion, stores, requested, dropped, remaining, reporter)
     try:
-        _refuse_losses(stores)
-        check_space(embedded, remaining)
+        loader.check(remaining)
     # An import would only be faster, so the drop continues over Bolt if an import is not possible.
     except (RejectedError, LimitError):
         if requested is LoadMethod.IMPORT:
             raise
-        return choose_deletion(LoadMethod.BOLT, dropped, remaining, embedded=True)
-    return chosen
-
-
-def _refuse_losses(stores: Stores) -> None:
-    """Check that the graph holds no data of other programs, since an import replaces the store.
-
-    Raises:
-        RejectedError: the graph holds data of other programs.
-    """
-    _, lost = audit.describe_losses(stores.graph)
-    if lost:
-        raise RejectedError(
-            f"an offline import would delete data of other programs: {', '.join(lost)}",
-            hint="move these data to another Neo4j database, or add --method bolt",
-        )
+        bolt = LoadMethod.BOLT
+        return choose_loader(choose_deletion, stores, bolt, dropped, remaining, reporter)
+    return loader

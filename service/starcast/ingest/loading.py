@@ -57,6 +57,10 @@ LOST = "it is no longer in the graph store"
 OnStage = Callable[[str, Artifact], None]
 
 
+def ignore_stage(*_: object) -> None:
+    """Ignore the stages of an ingest, a drop or a rebuild."""
+
+
 @dataclass(frozen=True)
 class Loaded:
     """A stored artifact, its number of rows, and the seconds to write and to compare them."""

@@ -59,7 +59,7 @@ def import_all(
     """Recreate the graph store from all complete artifacts and from new artifacts.
 
     Without new artifacts this rebuilds the store. The stores must be locked. The server is
-    unavailable for part of the time.
+    unavailable for part of the time. The caller checks the disk space.
 
     Args:
         stores: both stores, with the embedded Neo4j. The connection to the graph is useless
@@ -74,7 +74,7 @@ def import_all(
         The new artifacts, each with its share of the time.
 
     Raises:
-        LimitError: the disk is too small or fills up; the old store stays in use.
+        LimitError: the disk fills up; the old store stays in use.
         RejectedError: a verification failed; the old store stays in use, and nothing new is stored.
         UnavailableError: a server stopped.
     """
@@ -82,7 +82,6 @@ def import_all(
     with stores.session() as session:
         old = stored_artifacts(session)
     everything = [*old, *new]
-    check_space(settings, everything)
 
     def accept() -> None:
         with stores.session() as session:

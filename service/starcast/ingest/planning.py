@@ -45,12 +45,10 @@ from starcast.support.text import format_duration
 from starcast.support.vocabulary import (
     STORED_NAME,
     LoadMethod,
-    check_stored_spec,
     parse_spec,
     split_specs,
 )
-from starcast.topologies import Topology
-from starcast.topologies import topology as parse_topology
+from starcast.topologies import Topology, as_topology
 from starcast.trees import Forest, plain_constructions
 from starcast.trees.construction import find_difference
 
@@ -98,7 +96,7 @@ IMPORT_ROW_LIMIT = 60_000_000
 
 _REDUCE = (
     "choose a smaller topology, fewer trees or schedules, or fewer segments or messages; "
-    "'--dry-run' shows the size of each artifact, and 'starcast run once' stores the results and "
+    "`dry_run` shows the size of each artifact, and 'starcast run once' stores the results and "
     "steps of a schedule without its rows"
 )
 
@@ -119,7 +117,7 @@ class Plan:
 
 
 def parse_request(
-    spec: str,
+    topology: Topology | str,
     trees: str | Iterable[str] = (),
     schedules: str | Iterable[str] = (),
     root: int | str = 0,
@@ -131,11 +129,11 @@ def parse_request(
     """Return the plan for storing a topology, forests and schedules, regardless of their size.
 
     Args:
-        spec: the topology, such as ``S5``.
+        topology: the topology or its spec, such as ``S5``.
         trees: constructions, such as ``greedy`` or ``dimension-change(base=multiple,i=2)``, or
-            ``all`` for those that need no arguments.
-        schedules: algorithms, such as ``multiple``, ``allgather:necklace`` or ``all``. The forests
-            that they use are stored with them.
+            ``all`` for those that need no arguments; a text, separated by commas, or a list.
+        schedules: algorithms, such as ``multiple``, ``allgather:necklace`` or ``all``, as a text or
+            a list. The forests that they use are stored with them.
         root: label or rank of the root of forests and schedules.
         ports: port model of the schedules: ``all``, ``one``, ``both``, or ``default`` for the
             default of each algorithm.
@@ -154,13 +152,12 @@ def parse_request(
         >>> [artifact.id for artifact in parse_request("S4", "greedy").artifacts]
         ['S4', 'S4:greedy:1234']
     """
-    topology = parse_topology(spec)
-    check_stored_spec(topology.spec)
+    topology = as_topology(topology)
     start = topology.node(root)
     selected, skipped = _select_schedules(topology, schedules, start, ports, segments, messages)
     texts = [
         construction
-        for text in split_specs(trees)
+        for text in _listed(trees)
         for construction in (plain_constructions(topology) if text == ALL else (text,))
     ]
     for each in selected:
@@ -179,6 +176,10 @@ def parse_request(
     ]
     # Different spellings may name the same construction or schedule.
     return Plan(tuple(dict.fromkeys(artifacts)), tuple(skipped), own)
+
+
+def _listed(specs: str | Iterable[str]) -> Iterable[str]:
+    return split_specs(specs) if isinstance(specs, str) else specs
 
 
 def _check_forests(topology: Topology, forests: Iterable[Forest]) -> dict[str, Forest]:
@@ -235,7 +236,7 @@ def _select_schedules(
         check_count(name, count)
     selected: list[ScheduleParameters] = []
     skipped: list[str] = []
-    for word in split_specs(schedules):
+    for word in _listed(schedules):
         name, own_arguments = parse_spec(word, "algorithm")
         collective, _, algorithm_name = name.rpartition(":")
         is_wildcard = algorithm_name == ALL
@@ -284,7 +285,7 @@ def _all_algorithms(
     if arguments:
         raise InputError(
             f"'{ALL}' takes no arguments in parentheses",
-            hint="use the options --segments or --messages, or name one algorithm",
+            hint="use `segments` or `messages`, or name one algorithm",
         )
     if collective:
         check_collective(collective)
@@ -417,7 +418,7 @@ def choose_method(
         )
         return ChosenMethod(LoadMethod.IMPORT, reason)
     if adding.rows > BOLT_ROW_LIMIT:
-        alternative = "remove --method bolt; or " if embedded else ""
+        alternative = "omit `method`; or " if embedded else ""
         raise LimitError(
             f"{adding} exceed the limit of {BOLT_ROW_LIMIT:,} rows for loading over Bolt; they "
             f"would need {adding.bytes / 1e9:.1f} GB and, on a warm server, "
@@ -480,7 +481,7 @@ def _by_import(requested: LoadMethod, embedded: bool, is_better: bool) -> bool:
         raise InputError(
             "an offline import stops Neo4j and replaces its store, which starcast does only with "
             "the embedded Neo4j",
-            hint="remove --method to load over Bolt",
+            hint="omit `method` to load over Bolt",
         )
     is_chosen = requested is LoadMethod.AUTO and embedded and is_better
     return is_chosen or requested is LoadMethod.IMPORT

@@ -10,7 +10,6 @@ reason `REBUILDING`, until it has been recreated. After an interruption, the nex
 all remaining artifacts, and an ingest recreates those that it requests.
 """
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,10 +19,9 @@ from starcast.catalogue.plugins import PluginMissingError
 from starcast.embedded.endpoints import graph_address, migration_url, store_url
 from starcast.embedded.home import Home
 from starcast.embedded.programs import find_pg_restore
-from starcast.ingest.artifacts import Artifact, artifact_from_id, recorded_artifacts
-from starcast.ingest.ingestion import ignore_stage
-from starcast.ingest.loading import LOST, Loaded, discard, find_artifacts, load, recover
-from starcast.ingest.offline import import_all, share_seconds
+from starcast.ingest.artifacts import Artifact, artifact_from_id
+from starcast.ingest.loaders import BoltLoader, choose_loader
+from starcast.ingest.loading import LOST, Loaded, find_artifacts
 from starcast.ingest.planning import choose_method
 from starcast.ingest.stores import LoadState, Stores, lock_stores, open_engine, open_stores
 from starcast.stores.database import backup, models
@@ -33,7 +31,7 @@ from starcast.stores.graph import audit
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.reader import read_artifact_nodes
 from starcast.stores.graph.schema import STORE, VERSION
-from starcast.stores.graph.writer import BoltWriter, clear, delete_orphans, delete_outdated_nodes
+from starcast.stores.graph.writer import clear
 from starcast.support.errors import RejectedError
 from starcast.support.progress import Reporter, Silent
 from starcast.support.settings import Settings
@@ -84,43 +82,30 @@ def rebuild(
             listener.say(f"the graph has an older schema than {VERSION}: rebuilding everything")
             ids = ()
         artifacts, others = _choose_artifacts(locked, ids)
-        embedded = locked.embedded
-        chosen = choose_method(method, artifacts, others, embedded=embedded is not None)
-        # Without artifacts there is nothing to import, but an outdated graph must be cleaned.
-        by_import = chosen.method is LoadMethod.IMPORT and bool(artifacts)
-        # Over Bolt, only nodes of rebuilt topologies are deleted, each with all its relationships.
-        topologies = None if by_import else [each.id for each in artifacts if each.nodes]
-        kept, lost = audit.describe_losses(locked.graph, topologies)
+        loader = choose_loader(choose_method, locked, method, artifacts, others, listener)
+        if not artifacts:
+            # There is nothing to import, but an outdated graph must be cleaned.
+            loader = BoltLoader(locked, listener, loader.reason)
+        kept, lost = audit.describe_losses(locked.graph, loader.replaced_topologies(artifacts))
         if kept:
             listener.say(f"keeping data of other programs: {', '.join(kept)}")
         if lost and not discard_foreign:
             raise RejectedError(
                 f"a rebuild would delete data of other programs: {', '.join(lost)}",
-                hint="move these data to another Neo4j database, or add --discard-foreign",
+                hint="move these data to another Neo4j database, or add `discard_foreign`",
             )
         if not artifacts and not is_outdated:
             return []
-        listener.say(chosen.reason)
-        if by_import and embedded is not None:
-            began = time.monotonic()
-            with locked.session() as session:
-                # An import includes all complete artifacts anyway.
-                complete = recorded_artifacts(session)
-            failed = [artifact for artifact in artifacts if artifact not in complete]
-            import_all(locked, embedded, failed, listener, ignore_stage)
-            return share_seconds(artifacts, time.monotonic() - began)
-        return _rebuild_over_bolt(locked, artifacts, listener, is_outdated=is_outdated)
+        listener.say(loader.reason)
+        return loader.rebuild(artifacts, is_outdated=is_outdated)
 
 
 def empty_graph(stores: Stores, reporter: Reporter) -> None:
     """Delete all starcast data from the graph, and pair it with this PostgreSQL database."""
     audit.record_owner(stores.graph, str(stores.id))
     if deleted := clear(stores.graph, stores.batch):
-        reporter.say(f"deleted {_count(deleted)} of the graph")
-
-
-def _count(elements: int) -> str:
-    return pluralize(elements, "node or relationship", "nodes and relationships")
+        many = pluralize(deleted, "node or relationship", "nodes and relationships")
+        reporter.say(f"deleted {many} of the graph")
 
 
 def _take_over(stores: Stores) -> bool:
@@ -177,29 +162,6 @@ def _choose_artifacts(stores: Stores, ids: Sequence[str]) -> tuple[list[Artifact
     artifacts.sort(key=lambda artifact: artifact.build_order)
     others = [artifact for artifact in artifacts if artifact not in wanted]
     return [artifact for artifact in artifacts if artifact in wanted], others
-
-
-def _rebuild_over_bolt(
-    stores: Stores, artifacts: Sequence[Artifact], reporter: Reporter, *, is_outdated: bool
-) -> list[Loaded]:
-    for artifact in sorted(artifacts, key=lambda each: each.deletion_order):
-        discard(stores, artifact, REBUILDING, reporter)
-    recover(stores, reporter)
-    with stores.session() as session:
-        kept = {(artifact.kind, artifact.id) for artifact in recorded_artifacts(session)}
-    if orphans := delete_orphans(stores.graph, kept, stores.batch):
-        reporter.say(f"deleted {_count(orphans)} of artifacts that do not exist")
-    audit.drop_wrong_indexes(stores.graph)
-    if is_outdated:
-        delete_outdated_nodes(stores.graph)
-        # The new schema version is recorded only now: after an earlier interruption, the next
-        # rebuild must again recreate everything.
-        audit.record_owner(stores.graph, str(stores.id))
-    writer = BoltWriter(stores.graph, stores.batch)
-    writer.prepare()
-    return [
-        load(stores, writer, artifact, reporter, ignore_stage, REBUILDING) for artifact in artifacts
-    ]
 
 
 def back_up(settings: Settings, file: Path) -> Manifest:
@@ -282,7 +244,7 @@ def _check_graph(settings: Settings, *, replace: bool) -> None:
             _, artifact_id = next(iter(nodes))
             raise RejectedError(
                 f"the graph store is not empty: it holds {artifact_id}",
-                hint="name another server or --home, or delete the stored data with --replace",
+                hint="name another server or `home`, or delete the stored data with `replace`",
             )
 
 
@@ -298,6 +260,6 @@ def _rebuild_restored(settings: Settings, engine: Engine, reporter: Reporter) ->
         except PluginMissingError as error:
             raise PluginMissingError(
                 f"the rows were restored, but the graph was not rebuilt: {error.message}",
-                hint="run 'starcast graph rebuild' with --plugin and the file of the plug-in",
+                hint="run 'starcast graph rebuild', and name the plug-in's file with `plugins`",
             ) from None
     reporter.say(f"rebuilt {len(rebuilt)} artifacts in the graph")

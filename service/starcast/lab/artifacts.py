@@ -148,7 +148,6 @@ class Artifacts(Connection):
     ) -> "Plan":
         from starcast.ingest import parse_request
         from starcast.support.vocabulary import split_specs
-        from starcast.topologies import as_topology
         from starcast.trees import Forest
 
         asked = [trees] if isinstance(trees, str | Forest) else list(trees)
@@ -162,9 +161,7 @@ class Artifacts(Connection):
         names = [each for each in texts if not _is_id(each)]
         # Without --root, the command line passes None. The default is rank 0, the identity.
         given: dict[str, Any] = {**options, "root": options.get("root") or 0}
-        plan = parse_request(
-            as_topology(topology).spec, names, algorithms, forests=forests, **given
-        )
+        plan = parse_request(topology, names, split_specs(algorithms), forests=forests, **given)
         for reason in plan.skipped:
             self.reporter.say(f"omitted from 'all': {reason}")
         return plan
@@ -383,7 +380,7 @@ class Artifacts(Connection):
         if not found:
             compared = "all checksums and " if checksums else ""
             note = f"the graph matches newly built artifacts in {compared}a sample of {sample:,} "
-            note += f"nodes of each topology, drawn with --seed {drawn.seed}"
+            note += f"nodes of each topology, drawn with `seed` {drawn.seed}"
             return Table(problems.columns, problems.rows, note)
         failure = RejectedError(
             f"graph verification found {pluralize(len(found), 'problem')}",

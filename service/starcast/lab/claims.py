@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from starcast.lab.connection import Connection
 from starcast.lab.signature import Jobs, Shell, as_specs
 from starcast.support.errors import (
-    InputError,
     NotFoundError,
     RejectedError,
     StarcastError,
     UnavailableError,
+    only_one_of,
 )
 from starcast.support.table import Facts, Table
 from starcast.support.text import pluralize
@@ -194,15 +194,14 @@ class Claims(Connection):
         """
         from starcast.claims import report, select_claims, storage, verify
 
-        if level is not None and sizes is not None:
-            raise InputError("--level and --sizes cannot be combined", hint="remove one")
+        only_one_of(level=level, sizes=sizes)
         chosen, specs = level or "quick", as_specs(sizes)
         claims = select_claims(names)
         # Connect before the computation, which may take minutes.
         if store and (outage := self._find_outage()):
             self.reporter.say(
                 f"nothing is stored: {outage.message}"
-                " ('starcast up' starts a server, --no-store needs none)"
+                " ('starcast up' starts a server, `store=False` needs none)"
             )
             store = False
         task = "checking claims"

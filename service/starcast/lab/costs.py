@@ -125,12 +125,12 @@ class Costs(Connection):
         if topology is None:
             raise InputError(
                 "a topology or an experiment is missing",
-                hint="name a topology, such as S5, or show stored runs with --experiment NAME",
+                hint="name a topology, such as S5, or show stored runs with `experiment`",
             )
         if table is not None or conditions:
             raise InputError(
-                "--table and --where apply only to stored runs",
-                hint="add --experiment NAME, or omit --table and --where",
+                "`table` and `conditions` apply only to stored runs",
+                hint="add `experiment`, or omit `table` and `conditions`",
             )
         from starcast.collectives.model import COLLECTIVES, PORT_MODELS
         from starcast.costs.presentation import COLUMNS, part_of_costs
@@ -331,6 +331,6 @@ def _check_defaults(values: Mapping[str, Any]) -> None:
         # Compared as text, because the command line passes numbers as text.
         if str(value) != str(parameters[name].default):
             raise InputError(
-                f"{name} applies only to computed costs, but an experiment is given",
-                hint=f"omit {name}; select runs with --where, such as --where topology=S5",
+                f"`{name}` applies only to computed costs, but an experiment is given",
+                hint=f"omit `{name}`; select runs with `conditions`, such as topology=S5",
             )

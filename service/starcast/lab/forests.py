@@ -23,7 +23,7 @@ from starcast.lab.signature import (
     TopologyName,
     check_suffix,
 )
-from starcast.support.errors import InputError, RejectedError
+from starcast.support.errors import InputError, RejectedError, only_one_of
 from starcast.support.table import Facts, Table
 from starcast.support.vocabulary import ForestFormat
 
@@ -177,12 +177,12 @@ class Forests(Artifacts):
         """
         if blocks:
             return self._verify_blocks(source, construction, options, jobs, executor, shard, out)
-        for_blocks = {"jobs": jobs, "workers": executor, "shard": shard, "out": out}
+        for_blocks = {"jobs": jobs, "executor": executor, "shard": shard, "out": out}
         for name, value in for_blocks.items():
             if value is not None:
                 raise InputError(
-                    f"--{name} applies only to a verification by blocks",
-                    hint=f"add --blocks, or remove --{name}",
+                    f"`{name}` applies only to a verification by blocks",
+                    hint=f"add `blocks`, or remove `{name}`",
                 )
         forest = load_forest(source, construction, options)
         # The measured time is that of the verification, without building or reading the forest.
@@ -210,7 +210,7 @@ class Forests(Artifacts):
         if construction is None:
             raise InputError(
                 f"no construction is given after '{source}'",
-                hint="--blocks verifies closed forms: add a construction, such as 'S13 multiple'",
+                hint="`blocks` verifies closed forms: add a construction, such as 'S13 multiple'",
             )
         spec = getattr(source, "spec", source)
         closed = blockwise.closed_form(str(spec), construction, **_given(options))
@@ -293,7 +293,7 @@ class Forests(Artifacts):
                 return self.show(str(source), kind="forest", verify=verify)
         if verify:
             raise InputError(
-                "--verify applies only to a stored forest, which it compares with the graph",
+                "`verify` applies only to a stored forest, which it compares with the graph",
                 hint="use 'starcast forest verify' for a construction or a file",
             )
         forest = self._verified(source, construction, options)
@@ -342,10 +342,7 @@ class Forests(Artifacts):
         """
         from starcast import drawing
 
-        choices = {"--tree": tree is not None, "--all": all_trees, "--load": load}
-        chosen = [option for option, is_given in choices.items() if is_given]
-        if len(chosen) > 1:
-            raise InputError(f"{chosen[0]} and {chosen[1]} cannot be combined", hint="remove one")
+        only_one_of(tree=tree, all_trees=all_trees, load=load)
         forest = self._verified(source, construction, options)
         if load:
             return Picture(drawing.draw_load(forest, layout), f"the load of {forest.id}")

@@ -19,7 +19,7 @@ from starcast.lab.signature import (
     TopologyName,
     check_suffix,
 )
-from starcast.support.errors import InputError
+from starcast.support.errors import InputError, only_one_of
 from starcast.support.table import Facts, Table
 from starcast.support.vocabulary import (
     Collective,
@@ -366,15 +366,8 @@ class Schedules(Connection):
         """
         from starcast import drawing
 
-        choices = {"--step": bool(step), "--animate": animate, "--chart": chart}
-        chosen = [option for option, given in choices.items() if given]
-        if len(chosen) > 1:
-            raise InputError(f"{chosen[0]} and {chosen[1]} cannot be combined", hint="remove one")
-        if chart and layout is not None:
-            raise InputError(
-                "--layout and --chart cannot be combined, because a chart has no layout",
-                hint="remove one",
-            )
+        only_one_of(step=bool(step), animate=animate, chart=chart)
+        only_one_of("remove one of them; a chart has no layout", layout=layout, chart=chart)
         schedule = build_schedule(topology, collective, algorithm, options)
         if animate:
             return Picture(drawing.animate_schedule(schedule, layout), schedule.id, animated=True)
@@ -459,8 +452,8 @@ def build_schedule(
     if arguments:
         option = next(iter(arguments))
         raise InputError(
-            f"--{option} cannot be combined with the rows in the file {algorithm}",
-            hint=f"remove --{option}, or name an algorithm instead of the file",
+            f"`{option}` cannot be combined with the rows in the file {algorithm}",
+            hint=f"remove `{option}`, or name an algorithm instead of the file",
         )
     return read_schedule(algorithm, network, collective, ports or "all", root, file_format)
 

@@ -135,7 +135,7 @@ class Queries(Connection):
             # The check comes first, because the query may run as long as the time limit.
             check_drawable(found, bound)
         result = run(self.graph, found, bound, row_limit=rows, timeout=seconds)
-        return _answer(result, found.cypher, found.compute(bound), narrowing_advice(found), found)
+        return _answer(result, found.cypher, narrowing_advice(found), found)
 
     def ask(
         self,
@@ -209,7 +209,7 @@ class Queries(Connection):
         # reported.
         for notice in find_unknown_names(result):
             self.reporter.say(notice)
-        return _answer(result, text, values, "add LIMIT")
+        return _answer(result, text, "add LIMIT")
 
     def _limits(self, row_limit: Any, timeout: Any) -> tuple[int, float]:
         """Return the row limit and the time limit, replacing None by the limit in the settings."""
@@ -371,11 +371,7 @@ def _select(target: str | None, packs: Sequence[Path]) -> "Sequence[Query]":
 
 
 def _answer(
-    result: "QueryResult",
-    cypher: str,
-    values: Mapping[str, Any],
-    advice: str,
-    query: "Query | None" = None,
+    result: "QueryResult", cypher: str, advice: str, query: "Query | None" = None
 ) -> Answer:
     shown = f"only the first {len(result.rows):,} rows are shown"
     return Answer(
@@ -383,7 +379,7 @@ def _answer(
         result.rows,
         f"{shown}: {advice}, or raise the row limit" if result.more else "",
         cypher=cypher,
-        parameters=dict(values),
+        parameters=dict(result.parameters),
         more=result.more,
         _query=query,
     )

@@ -311,7 +311,7 @@ class Records(Connection):
         if refutation is None:
             raise LimitError(
                 f"the proof of {record.id} takes more than {proof_timeout:g} s",
-                hint="raise --proof-timeout",
+                hint="raise `proof_timeout`",
             )
         if remark := compare_proof(record, refutation):
             self.reporter.say(remark)
@@ -344,7 +344,7 @@ class Records(Connection):
 
         def find_value(n: int) -> int | None:
             record = find_trusted(folders, "one-port-broadcast", f"S{n}", {})
-            return record and record.value
+            return record.value if record else None
 
         rows = tabulate_bounds(most, find_value)
         return Table.of(rows, rows[0])
@@ -492,5 +492,5 @@ def _read_proof(file: Path) -> str:
         raise unreadable(file, error) from None
     except UnicodeDecodeError:
         raise RejectedError(
-            f"{file} is not a proof in text format", hint="create it again with --out"
+            f"{file} is not a proof in text format", hint="create it again with `out`"
         ) from None

@@ -281,7 +281,7 @@ class ExchangeFile:
         if not self.format.is_text:
             raise InputError(
                 f"the format {self.to} is not text",
-                hint=f"add --out FILE{self.format.suffixes[0]}",
+                hint=f"name a file with `out`, such as file{self.format.suffixes[0]}",
             )
         return render(self.artifact, self.to, **self.options)
 

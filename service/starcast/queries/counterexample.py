@@ -171,7 +171,7 @@ def _ingest_command(network: Topology, of: str) -> dict[str, str]:
         options["root"] = parts[-1]
     # The plan shows which ids the command would store. Planning is fast, since it builds nothing.
     with suppress(StarcastError):
-        plan = parse_request(network.spec, **options)  # type: ignore[arg-type]
+        plan = parse_request(network, **options)  # type: ignore[arg-type]
         # Even if the command is valid, it might store a different artifact from the one to be
         # shown.
         if of in {artifact.id for artifact in plan.artifacts}:

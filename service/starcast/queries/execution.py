@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from starcast.queries.parameters import STORED, Parameter, bind, values_of_type
+from starcast.queries.parameters import STORED, Parameter, values_of_type
 from starcast.queries.query import Query
 from starcast.stores.graph.connection import Graph, QueryResult
 from starcast.stores.graph.schema import ELEMENTS, INDEXES, GraphState
@@ -47,7 +47,7 @@ _UNKNOWN_NAME = {"01N50", "01N51", "01N52"}
 def run(
     graph: Graph,
     query: Query,
-    given: Mapping[str, object],
+    values: Mapping[str, Any],
     *,
     row_limit: int = 1_000,
     timeout: float = 30.0,
@@ -57,21 +57,21 @@ def run(
     Args:
         graph: the open graph store.
         query: the query.
-        given: values of the query's parameters, as text or as Python values.
+        values: the values of the query's parameters, as `bind` returns them.
         row_limit: the maximum number of rows.
         timeout: seconds after which the server stops the query.
 
     Returns:
-        The rows; ``more`` is true if there are more rows than the row limit.
+        The rows, and the values with those that the query computes; ``more`` is true if there are
+        more rows than the row limit.
 
     Raises:
-        InputError: a parameter is unknown, missing or of the wrong type, the server refuses the
-            Cypher, or the columns differ from those of the header.
+        InputError: a value cannot be computed, the server refuses the Cypher, or the columns differ
+            from those of the header.
         NotFoundError: an artifact named by a parameter is not stored completely.
         LimitError: time or memory ran out.
         UnavailableError: the server cannot be reached.
     """
-    values = bind(query.parameters, given)
     # If an artifact is missing, a query returns no rows, which looks like a valid result.
     require_complete(graph, query.parameters, values)
     try:

@@ -19,7 +19,7 @@ import pydantic
 
 from starcast.queries.query import Query
 from starcast.support.atomic import atomic_write
-from starcast.support.errors import InputError, NotFoundError, RejectedError
+from starcast.support.errors import InputError, NotFoundError, RejectedError, unreadable
 from starcast.support.installation import data_folder
 from starcast.support.table import Table
 from starcast.support.text import did_you_mean
@@ -203,7 +203,7 @@ def write_template(name: str, directory: Path) -> Path:
     except OSError as error:
         raise InputError(
             f"the folder {path.parent} cannot be created: {error.strerror}",
-            hint="check its path and permissions, or name another folder with --folder",
+            hint="check its path and permissions, or name another folder with `folder`",
         ) from None
     text = _TEMPLATE.read_text(encoding="utf-8")
     with atomic_write(path) as file:
@@ -256,10 +256,10 @@ def _entries(directory: Path) -> list[Path]:
         for entry in entries[:1]:
             entry.lstat()  # raises an error if the folder may be listed but not entered
     except OSError as error:
-        raise InputError(
-            f"the folder of query packs {directory} cannot be read: {error.strerror}",
-            hint="check its path and permissions; the setting 'packs' names the folder of your own "
-            "packs",
+        raise unreadable(
+            f"the folder of query packs {directory}",
+            error,
+            "check path and permissions; the setting 'packs' names the folder of your own packs",
         ) from None
     return entries
 

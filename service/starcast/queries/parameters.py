@@ -134,16 +134,7 @@ def _check_node(network: "Topology", label: str) -> None:
 
 
 def _check_link(network: "Topology", link: str) -> None:
-    first, _, second = link.partition("-")
-    rank = network.rank(first)
-    network.rank(second)
-    ranks = [int(network.neighbours(port, [rank])[0]) for port in network.ports]
-    neighbours = network.labels(ranks).tolist()
-    if second not in neighbours:
-        raise InputError(
-            f"'{link}' is not a link of {network.spec}: the two nodes are not adjacent",
-            hint=f"{first} is adjacent to {', '.join(neighbours)}",
-        )
+    network.ports_between(*map(network.rank, link.split("-")))
 
 
 def _check_pattern(network: "Topology", pattern: str) -> None:

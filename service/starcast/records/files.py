@@ -27,7 +27,7 @@ from starcast.records.model import (
 )
 from starcast.support.arrays import read_arrays
 from starcast.support.atomic import atomic_write, lock_folder
-from starcast.support.errors import InputError, NotFoundError, StarcastError
+from starcast.support.errors import InputError, NotFoundError, StarcastError, unreadable
 from starcast.support.installation import data_folder
 from starcast.support.json_files import parse_json
 from starcast.support.limited import DAMAGE, MB, read_bytes
@@ -123,10 +123,7 @@ def load_record(path: Path) -> Record:
             fields, entry = _read_fields(path)
             content = read_bytes(path.with_name(entry.file), _MAX_WITNESS)
     except OSError as error:
-        raise InputError(
-            f"{error.filename} cannot be read: {error.strerror}",
-            hint="restore the file, or search again",
-        ) from None
+        raise unreadable(error.filename, error, "restore the file, or search again") from None
     except (ValueError, RecursionError) as error:
         raise not_a_record(str(path), error) from None
     if hashlib.sha256(content).hexdigest() != entry.sha256:
@@ -334,7 +331,7 @@ class RecordTable(Table):
             key = (row["problem"], str(row["arguments"]), family, k)
             series.setdefault(key, []).append(row)
         open_row = next((row for row in self.rows if not row["optimal"]), None)
-        note = "; --all lists each record"
+        note = "; `everything` lists each record"
         if open_row:
             note = (
                 f"; {_value(open_row)}: value {open_row['value']}, bound {open_row['bound']}{note}"

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from starcast.support.errors import InputError
 from starcast.support.json_files import describe_error
-from starcast.support.vocabulary import VERIFICATIONS, Verification
+from starcast.support.vocabulary import SPEC, VERIFICATIONS, Verification
 
 #: Version of the file format.
 FORMAT = 1
@@ -326,7 +326,7 @@ class WitnessFile(pydantic.BaseModel):
 
     model_config = _STRICT
 
-    file: Annotated[str, pydantic.Field(pattern=r"^[A-Za-z0-9,._=-]{1,200}\.npz$")]
+    file: Annotated[str, pydantic.Field(pattern=r"^[A-Za-z0-9,._+=-]{1,200}\.npz$")]
     sha256: _Digest
 
 
@@ -337,9 +337,7 @@ class RecordFields(pydantic.BaseModel):
 
     format: Literal[FORMAT]  # type: ignore[valid-type]
     problem: str
-    topology: Annotated[
-        str, pydantic.Field(pattern=r"^[A-Z][A-Za-z_-]*[0-9]+([,x][0-9]+)*$", max_length=100)
-    ]
+    topology: Annotated[str, pydantic.Field(pattern=f"^{SPEC}$")]
     value: _Count
     bound: _Count
     reason: _Text

@@ -138,7 +138,7 @@ def require_memory(size: int, memory: int, subject: str) -> None:
     if needed > memory:
         raise LimitError(
             f"{subject} needs about {needed:,} MB, and the limit is {memory:,} MB",
-            hint="choose a smaller topology, or raise --memory",
+            hint="choose a smaller topology, or raise `memory`",
         )
 
 
@@ -283,7 +283,7 @@ def race(function: Callable[[Any, int], Any], work: object, budget: Budget, subj
     if failures == budget.jobs:
         raise LimitError(
             f"{subject}: the solver needs more than {budget.memory:,} MB",
-            hint="raise --memory, or choose a smaller topology",
+            hint="raise `memory`, or choose a smaller topology",
         )
     return None
 

@@ -156,7 +156,7 @@ class EdgeDisjointTrees(FormulaProblem):
         if outcome.witness is None:
             raise LimitError(
                 f"no forest to start from was found on {graph.spec} in {budget.seconds:.0f} s",
-                hint="raise --timeout, or choose a smaller topology",
+                hint="raise `timeout`, or choose a smaller topology",
             )
         return outcome.witness
 

@@ -213,7 +213,7 @@ def make_proof(formula: Formula, statement: str, command: str, budget: Budget) -
     if status != "unsatisfiable":
         raise RejectedError(
             f"{statement}: the LRAT proof is too long to check, and CP-SAT answers '{status}'",
-            hint="raise --timeout",
+            hint="raise `timeout`",
         )
     return Proof(statement, "second solver", digest, "", 0, solver_name("cp-sat"), again)
 
@@ -240,7 +240,7 @@ def verify_bound(record: Record) -> None:
         raise RejectedError(
             f"{record.id} claims the bound {record.bound} without a proof; the bound proved by"
             f" theory is {theory.value}",
-            hint="search again with --fresh",
+            hint="search again with `fresh`",
         )
 
 
@@ -449,7 +449,7 @@ def find_failure(checked: Sequence[CheckedRecord]) -> StarcastError | None:
         return UncheckedError(
             f"{pluralize(len(unverified), 'bound is', 'bounds are')} not verified:"
             f" {first.record.id}: {first.verification} ({first.reason})",
-            hint="install 'starcast[search]', and add --proofs or a higher --proof-timeout",
+            hint="install 'starcast[search]', and add `proofs` or a higher `proof_timeout`",
         )
     return None
 
@@ -475,7 +475,7 @@ def find_unsettled(records: Sequence[Record], seconds: float) -> StarcastError |
         return LimitError(
             f"{first.id} is not proven optimal after {seconds:g} s: value {first.value}, bound"
             f" {first.bound}{more}",
-            hint="repeat the command to continue, with another --seed or more --timeout",
+            hint="repeat the command to continue, with another `seed` or more `timeout`",
         )
     for record in records:
         if record.proof is not None and record.proof.format == "second solver":

@@ -465,7 +465,7 @@ def _require_memory(needed: int, item: tuple[SearchTask, Record | None], free: i
     if free < needed * 10**6:
         raise LimitError(
             f"{item[0]} may use {needed:,} MB of memory, but only {free / 1e6:,.0f} MB are free",
-            hint="lower --memory, or give the workers more",
+            hint="lower `memory`, or give the workers more",
         )
 
 

@@ -13,10 +13,15 @@ from json import JSONDecodeError
 from tomllib import TOMLDecodeError
 from xml.etree.ElementTree import ParseError
 
-from starcast.support.errors import InputError, LimitError, StarcastError, UnavailableError
+from starcast.support.errors import (
+    InputError,
+    LimitError,
+    StarcastError,
+    UnavailableError,
+    is_disk_full,
+)
 from starcast.support.log import redact
 
-_DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 #: Modules whose subclasses of OSError are about connections.
 _NETWORK_MODULES = {"socket", "ssl", "urllib", "http"}
@@ -72,7 +77,7 @@ def from_os_error(error: OSError, place: str = "") -> StarcastError:
     place = place or str(error.filename or "")
     reason = error.strerror or first_line(error)
     text = f"{place or 'a file'} cannot be used: {reason}"
-    if error.errno in _DISK_FULL:
+    if is_disk_full(error):
         text = f"{place or 'the output'} cannot be written: {reason}"
         return LimitError(text, hint="free some space, or write elsewhere")
     if error.errno in _EXHAUSTED:

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from starcast.support.errors import InputError
-from starcast.support.vocabulary import EXECUTION_MODELS, Collective, Ports
+from starcast.support.vocabulary import EXECUTION_MODELS, FAULT, Collective, Ports
 
 #: Upper bound of all numerators and denominators, so that computed values fit into a double.
 LARGEST = 10**30
@@ -37,10 +37,9 @@ _MANY_DIGITS = re.compile(r"\d{32,}", re.ASCII)
 _BOUNDS = "numerator and denominator are at most 10^30"
 _SHOWN = 40
 _DRAWN = re.compile(r"([1-9]\d{0,8}) (node|link)s?", re.ASCII)
-_FAULT = re.compile(r"([^@\s-]+)(?:-([^@\s-]+))?(?:@(\d{1,9}))?", re.ASCII)
 _KINDS = {"node", "nodes", "link", "links"}
 #: Hint that explains how to write faults.
-FAULTS_HINT = "write none, '2 nodes', '1 link', or labels such as '21345 12345-21345@3'"
+_FAULTS_HINT = "write none, '2 nodes', '1 link', or nodes and links such as '21345 12345-21345@3'"
 
 
 def read_number(value: str | float | Fraction, axis: str) -> Fraction:
@@ -138,8 +137,8 @@ def read_faults(value: object, axis: str) -> str:
     if plain == NONE or _DRAWN.fullmatch(plain):
         return plain
     named = plain.split()
-    if not named or _KINDS & set(named) or not all(_FAULT.fullmatch(word) for word in named):
-        raise _refusal(axis, f"'{plain}'", "a valid description of faults", FAULTS_HINT)
+    if not named or _KINDS & set(named) or not all(map(FAULT.fullmatch, named)):
+        raise _refusal(axis, f"'{plain}'", "a valid description of faults", _FAULTS_HINT)
     return plain
 
 
@@ -150,17 +149,6 @@ def drawn_faults(text: str) -> tuple[int, str] | None:
     """
     drawn = _DRAWN.fullmatch(text)
     return None if drawn is None else (int(drawn[1]), drawn[2])
-
-
-def split_fault(word: str) -> tuple[list[str], int] | None:
-    """Return the labels in a fault such as ``12345-21345@3``, and the step in which it begins.
-
-    The result is None if the word does not have this form.
-    """
-    named = _FAULT.fullmatch(word)
-    if named is None:
-        return None
-    return [label for label in named.groups()[:2] if label is not None], int(named[3] or 1)
 
 
 def _shorten(text: str) -> str:
@@ -358,7 +346,7 @@ class Parameters:
             flag="-m",
             is_structural=False,
             not_crossed="a shorter time for fewer bytes has no meaning;"
-            " '--crossovers' and the plots compare message sizes",
+            " `crossovers` and the plots compare message sizes",
             spare=1,
         ),
     ]

@@ -211,7 +211,7 @@ def _open_client(address: str) -> "Client":
         from distributed import Client  # noqa: PLC0415
     except ImportError:
         raise InputError(
-            "Dask is not installed", hint="run pip install 'starcast[dask]', or omit --workers"
+            "Dask is not installed", hint="run pip install 'starcast[dask]', or omit `executor`"
         ) from None
     # Silence Dask's loggers, because starcast reports these problems as its own errors.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)

@@ -5,6 +5,7 @@ do. The class of an error determines the exit code of the command line. Messages
 input, because this module escapes control characters in them and shortens long input.
 """
 
+import errno
 import re
 from typing import ClassVar
 
@@ -13,6 +14,7 @@ _MAX_LENGTH = 1_000
 #: Maximum length of a quoted text or word in a message. Hints are not shortened in this way,
 #: because they contain commands to copy.
 _MAX_ECHO = 160
+_DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 #: The unprintable characters of a text that consists of lines.
 LAYOUT = "\n\t"
 _LONG_ECHO = re.compile(
@@ -129,13 +131,34 @@ EXIT_CODES: dict[int, str] = {
 }
 
 
-def unreadable(file: object, error: OSError) -> InputError:
+def unreadable(
+    file: object, error: OSError, hint: str = "check path and permissions"
+) -> InputError:
     """Return the error for a file that the operating system does not let the user read.
 
     Args:
         file: the file, as the message names it.
         error: the reason.
+        hint: what to do about it.
     """
-    return InputError(
-        f"{file} cannot be read: {error.strerror or error}", hint="check path and permissions"
-    )
+    return InputError(f"{file} cannot be read: {error.strerror or error}", hint=hint)
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """Return whether an operating system error means that a disk, a quota or a file is full."""
+    return isinstance(error, OSError) and error.errno in _DISK_FULL
+
+
+def only_one_of(hint: str = "remove one of them", /, **options: object) -> None:
+    """Check that at most one of several options is given.
+
+    Args:
+        hint: what to do if several are given.
+        options: the options by name. An option is given if its value is neither None nor False.
+
+    Raises:
+        InputError: two options are given.
+    """
+    given = [name for name, value in options.items() if value is not None and value is not False]
+    if len(given) > 1:
+        raise InputError(f"`{given[0]}` and `{given[1]}` cannot be combined", hint=hint)

@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from starcast.support.errors import InputError, escape
-from starcast.support.text import format_value
+from starcast.support.text import format_value, is_numeric
 
 if TYPE_CHECKING:
     from pylatexenc.latexencode import UnicodeToLatexEncoder
@@ -146,7 +145,7 @@ def _cell(column: str, value: Any) -> str:
     text = format_value(value)
     if column.startswith("topology"):
         return typeset(text)
-    is_number = isinstance(value, int | float | Fraction) and not isinstance(value, bool)
+    is_number = is_numeric([value])
     if is_number and _LONG.fullmatch(text):
         text = f"{int(text):,}"
     if not is_number:
@@ -203,23 +202,14 @@ def _alignment(
     columns: Sequence[str], table: Sequence[Sequence[Any]], alignment: str | None
 ) -> str:
     if alignment is None:
-        numeric = (_is_numeric(index, table) for index in range(len(columns)))
-        return "".join("r" if is_numeric else "l" for is_numeric in numeric)
+        numeric = (is_numeric(row[index] for row in table) for index in range(len(columns)))
+        return "".join("r" if is_right else "l" for is_right in numeric)
     if len(alignment) != len(columns) or not _ALIGNMENTS.issuperset(alignment):
         raise InputError(
             f"'{alignment}' is not an alignment of {len(columns)} columns",
             hint="give each column a letter: l, c or r",
         )
     return alignment
-
-
-def _is_numeric(index: int, table: Sequence[Sequence[Any]]) -> bool:
-    """Return whether a column has numbers, and no values of other types."""
-    values = [row[index] for row in table if row[index] is not None]
-    return bool(values) and all(
-        isinstance(value, int | float | Fraction) and not isinstance(value, bool)
-        for value in values
-    )
 
 
 def _check_widths(columns: Sequence[str], table: Sequence[Sequence[Any]]) -> None:

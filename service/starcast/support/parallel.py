@@ -72,7 +72,7 @@ class WorkerKilledError(LimitError):
         self.kills = kills
         super().__init__(
             f"a task was given up after {kills} workers that ran it were killed",
-            hint="memory may have run out: use fewer --jobs, or a smaller topology",
+            hint="memory may have run out: use fewer `jobs`, or a smaller topology",
         )
 
 
@@ -83,7 +83,7 @@ def check_jobs(jobs: int | None) -> None:
         InputError: the number is less than 1.
     """
     if jobs is not None and jobs < 1:
-        raise InputError(f"the number of jobs is {jobs}, less than 1", hint="give --jobs 1 or more")
+        raise InputError(f"the number of jobs is {jobs}, less than 1", hint="give `jobs` 1 or more")
 
 
 def choose_jobs(items: int, jobs: int | None, *, worth_it: bool) -> int:
@@ -351,7 +351,7 @@ def _given_up(names: Sequence[str], kills: int) -> LimitError:
     message = f"{len(names)} tasks were given up, each {after}: {shown}{more}"
     return LimitError(
         f"{shown} was given up {after}" if len(names) == 1 else message,
-        hint="memory may have run out: use fewer --jobs, or a smaller topology; all other tasks are"
+        hint="memory may have run out: use fewer `jobs`, or a smaller topology; all other tasks are"
         " finished",
     )
 
@@ -456,7 +456,7 @@ def _start_process() -> tuple[SpawnProcess, Connection]:
 
 def _start_error(reason: str) -> LimitError:
     return LimitError(
-        f"a worker process cannot be started: {reason.lower()}", hint="use fewer --jobs"
+        f"a worker process cannot be started: {reason.lower()}", hint="use fewer `jobs`"
     )
 
 

@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar
 import pydantic
 
 from starcast.support.atomic import atomic_write
-from starcast.support.errors import InputError, RejectedError
+from starcast.support.errors import InputError, RejectedError, unreadable
 from starcast.support.installation import source_digest
 from starcast.support.json_files import (
     Count,
@@ -98,7 +98,7 @@ def parse_shard(text: str | None, out: str | Path | None) -> Shard | None:
         InputError: the text does not specify a shard, or only one of shard and file is given.
     """
     if (text is None) != (out is None):
-        given, other = ("--out", "--shard I/N") if text is None else ("--shard", "--out FILE")
+        given, other = ("`out`", "`shard` I/N") if text is None else ("`shard`", "`out` FILE")
         raise InputError(f"{given} is given without {other}", hint=f"add {other}")
     return None if text is None else Shard.parse(text)
 
@@ -183,7 +183,7 @@ def merge_shards(
     """
     parts = [(file, _read(file, kind)) for file in files]
     if not parts:
-        raise InputError("no shard is given", hint="name the files that --out has written")
+        raise InputError("no shard is given", hint="name the files that `out` has written")
     first_file, first = parts[0]
     for file, part in parts:
         _check_code(file, part)
@@ -268,13 +268,10 @@ def _read(file: Path, kind: Kind) -> _ShardFile:
     except (ValueError, RecursionError):
         raise _damaged(file, "it is incomplete, or not a file of a shard") from None
     except OSError as error:
-        raise InputError(
-            f"{file} cannot be read: {(error.strerror or str(error)).lower()}",
-            hint="name the files that --out has written",
-        ) from None
+        raise unreadable(file, error, "name the files that `out` has written") from None
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
         raise InputError(
-            f"{file} is not a file of a shard", hint="name the files that --out has written"
+            f"{file} is not a file of a shard", hint="name the files that `out` has written"
         )
     if stated != checksum:
         raise _damaged(file, "its checksum is wrong")

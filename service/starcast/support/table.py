@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TextIO, overload
 
 from starcast.support.errors import InputError, StarcastError, UnavailableError
 from starcast.support.errors import escape as escape_unprintable
-from starcast.support.text import did_you_mean, format_value, pluralize, to_json
+from starcast.support.text import did_you_mean, format_value, is_numeric, pluralize, to_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -210,10 +210,8 @@ class Table:
         )
 
     def is_numeric(self, name: str) -> bool:
-        """Return whether all values of a column are numbers or missing."""
-        return bool(self.rows) and all(
-            isinstance(row[name], int | float | Fraction | None) for row in self.rows
-        )
+        """Return whether a column has numbers, and no values of other types."""
+        return is_numeric(row[name] for row in self.rows)
 
     def _repr_html_(self) -> str:
         return self.head().readable().html()

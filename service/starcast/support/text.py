@@ -80,6 +80,22 @@ def describe_activity(task: str, seconds: float | None) -> str:
     return f"another process has been {task} since {since:%H:%M:%S}, for {format_duration(seconds)}"
 
 
+def is_numeric(values: Iterable[object]) -> bool:
+    """Return whether the values of a column are numbers, of which some but not all may be missing.
+
+    Truth values are not numbers, because tables show them as words.
+    """
+    types = {type(value) for value in values if value is not None}
+    return bool(types) and all(
+        issubclass(each, int | float | Fraction) and each is not bool for each in types
+    )
+
+
+def with_article(noun: str) -> str:
+    """Return a noun with its indefinite article: ``a broadcast``, ``an allreduce``."""
+    return f"an {noun}" if noun[:1].lower() in "aeiou" else f"a {noun}"
+
+
 #: From this value on, numbers are shown without decimals in tables for human readers.
 _WHOLE = 1000
 

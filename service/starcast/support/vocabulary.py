@@ -105,29 +105,46 @@ Arguments = dict[str, str | int]
 
 #: The maximum number of characters in a name that becomes part of ids, file names and URLs.
 MAX_NAME = 200
-#: The forms in which both stores keep the specs of topologies, and the names of constructions and
-#: algorithms, as regular expressions.
-STORED_SPEC = r"[A-Z][A-Za-z_-]*[0-9]+([,x][0-9]+)*"
+#: The form of topologies' specs, which are parts of ids in files of many formats: no character has
+#: a special meaning in one of them. The tables and the files of records use the same expression.
+SPEC = r"[A-Za-z0-9][A-Za-z0-9,._+-]{0,49}"
+SPEC_CHARACTERS = "at most 50 ASCII letters, digits, and the characters , . _ + -"
+#: The form in which both stores keep the names of constructions and algorithms.
 STORED_NAME = r"[a-z][a-z0-9-]*(\([^()]+\))?"
 
-_SPEC = re.compile(r"([^()=,\s]+)(?:\(([^()]*)\))?")
+#: A fault as text. The explorer's ``state.js`` contains the same expression.
+FAULT = re.compile(r"([^@\s-]+)(?:-([^@\s-]+))?(?:@([0-9]{1,18}))?")
+_RANK = re.compile(r"#([0-9]{1,18})")
+_CALL = re.compile(r"([^()=,\s]+)(?:\(([^()]*)\))?")
 _ARGUMENT = re.compile(r"([^()=,\s]+)=([^()=,\s]+)")
 _INTEGER = re.compile(r"-?[0-9]{1,9}")
 _SEPARATOR = re.compile(r",(?![^(]*\))")  # a comma outside parentheses
 
 
-def check_stored_spec(spec: str) -> None:
-    """Check that a topology can be stored under its spec, which a plug-in may define.
+def parse_fault(text: str) -> tuple[tuple[int | str, ...], int]:
+    """Parse a fault: ``21345``, ``12345-21345`` or ``21345@3``; ``#6`` is the node of rank 6.
+
+    Returns:
+        The node, or the two ends of the link, each a label or a rank; and the first step of the
+        fault, which is 1 if the text names none.
 
     Raises:
-        InputError: the spec does not have the form `STORED_SPEC`.
+        InputError: the text does not have this form.
+
+    Example:
+        >>> parse_fault("#6-21345@3")
+        ((6, '21345'), 3)
     """
-    if not re.fullmatch(STORED_SPEC, spec):
+    match = FAULT.fullmatch(text.strip())
+    if match is None:
         raise InputError(
-            f"the topology {spec} cannot be stored under this spec",
-            hint="let the pattern of the family match a capital letter, further letters, and then "
-            "numbers, as in R4 or R4,2",
+            f"'{text}' is not a fault",
+            hint="write a node (21345 or #6), a link (12345-21345), or either from a step on"
+            " (21345@3)",
         )
+    *ends, step = match.groups()
+    ranks = ((end, _RANK.fullmatch(end)) for end in ends if end is not None)
+    return tuple(int(rank[1]) if rank else end for end, rank in ranks), int(step or 1)
 
 
 def format_spec(name: str, arguments: Mapping[str, str | int]) -> str:
@@ -160,7 +177,7 @@ def parse_spec(text: str, noun: str = "construction") -> tuple[str, Arguments]:
     Raises:
         InputError: the text does not have this form.
     """
-    match = _SPEC.fullmatch(text.strip())
+    match = _CALL.fullmatch(text.strip())
     if match is None:
         raise InputError(
             f"unknown {noun} '{text}'",
@@ -186,7 +203,7 @@ def parse_construction(text: str, given: Mapping[str, str | int]) -> tuple[str, 
     for repeated in sorted(arguments.keys() & given.keys()):
         raise InputError(
             f"the argument '{repeated}' is given twice",
-            hint=f"remove it from '{text}', or omit --{repeated}",
+            hint=f"remove it from '{text}', or omit `{repeated}`",
         )
     return name, arguments | dict(given)
 

@@ -277,6 +277,23 @@ class Topology(Displayable, ABC):
             )
         return int(node)
 
+    def ports_between(self, node: int, other: int) -> list[int]:
+        """Return the ports of a node that lead to another node; both are given by their ranks.
+
+        Raises:
+            InputError: the two nodes are not adjacent.
+        """
+        neighbours = [int(self.neighbours(port, [node])[0]) for port in self.ports]
+        ports = [port for port, end in zip(self.ports, neighbours, strict=True) if end == other]
+        if not ports:
+            label = self.label(node)
+            raise InputError(
+                f"'{label}-{self.label(other)}' is not a link of {self.spec}: the two nodes are not"
+                " adjacent",
+                hint=f"{label} is adjacent to {', '.join(map(self.label, neighbours))}",
+            )
+        return ports
+
     def _check_ranks(self, ranks: ArrayLike) -> NDArray[np.int64]:
         array = np.array(ranks, ndmin=1)
         if len(array) and array.dtype.kind not in "iu":

@@ -9,6 +9,8 @@ from typing import Literal
 from starcast.catalogue import FAMILIES, Family, Function, check_declaration
 from starcast.catalogue.plugins import Origin, located, run_guarded
 from starcast.support.errors import InputError
+from starcast.support.text import with_article
+from starcast.support.vocabulary import SPEC, SPEC_CHARACTERS
 from starcast.topologies.base import Topology
 from starcast.topologies.cayley import (
     CayleyGraph,
@@ -18,10 +20,6 @@ from starcast.topologies.cayley import (
     SignedPermutations,
 )
 
-#: The characters that a spec may contain, as text for messages. Specs are parts of ids in files of
-#: many formats, so no character with a special meaning in one of these formats is allowed.
-SPEC_CHARACTERS = "at most 50 ASCII letters, digits, and the characters , . _ + -"
-_SPEC = re.compile(r"[A-Za-z0-9][A-Za-z0-9,._+-]{0,49}")
 #: Parts that a pattern must not contain: escapes of characters that a spec cannot contain, and
 #: characters that belong neither to a spec nor to the syntax of regular expressions.
 _FOREIGN = re.compile(r"\\[^dw.+,-]|[^A-Za-z0-9,._+\\()\[\]{}*?|^$-]")
@@ -102,6 +100,7 @@ def family(
             built = run_guarded(subject, origin, lambda: function(*numbers))
             with located(subject, origin):
                 if isinstance(built, Topology):
+                    _check_spec(built, spec)
                     return built
                 return CayleyGraph(spec, name, built, _GROUPS[group] or Residues(numbers))
 
@@ -155,11 +154,18 @@ def _compile_pattern(name: str, pattern: str, origin: Origin) -> re.Pattern[str]
     return compiled
 
 
+def _check_spec(built: Topology, spec: str) -> None:
+    if built.spec != spec:
+        raise InputError(
+            f"the topology of {spec} has the spec {built.spec!r}",
+            hint=f"return a topology whose spec is {spec}",
+        )
+
+
 def _spell(pattern: str, noun: str, sizes: range) -> str:
     """Return the text that explains a spec with one number: ``P2 to P12 for a pancake graph``."""
     letters = pattern.partition("(")[0]
-    article = "an" if noun[0] in "aeiou" else "a"
-    return f"{letters}{sizes[0]} to {letters}{sizes[-1]} for {article} {noun[:-1]}"
+    return f"{letters}{sizes[0]} to {letters}{sizes[-1]} for {with_article(noun[:-1])}"
 
 
 def _examples(shipped: Family) -> Iterator[str]:
@@ -184,7 +190,7 @@ def topology(spec: str) -> Topology:
         6
     """
     text = str(spec)
-    for entry in FAMILIES.values() if _SPEC.fullmatch(text) else ():
+    for entry in FAMILIES.values() if re.fullmatch(SPEC, text) else ():
         if match := entry.pattern.fullmatch(text):
             groups = [group for group in match.groups() if group is not None]
             try:
@@ -202,7 +208,7 @@ def topology(spec: str) -> Topology:
     spellings = ", ".join(entry.spelling for entry in FAMILIES.values())
     raise InputError(
         f"unknown topology '{spec}'",
-        hint=f"write {spellings}; add --plugin FILE for a family that a plug-in defines",
+        hint=f"write {spellings}; or load the plug-in of another family with `plugins`",
     )
 
 

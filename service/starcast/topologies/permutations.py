@@ -245,7 +245,7 @@ def parse(label: str, n: int, length: int | None = None) -> Perms:
     if unknown is not None:
         others = (_SYMBOLS_FROM_0 if first else SYMBOLS)[:n]
         if set(lower) <= set(others):
-            hint = f"{hint}; labels begin with {first} here, and --labels {1 - first} changes it"
+            hint = f"{hint}; labels begin with {first} here, and `labels` {1 - first} changes it"
         raise InputError(
             f"the label '{label}' has the symbol '{unknown}', which is not one of {n}",
             hint=hint,

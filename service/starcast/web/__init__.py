@@ -97,7 +97,7 @@ class Publishing(Connection):
                 site.check_claims(jobs, self.reporter)
             elif unchecked := site.count_unchecked():
                 count = pluralize(unchecked, "claim has", "claims have")
-                self.reporter.say(f"{count} no stored verdict; verify them with --check-claims")
+                self.reporter.say(f"{count} no stored verdict; verify them with `check_claims`")
             self.reporter.say("rendering the pages")
             files = site.build(ids, [names.split(",") for names in compare], self.reporter)
             self._say_each("not published", map(str, site.problems.values()))

@@ -122,7 +122,7 @@ def _listen(host: str, port: int) -> socket.socket:
             f"'{host}' is not an address of this machine: {os.strerror(error.errno or 0)}"
             if error.errno and error.errno > 0
             else f"'{host}' is not an address of this machine",
-            hint="write --host 127.0.0.1, or omit --host",
+            hint="give the `host` 127.0.0.1, or omit `host`",
         ) from None
     listener = socket.socket(family, kind, protocol)
     # With this option, a port can be used again as soon as the server on it has ended.
@@ -140,15 +140,15 @@ def _cannot_listen(error: OSError, host: str, port: int) -> InputError | Unavail
     if error.errno == errno.EADDRINUSE:
         return UnavailableError(
             f"another program uses the port {port} on {host}",
-            hint="stop it, or choose another port with --port; --port 0 takes a free one",
+            hint="stop it, or choose another `port`; `port` 0 takes a free one",
         )
     if error.errno == errno.EACCES:
         return UnavailableError(
-            f"the port {port} needs root", hint="choose a port from 1024 to 65535 with --port"
+            f"the port {port} needs root", hint="choose a port from 1024 to 65535 with `port`"
         )
     return InputError(
         f"'{host}' is not an address of this machine: {(error.strerror or '').lower()}",
-        hint="write --host 127.0.0.1, or omit --host",
+        hint="give the `host` 127.0.0.1, or omit `host`",
     )
 
 

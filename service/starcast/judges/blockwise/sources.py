@@ -156,7 +156,7 @@ def _read_size(spec: str) -> int:
     if n < 3:
         raise InputError(
             f"{spec} is too small to be verified by blocks",
-            hint="omit --blocks: the forest fits into memory",
+            hint="omit `blocks`: the forest fits into memory",
         )
     return n
 

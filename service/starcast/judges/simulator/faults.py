@@ -4,7 +4,6 @@ Under faults a schedule is executed step by step, and rows that cannot deliver t
 dropped.
 """
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -24,12 +23,11 @@ from starcast.judges.simulator.ownership import (
 from starcast.judges.simulator.rows import Indices, Links, Mask, Rows, repeats_previous
 from starcast.judges.simulator.sums import Sums
 from starcast.support.errors import InputError
+from starcast.support.vocabulary import parse_fault
 from starcast.topologies import Topology
 
 End = int | str
-_SYNTAX = "write a node (21345), a link (12345-21345), or either from a step on (21345@3)"
 _NEVER = np.iinfo(np.int64).max
-_NUMBER = re.compile(r"[0-9]{1,18}")
 
 
 @dataclass(frozen=True)
@@ -72,19 +70,13 @@ class Fault:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Parse a fault from its text form.
-
-        Examples are ``21345``, ``12345-21345`` and ``21345@3``; ``#6`` is the node of rank 6.
+        """Parse a fault such as ``21345``, ``12345-21345`` or ``#6@3``; see `parse_fault`.
 
         Raises:
             InputError: the text does not denote a fault.
         """
-        what, at, step = text.strip().partition("@")
-        ends = tuple(_parse_end(word.strip()) for word in what.split("-"))
-        is_step = not at or _NUMBER.fullmatch(step)
-        if not 1 <= len(ends) <= 2 or "" in ends or not is_step:
-            raise InputError(f"'{text}' is not a fault", hint=_SYNTAX)
-        return cls(ends[0] if len(ends) == 1 else (ends[0], ends[1]), int(step) if at else 1)
+        ends, step = parse_fault(text)
+        return cls(ends[0] if len(ends) == 1 else (ends[0], ends[1]), step)
 
     @property
     def ends(self) -> tuple[End, ...]:
@@ -101,11 +93,7 @@ class Fault:
         labels = [topology.label(rank) for rank in ranks]
         if len(ranks) == 1:
             return Fault(labels[0], self.step)
-        if not _ports_between(topology, *ranks):
-            raise InputError(
-                f"{labels[0]} and {labels[1]} are not linked in {topology.spec}",
-                hint="give a faulty link as a pair of neighbours",
-            )
+        topology.ports_between(*ranks)
         return Fault((labels[0], labels[1]), self.step)
 
     def __str__(self) -> str:
@@ -150,7 +138,7 @@ class Outages:
         first = np.full(links.count, _NEVER, dtype=np.int64)
         for fault in self.faults:
             node, *other = (topology.node(end) for end in fault.ends)
-            for port in _ports_between(topology, node, *other) if other else topology.ports:
+            for port in topology.ports_between(node, *other) if other else topology.ports:
                 neighbour = int(topology.neighbours(port, [node])[0])
                 senders = np.array([node, neighbour])
                 both = links.number(senders, np.array([port, topology.reverse_port(port)]))
@@ -269,12 +257,3 @@ def _check_list(faults: Iterable[FaultLike]) -> Iterable[FaultLike]:
             hint="give a list of nodes and pairs: faults=['21345']",
         )
     return faults
-
-
-def _parse_end(word: str) -> End:
-    rank = word.removeprefix("#")
-    return int(rank) if rank != word and _NUMBER.fullmatch(rank) else word
-
-
-def _ports_between(topology: Topology, node: int, other: int) -> list[int]:
-    return [port for port in topology.ports if int(topology.neighbours(port, [node])[0]) == other]

@@ -29,7 +29,7 @@ from starcast.judges.simulator.rows import (
     repeats_previous,
 )
 from starcast.support.errors import InputError, LimitError
-from starcast.support.text import pluralize
+from starcast.support.text import pluralize, with_article
 from starcast.support.vocabulary import Collective
 
 Numbers = NDArray[np.int64]
@@ -129,7 +129,7 @@ def derive_postcondition(schedule: Schedule) -> Postcondition:
     parts = topology.nodes ** _POWERS[collective]
     if units < 0 or units % parts:
         raise InputError(
-            f"a {schedule.collective} on {topology.spec} cannot have {units:,} units",
+            f"{with_article(schedule.collective)} on {topology.spec} cannot have {units:,} units",
             hint=f"give a multiple of {parts:,}" if units >= 0 else "give 0 or more",
         )
     # The multiplicity is at least 1 even if there are no units, because other methods divide by it.

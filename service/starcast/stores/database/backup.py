@@ -32,7 +32,7 @@ from starcast.stores.database.models import Base
 from starcast.stores.database.server_errors import first_line, sqlstate
 from starcast.stores.database.sessions import execute_sql, open_copy
 from starcast.support.atomic import atomic_write
-from starcast.support.errors import InputError, RejectedError, StarcastError
+from starcast.support.errors import RejectedError, StarcastError, unreadable
 from starcast.support.limited import open_archive, read_member
 from starcast.support.progress import Reporter, Silent
 from starcast.support.text import pluralize
@@ -246,7 +246,7 @@ def _not_empty(rows: dict[str, int]) -> StarcastError:
     listed = ", ".join(found if len(found) <= _LISTED else [*found[:_LISTED], "..."])
     return RejectedError(
         f"the store is not empty: it has {listed}",
-        hint="name another database or --home, or delete the stored data with --replace",
+        hint="name another database or `home`, or delete the stored data with `replace`",
     )
 
 
@@ -379,10 +379,7 @@ def _open(file: Path) -> Iterator[zipfile.ZipFile]:
         reason = "it is incomplete or damaged" if _begins_as_zip(file) else str(error).lower()
         raise not_a_backup(file, reason) from None
     except OSError as error:
-        raise InputError(
-            f"{file} cannot be read: {(error.strerror or str(error)).lower()}",
-            hint="name a file that 'starcast backup' has written",
-        ) from None
+        raise unreadable(file, error, "name a file that 'starcast backup' has written") from None
 
 
 def _begins_as_zip(file: Path) -> bool:

@@ -32,8 +32,8 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase, Mapped, MappedColumn, mapped_column
 
+from starcast.support import vocabulary
 from starcast.support.axes import AXES, Axis, Parameters
-from starcast.support.vocabulary import STORED_NAME, STORED_SPEC
 
 #: Constraint names are derived from table and column, so that migrations can refer to them.
 NAMING = {
@@ -44,11 +44,10 @@ NAMING = {
     "ix": "ix_%(table_name)s_%(column_0_name)s",
 }
 # Checks of columns: SQL conditions in which {} is the name of the column.
-#: A topology's spec, such as ``S5``: the letters of its family, then its sizes. Specs of plug-in
-#: families match as well.
-SPEC = f"{{}} ~ '^{STORED_SPEC}$'"
+#: A topology's spec, such as ``S5``.
+SPEC = f"{{}} ~ '^{vocabulary.SPEC}$'"
 #: The name of a construction or algorithm, which can have arguments: ``forest(base=greedy)``.
-NAME = f"{{}} ~ '^{STORED_NAME}$'"
+NAME = f"{{}} ~ '^{vocabulary.STORED_NAME}$'"
 #: A non-negative rational number.
 RATIONAL = r"{} ~ '^\d+(/[1-9]\d*)?$'"
 OBJECT = "jsonb_typeof({}) = 'object'"
@@ -114,7 +113,7 @@ class Base(DeclarativeBase):
         table.comment = " ".join(plain.split())
         for column in table.columns:
             if check := column.info["check"]:
-                condition = check.format(column.name)
+                condition = check.replace("{}", column.name)
                 table.append_constraint(CheckConstraint(condition, name=column.name))
 
 

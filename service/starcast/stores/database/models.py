@@ -170,7 +170,7 @@ class Materialization(Base):
     )
 
     kind: Mapped[str] = key("topology, forest or schedule", words=KINDS)
-    id: Mapped[str] = key("id of the artifact", check=SPEC.format("split_part({}, ':', 1)"))
+    id: Mapped[str] = key("id of the artifact", check=SPEC.replace("{}", "split_part({}, ':', 1)"))
     state: Mapped[str] = field(
         "planned, loading, complete or failed",
         words=("planned", "loading", "complete", "failed"),

@@ -348,7 +348,7 @@ def advisory_lock(
         if not connection.scalar(text(f"select pg_try_{function}({_KEY})"), key):
             activity = _describe_holders(connection, name, shared=shared)
             if waiting is None:
-                hint = "try again when it has finished, or add --wait"
+                hint = "try again when it has finished, or add `wait`"
                 raise busy or BusyError(activity, hint=hint)
             waiting(f"waiting: {activity}")
             connection.execute(text(f"select pg_{function}({_KEY})"), key)

@@ -72,6 +72,7 @@ class QueryResult:
         more: whether the row limit cut off further rows.
         notices: notifications of the server.
         plan: the query plan, if the statement begins with EXPLAIN or PROFILE.
+        parameters: the values with which the statement ran.
     """
 
     columns: tuple[str, ...]
@@ -79,6 +80,7 @@ class QueryResult:
     more: bool
     notices: tuple[Notice, ...]
     plan: dict[str, Any] | None
+    parameters: Parameters
 
 
 class Graph:
@@ -406,7 +408,8 @@ def fetch_result(result: neo4j.Result, row_limit: int | None) -> QueryResult:
     rows = [
         dict(zip(columns, map(_as_data, record), strict=True)) for record in records[:row_limit]
     ]
-    return QueryResult(columns, rows, more, notices, summary.plan or summary.profile)
+    plan = summary.plan or summary.profile
+    return QueryResult(columns, rows, more, notices, plan, summary.parameters or {})
 
 
 def _as_data(value: Any) -> Any:
@@ -448,7 +451,7 @@ def _fetch(result: neo4j.Result, limit: int) -> list[neo4j.Record]:
             raise LimitError(
                 f"the result does not fit into memory: {len(records):,} rows were read, "
                 f"and {available / 1e6:,.0f} MB are left",
-                hint="lower the row limit (--limit, STARCAST_ROW_LIMIT)",
+                hint="lower the row limit (`row_limit`, STARCAST_ROW_LIMIT)",
             )
     return records
 

@@ -233,7 +233,7 @@ def _check_size(schedule: Schedule, executed: Executed, ticks: Ticks) -> None:
         raise LimitError(
             f"SimGrid cannot represent these times exactly: they need up to {latest:,} ticks of "
             f"equal length, and its limit is {MAX_TICKS:,}",
-            hint="give rounder numbers for --unit-bytes, --t-s and --t-c",
+            hint="give rounder numbers for `unit_bytes`, `t_s` and `t_c`",
         )
 
 

@@ -28,13 +28,17 @@ export function faultText(network, fault) {
   return fault.step > 1 ? `${what}@${fault.step}` : what;
 }
 
+/** A fault as text, as in `starcast/support/vocabulary.py`. */
+const FAULT = /^([^@\s-]+)(?:-([^@\s-]+))?(?:@([0-9]{1,18}))?$/;
+
 /** @param {Network} network @param {string} text @returns {Fault | string} the fault, or a sentence that says what is wrong */
 function parseFault(network, text) {
-  const [what, at, ...rest] = text.split("@");
-  const step = at === undefined ? 1 : Number(at);
-  if (rest.length || !Number.isInteger(step) || step < 1) return `'${text}' is not a fault`;
+  const [, first, second, at] = FAULT.exec(text.trim()) ?? [];
+  const step = Number(at ?? 1);
+  if (first === undefined || step < 1) return `'${text}' is not a fault`;
+  const what = second === undefined ? first : `${first}-${second}`;
   const nodes = what.split("-").map((label) => network.find(label));
-  if (nodes.length > 2 || nodes.includes(-1)) return `${network.data.spec} has no node or link '${what}'`;
+  if (nodes.includes(-1)) return `${network.data.spec} has no node or link '${what}'`;
   if (nodes.length === 1) return { node: nodes[0], link: -1, step };
   const arc = network.arcBetween(nodes[0], nodes[1]);
   if (arc < 0) return `${what.replace("-", " and ")} are not linked in ${network.data.spec}`;

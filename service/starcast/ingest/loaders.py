@@ -1,0 +1,192 @@
+"""The loaders, which change the graph over Bolt or by an offline import.
+
+`choose_loader` chooses a loader once for each ingest, drop or rebuild.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from starcast.ingest.artifacts import Artifact, recorded_artifacts
+from starcast.ingest.loading import Loaded, OnStage, discard, ignore_stage, load, recover
+from starcast.ingest.offline import check_space, import_all, import_remaining, share_seconds
+from starcast.ingest.planning import ChosenMethod
+from starcast.ingest.stores import Stores, set_state
+from starcast.stores.database.backup import REBUILDING
+from starcast.stores.graph import audit
+from starcast.stores.graph.writer import (
+    BoltWriter,
+    delete_orphans,
+    delete_outdated_nodes,
+    refresh_plans,
+)
+from starcast.support.errors import RejectedError
+from starcast.support.progress import Reporter
+from starcast.support.settings import Settings
+from starcast.support.text import pluralize
+from starcast.support.vocabulary import LoadMethod
+
+
+@dataclass(frozen=True)
+class BoltLoader:
+    """Writes and deletes rows in the running server.
+
+    Attributes:
+        stores: both stores, locked.
+        reporter: receives progress messages.
+        reason: why this loader was chosen, with an estimate.
+    """
+
+    stores: Stores
+    reporter: Reporter
+    reason: str
+
+    def check(self, artifacts: Sequence[Artifact]) -> None:
+        """Check nothing, because data of other programs are kept."""
+
+    def load(self, artifacts: Sequence[Artifact], on_stage: OnStage) -> list[Loaded]:
+        """Write artifacts, given in build order, one after the other to both stores.
+
+        An interruption affects only one of them, and the next ingest continues there.
+        """
+        created = self._write(artifacts, on_stage)
+        # Discard the query plans that the server cached while the graph was still nearly empty.
+        refresh_plans(self.stores.graph)
+        return created
+
+    def delete(self, artifacts: Sequence[Artifact], on_stage: Callable[[str], None]) -> None:  # noqa: ARG002
+        """Delete artifacts, given in deletion order, in transactions of bounded size."""
+        for artifact in artifacts:
+            discard(self.stores, artifact, None, self.reporter)
+            with self.stores.session() as session:
+                set_state(session, artifact.kind, artifact.id, None)
+            self.reporter.say(f"{artifact.kind} {artifact.id}: dropped")
+
+    def rebuild(self, artifacts: Sequence[Artifact], *, is_outdated: bool) -> list[Loaded]:
+        """Delete artifacts, given in build order, and all orphaned data; write the artifacts again.
+
+        Args:
+            artifacts: the artifacts; all of them if the graph has an older schema.
+            is_outdated: whether the graph has an older schema.
+        """
+        stores = self.stores
+        for artifact in sorted(artifacts, key=lambda each: each.deletion_order):
+            discard(stores, artifact, REBUILDING, self.reporter)
+        recover(stores, self.reporter)
+        with stores.session() as session:
+            kept = {(artifact.kind, artifact.id) for artifact in recorded_artifacts(session)}
+        if orphans := delete_orphans(stores.graph, kept, stores.batch):
+            many = pluralize(orphans, "node or relationship", "nodes and relationships")
+            self.reporter.say(f"deleted {many} of artifacts that do not exist")
+        audit.drop_wrong_indexes(stores.graph)
+        if is_outdated:
+            delete_outdated_nodes(stores.graph)
+            # The new schema version is recorded only now: after an earlier interruption, the next
+            # rebuild must again recreate everything.
+            audit.record_owner(stores.graph, str(stores.id))
+        return self._write(artifacts, ignore_stage, REBUILDING)
+
+    def replaced_topologies(self, artifacts: Sequence[Artifact]) -> list[str] | None:
+        """Return the topologies at whose nodes a rebuild deletes all relationships."""
+        return [each.id for each in artifacts if each.nodes]
+
+    def _write(
+        self, artifacts: Sequence[Artifact], on_stage: OnStage, reason: str | None = None
+    ) -> list[Loaded]:
+        writer = BoltWriter(self.stores.graph, self.stores.batch)
+        writer.prepare()
+        return [
+            load(self.stores, writer, artifact, self.reporter, on_stage, reason)
+            for artifact in artifacts
+        ]
+
+
+@dataclass(frozen=True)
+class ImportLoader:
+    """Replaces the store of the embedded Neo4j by a newly imported one.
+
+    Attributes:
+        stores: both stores, locked. After an import, the connection to the graph is useless if the
+            server had to choose another port.
+        reporter: receives progress messages.
+        reason: why this loader was chosen, with an estimate.
+        settings: the settings of the embedded Neo4j.
+    """
+
+    stores: Stores
+    reporter: Reporter
+    reason: str
+    settings: Settings
+
+    def check(self, artifacts: Sequence[Artifact]) -> None:
+        """Check that the graph may be replaced by one with these artifacts.
+
+        Raises:
+            RejectedError: data of other programs would be deleted.
+            LimitError: the disk is too small.
+        """
+        _, lost = audit.describe_losses(self.stores.graph)
+        if lost:
+            raise RejectedError(
+                f"an offline import would delete data of other programs: {', '.join(lost)}",
+                hint="move these data to another Neo4j database, or use the `method` bolt",
+            )
+        check_space(self.settings, artifacts)
+
+    def load(self, artifacts: Sequence[Artifact], on_stage: OnStage) -> list[Loaded]:
+        """Import the given and all stored artifacts."""
+        return import_all(self.stores, self.settings, artifacts, self.reporter, on_stage)
+
+    def delete(self, artifacts: Sequence[Artifact], on_stage: Callable[[str], None]) -> None:
+        """Import all other artifacts."""
+        import_remaining(self.stores, self.settings, artifacts, self.reporter, on_stage)
+        for artifact in artifacts:
+            self.reporter.say(f"{artifact.kind} {artifact.id}: dropped")
+
+    def rebuild(self, artifacts: Sequence[Artifact], *, is_outdated: bool) -> list[Loaded]:  # noqa: ARG002
+        """Import all complete artifacts, and those that were lost."""
+        began = time.monotonic()
+        with self.stores.session() as session:
+            complete = recorded_artifacts(session)
+        lost = [artifact for artifact in artifacts if artifact not in complete]
+        check_space(self.settings, [*complete, *lost])
+        self.load(lost, ignore_stage)
+        return share_seconds(artifacts, time.monotonic() - began)
+
+    def replaced_topologies(self, artifacts: Sequence[Artifact]) -> list[str] | None:  # noqa: ARG002
+        """Return None, because the entire store is replaced."""
+        return None
+
+
+Loader = BoltLoader | ImportLoader
+#: `choose_method` or `choose_deletion`.
+Choose = Callable[[LoadMethod, Sequence[Artifact], Sequence[Artifact], bool], ChosenMethod]
+
+
+def choose_loader(
+    choose: Choose,
+    stores: Stores,
+    requested: LoadMethod,
+    changed: Sequence[Artifact],
+    others: Sequence[Artifact],
+    reporter: Reporter,
+) -> Loader:
+    """Choose the loader for a change of the graph.
+
+    Args:
+        choose: chooses the load method.
+        stores: both stores, locked.
+        requested: the load method requested by the user.
+        changed: the artifacts to load or to delete.
+        others: all other complete artifacts.
+        reporter: receives progress messages.
+
+    Raises:
+        InputError: an import is requested for a server that is not the embedded one.
+        LimitError: the artifacts exceed the limit of the method.
+    """
+    settings = stores.embedded
+    method, reason = choose(requested, changed, others, settings is not None)
+    if method is LoadMethod.IMPORT and settings is not None:
+        return ImportLoader(stores, reporter, reason, settings)
+    return BoltLoader(stores, reporter, reason)
