@@ -19,8 +19,7 @@ from typing import Any, get_args
 import numpy as np
 
 from starcast.experiments.design import Design
-from starcast.experiments.exchange import record_run
-from starcast.experiments.exchange_file import FORMAT, read_file
+from starcast.experiments.exchange_file import FORMAT, RunRecord, read_file
 from starcast.experiments.execution import execute, price_run
 from starcast.records import Record, load_all, load_record, shipped_folder, verify
 from starcast.search import verify_bound
@@ -136,7 +135,9 @@ def _experiments() -> dict[str, Any]:
     runs = []
     for point in GRID.points():
         execution = execute(point)
-        runs.append(record_run(price_run(point, execution), execution.profile))
+        run = price_run(point, execution)
+        record = RunRecord.of(run, execution.profile)
+        runs.append(record.model_dump(mode="json"))
     moment = datetime.now(UTC).isoformat()
     grid = Design((GRID,)).as_json()
     common = {"created_at": moment}

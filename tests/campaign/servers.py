@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from sqlalchemy import URL, select
+from sqlalchemy import URL
 
 from campaign.commands import finishing
 from campaign.output import Done
@@ -19,7 +19,7 @@ from starcast.embedded.endpoints import graph_address, store_url
 from starcast.ingest import Stores
 from starcast.ingest.verification import verify
 from starcast.stores import GraphAddress
-from starcast.stores.database import models, sessions
+from starcast.stores.database import repository, sessions
 from starcast.stores.graph.connection import Graph
 from starcast.support.errors import NotFoundError, StarcastError, UnavailableError
 from starcast.support.installation import PREFIX
@@ -154,9 +154,12 @@ class Servers:
         engine = sessions.connect(self.url)
         try:
             with sessions.open_session(engine) as session:
-                runs = session.scalars(
-                    select(models.Run).filter_by(topology="S4").order_by(models.Run.id)
-                )
+                runs = [
+                    run
+                    for experiment in repository.list_experiments(session)
+                    for run in repository.load_runs(session, experiment.id)
+                    if run.topology == "S4"
+                ]
                 rows = [
                     (run.id, run.algorithm, str(run.message_bytes), str(run.finished_at),
                      [(cost.kind, cost.steps, str(cost.time)) for cost in run.costs])

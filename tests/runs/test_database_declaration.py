@@ -191,8 +191,9 @@ def test_the_view_run_summary_has_the_values_that_the_command_line_prints(
                 total += 1
                 assert row["experiment"] == experiment.name
                 for name in ("topology", "algorithm", "ports", "base", "copies", "segments",
-                             "messages", "seed", "faults", "status", "error"):  # fmt: skip
+                             "messages", "seed", "status", "error"):  # fmt: skip
                     assert row[name] == getattr(run, name), name
+                assert row["faults"] == list(run.faults)
                 assert row["message_bytes"] == float(run.message_bytes)
                 assert row["time"] == pytest.approx(float(figure(run, "time")), rel=1e-15)
                 assert row["bound"] == pytest.approx(float(figure(run, "time", "lower bound")))

@@ -19,7 +19,7 @@ from starcast.experiments import Point, execution, running
 from starcast.experiments.design import Design, Grid
 from starcast.experiments.running import ADHOC, drop_experiment, run_experiment, run_once
 from starcast.judges.simulator import Fault, simulate
-from starcast.stores.database import models, repository
+from starcast.stores.database import repository
 from starcast.stores.database.sessions import advisory_lock, open_session
 from starcast.support.errors import (
     BusyError,
@@ -28,6 +28,7 @@ from starcast.support.errors import (
     UnavailableError,
 )
 from starcast.support.progress import Silent
+from starcast.support.runs import Run
 from support.break_off import Countdown
 from support.experiments import FAULTY, cut_off_lock_holder, runs
 from support.fix_servers import scalars
@@ -111,7 +112,7 @@ def test_an_incomplete_simulation_is_a_failed_run_naming_the_first_missing_unit(
 
     monkeypatch.setattr(execution, "build_schedule", cut)
     run = run_once(engine, GRID.points()[0])
-    assert (run.status, run.costs) == ("failed", [])
+    assert (run.status, run.costs) == ("failed", ())
     assert run.error is not None
     assert run.error.startswith("incomplete: 1 unit is missing")
 
@@ -189,10 +190,8 @@ def test_a_concurrent_write_of_another_process_is_reported_as_busy(
 def test_other_violated_constraints_are_not_reported_as_busy(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def with_unknown_status(point: Point, done: execution.Execution) -> models.Run:
-        run = execution.price_run(point, done)
-        run.status = "unheard of"
-        return run
+    def with_unknown_status(point: Point, done: execution.Execution, **_: object) -> Run:
+        return replace(execution.price_run(point, done), status="unheard of")
 
     monkeypatch.setattr(running, "price_run", with_unknown_status)
     with pytest.raises(IntegrityError, match="ck_run_status"):
@@ -243,7 +242,7 @@ def test_a_remark_about_several_runs_is_reported_once_with_the_number_of_runs(
 ) -> None:
     heard = Recorder()
     run_experiment(engine, "faulty", FAULTY, heard, jobs=jobs)
-    expected: dict[str, list[models.Run]] = {}
+    expected: dict[str, list[Run]] = {}
     for run in runs(engine, "faulty"):
         point = Point.of(run)
         built = build(

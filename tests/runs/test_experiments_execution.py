@@ -22,7 +22,7 @@ from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.model import COLLECTIVES
 from starcast.experiments import Point
 from starcast.experiments.design import Design, examples, group_by_structure, read_design
-from starcast.experiments.exchange import merge_experiment, run_shard
+from starcast.experiments.exchange import merge_experiment
 from starcast.experiments.execution import (
     count_processes,
     execute,
@@ -31,6 +31,7 @@ from starcast.experiments.execution import (
     required_memory,
 )
 from starcast.experiments.running import reproduce, run_experiment, run_once
+from starcast.experiments.sharding import run_shard
 from starcast.judges.simulator import Fault, simulate
 from starcast.stores.database import repository
 from starcast.stores.database.sessions import open_session

@@ -13,9 +13,10 @@ from sqlalchemy import URL, Engine
 from starcast.experiments import Point
 from starcast.experiments.design import Grid, grid_command
 from starcast.experiments.running import run_experiment
-from starcast.stores.database import models, repository
+from starcast.stores.database import repository
 from starcast.stores.database.sessions import open_session
 from starcast.support.progress import Silent
+from starcast.support.runs import Run
 from support.experiments import figures
 from support.fix_servers import environment_for, scalars
 from support.workers import end_by, running_command, wait_until, workers_of
@@ -38,7 +39,7 @@ def started(engine: Engine, clean_database: URL, tmp_path: Path) -> Iterator[sub
         yield process
 
 
-def all_whole(engine: Engine) -> list[models.Run]:
+def all_whole(engine: Engine) -> list[Run]:
     """Check that each stored run has its costs and a complete profile, and return the runs."""
     with open_session(engine) as session:
         runs = repository.load_runs(session, repository.load_experiment(session, "grid").id)

@@ -48,7 +48,7 @@ def check(address: str) -> None:
     from starcast.comparison.matching import Side
     from starcast.comparison.sides import load_side, read_conditions, select_runs
     from starcast.experiments.design import Design, Grid, as_toml, grid_command
-    from starcast.experiments.exchange import export_experiments, import_experiments, record_run
+    from starcast.experiments.exchange import export_experiments, import_experiments
     from starcast.experiments.exchange_file import RunRecord
     from starcast.experiments.execution import execute, price_run
     from starcast.experiments.running import reproduce, run_experiment
@@ -95,7 +95,7 @@ def check(address: str) -> None:
 
     # Experiment files (also from versions without the axis), listed rows, and types of the API
     runs = {point: price_run(point, execute(point)) for point in (usual, noisy)}
-    record = record_run(runs[noisy], ())
+    record = RunRecord.of(runs[noisy], ()).model_dump(mode="json")
     assert record["noise"] == "1/2"
     assert RunRecord.model_validate(record).point == noisy
     del record["noise"]

@@ -7,8 +7,9 @@ from sqlalchemy import Engine
 
 from starcast.experiments import Point
 from starcast.experiments.design import Grid
-from starcast.stores.database import models, repository
+from starcast.stores.database import repository
 from starcast.stores.database.sessions import open_session
+from starcast.support.runs import Run
 from support.fix_servers import scalars
 
 #: A grid with single-source and multi-source collectives, several numbers of copies, and all kinds
@@ -46,7 +47,7 @@ def make_point(
     )
 
 
-def runs(engine: Engine, name: str) -> list[models.Run]:
+def runs(engine: Engine, name: str) -> list[Run]:
     """Return the runs of an experiment in the order in which they were stored."""
     with open_session(engine) as session:
         return repository.load_runs(session, repository.load_experiment(session, name).id)
@@ -75,6 +76,6 @@ def figures(engine: Engine, name: str) -> dict[Point, tuple[Any, ...]]:
     return found
 
 
-def time(run: models.Run, kind: str) -> Fraction:
+def time(run: Run, kind: str) -> Fraction:
     """Return the time of a run by one kind of cost, such as ``simulated``."""
     return next(cost.time for cost in run.costs if cost.kind == kind)

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from starcast.experiments.design import Design, Grid
-from starcast.experiments.exchange import read_shards, run_shard
+from starcast.experiments.sharding import read_shards, run_shard
 from starcast.judges.blockwise import merge_blocks
 from starcast.records import load_record, path_of, shipped_folder
 from starcast.search.running import merge_searches

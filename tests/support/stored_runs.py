@@ -1,13 +1,14 @@
 """Experiment runs with invented costs, for tests of comparisons."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from itertools import count
 from typing import Any
 
 from starcast.comparison.matching import Side
-from starcast.stores.database.models import Cost, Run
+from starcast.support.runs import Run, RunCost
 
 NUMBERS = count(1)
 PROVENANCE = {
@@ -28,9 +29,9 @@ def bare_run(**changes: Any) -> Run:
         "id": next(NUMBERS), "topology": "S5", "collective": "broadcast", "algorithm": "multiple",
         "ports": "all", "segments": 1,
         "messages": 1, "message_bytes": Fraction(64), "t_s": Fraction(100), "t_c": Fraction(1),
-        "copies": 1, "base": None, "faults": [],
-        "seed": 0, "execution": "synchronous",
-        "missing": 0, "status": "complete", "error": None, "provenance": PROVENANCE,
+        "message_units": None, "missing": 0, "status": "complete", "error": None,
+        "timings": {}, "provenance": PROVENANCE,
+        "started_at": datetime(2026, 11, 20, 11, tzinfo=UTC),
         "finished_at": datetime(2026, 11, 20, 12, tzinfo=UTC), **changes,
     })  # fmt: skip
 
@@ -44,17 +45,21 @@ def priced_run(steps: int, rate: Fraction | int, m: Fraction | int, **changes: A
     closed, bound = changes.pop("closed", rate), changes.pop("bound", 1)
     run = bare_run(message_bytes=Fraction(m), **changes)
     start_up, byte, size = run.t_s, run.t_c, run.message_bytes
-    made_up = {"source": "made up"}
-    counted = {"steps": steps, "start_ups": Fraction(steps), "transmissions": 119, **made_up}
+    counted = {"steps": steps, "start_ups": Fraction(steps), "transmissions": 119}
     costs = []
     for kind, each in (("simulated", Fraction(rate)), ("closed form", Fraction(closed))):
         time = steps * start_up + each * size * byte
-        costs.append(Cost(kind=kind, **counted, bytes=each * size, time=time))
+        costs.append(invented_cost(kind, **counted, bytes=each * size, time=time))
     least = {"start_ups": Fraction(bound), "bytes": size / 4}
     time = max(least["start_ups"] * start_up, least["bytes"] * byte)
-    costs.append(Cost(kind="lower bound", **least, time=time, **made_up))
-    run.costs = costs
-    return run
+    costs.append(invented_cost("lower bound", time, **least))
+    return replace(run, costs=tuple(costs))
+
+
+def invented_cost(kind: str, time: Fraction, **figures: Any) -> RunCost:
+    """Return a cost of a run; figures that are not given are None."""
+    missing = dict.fromkeys(("steps", "start_ups", "transmissions", "bytes"))
+    return RunCost(kind=kind, time=time, source="made up", **{**missing, **figures})
 
 
 def along(steps: int, rate: Fraction | int, sizes: Iterable[int], **changes: Any) -> list[Run]:

@@ -4,6 +4,7 @@ A side is one of the compared experiments, or the runs of one algorithm in an ex
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -16,11 +17,11 @@ from starcast.comparison.compare import BETTER, NOT_COMPARABLE, SAME, WORSE, Com
 from starcast.comparison.matching import PARAMETERS, Side, gap
 from starcast.comparison.presentation import MAX_ABREAST, lay_out, matched_by
 from starcast.experiments.execution import execute, price_run
-from starcast.stores.database.models import Cost, Run
 from starcast.support.errors import InputError, NotFoundError
+from starcast.support.runs import Run
 from starcast.support.text import letter
 from support.experiments import make_point
-from support.stored_runs import bare_run, cells
+from support.stored_runs import bare_run, cells, invented_cost
 
 
 def run(
@@ -30,8 +31,8 @@ def run(
     priced = bare_run(**changes)
     if time is not None:
         counts = {"steps": steps, "start_ups": Fraction(steps), "transmissions": 9}
-        simulated = Cost(kind="simulated", bytes=Fraction(1), time=time, **counts)
-        priced.costs = [simulated, Cost(kind="lower bound", time=Fraction(bound))]
+        simulated = invented_cost("simulated", Fraction(time), bytes=Fraction(1), **counts)
+        return replace(priced, costs=(simulated, invented_cost("lower bound", Fraction(bound))))
     return priced
 
 

@@ -22,9 +22,9 @@ from starcast.comparison.sides import (
     select_runs,
     with_short_names,
 )
-from starcast.stores.database.models import Run
 from starcast.support.axes import CHOICE, QUESTION
 from starcast.support.errors import InputError, NotFoundError
+from starcast.support.runs import Run
 from support.stored_runs import along, cells, side
 
 SIZES = (16, 256, 4096)

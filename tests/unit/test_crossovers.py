@@ -1,5 +1,6 @@
 """Crossovers: message sizes at which the faster algorithm changes, exact or as an interval."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -12,7 +13,7 @@ from starcast.comparison import crossovers
 from starcast.comparison.compare import compare
 from starcast.comparison.crossovers import ONE, Crossing, lower_envelope
 from starcast.comparison.curves import Line, panels
-from starcast.stores.database.models import Run
+from starcast.support.runs import Run
 from support.stored_runs import along, priced_run, side
 
 SIZES = (10, 100, 1000)
@@ -263,9 +264,10 @@ def test_curve_labels_contain_base_tree_and_copies_if_these_differ() -> None:
 def test_the_curve_of_the_lower_bound_bends_between_stored_sizes() -> None:
     """The bound for one copy, max(100, m/4), bends at m = 400, but is stored only for 64 bytes."""
     single = along(3, 2, (64,), algorithm="edge-disjoint")
-    double = along(3, 2, (65536,), algorithm="edge-disjoint", copies=2)
-    bound = double[0].costs[-1]
-    bound.bytes, bound.time = Fraction(32768), Fraction(32768)
-    (panel,) = panels(compare([side("one", single), side("two", double)]))
+    (double,) = along(3, 2, (65536,), algorithm="edge-disjoint", copies=2)
+    *costs, bound = double.costs
+    twice = replace(bound, bytes=Fraction(32768), time=Fraction(32768))
+    double = replace(double, costs=(*costs, twice))
+    (panel,) = panels(compare([side("one", single), side("two", [double])]))
     expected: list[tuple[Fraction | int, ...]] = [(64, 100), (400, 100), (65536, 16384)]
     assert list(map(tuple, panel.bound_path())) == expected

@@ -15,7 +15,6 @@ import pytest
 from starcast.collectives.algorithm import REGISTRIES
 from starcast.experiments import Point
 from starcast.experiments.design import Design, Grid
-from starcast.experiments.exchange import record_run
 from starcast.experiments.exchange_file import FORMAT, RunRecord, check_figures, read_file
 from starcast.experiments.execution import execute, price_run
 from starcast.support.errors import InputError, RejectedError, StarcastError
@@ -31,7 +30,8 @@ GRID = Grid({
 def record(point: Point) -> dict[str, Any]:
     """Execute an experiment point and return its run in the form that a file has."""
     execution = execute(point)
-    return record_run(price_run(point, execution), execution.profile)
+    run = price_run(point, execution)
+    return RunRecord.of(run, execution.profile).model_dump(mode="json")
 
 
 def _is_special(point: Point) -> bool:

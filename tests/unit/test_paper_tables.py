@@ -18,8 +18,9 @@ from starcast.comparison.listing import find_table, paper_rows, table_of
 from starcast.costs.paper_tables import CITED, PAPER_TABLES, TimesTable
 from starcast.experiments.design import examples, read_design
 from starcast.experiments.execution import execute, price_run
-from starcast.stores.database.models import Experiment, Run
+from starcast.stores.database.models import Experiment
 from starcast.support.errors import InputError, NotFoundError
+from starcast.support.runs import Run
 from starcast.topologies import count_nodes
 from support.experiments import make_point
 

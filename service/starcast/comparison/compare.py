@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 from starcast.comparison import sides as side_names
 from starcast.comparison.matching import (
-    FIGURES,
     MESSAGE_UNITS,
     MISSING,
     PARAMETERS,
@@ -22,9 +21,9 @@ from starcast.comparison.matching import (
     gap,
     value,
 )
-from starcast.stores.database import models
 from starcast.support.axes import AXES
 from starcast.support.errors import InputError
+from starcast.support.runs import FIGURES, Run
 
 #: The figures (costs and counts of a run) that a comparison shows by default.
 USUAL = ("steps", "time", MISSING)
@@ -391,14 +390,14 @@ def shared_value(match: Match, parameter: str) -> Any:
     return as_text(values[0]) if parameter == "faults" else values[0]
 
 
-def single_value(run: models.Run | None, parameter: str) -> Any:
+def single_value(run: Run | None, parameter: str) -> Any:
     """Return the value of a run's parameter, with faults as text; None if there is no run."""
     if run is None:
         return None
     return as_text(value(run, parameter)) if parameter == "faults" else value(run, parameter)
 
 
-def _judge(baseline: models.Run | None, run: models.Run | None, reason: str | None) -> Judgement:
+def _judge(baseline: Run | None, run: Run | None, reason: str | None) -> Judgement:
     if reason is not None:
         return None, None, NOT_COMPARABLE
     if baseline is None and run is None:
@@ -429,8 +428,8 @@ def _is_unequal(name: str, match: Match) -> bool:
     return len({figure(run, name) for run in match.runs if run is not None}) > 1
 
 
-def _source(run: models.Run) -> str:
-    source = run.provenance or {}
+def _source(run: Run) -> str:
+    source = run.provenance
     revision = str(source.get("revision") or "")[:12]
     words = [str(source.get("version", "")), revision, "with changes" * bool(source.get("dirty"))]
     return " ".join(filter(None, words))

@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 from sqlalchemy.orm import Session
 
 from starcast.comparison.compare import Comparison
-from starcast.comparison.matching import FIGURES, as_text, figure, value
+from starcast.comparison.matching import as_text, figure, value
 from starcast.comparison.sides import PARTS, axis_value
-from starcast.stores.database import models, repository
+from starcast.stores.database import repository
 from starcast.support.axes import QUESTION
+from starcast.support.runs import FIGURES, Run
 from starcast.topologies import as_topology, count_nodes
 
 #: The parameters that have the same value in all runs of a panel.
@@ -51,7 +52,7 @@ class Spot(NamedTuple):
 
     message_bytes: Fraction
     time: Fraction
-    run: models.Run
+    run: Run
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Curve:
     """
 
     label: str
-    runs: tuple[models.Run, ...]
+    runs: tuple[Run, ...]
     place: str = ""
 
     @property
@@ -142,7 +143,7 @@ class Curve:
 
     @cached_property
     def _by_segments(self) -> dict[int, "Curve"]:
-        groups: dict[int, list[models.Run]] = {}
+        groups: dict[int, list[Run]] = {}
         for run in self.runs:
             groups.setdefault(run.segments, []).append(run)
         # The points are cached in the curve, and a copy of the curve would not share them.
@@ -166,7 +167,7 @@ class Panel:
 
     question: Mapping[str, Any]
     curves: tuple[Curve, ...]
-    profiled: tuple[tuple[Curve, models.Run], ...] = ()
+    profiled: tuple[tuple[Curve, Run], ...] = ()
 
     @property
     def name(self) -> str:
@@ -249,7 +250,7 @@ def panels(comparison: Comparison) -> list[Panel]:
     across = comparison.across
     #: Runs by their values on `AXES`, by their values on the crossed axes and on `PARTS` (a part),
     #: and by the name of their side.
-    questions: dict[_Key, dict[_Key, dict[str, list[models.Run]]]] = {}
+    questions: dict[_Key, dict[_Key, dict[str, list[Run]]]] = {}
     for side in comparison.sides:
         for run in side.runs:
             if run.status != "complete" or run.missing or figure(run, "time") is None:
@@ -316,7 +317,7 @@ def _with_profiles(every: Sequence[Panel]) -> list[Panel]:
     return selected
 
 
-def profiled_runs(comparison: Comparison) -> list[models.Run]:
+def profiled_runs(comparison: Comparison) -> list[Run]:
     """Return the runs for which the links used in each step are plotted."""
     return [run for panel in panels(comparison) for _, run in panel.profiled]
 
@@ -348,13 +349,13 @@ def _label(part: _Key, across: Sequence[str], varying: Sequence[int]) -> str:
     return " ".join([*places, f"{algorithm}{on_base}{times}"])
 
 
-def _fingerprint(runs: Iterable[models.Run]) -> frozenset[_Key]:
+def _fingerprint(runs: Iterable[Run]) -> frozenset[_Key]:
     return frozenset(
         (run.message_bytes, run.segments, *(figure(run, name) for name in FIGURES)) for run in runs
     )
 
 
-def _line(runs: Sequence[models.Run], sizes: Sequence[Fraction], kind: str) -> Line | None:
+def _line(runs: Sequence[Run], sizes: Sequence[Fraction], kind: str) -> Line | None:
     """Return the line on which the runs' times at all sizes lie; None if there is no such line."""
     stored = {run.message_bytes: run for run in runs if figure(run, "time", kind) is not None}
     if len(sizes) < 2 or any(m not in stored for m in sizes):
@@ -370,7 +371,7 @@ def _line(runs: Sequence[models.Run], sizes: Sequence[Fraction], kind: str) -> L
     return line if straight else None
 
 
-def load_profiles(session: Session, comparison: Comparison) -> dict[int, list[int]]:
+def load_profiles(session: Session, comparison: Comparison) -> dict[int | None, list[int]]:
     """Return the links used in each step for the runs of `profiled_runs`, by run number."""
     runs = dict.fromkeys(run.id for run in profiled_runs(comparison))
     return {

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from starcast.comparison.matching import FIGURES, Side, figure, gap
+from starcast.comparison.matching import Side, figure, gap
 from starcast.costs.model import Machine
 from starcast.costs.paper_tables import (
     PAPER_TABLES,
@@ -24,6 +24,7 @@ from starcast.judges.simulator.simulation import PROFILE_COLUMNS
 from starcast.stores.database import models, repository
 from starcast.support.axes import AXES, POINT_AXES
 from starcast.support.errors import InputError, NotFoundError, RejectedError
+from starcast.support.runs import FIGURES, Run
 from starcast.support.table import Table, rounded, with_numbers
 from starcast.support.text import did_you_mean, format_value, pluralize
 from starcast.topologies import as_topology
@@ -188,7 +189,7 @@ def list_profile(profile: Sequence[models.StepProfile | models.ScheduleStep]) ->
     return Table.of(({name: getattr(step, name) for name in columns} for step in profile), columns)
 
 
-def run_row(run: models.Run, experiment: str) -> dict[str, Any]:
+def run_row(run: Run, experiment: str) -> dict[str, Any]:
     """Return a stored run as a table row: its parameters, simulated figures, and gap."""
     return with_numbers(
         {
@@ -205,10 +206,10 @@ def run_row(run: models.Run, experiment: str) -> dict[str, Any]:
     )
 
 
-def cost_rows(run: models.Run) -> list[dict[str, Any]]:
+def cost_rows(run: Run) -> list[dict[str, Any]]:
     """Return the costs of a run as rows, the simulated cost first, each with its gap."""
     kinds = ("simulated", "closed form", "lower bound")
-    bound = next((cost.time for cost in run.costs if cost.kind == "lower bound"), None)
+    bound = figure(run, "time", "lower bound")
     rows = []
     for cost in sorted(run.costs, key=lambda cost: kinds.index(cost.kind)):
         row = {name: getattr(cost, name) for name in COST_COLUMNS if hasattr(cost, name)}
@@ -217,14 +218,14 @@ def cost_rows(run: models.Run) -> list[dict[str, Any]]:
     return rows
 
 
-def describe_loss(run: models.Run) -> str:
+def describe_loss(run: Run) -> str:
     """Return a sentence on the units that are missing because of a run's faults."""
     missing = pluralize(run.missing, "unit is", "units are")
     loss = f"{missing} missing at the end" if run.missing else "no unit is missing at the end"
     return f"with faults at {', '.join(run.faults)}: {loss}"
 
 
-def require_complete(run: models.Run) -> None:
+def require_complete(run: Run) -> None:
     """Check that a run has figures.
 
     Raises:
@@ -237,7 +238,7 @@ def require_complete(run: models.Run) -> None:
         )
 
 
-def run_facts(run: models.Run, experiment: str) -> dict[str, Any]:
+def run_facts(run: Run, experiment: str) -> dict[str, Any]:
     """Return the stored parameters, figures, timings and provenance of a run, by name."""
     row = run_row(run, experiment)
     facts = {name: row[name] for name in RUN_COLUMNS}
@@ -314,7 +315,7 @@ def case_values(table: PaperTable, case: Case) -> dict[str, Any]:
     return values
 
 
-def paper_rows(table: PaperTable, runs: Sequence[models.Run]) -> list[tuple[Case, list[Row]]]:
+def paper_rows(table: PaperTable, runs: Sequence[Run]) -> list[tuple[Case, list[Row]]]:
     """Return each case of the runs (topology, message and machine) with its rows of the table.
 
     Runs with faults, asynchronous runs, and failed runs are ignored.
@@ -343,7 +344,7 @@ def paper_rows(table: PaperTable, runs: Sequence[models.Run]) -> list[tuple[Case
     return filled
 
 
-def _cases(table: PaperTable, runs: Iterable[models.Run]) -> list[Case]:
+def _cases(table: PaperTable, runs: Iterable[Run]) -> list[Case]:
     """Return the distinct cases of the runs, in order of first appearance.
 
     Cases with the value 1 on the table's `axis_with_1` are omitted if there are other cases: the
@@ -355,7 +356,7 @@ def _cases(table: PaperTable, runs: Iterable[models.Run]) -> list[Case]:
     return several or list(cases)
 
 
-def _case(table: PaperTable, run: models.Run) -> Case:
+def _case(table: PaperTable, run: Run) -> Case:
     values: dict[str, Any] = {
         "message_bytes": run.message_bytes,
         "machine": Machine(run.t_s, run.t_c),
@@ -365,15 +366,13 @@ def _case(table: PaperTable, run: models.Run) -> Case:
     return Case(as_topology(run.topology), **{axis: values[axis] for axis in table.axes})
 
 
-def _finder(
-    table: PaperTable, case: Case, runs: Iterable[models.Run]
-) -> tuple[Find, list[models.Run]]:
+def _finder(table: PaperTable, case: Case, runs: Iterable[Run]) -> tuple[Find, list[Run]]:
     """Return a function that finds the figures of a row, and the list of the runs found so far."""
     chosen = [run for run in runs if run.topology == case.topology.spec]
     if "machine" in table.axes:
         wanted = (case.message_bytes, case.machine)
         chosen = [run for run in chosen if (run.message_bytes, Machine(run.t_s, run.t_c)) == wanted]
-    used: list[models.Run] = []
+    used: list[Run] = []
 
     def find(execution: RowExecution) -> RowFigures | None:
         matching = [run for run in chosen if _executes(run, execution)]
@@ -387,7 +386,7 @@ def _finder(
     return find, used
 
 
-def _executes(run: models.Run, execution: RowExecution) -> bool:
+def _executes(run: Run, execution: RowExecution) -> bool:
     return (
         (run.collective, run.algorithm, run.ports, run.copies)
         == (execution.collective, execution.algorithm, execution.ports, execution.copies)

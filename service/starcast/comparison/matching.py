@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from starcast.stores.database import models
 from starcast.support.axes import CHOICE, QUESTION
+from starcast.support.runs import FIGURES, Run
 from starcast.topologies import count_nodes
 
 #: The last parameter on which runs are matched: the number of units of a message, or of segments
@@ -35,7 +35,6 @@ PARAMETERS = (*QUESTION, *CHOICE, MESSAGE_UNITS)
 
 _COLUMNS = {axis: column for column, axis in enumerate(PARAMETERS)}
 
-FIGURES = ("steps", "transmissions", "start_ups", "bytes", "time")
 #: The name of a figure that runs with faults have: the number of undelivered (node, unit) pairs.
 MISSING = "missing"
 
@@ -54,7 +53,7 @@ class Side:
     """
 
     name: str
-    runs: tuple[models.Run, ...]
+    runs: tuple[Run, ...]
     commands: tuple[str, ...] = ()
     title: str = ""
     repeat: str = ""
@@ -71,7 +70,7 @@ class Match:
             comparable, and for the baseline.
     """
 
-    runs: tuple[models.Run | None, ...]
+    runs: tuple[Run | None, ...]
     reasons: tuple[str | None, ...]
 
     def values(self, parameter: str) -> tuple[Any, ...]:
@@ -86,7 +85,7 @@ class Match:
         return len(figures) > 1 or any(self.reasons)
 
 
-def value(run: models.Run, parameter: str) -> Any:
+def value(run: Run, parameter: str) -> Any:
     """Return the value of a parameter of a run; faults as a sorted tuple.
 
     Older versions did not store the message units; then the number of segments is returned.
@@ -96,7 +95,7 @@ def value(run: models.Run, parameter: str) -> Any:
     return tuple(sorted(run.faults)) if parameter == "faults" else getattr(run, parameter)
 
 
-def figure(run: models.Run | None, name: str, kind: str = "simulated") -> Any:
+def figure(run: Run | None, name: str, kind: str = "simulated") -> Any:
     """Return a figure of a run: a cost, such as ``time``, of the given kind, or the missing units.
 
     The result is None if there is no run or no such cost.
@@ -108,7 +107,7 @@ def figure(run: models.Run | None, name: str, kind: str = "simulated") -> Any:
     return next((getattr(cost, name) for cost in run.costs if cost.kind == kind), None)
 
 
-def gap(run: models.Run | None) -> Fraction | None:
+def gap(run: Run | None) -> Fraction | None:
     """Return a run's simulated time divided by the lower bound.
 
     The result is None if there is no time, if the bound is 0, or if units are missing, because
@@ -175,21 +174,19 @@ class _Points:
             for run in side.runs
         }
 
-    def key(self, run: models.Run, axes: Iterable[str]) -> tuple[int, ...]:
+    def key(self, run: Run, axes: Iterable[str]) -> tuple[int, ...]:
         """Return the codes of a run on the given axes."""
         codes = self.codes[run]
         return tuple(codes[_COLUMNS[axis]] for axis in axes)
 
-    def group(
-        self, runs: Iterable[models.Run], axes: Sequence[str]
-    ) -> dict[tuple[int, ...], list[models.Run]]:
+    def group(self, runs: Iterable[Run], axes: Sequence[str]) -> dict[tuple[int, ...], list[Run]]:
         """Group runs by their values on the given axes."""
-        groups: dict[tuple[int, ...], list[models.Run]] = {}
+        groups: dict[tuple[int, ...], list[Run]] = {}
         for run in runs:
             groups.setdefault(self.key(run, axes), []).append(run)
         return groups
 
-    def differing(self, run: models.Run, other: models.Run, axes: Iterable[str]) -> list[str]:
+    def differing(self, run: Run, other: Run, axes: Iterable[str]) -> list[str]:
         """Return the axes, among the given axes, on which two runs have different values."""
         ours, theirs = self.codes[run], self.codes[other]
         return [axis for axis in axes if ours[_COLUMNS[axis]] != theirs[_COLUMNS[axis]]]
@@ -221,9 +218,7 @@ class _Pairing:
             side.name: np.array([points.codes[run] for run in side.runs])
             for side in (baseline, other)
         }
-        self.partners: dict[models.Run, list[models.Run | None]] = {
-            run: [] for run in baseline.runs
-        }
+        self.partners: dict[Run, list[Run | None]] = {run: [] for run in baseline.runs}
         #: The choices on which the sides have some value in common, without the last choice.
         self._common = [
             axis
@@ -232,7 +227,7 @@ class _Pairing:
             and points.group(baseline.runs, [axis]).keys() & points.group(other.runs, [axis]).keys()
         ]
         #: The choices on which each run was matched.
-        self._matched: dict[models.Run, tuple[str, ...]] = {}
+        self._matched: dict[Run, tuple[str, ...]] = {}
         ours = points.group(baseline.runs, points.question)
         theirs = points.group(other.runs, points.question)
         for question, runs in ours.items():
@@ -247,8 +242,8 @@ class _Pairing:
 
     def _match(
         self,
-        ours: Sequence[models.Run],
-        theirs: Sequence[models.Run],
+        ours: Sequence[Run],
+        theirs: Sequence[Run],
         choice: Sequence[str],
         matched: tuple[str, ...],
     ) -> None:
@@ -275,7 +270,7 @@ class _Pairing:
         if axis == self._points.by and left and right:
             self._match(_fastest(left), _fastest(right), rest, matched)
 
-    def _pair_nearest(self, ours: Sequence[models.Run], theirs: Sequence[models.Run]) -> None:
+    def _pair_nearest(self, ours: Sequence[Run], theirs: Sequence[Run]) -> None:
         """Pair runs of different problems, starting with pairs that differ in the fewest axes."""
         waiting, free = dict.fromkeys(ours), dict.fromkeys(theirs)
         question = self._points.question
@@ -294,12 +289,12 @@ class _Pairing:
                         self.partners[run].append(partner)
                         del waiting[run], free[partner]
 
-    def find_unmatched(self) -> list[models.Run]:
+    def find_unmatched(self) -> list[Run]:
         """Return the runs of the other side that do not share a row with any baseline run."""
         used = {run for runs in self.partners.values() for run in runs}
         return [run for run in self._other.runs if run not in used]
 
-    def find_reason(self, run: models.Run, other: models.Run | None) -> str | None:
+    def find_reason(self, run: Run, other: Run | None) -> str | None:
         """Return why a run and its partner are not comparable, or None if they are."""
         if other is None:
             return self.describe_missing(run, self._other)
@@ -324,7 +319,7 @@ class _Pairing:
         ]
         return " and ".join(incomplete) or None
 
-    def describe_missing(self, run: models.Run, side: Side) -> str:
+    def describe_missing(self, run: Run, side: Side) -> str:
         """Return the reason why a run of one side has no match on the given side."""
         if not side.runs:
             return f"{side.name} has no runs"
@@ -343,14 +338,14 @@ class _Pairing:
 
 
 def _divide_into_rows(
-    partners: Sequence[Sequence[models.Run | None]], points: _Points
-) -> list[tuple[models.Run | None, ...]]:
+    partners: Sequence[Sequence[Run | None]], points: _Points
+) -> list[tuple[Run | None, ...]]:
     """Return the rows of a baseline run, given its partners on every other side.
 
     If a side has several partners, each of them appears in a row. From the remaining sides, this
     row has only the most similar partner, because rows for all combinations would be too many.
     """
-    rows: list[tuple[models.Run | None, ...]] = []
+    rows: list[tuple[Run | None, ...]] = []
     for place, candidates in enumerate(partners):
         for lead in candidates:
             if all(row[place] is not lead for row in rows):
@@ -362,9 +357,7 @@ def _divide_into_rows(
     return rows
 
 
-def _most_similar(
-    run: models.Run | None, others: Sequence[models.Run | None], points: _Points
-) -> models.Run | None:
+def _most_similar(run: Run | None, others: Sequence[Run | None], points: _Points) -> Run | None:
     """Return the candidate that differs from a run in the fewest choices."""
     present = [other for other in others if other is not None]
     if run is None or not present:
@@ -372,16 +365,16 @@ def _most_similar(
     return min(present, key=lambda other: len(points.differing(run, other, points.choice)))
 
 
-def _distinct(runs: Iterable[models.Run]) -> Iterable[models.Run]:
+def _distinct(runs: Iterable[Run]) -> Iterable[Run]:
     """Remove runs with equal parameters and figures: two seeds may have drawn the same faults."""
-    distinct: dict[tuple[Any, ...], models.Run] = {}
+    distinct: dict[tuple[Any, ...], Run] = {}
     for run in runs:
         figures = (run.status, *(figure(run, name) for name in (*FIGURES, MISSING)))
         distinct.setdefault((*(value(run, axis) for axis in PARAMETERS), *figures), run)
     return distinct.values()
 
 
-def _fastest(runs: Iterable[models.Run]) -> list[models.Run]:
+def _fastest(runs: Iterable[Run]) -> list[Run]:
     """Return the fastest of the runs that deliver all units, or of all runs if none does."""
     times = {run: (bool(run.missing), figure(run, "time")) for run in runs}
     timed = [time for time in times.values() if time[1] is not None]

@@ -29,9 +29,9 @@ from starcast.comparison.crossovers import (
 from starcast.comparison.curves import Curve, Panel, Path, panels
 from starcast.comparison.matching import MESSAGE_UNITS, figure
 from starcast.comparison.sides import describe_networks, parent
-from starcast.stores.database import models
 from starcast.support.axes import QUESTION
 from starcast.support.html import inline_files, render_page
+from starcast.support.runs import Run
 from starcast.support.table import Row, Table, as_number, with_numbers
 
 #: The maximum number of sides shown next to each other; more sides get one line each.
@@ -257,7 +257,7 @@ PROVENANCE = (
     "version", "revision", "dirty", "host", "machine", "python", "numpy", "psycopg", "postgres",
 )  # fmt: skip
 #: For each run number, the number of directed links used in steps 1, 2, ...
-Profiles = Mapping[int, Sequence[int]]
+Profiles = Mapping[int | None, Sequence[int]]
 
 #: The maximum number of segment counts that are listed one by one; more are shown as a range.
 _LISTED_SEGMENTS = 6
@@ -366,7 +366,7 @@ def count_reasons(comparison: Comparison) -> dict[str, int]:
 
 def list_sources(comparison: Comparison) -> list[dict[str, Any]]:
     """Return the versions and machines that produced the runs, with run counts and dates."""
-    groups: dict[tuple[Any, ...], list[models.Run]] = {}
+    groups: dict[tuple[Any, ...], list[Run]] = {}
     for run in dict.fromkeys(run for side in comparison.sides for run in side.runs):
         key = tuple((run.provenance or {}).get(name) for name in PROVENANCE)
         groups.setdefault(key, []).append(run)
@@ -453,7 +453,7 @@ def _crossover(crossing: Crossing) -> dict[str, Any]:
     return {**values, "sentence": crossing.change}
 
 
-def _describe_runs(runs: Iterable[models.Run]) -> str:
+def _describe_runs(runs: Iterable[Run]) -> str:
     """Return a text with the algorithms of runs and their numbers of segments."""
     listed = list(runs)
     if not listed:
@@ -466,6 +466,6 @@ def _describe_runs(runs: Iterable[models.Run]) -> str:
     return f"{algorithms}; segments = {text}"
 
 
-def _dates(runs: Sequence[models.Run]) -> dict[str, str]:
+def _dates(runs: Sequence[Run]) -> dict[str, str]:
     finished = [run.finished_at.astimezone().isoformat(timespec="seconds") for run in runs]
     return {"first": min(finished), "last": max(finished)}

@@ -11,10 +11,11 @@ from starcast.comparison.matching import Side, as_text, value
 from starcast.experiments import Point
 from starcast.experiments.design import commands as design_commands
 from starcast.experiments.design import describe_missing, sort_runs
-from starcast.stores.database import models, repository
+from starcast.stores.database import repository
 from starcast.support.axes import AXES, CHOICE, POINT_AXES, QUESTION, read_count, read_number
 from starcast.support.errors import InputError, NotFoundError
 from starcast.support.progress import Reporter
+from starcast.support.runs import Run
 from starcast.support.text import letter
 from starcast.topologies import as_topology, count_nodes
 
@@ -198,7 +199,7 @@ def _normalize(axis: str, text: str) -> str:
     return str(read_count(text, axis)) if AXES[axis].type is int else text
 
 
-def _meets(run: models.Run, conditions: Conditions) -> bool:
+def _meets(run: Run, conditions: Conditions) -> bool:
     return all(as_text(value(run, axis)) in values for axis, values in conditions.items())
 
 
@@ -243,7 +244,7 @@ def check_crossed(axes: Iterable[str]) -> tuple[str, ...]:
     return tuple(axis for axis in CROSSABLE if axis in named)
 
 
-def describe_networks(runs: Iterable[models.Run]) -> list[str]:
+def describe_networks(runs: Iterable[Run]) -> list[str]:
     """Return a text with the size of each network of the runs, in order of first appearance.
 
     Networks of plug-ins that are not loaded have no known size and are omitted.
@@ -272,7 +273,7 @@ def crossed_values(side: Side, axes: Sequence[str]) -> dict[str, Any]:
 
 def split_side(side: Side, axes: Sequence[str], *, alone: bool) -> list[Side]:
     """Split a side by its values on the crossed axes and, if it is the only side, on `PARTS`."""
-    groups: dict[tuple[Any, ...], list[models.Run]] = {}
+    groups: dict[tuple[Any, ...], list[Run]] = {}
     names = (*axes, *PARTS) if alone else axes
     for run in side.runs:
         groups.setdefault(tuple(getattr(run, name) for name in names), []).append(run)

@@ -13,18 +13,21 @@ from functools import cached_property, lru_cache
 from itertools import product
 from math import prod
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from starcast.collectives.algorithm import Algorithm, check_topology, find_algorithm
 from starcast.experiments import ARGUMENT_AXES, Point, Structure, resolve_faults
-from starcast.stores.database import models
 from starcast.support.axes import AXES, BEST, DEGREE, NONE, POINT_AXES, drawn_faults, read_axis
 from starcast.support.errors import InputError, LimitError, StarcastError, unreadable
 from starcast.support.installation import data_folder
 from starcast.support.limited import parse_toml, read_text
+from starcast.support.runs import Run
 from starcast.support.text import did_you_mean, pluralize
 from starcast.support.vocabulary import MAX_NAME, format_spec, parse_spec
 from starcast.topologies import Topology, as_topology
+
+if TYPE_CHECKING:
+    from starcast.stores.database import models
 
 #: The maximum number of points in a grid.
 MAX_POINTS = 100_000
@@ -368,7 +371,7 @@ def read_design(name: str | None, options: Mapping[str, Any] | None = None) -> D
         raise type(error)(f"in {name}: {error.message}", hint=error.hint) from None
 
 
-def stored_design(experiment: models.Experiment) -> Design:
+def stored_design(experiment: "models.Experiment") -> Design:
     """Return the design of a stored experiment with grids.
 
     Raises:
@@ -378,7 +381,7 @@ def stored_design(experiment: models.Experiment) -> Design:
     return _read_stored(json.dumps(experiment.grid))
 
 
-def sort_runs(experiment: models.Experiment, runs: Sequence[models.Run]) -> list[models.Run]:
+def sort_runs(experiment: "models.Experiment", runs: Sequence[Run]) -> list[Run]:
     """Return the runs of an experiment in the order of its points.
 
     Parallel jobs store runs in any order. If the points cannot be determined, for example because
@@ -406,7 +409,7 @@ def stored_axes(stored: Mapping[str, Any]) -> dict[str, list[str]]:
     return {axis: list(values) for axis, values in axes.items()}
 
 
-def describe_missing(experiment: models.Experiment, runs: Sequence[models.Run]) -> str | None:
+def describe_missing(experiment: "models.Experiment", runs: Sequence[Run]) -> str | None:
     """Return a sentence that states how many runs are missing, or None if none is missing."""
     total = experiment.points or 0
     if total <= len(runs):

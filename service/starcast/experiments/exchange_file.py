@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import pydantic
 
@@ -21,6 +21,7 @@ from starcast.collectives.algorithm import REGISTRIES
 from starcast.experiments import Point
 from starcast.experiments.design import Design, check_name
 from starcast.experiments.execution import bound_cost, formula_costs
+from starcast.judges.simulator.simulation import Profile
 from starcast.support.axes import AXES, POINT_AXES, Axis
 from starcast.support.errors import InputError, LimitError, RejectedError, StarcastError, unreadable
 from starcast.support.json_files import (
@@ -32,6 +33,7 @@ from starcast.support.json_files import (
     describe_error,
 )
 from starcast.support.limited import MB, read_bytes
+from starcast.support.runs import FIGURES, RUN_FIELDS, Run, RunCost
 from starcast.support.vocabulary import MAX_NAME, parse_spec
 from starcast.topologies import as_topology, count_nodes
 from starcast.trees.construction import CONSTRUCTIONS
@@ -127,6 +129,19 @@ class RunRecord(_Axes):
     costs: Annotated[list[CostRecord], pydantic.FailFast()]
     #: One row per step: links used, packets sent, and units in the largest packet.
     profile: Annotated[list[tuple[Count, Count, Count]], pydantic.FailFast()]
+
+    @classmethod
+    def of(cls, run: Run, profile: Profile) -> Self:
+        """Return the record of a run and its step profile."""
+        values = {name: getattr(run, name) for name in RUN_FIELDS}
+        values |= {"costs": run.costs, "profile": profile}
+        return cls.model_validate(values, from_attributes=True)
+
+    @property
+    def run(self) -> Run:
+        """The run, without its step profile."""
+        values = {name: getattr(self, name) for name in RUN_FIELDS}
+        return Run(**values, costs=tuple(RunCost(**dict(cost)) for cost in self.costs))
 
     @property
     def point(self) -> Point:
@@ -349,7 +364,6 @@ def invalid(file: Path, reason: str) -> InputError:
 # bound of a point are computed again, the simulated figures must follow from the step profile and
 # the unit size, and without faults no schedule can be better than the lower bound.
 
-_FIGURES = ("steps", "start_ups", "transmissions", "bytes", "time")
 #: Figures with lower bounds, which hold without faults.
 _BOUNDED = ("steps", "transmissions", "time")
 
@@ -408,7 +422,7 @@ def _find_contradictions(
     (``formulas``).
     """
     for kind, formula in formulas.items():
-        for name in _FIGURES:
+        for name in FIGURES:
             yield from _differs(
                 f"{kind}, {name}", getattr(stated[kind], name), getattr(formula, name)
             )
@@ -423,9 +437,7 @@ def _find_contradictions(
             yield f"simulated, {name} is {_shown(figure)}, below the bound {_shown(least)}"
 
 
-def _check_simulated(
-    point: Point, cost: CostRecord, profile: Sequence[tuple[int, ...]]
-) -> Iterator[str]:
+def _check_simulated(point: Point, cost: CostRecord, profile: Profile) -> Iterator[str]:
     """Yield contradictions of the simulated figures, which follow from the profile and the unit."""
     packets = sum(row[1] for row in profile)
     largest = sum(row[2] for row in profile)

@@ -8,7 +8,6 @@ from concurrent.futures import Executor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from fractions import Fraction
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -24,12 +23,12 @@ from starcast.experiments import Point
 from starcast.experiments.design import group_by_structure
 from starcast.judges.simulator import Fault, Simulation
 from starcast.judges.simulator.simulation import Profile
-from starcast.stores.database import models
 from starcast.support import parallel
 from starcast.support.axes import AXES
 from starcast.support.errors import LimitError, RejectedError
 from starcast.support.installation import provenance
 from starcast.support.parallel import count_slots
+from starcast.support.runs import COST_FIELDS, Run, RunCost
 from starcast.support.text import pluralize
 from starcast.topologies import as_topology
 
@@ -38,8 +37,6 @@ BYTES_PER_ROW = 100
 #: If all schedules together need fewer bytes than this, starting processes takes longer than
 #: executing the points.
 _WORTH_PROCESSES = 200_000_000
-
-_FIGURES = ("steps", "transmissions", "bytes", "time", "source")
 
 
 @dataclass
@@ -226,28 +223,29 @@ def execute_all(
         )
 
 
-def list_steps(profile: Profile) -> list[tuple[int, ...]]:
-    """Return a step profile as one row per step."""
-    return list(zip(*(column.tolist() for column in profile), strict=True))
+def price_run(point: Point, execution: Execution, **origin: Any) -> Run:
+    """Return the run of a point with its three costs; a failed run has an error and no costs.
 
-
-def price_run(point: Point, execution: Execution) -> models.Run:
-    """Return the run of a point with its three costs; a failed run has an error and no costs."""
+    Args:
+        point: the point.
+        execution: its execution.
+        origin: further items of the run's provenance.
+    """
     timings = dict(execution.timings)
     simulation = execution.valid_simulation
     with _measure(timings, "price"):
-        figures = [] if simulation is None else _price(point, simulation, execution)
-    return models.Run(
-        **{axis: getattr(point, axis) for axis in AXES} | {"faults": list(point.faults)},
+        costs_of_run = () if simulation is None else _price(point, simulation, execution)
+    return Run(
+        **{axis: getattr(point, axis) for axis in AXES},
         message_units=execution.message_units,
         missing=simulation.missing if simulation else 0,
         status="failed" if execution.error else "complete",
         error=execution.error,
         timings=timings,
-        provenance=provenance() | _plugin_provenance(point),
+        provenance=provenance() | _plugin_provenance(point) | origin,
         started_at=execution.started_at,
         finished_at=datetime.now(UTC),
-        costs=figures,
+        costs=costs_of_run,
     )
 
 
@@ -283,7 +281,7 @@ def _find_error(simulation: Simulation, *, has_faults: bool) -> str | None:
     return None
 
 
-def _price(point: Point, simulation: Simulation, execution: Execution) -> list[models.Cost]:
+def _price(point: Point, simulation: Simulation, execution: Execution) -> tuple[RunCost, ...]:
     """Return the closed form of a run, if there is one, its simulated cost and its lower bound."""
     unit = point.message_bytes / execution.message_units
     machine = costs.Machine(point.t_s, point.t_c)
@@ -292,15 +290,11 @@ def _price(point: Point, simulation: Simulation, execution: Execution) -> list[m
     # The costs should have the same order as in listings: closed form, simulated, lower bound. So
     # the closed form is added first, if there is one.
     priced = {"closed form": known.get("closed form"), "simulated": simulated, **known}
-    return [
-        models.Cost(
-            kind=kind,
-            start_ups=Fraction(cost.start_ups),
-            **{name: getattr(cost, name) for name in _FIGURES},
-        )
+    return tuple(
+        RunCost(kind, **{name: getattr(cost, name) for name in COST_FIELDS[1:]})
         for kind, cost in priced.items()
         if cost is not None
-    ]
+    )
 
 
 def formula_costs(point: Point) -> dict[str, costs.Cost]:

@@ -10,6 +10,7 @@ from concurrent.futures import Executor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import attrgetter
 
 from sqlalchemy import Engine, select, text
 from sqlalchemy.exc import IntegrityError
@@ -18,13 +19,14 @@ from sqlalchemy.orm import Session
 from starcast.catalogue.plugins import require_plugins
 from starcast.experiments import Point
 from starcast.experiments.design import Design, Grid, check_name, describe_missing, stored_design
-from starcast.experiments.execution import Execution, execute, execute_all, list_steps, price_run
-from starcast.judges.simulator.simulation import PROFILE_COLUMNS
+from starcast.experiments.execution import Execution, execute, execute_all, price_run
+from starcast.judges.simulator.simulation import PROFILE_COLUMNS, Profile
 from starcast.stores.database import models, repository
 from starcast.stores.database.sessions import Lock, advisory_lock, open_session, wait_for_lock
 from starcast.support.errors import BusyError, InputError, RejectedError
 from starcast.support.parallel import check_jobs
 from starcast.support.progress import Reporter
+from starcast.support.runs import Run
 from starcast.support.text import pluralize
 
 #: The name of the experiment in which single runs are stored by default.
@@ -110,7 +112,7 @@ def run_experiment(
 
 def run_once(
     engine: Engine, point: Point, name: str = ADHOC, reporter: Reporter | None = None
-) -> models.Run:
+) -> Run:
     """Execute one point and store its run in a collection, which is an experiment without a grid.
 
     The new run replaces an earlier run of the same point. Other processes may write to the
@@ -130,11 +132,7 @@ def run_once(
         lock_experiment(session, name, SAVE_SECONDS)
         _check_collection(session, name)
         experiment = _ensure_experiment(session, name)
-        for earlier in repository.load_runs(session, experiment):
-            if Point.of(earlier) == point:
-                session.delete(earlier)
-        # The earlier run has to be deleted first, since the points of a collection are unique.
-        session.flush()
+        repository.drop_run(session, experiment, point)
         run = _save(session, experiment, point, execution, jobs=1)
     if reporter is not None:
         for remark in execution.remarks:
@@ -246,7 +244,7 @@ class _Writer:
     name: str
     design: Design
 
-    def save(self, point: Point, execution: Execution, jobs: int) -> models.Run:
+    def save(self, point: Point, execution: Execution, jobs: int) -> Run:
         """Store a run in its own transaction.
 
         Raises:
@@ -274,7 +272,7 @@ def _run_points(
 ) -> int:
     """Execute points, store their runs, and return the number of failed runs."""
     failed = 0
-    remarks: dict[str, list[models.Run]] = {}
+    remarks: dict[str, list[Run]] = {}
     try:
         with (
             reporter.task(f"running {writer.name}", len(points), "runs") as task,
@@ -289,28 +287,23 @@ def _run_points(
     finally:
         # Many runs can have the same remark, so each remark is reported once, at the end.
         for remark, runs in remarks.items():
-            first = min(runs, key=lambda run: run.id)
+            first = min(runs, key=attrgetter("id"))
             name = f"run {first.id} ({first.collective} by {first.algorithm} on {first.topology})"
             several = f"{pluralize(len(runs), 'run')}, first " if len(runs) > 1 else ""
             reporter.say(f"{several}{name}: {remark}")
     return failed
 
 
-def _save(
-    session: Session, experiment: int, point: Point, execution: Execution, jobs: int
-) -> models.Run:
-    run = price_run(point, execution)
-    run.experiment = experiment
+def _save(session: Session, experiment: int, point: Point, execution: Execution, jobs: int) -> Run:
     server = session.scalar(select(text("current_setting('server_version')")))
-    run.provenance = {**run.provenance, "postgres": server, "jobs": jobs}
-    repository.save_run(session, run, execution.profile)
-    return run
+    run = price_run(point, execution, postgres=server, jobs=jobs)
+    return repository.save_run(session, experiment, run, execution.profile)
 
 
 #: The figures that are compared, in the order in which they are listed.
 REPEATED = ("status", "steps", "transmissions", "costs", "missing", "profile")
 
-#: The step profile of a simulation: for each step number, the values of `PROFILE_COLUMNS`.
+#: The stored step profile of a run: for each step number, the values of `PROFILE_COLUMNS`.
 Steps = dict[int, tuple[int, ...]]
 
 SAME, _NOTHING = "same", "nothing"
@@ -328,7 +321,7 @@ class Repetition:
             value.
     """
 
-    run: models.Run
+    run: Run
     figures: dict[str, str]
 
     @property
@@ -374,7 +367,7 @@ def reproduce(
             if missing:
                 reporter.say(missing)
     for run in runs:
-        require_plugins(f"run {run.id}", (run.provenance or {}).get("plugins", {}))
+        require_plugins(f"run {run.id}", run.provenance.get("plugins", {}))
     stored = {Point.of(run): run for run in runs}
     repetitions = []
     with (
@@ -384,32 +377,31 @@ def reproduce(
         for point, execution in executions:
             run, new = stored[point], price_run(point, execution)
             with open_session(engine) as session:
-                old_steps = load_steps(session, run.id)
-            new_steps = dict(enumerate(list_steps(execution.profile), start=1))
-            figures = compare_figures(run, new, old_steps, new_steps)
+                old_steps = load_steps(session, run)
+            figures = compare_figures(run, new, old_steps, execution.profile)
             repetitions.append(Repetition(run, figures))
             task.advance()
-    return sorted(repetitions, key=lambda repetition: repetition.run.id)
+    return sorted(repetitions, key=attrgetter("run.id"))
 
 
-def load_steps(session: Session, run: int) -> Steps:
-    """Return the stored step profile of the run with this number."""
+def load_steps(session: Session, run: Run) -> Steps:
+    """Return the step profile of a stored run."""
     table = models.StepProfile
     columns = (table.step, *(getattr(table, name) for name in PROFILE_COLUMNS))
-    query = select(*columns).where(table.run == run).order_by(table.step)
+    query = select(*columns).where(table.run == run.id).order_by(table.step)
     return {step: tuple(row) for step, *row in session.execute(query)}
 
 
 def compare_figures(
-    stored: models.Run, new: models.Run, old_steps: Steps, new_steps: Steps
+    stored: Run, new: Run, old_steps: Steps, new_profile: Profile
 ) -> dict[str, str]:
     """Return, for each of `REPEATED`, ``same`` or a text with the stored and the new value."""
     before = _figures(stored, old_steps)
-    after = _figures(new, new_steps)
+    after = _figures(new, dict(enumerate(new_profile, start=1)))
     return {figure: _first_difference(before[figure], after[figure]) for figure in REPEATED}
 
 
-def _figures(run: models.Run, steps: Steps) -> dict[str, dict[str, str]]:
+def _figures(run: Run, steps: Steps) -> dict[str, dict[str, str]]:
     """Return each figure as a mapping of named parts, so that a difference names its part."""
     costs = {cost.kind: cost for cost in run.costs}
     simulated = costs.get("simulated")

@@ -137,7 +137,7 @@ class Experiments(Connection):
 
         with self._session() as session:
             run = repository.load_run(session, number)
-            name = repository.experiment_name(session, run.experiment)
+            name = repository.experiment_name(session, run)
             return Facts(listing.run_facts(run, name))
 
     def run_steps(self, number: int) -> Table:
@@ -205,8 +205,8 @@ class Experiments(Connection):
             $ starcast experiment run crossovers --grid crossovers-in-m --jobs 2
         """
         from starcast.experiments.design import Design, read_design
-        from starcast.experiments.exchange import run_shard
         from starcast.experiments.running import run_experiment
+        from starcast.experiments.sharding import run_shard
         from starcast.support.shards import parse_shard
 
         given = {axis: plain_values(value) for axis, value in axes.items()}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from starcast.drawing.scene import PictureFormat
     from starcast.formats import Artifact, FileFormat
     from starcast.queries import Query
-    from starcast.stores.database.models import Run
+    from starcast.support.runs import Run
 
 
 @dataclass(frozen=True, repr=False)

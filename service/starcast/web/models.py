@@ -1,6 +1,5 @@
 """The types of the API's responses."""
 
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -263,11 +262,10 @@ if TYPE_CHECKING:
     _Axes = _Numbered
 else:
     # The fields depend on the declared axes, so a static class cannot list them.
-    _TYPES = {Fraction: float, Sequence[str]: list[str]}
     _Axes = create_model(
         "_Axes",
         __base__=_Numbered,
-        **{name: _TYPES.get(AXES[name].type, AXES[name].type) for name in POINT_AXES},
+        **{name: float if AXES[name].type is Fraction else AXES[name].type for name in POINT_AXES},
     )
 
 

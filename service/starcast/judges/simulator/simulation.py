@@ -6,7 +6,7 @@ rows contain all transmissions. If it is symmetric and translation keeps ports, 
 source suffice to count the links of all sources. Otherwise the schedule is expanded to all sources.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -266,9 +266,8 @@ _EXAMPLES = 10
 #: The columns of a stored step profile, in their order after the column ``step``.
 PROFILE_COLUMNS = ("links_used", "packets", "largest_packet")
 
-#: The columns of a step profile: links used, packets, and units in the largest packet, int64
-#: ``[steps]`` each. A run without a profile has the empty tuple.
-Profile = tuple[NDArray[np.int64], ...]
+#: A step profile: for each step the values of `PROFILE_COLUMNS`. Failed runs have none.
+Profile = Sequence[tuple[int, ...]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,9 +304,10 @@ class Simulation:
 
     @property
     def step_profile(self) -> Profile:
-        """The step profile, in the order of `PROFILE_COLUMNS`."""
+        """The step profile, one row per step."""
         # A directed link carries one packet per step, so there are as many packets as links used.
-        return self.links_used, self.links_used, self.packet_sizes
+        links = self.links_used.tolist()
+        return list(zip(links, links, self.packet_sizes.tolist(), strict=True))
 
 
 class Executed(NamedTuple):

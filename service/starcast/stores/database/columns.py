@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 from sqlalchemy import (
@@ -19,7 +20,6 @@ from sqlalchemy import (
     DateTime,
     Double,
     ForeignKey,
-    Integer,
     LargeBinary,
     MetaData,
     SmallInteger,
@@ -52,12 +52,22 @@ NAME = f"{{}} ~ '^{vocabulary.STORED_NAME}$'"
 RATIONAL = r"{} ~ '^\d+(/[1-9]\d*)?$'"
 OBJECT = "jsonb_typeof({}) = 'object'"
 ARRAY = "jsonb_typeof({}) = 'array'"
-#: The checks of axes whose values are names.
-_PATTERNS = {"topology": SPEC, "algorithm": NAME}
+#: The checks of axes, by their name or the type of their values.
+_CHECKS: dict[Any, str] = {
+    "topology": SPEC,
+    "algorithm": NAME,
+    Fraction: RATIONAL,
+    Sequence[str]: ARRAY,
+}
 #: Types of integers with 16 and with 64 bits; other integers have 32.
 Small = Annotated[int, 16]
 Big = Annotated[int, 64]
-_INTEGERS = {16: SmallInteger, 32: Integer, 64: BigInteger}
+_INTEGERS: dict[int, Any] = {16: Small, 32: int, 64: Big}
+
+
+# Runs repeat the same numbers, such as message sizes, and parsing a fraction takes longer than
+# reading the rest of a row.
+_read_fraction = lru_cache(maxsize=65536)(Fraction)
 
 
 class Exact(TypeDecorator[Fraction]):
@@ -72,7 +82,7 @@ class Exact(TypeDecorator[Fraction]):
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Fraction | None:  # noqa: ARG002
         """Convert the stored text to a number."""
-        return None if value is None else Fraction(value)
+        return None if value is None else _read_fraction(value)
 
 
 class Base(DeclarativeBase):
@@ -89,6 +99,7 @@ class Base(DeclarativeBase):
         Fraction: Exact,
         dict[str, Any]: JSONB(none_as_null=True),
         list[Any]: JSONB(none_as_null=True),
+        Sequence[str]: JSONB(none_as_null=True),
     }
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -172,22 +183,12 @@ def _axis_column(name: str, axis: Axis) -> MappedColumn[Any]:
 
     Rows that were stored before the axis existed get the axis's usual value.
     """
-    kinds: dict[Any, tuple[Any, str]] = {
-        str: (Text, _PATTERNS.get(name, "")),
-        str | None: (Text, ""),
-        int: (_INTEGERS[axis.bits], ""),
-        Fraction: (Exact, RATIONAL),
-        Sequence[str]: (JSONB, ARRAY),
-    }
-    kind, check = kinds[axis.type]
     usual = json.dumps(axis.usual) if isinstance(axis.usual, tuple) else str(axis.usual)
     return field(
         f"{axis.meaning}, exact" if axis.type is Fraction else axis.meaning,
-        kind,
-        nullable=axis.type == str | None,
         sort_order=-1,
         server_default=None if axis.usual is None else usual,
-        check=check,
+        check=_CHECKS.get(name, _CHECKS.get(axis.type, "")),
         words=axis.words,
     )
 
@@ -202,6 +203,13 @@ else:
     AxisColumns = type(
         "AxisColumns",
         (),
-        {name: _axis_column(name, axis) for name, axis in AXES.items()}
+        # `Base.type_annotation_map` gives the SQL type of each Python type.
+        {
+            "__annotations__": {
+                name: Mapped[_INTEGERS[axis.bits] if axis.type is int else axis.type]
+                for name, axis in AXES.items()
+            }
+        }
+        | {name: _axis_column(name, axis) for name, axis in AXES.items()}
         | {f"{name}_value": double_of(name) for name in AXES if AXES[name].type is Fraction},
     )

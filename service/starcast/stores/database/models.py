@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, get_args
 
 from sqlalchemy import ForeignKey, Identity, Index, UniqueConstraint, text
-from sqlalchemy.orm import Mapped, relationship
+from sqlalchemy.orm import Mapped
 
 from starcast.stores.database import columns
 from starcast.stores.database.columns import (
@@ -246,10 +246,6 @@ class Run(Base, AxisColumns):
     )
     started_at: Mapped[datetime] = field("start of its execution")
     finished_at: Mapped[datetime] = field("when its costs were computed")
-    # One query loads the costs of all selected runs, instead of one query per run.
-    costs: Mapped[list["Cost"]] = relationship(
-        order_by="Cost.kind", cascade="all, delete-orphan", passive_deletes=True, lazy="selectin"
-    )
 
 
 class Cost(Base):

@@ -1,0 +1,106 @@
+"""Shards: parts of an experiment that separate jobs execute without a database.
+
+A task of such a job is a group of points with the same `Point.structure`, because one execution is
+enough for all of them. `starcast.experiments.exchange.merge_experiment` stores all shards.
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import Any
+
+from pydantic import RootModel
+
+from starcast.experiments.design import Design, check_name
+from starcast.experiments.exchange_file import ExperimentRecord, RunRecord
+from starcast.experiments.execution import execute_all, price_run
+from starcast.support.errors import InputError
+from starcast.support.json_files import Many, StrictRecord
+from starcast.support.progress import Reporter
+from starcast.support.shards import Job, Shard, merge_shards, write_shard
+
+
+class _Description(StrictRecord):
+    """The description of an experiment in the file of a shard: its name, and its design as JSON."""
+
+    name: str
+    grid: dict[str, Any]
+
+
+class _Runs(RootModel[Many[RunRecord]]):
+    """The runs of a task in the file of a shard."""
+
+
+def run_shard(
+    name: str,
+    design: Design,
+    shard: Shard,
+    file: Path,
+    reporter: Reporter,
+    jobs: int | None = None,
+    executor: Executor | None = None,
+) -> int:
+    """Execute the points of a shard and write their runs to a file; the database is not used.
+
+    Args:
+        name: the name of the experiment.
+        design: all points of the experiment.
+        shard: the part of the points to execute.
+        file: output file.
+        reporter: receives the progress.
+        jobs: the number of processes; by default one per core, or only this process if the work is
+            small.
+        executor: executes the points instead of processes on this machine.
+
+    Returns:
+        The number of executed points.
+
+    Raises:
+        InputError: the name is not valid, ``jobs`` is less than 1, or the file cannot be written.
+        LimitError: a point does not fit into memory; no file is written.
+    """
+    description = {"name": check_name(name), "grid": design.as_json()}
+    job = Job("experiment", description, len(design.groups))
+    numbers = {point: number for number, group in shard.select(design.groups) for point in group}
+    results: dict[int, list[dict[str, Any]]] = {}
+    with (
+        reporter.task(f"running {name}, shard {shard}", len(numbers), "runs") as task,
+        execute_all(numbers, jobs, executor) as (executions, processes),
+    ):
+        for point, execution in executions:
+            run = price_run(point, execution, jobs=processes, shard=str(shard))
+            record = RunRecord.of(run, execution.profile)
+            results.setdefault(numbers[point], []).append(record.model_dump(mode="json"))
+            task.advance()
+    write_shard(file, job, shard, results)
+    return len(numbers)
+
+
+def read_shards(files: Sequence[Path], name: str | None = None) -> ExperimentRecord:
+    """Return the experiment whose shards are in the files, after checking all their content.
+
+    Raises:
+        InputError: the files are not all shards of one experiment, or are damaged.
+        RejectedError: the shards were computed with another version of the code, or the figures of
+            a run contradict formulas, bounds or each other.
+    """
+    job, results = merge_shards(files, "experiment", _Description, _Runs)
+    design = Design.from_json(job.grid)
+    name = check_name(name or job.name)
+    runs = [run for result in results for run in result.root]
+    if not runs:
+        raise InputError("the shards hold no runs", hint="run the shards again")
+    experiment = ExperimentRecord(
+        name=name,
+        grid=design.as_json(),
+        points=len(design.points()),
+        created_at=min(run.started_at for run in runs),
+        runs=runs,
+    )
+    try:
+        experiment.check()
+    except InputError as error:
+        raise InputError(
+            f"the shards of '{name}' are not valid: {error.message}", hint="run the shards again"
+        ) from None
+    return experiment

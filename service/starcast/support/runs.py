@@ -1,0 +1,86 @@
+"""A run as a value: the parameters of one execution, and the costs and counts that it yielded.
+
+`Run` extends the declared parameters by results. Executions return runs, comparisons match them,
+and the table ``run`` and the files of experiments have the same fields. Like
+`starcast.support.axes`, this module imports no library.
+"""
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, fields
+from datetime import datetime
+from fractions import Fraction
+from typing import Any
+
+from starcast.support.axes import Parameters
+
+
+@dataclass(frozen=True)
+class RunCost:
+    """One of the costs of a run; a value that the source does not give is None.
+
+    Attributes:
+        kind: ``closed form``, ``simulated`` or ``lower bound``.
+        steps: number of steps.
+        transmissions: number of times that units cross links.
+        start_ups: the coefficient of t_s.
+        bytes: the coefficient of t_c.
+        time: ``start_ups * t_s + bytes * t_c``; for a lower bound, the larger of the two terms.
+        source: paper and number in the paper, or ``simulated``.
+    """
+
+    kind: str
+    steps: int | None
+    transmissions: int | None
+    start_ups: Fraction | None
+    bytes: Fraction | None
+    time: Fraction
+    source: str
+
+
+@dataclass(frozen=True, eq=False)
+class Run(Parameters):
+    """An algorithm executed at one point, with its costs; a failed run has none.
+
+    Attributes:
+        messages: as in `Parameters`; a run states it, because its algorithm may be unknown here.
+        message_units: pieces into which a message is split; None in runs of older versions.
+        missing: number of (node, unit) pairs that the faults left undelivered.
+        status: ``complete`` or ``failed``.
+        error: why it failed; None if it is complete.
+        timings: the seconds of each phase: build, verify, simulate, price.
+        provenance: code, libraries and machine that produced the run.
+        started_at: when the execution began.
+        finished_at: when the costs were computed.
+        costs: the costs of the run.
+        id: its number in the store; None if it is not stored.
+    """
+
+    _: KW_ONLY
+    messages: int
+    message_units: int | None
+    missing: int
+    status: str
+    error: str | None
+    timings: Mapping[str, float]
+    provenance: Mapping[str, Any]
+    started_at: datetime
+    finished_at: datetime
+    costs: tuple[RunCost, ...] = ()
+    id: int | None = None
+
+    # Two runs with the same parameters are different runs. Runs are the keys of dictionaries, and
+    # hashing their fractions would take longer than matching them.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def __post_init__(self) -> None:
+        # JSON has lists, in the database and in files.
+        object.__setattr__(self, "faults", tuple(self.faults))
+
+
+#: The fields of a run that are columns of the table ``run`` and keys in files.
+RUN_FIELDS = tuple(each.name for each in fields(Run) if each.name not in {"costs", "id"})
+#: The fields of a cost, which are columns of the table ``cost`` and keys in files.
+COST_FIELDS = tuple(each.name for each in fields(RunCost))
+#: The fields of a cost that are numbers.
+FIGURES = tuple(name for name in COST_FIELDS if name not in {"kind", "source"})
