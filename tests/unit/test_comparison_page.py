@@ -58,7 +58,7 @@ def across() -> Comparison:
     return compare([side("sweep", runs)], across=["topology"])
 
 
-def profiles(comparison: Comparison) -> dict[int, list[int]]:
+def profiles(comparison: Comparison) -> dict[int | None, list[int]]:
     """Return invented numbers of links used in each step: 1 in step 1, 2 in step 2, and so on."""
     return {
         run.id: list(range(1, int(run.costs[0].steps or 0) + 1))
