@@ -309,6 +309,14 @@ class Simulation:
         # A directed link carries one packet per step, so there are as many packets as links used.
         return self.links_used, self.links_used, self.packet_sizes
 
+    def list_steps(self) -> dict[str, NDArray[np.int64]]:
+        """Return the steps with their links used and largest packets, as columns by name."""
+        return {
+            "step": np.arange(1, self.steps + 1),
+            "links_used": self.links_used,
+            "largest_packet": self.packet_sizes,
+        }
+
 
 class Executed(NamedTuple):
     """The executed rows of a schedule, with the results of their simulation.
