@@ -294,7 +294,7 @@ def test_the_show_commands_print_properties_and_can_verify_the_graph(
     starcast("ingest S4 --trees multiple")
     shown = starcast("forest show S4:multiple:1234 -f json").json
     assert (shown["trees"], shown["height"], shown["congestion"]) == (3, 8, 2)
-    assert sum(shown["links_by_load"].values()) == 72
+    assert sum(shown["load_histogram"].values()) == 72
     assert starcast("forest show S4:multiple:1234 --verify").code == 0
     stores.graph.write("MATCH ()-[r:TREE_EDGE]->() WITH r LIMIT 1 DELETE r")
     assert "drop" in refused(starcast("forest show S4:multiple:1234 --verify"), 6)[1]

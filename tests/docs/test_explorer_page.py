@@ -290,8 +290,8 @@ def shown_paths(page: Page, spec: str) -> list[list[str]]:
         labels = [part.strip() for part in re.split(r".\d+→|\(", line)][:-1]
         ports = [int(port) for port in re.findall(r"(\d+)→", line)]
         for (one, other), port in zip(pairwise(labels), ports, strict=True):
-            neighbor = network.neighbours(port)[network.rank(one)]
-            assert network.label(int(neighbor)) == other
+            neighbour = network.neighbours(port)[network.rank(one)]
+            assert network.label(int(neighbour)) == other
         paths.append(labels)
     return paths
 

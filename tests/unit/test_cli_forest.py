@@ -73,7 +73,7 @@ def test_a_forest_is_shown_with_its_metrics(starcast: Starcast) -> None:
     assert shown["source"] == "Tseng & Sheu 1997, Def. 2"
     assert shown["heights"] == [12, 13, 14, 13, 12]
     assert shown["congestion"] == 2
-    assert shown["links_by_load"] == {"0": 480, "1": 2645, "2": 475}
+    assert shown["load_histogram"] == {"0": 480, "1": 2645, "2": 475}
     profile = forest("S6", "multiple").level_profile()
     assert shown["levels"] == [np.trim_zeros(row, "b").tolist() for row in profile]
 
@@ -83,7 +83,7 @@ def test_metrics_are_written_as_text_in_csv(starcast: Starcast) -> None:
     result = starcast("forest show S3 multiple -f csv")
     rows = {row["property"]: row for row in result.rows}
     assert rows["heights"]["value"] == "5 4"
-    assert rows["links_by_load"]["value"] == "3 carry 0, 8 carry 1, 1 carry 2"
+    assert rows["load_histogram"]["value"] == "3 carry 0, 8 carry 1, 1 carry 2"
     assert rows["branches"]["value"] == "5; 1 4"
 
 

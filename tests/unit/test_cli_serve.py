@@ -42,7 +42,7 @@ def test_the_server_answers_until_it_is_interrupted(tmp_path: Path, number: int)
     """The exit code is 130, stderr has one word, and the worker processes end too."""
     with started(tmp_path) as (process, line):
         address = line.removeprefix("serving on ").partition(";")[0]
-        assert json.loads(fetch(f"{address}/api/v1/topologies/S3"))["node_count"] == 6
+        assert json.loads(fetch(f"{address}/api/v1/topologies/S3"))["nodes"] == 6
         assert b"--tree-1" in fetch(f"{address}/static/starcast.css")
         children = psutil.Process(process.pid).children(recursive=True)
         assert children

@@ -1,15 +1,22 @@
-"""docs/glossary.md lists the public names of the CLI, Python, SQL, Cypher and the queries."""
+"""docs/glossary.md lists the public names of the CLI, Python, SQL, Cypher, queries and the API."""
 
 import inspect
 import re
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 
 import starcast
 from starcast.cli.app import all_commands
+from starcast.support.settings import Settings
+from starcast.web.app import create_app
+from starcast.web.service import Service
+from starcast.web.workers import Workers
+from support.fix_browser import API
 
 PAGE = Path(__file__).parents[2] / "docs" / "glossary.md"
 COLUMNS = ("term", "meaning", "CLI", "Python", "SQL", "Cypher", "queries")
@@ -48,8 +55,19 @@ ORDINARY = {
         downward_trees upward_links avoided_nodes avoided_links next_node paths shared_nodes
         shared_links opposite_links dimensions hop_steps lowest_node deepest_nodes min_load
     """,
+    "API": """
+        above after answer answer_rows api available axes below bounds checker claim_id
+        commands computation_seconds condition created curves default description drawable
+        elsewhere exact_mean_distance expanded explorer failed finished first health high
+        hint how items layouts limits listed_rows low matched_by meaning more neo4j networks
+        next notation note pack panels paper parameters parent_ports parts picture_layout
+        postgres profiles proof_command query_seconds question reading reasons received
+        record_id reference repeat required result rows schedule_id searches second sentence
+        sides spots statement summary title titles type url v1 verified_by
+    """,
 }
 BANNED = {"payload", "link_use", "way", "thing", "ledger", "p", "M", "m", "T_s", "T_c"}
+BANNED |= {"neighbor", "neighbors", "count"}
 
 
 def terms(surface: str) -> set[str]:
@@ -121,12 +139,27 @@ def query_names() -> set[str]:
     return parameters | {item.name for header in headers for item in header.columns}
 
 
+def api_names() -> set[str]:
+    """Return the words of the HTTP API's paths, its parameters, and its fields without ``_url``."""
+    # No worker is started, because the document is made without a computation.
+    service = Service(Settings.load(), Workers(count=1))
+    with closing(service), TestClient(create_app(service), base_url="http://localhost") as client:
+        document = client.get(f"{API}/openapi.json").json()
+    names = {word for path in document["paths"] for word in path.split("/") if "{" not in word}
+    for item in document["paths"].values():
+        names |= {parameter["name"] for parameter in item["get"].get("parameters", ())}
+    for schema in document["components"]["schemas"].values():
+        names |= schema.get("properties", {}).keys()
+    return {name.removesuffix("_url").replace("-", "_") for name in names - {""}}
+
+
 SURFACES: dict[str, Callable[[], set[str]]] = {
     "CLI": options,
     "Python": python_names,
     "SQL": sql_names,
     "Cypher": graph_names,
     "queries": query_names,
+    "API": api_names,
 }
 
 
@@ -136,13 +169,22 @@ def test_the_glossary_lists_exactly_the_public_names(surface: str) -> None:
     """Every public name is a listed term or an ordinary word, and no name is banned.
 
     For the CLI, the glossary lists options and the first words of commands. Every identifier is a
-    text called id, except the key of a node in the graph, which is a number.
+    text called id, except the key of a node in the graph, which is a number. The API has no column
+    in the glossary: its names are those of the other interfaces.
     """
     names = SURFACES[surface]()
-    known = terms(surface) | set(ORDINARY[surface].split())
-    assert sorted(names - known) == []
-    commands = all_commands().commands if surface == "CLI" else ()
-    assert sorted(known - names - set(commands)) == []
+    ordinary = set(ORDINARY[surface].split())
+    if surface == "API":
+        others = SURFACES.keys() - {"API"}
+        known = {name for other in others for name in (*terms(other), *ORDINARY[other].split())}
+        known = {name.removeprefix("--").replace("-", "_") for name in known}
+        unused = ordinary - names
+    else:
+        known = terms(surface)
+        commands = all_commands().commands if surface == "CLI" else ()
+        unused = (known | ordinary) - names - set(commands)
+    assert sorted(names - known - ordinary) == []
+    assert sorted(unused) == []
     plain = {name.removeprefix("--") for name in names}
     words = {word for name in plain for word in {name, *re.split(r"[_-]", name)}}
     assert words & BANNED == set()

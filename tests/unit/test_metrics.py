@@ -1,4 +1,4 @@
-"""The methods of `Forest` and `forest_metrics`, compared with counts and with known values."""
+"""The methods of `Forest` and `describe_forest`, compared with counts and with known values."""
 
 from collections import Counter
 from itertools import chain
@@ -9,7 +9,7 @@ from oracles import rooted_trees, star_graph
 from oracles import scatter_trees as trees_page
 from starcast.topologies import topology
 from starcast.trees import Forest, forest, plain_constructions
-from starcast.trees.metrics import forest_metrics, root_ports
+from starcast.trees.metrics import describe_forest, root_ports
 from support.meeting import tree_of
 
 #: S4 is the smallest star on which all constructions differ, so it comes first.
@@ -44,16 +44,25 @@ def assert_metrics(own: Forest) -> None:
     assert own.members().tolist() == [[node in level for node in every] for level in levels]
     assert own.subtree_sizes().tolist() == [[size.get(node, 0) for node in every] for size in sizes]
     assert own.load().tolist() == loads
-    metrics = forest_metrics(own)
+    metrics = describe_forest(own)
     width = own.height + 1
     padded = [row + [0] * (width - len(row)) for row in metrics["levels"]]
     assert own.level_profile().tolist() == padded
     assert (own.heights.tolist(), own.height) == (metrics["heights"], max(metrics["heights"]))
-    assert (own.congestion, own.load_histogram()) == (max(load.values()), metrics["links_by_load"])
+    assert (own.congestion, own.load_histogram()) == (max(load.values()), metrics["load_histogram"])
     assert own.is_shortest_path is metrics["shortest_path"]
     assert own.is_edge_disjoint is metrics["edge_disjoint"]
     distances = network.distances(own.root)
     assert metrics == {
+        "id": own.id,
+        "topology": network.spec,
+        "construction": own.construction,
+        "arguments": dict(own.arguments),
+        "root": own.root,
+        "root_label": network.stored_label(own.root),
+        "nodes": network.nodes,
+        "edges": sum(map(len, trees)),
+        "height": own.height,
         "trees": len(trees),
         "spanning": all(len(level) == network.nodes for level in levels),
         "sizes": [len(level) for level in levels],
@@ -70,7 +79,7 @@ def assert_metrics(own: Forest) -> None:
         ],
         "congestion": own.congestion,
         "edge_disjoint": own.congestion == 1,
-        "links_by_load": Counter(chain(*loads)),
+        "load_histogram": Counter(chain(*loads)),
         "levels": [
             [count for _, count in sorted(Counter(level.values()).items())] for level in levels
         ],
@@ -94,7 +103,7 @@ def test_metrics_have_the_known_values() -> None:
         ("Q4", "binomial", "branches", [[1, 2, 4, 8]]),
         ("Q1", "edge-disjoint-binomial", "heights", [1]),
     ]:
-        assert forest_metrics(forest(spec, construction))[metric] == value
+        assert describe_forest(forest(spec, construction), [metric]) == {metric: value}
 
 
 def test_root_ports_are_found_by_following_parents() -> None:

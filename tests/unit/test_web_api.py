@@ -57,11 +57,11 @@ def test_a_topology_has_the_same_properties_and_arrays_as_in_the_library(
 ) -> None:
     network = topology(spec)
     shown = get(client, f"/topologies/{spec}")
-    assert (shown["node_count"], shown["diameter"]) == (network.nodes, network.diameter)
+    assert (shown["nodes"], shown["diameter"]) == (network.nodes, network.diameter)
     assert shown["ports"] == list(network.ports)
     assert [each["name"] for each in shown["layouts"]] == list(layouts(network))
     assert get(client, f"/topologies/{spec}/labels")["labels"] == network.labels().tolist()
-    neighbours = array(client, f"/topologies/{spec}/neighbors")
+    neighbours = array(client, f"/topologies/{spec}/neighbours")
     assert neighbours.dtype == np.int32
     assert np.array_equal(neighbours, network.table().T)
     for name in layouts(network):
@@ -246,7 +246,7 @@ def test_the_pages_of_a_listing_contain_every_item_exactly_once(client: TestClie
     ("path", "status", "kind"),
     [
         ("/topologies/S99", 422, "input"),
-        ("/topologies/S9/neighbors", 422, "limit"),
+        ("/topologies/S9/neighbours", 422, "limit"),
         ("/topologies/S4/layout/spiral", 422, "input"),
         ("/forests/S4:unheard-of:1234", 503, "unavailable"),
         ("/forests/S4", 422, "input"),
@@ -393,7 +393,7 @@ def test_a_long_url_is_refused(client: TestClient) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [f"{API}/topologies/S4", f"{API}/topologies/S4/neighbors", "/static/starcast.css", "/queries"],
+    [f"{API}/topologies/S4", f"{API}/topologies/S4/neighbours", "/static/starcast.css", "/queries"],
 )
 def test_a_response_that_the_client_has_is_not_sent_again(client: TestClient, path: str) -> None:
     first = client.get(path)

@@ -314,7 +314,7 @@ def _readable(properties: dict[str, Any]) -> dict[str, Any]:
             shown |= {f"levels_of_tree_{number}": profile for number, profile in enumerate(value)}
         elif name == "branches":
             shown[name] = "; ".join(" ".join(map(str, sizes)) for sizes in value)
-        elif name == "links_by_load":
+        elif name == "load_histogram":
             shown[name] = ", ".join(f"{links} carry {load}" for load, links in value.items())
         else:
             shown[name] = value

@@ -402,3 +402,26 @@ def checked_column(name: str, values: object, kinds: str = "iu") -> NDArray[Any]
             hint="give integers" if kinds == "iu" else "give true or false",
         )
     return frozen_copy(column)
+
+
+def describe_schedule(schedule: Schedule) -> dict[str, Any]:
+    """Return the properties of a schedule by name, as plain Python values.
+
+    Everything that shows a schedule selects from these properties.
+    """
+    return {
+        "id": schedule.id,
+        "topology": schedule.topology.spec,
+        "collective": schedule.collective,
+        "algorithm": schedule.algorithm,
+        "ports": schedule.ports,
+        "root": schedule.root,
+        "root_label": schedule.topology.stored_label(schedule.root),
+        "arguments": dict(schedule.arguments),
+        "steps": schedule.steps,
+        "rows": len(schedule),
+        "units": schedule.units,
+        "message_units": schedule.message_units,
+        "symmetric": schedule.symmetric,
+        "forest_id": schedule.forest_id,
+    }

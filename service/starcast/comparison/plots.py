@@ -21,7 +21,7 @@ from starcast.comparison.crossovers import AT, Crossing, best_crossovers, find_c
 from starcast.comparison.curves import Panel, panels
 from starcast.comparison.presentation import Profiles
 from starcast.support.errors import InputError, UnavailableError
-from starcast.support.html import PALETTE
+from starcast.support.html import read_palette
 
 try:
     # This hides warnings about a read-only home directory and the first search for fonts.
@@ -124,9 +124,10 @@ def plot_file(comparison: Comparison, profiles: Profiles, suffix: str) -> bytes:
 
 def make_styles(labels: Iterable[str]) -> Styles:
     """Return a style for each curve label; styles are reused if there are many labels."""
+    palette = read_palette()
     return {
         label: {
-            "color": PALETTE[place % len(PALETTE)][1],
+            "color": palette[place % len(palette)],
             "linestyle": _DASHES[place % len(_DASHES)],
             "marker": _MARKS[place % len(_MARKS)],
         }

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from starcast.collectives import Schedule
+from starcast.collectives.model import describe_schedule
 from starcast.drawing.forests import draw_forest, draw_load, draw_tree, draw_trees
 from starcast.drawing.networks import Link, Subgraph, draw_subgraph, draw_topology
 from starcast.drawing.scene import COLOURS, READABLE, convert, style
@@ -18,6 +19,7 @@ from starcast.support.errors import RejectedError, StarcastError
 from starcast.support.table import Form, Table, properties
 from starcast.support.vocabulary import Layout
 from starcast.topologies import Topology
+from starcast.topologies.base import describe_topology
 from starcast.trees import Forest
 
 __all__ = [
@@ -68,16 +70,10 @@ def represent(thing: object, form: Form) -> str | None:
     return picture if form == "svg" else None
 
 
-def _describe_topology(topology: Topology) -> Table:
-    values = {
-        "spec": topology.spec,
-        "nodes": topology.nodes,
-        "links": topology.links,
-        "degree": topology.degree,
-        "diameter": topology.diameter,
-        "mean distance": float(topology.mean_distance),
-    }
-    return replace(properties(values), note=repr(topology))
+def _tabulate_topology(topology: Topology) -> Table:
+    facts = describe_topology(topology)
+    shown = ("spec", "nodes", "links", "degree", "diameter", "mean_distance")
+    return replace(properties({name: facts[name] for name in shown}), note=repr(topology))
 
 
 def _list_trees(forest: Forest) -> Table:
@@ -92,19 +88,14 @@ def _list_trees(forest: Forest) -> Table:
     return Table.of(rows, columns, f"{forest!r}, congestion {forest.congestion}")
 
 
-def _describe_schedule(schedule: Schedule) -> Table:
-    values = {
-        "id": schedule.id,
-        "steps": schedule.steps,
-        "rows": len(schedule),
-        "units": schedule.units,
-        "symmetric": schedule.symmetric,
-    }
-    return replace(properties(values), note=repr(schedule))
+def _tabulate_schedule(schedule: Schedule) -> Table:
+    facts = describe_schedule(schedule)
+    shown = ("id", "steps", "rows", "units", "symmetric")
+    return replace(properties({name: facts[name] for name in shown}), note=repr(schedule))
 
 
 _RENDERERS: dict[type, tuple[Callable[[Any], str], Callable[[Any], Table]]] = {
-    Topology: (draw_topology, _describe_topology),
+    Topology: (draw_topology, _tabulate_topology),
     Forest: (draw_forest, _list_trees),
-    Schedule: (draw_schedule, _describe_schedule),
+    Schedule: (draw_schedule, _tabulate_schedule),
 }

@@ -16,12 +16,15 @@ from numpy.typing import NDArray
 
 from starcast.collectives import Schedule, schedule
 from starcast.collectives.algorithm import find_algorithm
+from starcast.collectives.model import describe_schedule
 from starcast.drawing.layouts import DESCRIPTIONS, layout, layouts
 from starcast.support.errors import InputError, LimitError
 from starcast.support.html import STATIC, inline_files
 from starcast.support.vocabulary import format_spec
 from starcast.topologies import Topology
+from starcast.topologies.base import describe_topology
 from starcast.trees import Forest
+from starcast.trees.metrics import describe_forest
 
 Facts = dict[str, Any]
 
@@ -117,50 +120,15 @@ def build_schedule(topology: Topology, name: str, root: int | str = 0) -> Schedu
     return schedule(topology, collective, algorithm, ports[0] if ports else None, root)
 
 
-def describe_topology(topology: Topology) -> Facts:
-    """Return the properties of a topology for the explorer, with the names of its layouts."""
-    names = layouts(topology)
-    return {
-        "spec": topology.spec,
-        "family": topology.family,
-        "n": topology.n,
-        "k": topology.k,
-        "node_count": topology.nodes,
-        "port_count": topology.degree,
-        "ports": list(topology.ports),
-        "reverse_ports": [topology.reverse_port(port) for port in topology.ports],
-        "diameter": topology.diameter,
-        "translation_keeps_ports": topology.translation_keeps_ports,
-        "layouts": [{"name": name, "description": DESCRIPTIONS[name]} for name in names],
-    }
+def list_layouts(topology: Topology) -> list[dict[str, str]]:
+    """Return the name and description of each layout of a topology, the default one first."""
+    return [{"name": name, "description": DESCRIPTIONS[name]} for name in layouts(topology)]
 
 
-def describe_forest(forest: Forest) -> Facts:
-    """Return the properties of a forest for the explorer."""
+def name_forest(forest: Forest) -> str:
+    """Return the construction with its arguments, and the root unless it is the identity."""
     construction = format_spec(forest.construction, forest.arguments)
-    return {
-        "id": forest.id,
-        "name": forest.id.partition(":")[2] if forest.root else construction,
-        "root": forest.root,
-        "tree_count": forest.trees,
-    }
-
-
-def describe_schedule(schedule: Schedule) -> Facts:
-    """Return the properties of a schedule for the explorer."""
-    return {
-        "id": schedule.id,
-        "name": _short_name(schedule),
-        "collective": schedule.collective,
-        "algorithm": schedule.algorithm,
-        "ports": schedule.ports,
-        "root": schedule.root,
-        "unit_count": schedule.units,
-        "steps": schedule.steps,
-        "row_count": len(schedule),
-        "symmetric": schedule.symmetric,
-        "forest_id": schedule.forest_id,
-    }
+    return forest.id.partition(":")[2] if forest.root else construction
 
 
 def pack_topology(topology: Topology) -> Facts:
@@ -170,7 +138,8 @@ def pack_topology(topology: Topology) -> Facts:
     """
     return {
         **describe_topology(topology),
-        "neighbors": pack(neighbour_table(topology)),
+        "layouts": list_layouts(topology),
+        "neighbours": pack(neighbour_table(topology)),
         "labels": pack(np.frombuffer(" ".join(topology.labels()).encode(), np.uint8)),
         "positions": {name: pack(layout(topology, name)) for name in layouts(topology)},
     }
@@ -178,12 +147,14 @@ def pack_topology(topology: Topology) -> Facts:
 
 def pack_forest(forest: Forest) -> Facts:
     """Return a forest's properties and its array of parent ports."""
-    return {**describe_forest(forest), "parent_ports": pack(forest.parent_port)}
+    facts = describe_forest(forest, ("id", "root", "trees"))
+    return {**facts, "name": name_forest(forest), "parent_ports": pack(forest.parent_port)}
 
 
 def pack_schedule(schedule: Schedule) -> Facts:
-    """Return a schedule's properties and its rows."""
-    return {**describe_schedule(schedule), "rows": pack(schedule_rows(schedule))}
+    """Return a schedule's properties and its columns."""
+    facts = {**describe_schedule(schedule), "name": name_schedule(schedule)}
+    return {**facts, "columns": pack(schedule_rows(schedule))}
 
 
 def neighbour_table(topology: Topology) -> NDArray[Any]:
@@ -209,7 +180,7 @@ def pack(array: NDArray[Any]) -> Facts:
     return {"dtype": array.dtype.name, "shape": list(array.shape), "data": data}
 
 
-def _short_name(schedule: Schedule) -> str:
+def name_schedule(schedule: Schedule) -> str:
     """Return a text for `build_schedule`: collective, algorithm, arguments, and port model.
 
     Arguments and a port model with their default values are omitted.

@@ -42,6 +42,9 @@ ShownSource = Annotated[
 ConstructionName = Annotated[str, Shell(completes="constructions")]
 OptionalConstruction = Annotated[str | None, Shell(completes="constructions")]
 
+#: Properties that `show_forest` omits: the id or other properties contain them.
+_OMITTED = {"id", "topology", "construction", "arguments", "root", "root_label"}
+_OMITTED |= {"nodes", "edges", "height"}
 _OTHER_NAME = "save it under another name: Forest(..., construction='mine'); or build it again"
 
 
@@ -279,7 +282,7 @@ class Forests(Artifacts):
         """
         from starcast.topologies.permutations import first_symbol, labels_from
         from starcast.trees.construction import CONSTRUCTIONS
-        from starcast.trees.metrics import forest_metrics
+        from starcast.trees.metrics import PROPERTIES, describe_forest
 
         if construction is None and not is_forest(source):
             if _given(options):
@@ -299,7 +302,8 @@ class Forests(Artifacts):
         forest = self._verified(source, construction, options)
         known = CONSTRUCTIONS.get(forest.construction)
         paper = known.source if known else None
-        return Facts({"id": forest.id, "source": paper, **forest_metrics(forest)})
+        names = [name for name in PROPERTIES if name not in _OMITTED]
+        return Facts({"id": forest.id, "source": paper, **describe_forest(forest, names)})
 
     def draw_forest(
         self,
@@ -466,13 +470,9 @@ def _one(row: Mapping[str, Any]) -> Table:
 
 
 def _counts(forest: "Forest") -> dict[str, Any]:
-    return {
-        "id": forest.id,
-        "trees": forest.trees,
-        "nodes": forest.topology.nodes,
-        "edges": int(forest.sizes.sum()) - forest.trees,
-        "spanning": bool((forest.sizes == forest.topology.nodes).all()),
-    }
+    from starcast.trees.metrics import describe_forest
+
+    return describe_forest(forest, ("id", "trees", "nodes", "edges", "spanning"))
 
 
 def _figures(found: "BlockVerification", start: float) -> dict[str, Any]:

@@ -69,26 +69,15 @@ class Networks(Artifacts):
             $ starcast topology show S5 --stored --verify
         """
         from starcast.topologies import as_topology
+        from starcast.topologies.base import describe_topology
 
         if stored or verify:
             spec = topology if isinstance(topology, str) else topology.spec
             return self.show(spec, kind="topology", verify=verify)
-        found = as_topology(topology)
-        return Facts(
-            {
-                "spec": found.spec,
-                "family": found.family,
-                "nodes": found.nodes,
-                "links": found.links,
-                "degree": found.degree,
-                "ports": list(found.ports),
-                "reverse_ports": [found.reverse_port(port) for port in found.ports],
-                "diameter": found.diameter,
-                "mean_distance": float(found.mean_distance),
-                "exact_mean_distance": str(found.mean_distance),
-                "distance_profile": list(found.distance_profile()),
-            }
-        )
+        facts = describe_topology(as_topology(topology))
+        # A reader sees n and k in the spec.
+        hidden = ("n", "k", "translation_keeps_ports")
+        return Facts({name: value for name, value in facts.items() if name not in hidden})
 
     def draw_topology(self, topology: TopologyName, *, layout: LayoutOption = None) -> Picture:
         """Draw a topology, with links coloured by dimension. No server is needed.

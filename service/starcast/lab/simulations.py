@@ -128,13 +128,11 @@ class Simulations(Connection):
         schedule = build_schedule(topology, collective, algorithm, options)
         faults = _faults(fault)
         result = self._simulate(schedule, faults, acknowledged=acknowledged)
-        columns = zip(result.links_used.tolist(), result.packet_sizes.tolist(), strict=True)
-        rows = [
-            {"step": step, "links_used": links_used, "largest_packet": size}
-            for step, (links_used, size) in enumerate(columns, start=1)
-        ]
+        columns = result.list_steps()
+        lines = zip(*(column.tolist() for column in columns.values()), strict=True)
+        rows = [dict(zip(columns, line, strict=True)) for line in lines]
         failure = _failure(schedule, algorithm, result, faults)
-        return Table(("step", "links_used", "largest_packet"), rows, failure=failure)
+        return Table(tuple(columns), rows, failure=failure)
 
     def _simulate(
         self, schedule: "Schedule", faults: "list[Fault]", *, acknowledged: bool

@@ -1,4 +1,4 @@
-"""HTML pages from the templates of `starcast.web`, for a server or as self-contained files.
+"""HTML pages from the templates in ``pages``, for a server or as self-contained files.
 
 A page links to the style sheet and the scripts in the static folder. `inline_files` inserts these
 files into the page, which then works without a server or a network.
@@ -23,12 +23,9 @@ from starcast.support.text import format_value
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-_WEB = Path(__file__).parents[1] / "web"
+_PAGES = Path(__file__).parent / "pages"
 #: The folder with the style sheet, scripts and icon that pages load from a server.
-STATIC = _WEB / "static"
-_LIGHT = (STATIC / "starcast.css").read_text(encoding="utf-8").partition("@media")[0]
-#: CSS custom properties for the colours of curves and trees, with their values in light mode.
-PALETTE: tuple[tuple[str, str], ...] = tuple(re.findall(r"(--tree-[0-9]): (#[0-9a-f]{6})", _LIGHT))
+STATIC = _PAGES / "static"
 
 _CODE = re.compile(r"`([^`]+)`")
 #: A symbol with an index: one or two letters, as in T_s or S_{n-1}, or an index in capitals. Other
@@ -126,7 +123,7 @@ def _environment() -> "Environment":
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415 - slow
 
     environment = Environment(
-        loader=FileSystemLoader(_WEB / "templates"),
+        loader=FileSystemLoader(_PAGES / "templates"),
         autoescape=True,
         # By default, Jinja2 prints nothing for a missing value, so a defect could remain unnoticed.
         undefined=StrictUndefined,
@@ -153,6 +150,13 @@ def _group_repeats(values: Iterable[int]) -> str:
     """Return numbers as text, with repeated numbers counted: ``4, 8 (12 times), 3``."""
     groups = [(value, len(list(group))) for value, group in groupby(values)]
     return ", ".join(f"{value} ({n} times)" if n > 1 else str(value) for value, n in groups)
+
+
+@cache
+def read_palette() -> tuple[str, ...]:
+    """Return the colours of curves and trees in light mode, as the style sheet defines them."""
+    light = _read("starcast.css").partition("@media")[0]
+    return tuple(re.findall(r"--tree-[0-9]: (#[0-9a-f]{6})", light))
 
 
 def _read(name: str) -> str:

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -329,6 +330,29 @@ class Topology(Displayable, ABC):
 
     def __hash__(self) -> int:
         return hash(self.spec)
+
+
+def describe_topology(topology: Topology) -> dict[str, Any]:
+    """Return the properties of a topology by name, as plain Python values.
+
+    Everything that shows a topology selects from these properties.
+    """
+    return {
+        "spec": topology.spec,
+        "family": topology.family,
+        "n": topology.n,
+        "k": topology.k,
+        "nodes": topology.nodes,
+        "links": topology.links,
+        "degree": topology.degree,
+        "ports": list(topology.ports),
+        "reverse_ports": [topology.reverse_port(port) for port in topology.ports],
+        "diameter": topology.diameter,
+        "mean_distance": float(topology.mean_distance),
+        "exact_mean_distance": str(topology.mean_distance),
+        "distance_profile": list(topology.distance_profile()),
+        "translation_keeps_ports": topology.translation_keeps_ports,
+    }
 
 
 def ports_towards(topology: Topology, parents: NDArray[np.integer]) -> NDArray[np.uint8]:

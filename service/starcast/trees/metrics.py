@@ -1,5 +1,6 @@
-"""Named metrics of a forest, and its edges as columns, for listings, drawings and exports."""
+"""Named properties of a forest, and its edges as columns."""
 
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,39 +11,53 @@ from starcast.topologies import Topology
 from starcast.trees.model import Forest
 
 
-def forest_metrics(forest: Forest) -> dict[str, Any]:
-    """Return the metrics of a forest as a mapping from name to plain Python value.
+def describe_forest(forest: Forest, names: Iterable[str] = ()) -> dict[str, Any]:
+    """Return the properties of a forest by name, as plain Python values.
+
+    Everything that shows a forest selects from these properties.
+
+    Args:
+        names: the properties (default: all). No other property is computed.
 
     Returns:
-        Numbers and flags of the forest, and lists with one entry per tree. ``branches`` are
-        the sizes of the subtrees of the root's children, in the order of the root's ports;
-        ``levels`` are the numbers of nodes on the levels 0, 1, ..; ``links_by_load`` maps each load
-        (number of trees) to the number of directed links with this load.
+        Properties of the forest, and lists with one entry per tree. ``branches`` are the sizes of
+        the subtrees of the root's children, in the order of the root's ports; ``levels`` are the
+        numbers of nodes on the levels 0, 1, ..; ``load_histogram`` maps each load (number of trees)
+        to the number of directed links with this load.
 
     Raises:
         RejectedError: the array is not a forest.
 
     Example:
-        >>> forest_metrics(forest("S5", "multiple"))["congestion"]
+        >>> describe_forest(forest("S5", "multiple"))["congestion"]
         2
     """
-    levels = forest.levels()
-    profiles = [np.bincount(row[row >= 0]).tolist() for row in levels]
-    distances = forest.topology.distances(forest.root)
-    loads = forest.load_histogram()
-    return {
-        "trees": forest.trees,
-        "spanning": bool((forest.sizes == forest.topology.nodes).all()),
-        "sizes": forest.sizes.tolist(),
-        "heights": [len(profile) - 1 for profile in profiles],
-        "shortest_path": bool(((levels == distances) | (levels < 0)).all()),
-        "leaves": forest.leaves.tolist(),
-        "branches": [_sizes_by_port(forest.topology, row) for row in root_ports(forest)],
-        "congestion": max(loads),
-        "edge_disjoint": max(loads) <= 1,
-        "links_by_load": loads,
-        "levels": profiles,
-    }
+    return {name: PROPERTIES[name](forest) for name in names or PROPERTIES}
+
+
+#: The properties of a forest, each with the function that computes it.
+PROPERTIES: dict[str, Callable[[Forest], Any]] = {
+    "id": lambda forest: forest.id,
+    "topology": lambda forest: forest.topology.spec,
+    "construction": lambda forest: forest.construction,
+    "arguments": lambda forest: dict(forest.arguments),
+    "root": lambda forest: forest.root,
+    "root_label": lambda forest: forest.topology.stored_label(forest.root),
+    "trees": lambda forest: forest.trees,
+    "nodes": lambda forest: forest.topology.nodes,
+    "edges": lambda forest: int(forest.sizes.sum()) - forest.trees,
+    "spanning": lambda forest: bool((forest.sizes == forest.topology.nodes).all()),
+    "sizes": lambda forest: forest.sizes.tolist(),
+    "height": lambda forest: forest.height,
+    "heights": lambda forest: forest.heights.tolist(),
+    "shortest_path": lambda forest: forest.is_shortest_path,
+    "leaves": lambda forest: forest.leaves.tolist(),
+    "branches": lambda forest: [_sizes_by_port(forest.topology, row) for row in root_ports(forest)],
+    "congestion": lambda forest: forest.congestion,
+    "edge_disjoint": lambda forest: forest.is_edge_disjoint,
+    "load_histogram": Forest.load_histogram,
+    "levels": lambda forest: [np.bincount(row[row >= 0]).tolist() for row in forest.levels()],
+}
 
 
 def root_ports(forest: Forest) -> NDArray[np.uint8]:

@@ -12,16 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import drawing
-from starcast.collectives import Schedule
+from starcast.collectives import Schedule, model
 from starcast.collectives.algorithm import algorithms_on, parse_schedule_id
 from starcast.drawing import explorer, layouts
 from starcast.judges.simulator import Fault, Simulation, find_executed, simulate
 from starcast.support.errors import InputError, LimitError
 from starcast.support.table import Table
 from starcast.support.vocabulary import Format
-from starcast.topologies import Topology
+from starcast.topologies import Topology, base
 from starcast.topologies import topology as parse_topology
-from starcast.trees import Forest, constructions
+from starcast.trees import Forest, constructions, metrics
 from starcast.trees.construction import forest_from_id, plain_constructions
 
 if TYPE_CHECKING:
@@ -36,6 +36,24 @@ MAX_LISTED = 100_000
 #: Largest number of faults of a simulation.
 MAX_FAULTS = 200
 
+#: The properties of a forest that the API shows.
+FOREST = (
+    "id",
+    "topology",
+    "construction",
+    "arguments",
+    "root",
+    "root_label",
+    "trees",
+    "spanning",
+    "height",
+    "heights",
+    "sizes",
+    "leaves",
+    "congestion",
+    "load_histogram",
+)
+
 Facts = dict[str, Any]
 
 
@@ -43,10 +61,8 @@ def describe_topology(spec: str) -> Facts:
     """Return counts, distances, constructions and algorithms of a topology."""
     topology = parse_topology(spec)
     return {
-        **explorer.describe_topology(topology),
-        "link_count": topology.links,
-        "mean_distance": float(topology.mean_distance),
-        "distance_profile": list(topology.distance_profile()),
+        **base.describe_topology(topology),
+        "layouts": explorer.list_layouts(topology),
         "constructions": list(constructions(topology)),
         "algorithms": [
             {"collective": each.collective, "algorithm": each.name, "ports": list(each.ports)}
@@ -105,20 +121,7 @@ def draw_topology(spec: str) -> str:
 def describe_forest(forest: str | Forest) -> Facts:
     """Return the properties of a forest, which is given by its id or as an object."""
     built = find_forest(forest)
-    return {
-        **explorer.describe_forest(built),
-        "topology": built.topology.spec,
-        "construction": built.construction,
-        "arguments": dict(built.arguments),
-        "root_label": built.topology.stored_label(built.root),
-        "spanning": built.spanning,
-        "height": built.height,
-        "heights": built.heights.tolist(),
-        "sizes": built.sizes.tolist(),
-        "leaves": built.leaves.tolist(),
-        "congestion": built.congestion,
-        "links_by_load": built.load_histogram(),
-    }
+    return {**metrics.describe_forest(built, FOREST), "name": explorer.name_forest(built)}
 
 
 def parent_ports(forest: str | Forest) -> NDArray[Any]:
@@ -139,13 +142,7 @@ def draw_forest(forest: str | Forest) -> str:
 def describe_schedule(schedule_id: str) -> Facts:
     """Return the parameters and counts of a schedule."""
     built = _schedule(schedule_id)
-    return {
-        **explorer.describe_schedule(built),
-        "topology": built.topology.spec,
-        "root_label": built.topology.stored_label(built.root),
-        "arguments": dict(built.arguments),
-        "message_units": built.message_units,
-    }
+    return {**model.describe_schedule(built), "name": explorer.name_schedule(built)}
 
 
 def schedule_rows(schedule_id: str, *, expand: bool = False) -> NDArray[Any]:
@@ -185,12 +182,7 @@ def list_steps(schedule_id: str, output: Format = Format.JSON) -> str:
     """
     _check_steps(_schedule(schedule_id))
     result = _simulate(schedule_id, ())
-    columns = {
-        "step": np.arange(1, result.steps + 1),
-        "links_used": result.links_used,
-        "largest_packet": result.packet_sizes,
-    }
-    return _listing(columns, output)
+    return _listing(result.list_steps(), output)
 
 
 def simulate_schedule(schedule_id: str, faults: Sequence[str]) -> Facts:

@@ -35,20 +35,21 @@ class TopologyResource(BaseModel):
     family: str
     n: int
     k: int | None
-    node_count: int
-    link_count: int
-    port_count: int
+    nodes: int
+    links: int
+    degree: int
     ports: list[int]
     reverse_ports: list[int] = Field(description="ports that lead back over the links of `ports`")
     diameter: int
     mean_distance: float
+    exact_mean_distance: str = Field(description="the mean distance as a fraction")
     distance_profile: list[int] = Field(description="nodes at distance 0, 1, ...")
     translation_keeps_ports: bool
     constructions: list[str]
     algorithms: list[AlgorithmName]
     layouts: list[LayoutEntry] = Field(description="the first one is the default")
     labels_url: str
-    neighbors_url: str
+    neighbours_url: str
 
 
 class Labels(BaseModel):
@@ -75,14 +76,14 @@ class ForestResource(BaseModel):
     arguments: dict[str, int | str]
     root: int = Field(description="rank of the root")
     root_label: str
-    tree_count: int
+    trees: int
     spanning: bool
     height: int
     heights: list[int]
     sizes: list[int]
     leaves: list[int]
     congestion: int
-    links_by_load: dict[int, int]
+    load_histogram: dict[int, int]
     parent_ports_url: str
     load_url: str
 
@@ -99,12 +100,12 @@ class ScheduleResource(BaseModel):
     root: int = Field(description="rank of the root, or of the source of a symmetric schedule")
     root_label: str
     arguments: dict[str, int | str]
-    unit_count: int
+    units: int
     message_units: int
     symmetric: bool = Field(description="whether the rows of one source represent all sources")
     forest_id: str | None
     steps: int
-    row_count: int
+    rows: int
     rows_url: str
     steps_url: str
 

@@ -309,6 +309,14 @@ class Simulation:
         links = self.links_used.tolist()
         return list(zip(links, links, self.packet_sizes.tolist(), strict=True))
 
+    def list_steps(self) -> dict[str, NDArray[np.int64]]:
+        """Return the steps with their links used and largest packets, as columns by name."""
+        return {
+            "step": np.arange(1, self.steps + 1),
+            "links_used": self.links_used,
+            "largest_packet": self.packet_sizes,
+        }
+
 
 class Executed(NamedTuple):
     """The executed rows of a schedule, with the results of their simulation.

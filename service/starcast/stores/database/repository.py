@@ -245,15 +245,14 @@ def describe_artifact(session: Session, kind: str, artifact_id: str) -> Row:
     Raises:
         NotFoundError: the artifact is not recorded.
     """
+    from starcast.trees.metrics import describe_forest  # noqa: PLC0415 - see the module's docstring
+
     row = find_artifact(session, kind, artifact_id)
     query = select(_VIEW).where(_VIEW.c.kind == kind, _VIEW.c.id == artifact_id)
     values = _describe(kind, session.execute(query).mappings().one())
     if kind == "forest" and session.get(models.Forest, artifact_id) is not None:
         forest = load_forest(session, artifact_id)
-        values["heights"] = forest.heights.tolist()
-        values["leaves"] = forest.leaves.tolist()
-        values["sizes"] = forest.sizes.tolist()
-        values["links_by_load"] = forest.load_histogram()
+        values |= describe_forest(forest, ("heights", "leaves", "sizes", "load_histogram"))
     for name in (
         "method",
         "expected_nodes",

@@ -68,7 +68,7 @@ def show_topology(
     facts = service.workers.run(computations.describe_topology, spec)
     path = f"{quote(facts['spec'])}"
     return models.TopologyResource(
-        **facts, labels_url=f"{path}/labels", neighbors_url=f"{path}/neighbors"
+        **facts, labels_url=f"{path}/labels", neighbours_url=f"{path}/neighbours"
     )
 
 
@@ -78,8 +78,8 @@ def list_labels(spec: SpecParameter, service: ServiceParameter) -> models.Labels
     return models.Labels(labels=service.workers.run(computations.node_labels, spec))
 
 
-@router.get("/topologies/{spec}/neighbors", tags=["topologies"], **ARRAY)
-def get_neighbors(spec: SpecParameter, service: ServiceParameter) -> Response:
+@router.get("/topologies/{spec}/neighbours", tags=["topologies"], **ARRAY)
+def get_neighbours(spec: SpecParameter, service: ServiceParameter) -> Response:
     """Return the ranks of the neighbours of all nodes, int32 [nodes, ports]."""
     return array_response(service.workers.run(computations.neighbour_table, spec))
 

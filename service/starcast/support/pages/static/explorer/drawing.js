@@ -71,7 +71,7 @@ export class Drawing {
     const known = new Map();
     network.linkArc.forEach((arc, link) => {
       const from = this.itemOf[network.sender(arc)];
-      const to = this.itemOf[network.neighbors[arc]];
+      const to = this.itemOf[network.neighbours[arc]];
       if (from === to) return;
       const key = Math.min(from, to) * this.count + Math.max(from, to);
       const drawn = known.get(key) ?? this.a.push(from) - 1;

@@ -60,7 +60,7 @@ export class Explorer {
   async start() {
     listen(this);
     const { data, linkCount } = this.network;
-    byId("title").textContent = `${data.spec}: ${data.node_count.toLocaleString("en")} nodes, ${linkCount.toLocaleString("en")} links, diameter ${data.diameter}`;
+    byId("title").textContent = `${data.spec}: ${data.nodes.toLocaleString("en")} nodes, ${linkCount.toLocaleString("en")} links, diameter ${data.diameter}`;
     document.title = `${data.spec} · starcast explorer`;
     fillSelect(byId("layout"), data.layouts.map(({ name }) => name));
     await Promise.all([this.fillChoices("forests", byId("forest")), this.fillChoices("schedules", byId("schedule"))]);
@@ -177,7 +177,7 @@ export class Explorer {
     this.state.step = 0;
     this.schedule = await this.load("schedule", name, async (id) => {
       const { data, values } = await this.source.schedule(id);
-      return { data, rows: splitRows(values, data.row_count) };
+      return { data, rows: splitRows(values, data.rows) };
     });
     if (this.schedule) this.setSource(source);
     const steps = this.schedule?.data.steps ?? 0;
@@ -199,7 +199,7 @@ export class Explorer {
       ? reason || "The schedule is symmetric: translations of one source's rows are those of all sources."
       : "";
     const { data, rows } = this.state.source === "all" ? expandRows(network, schedule.data, schedule.rows) : schedule;
-    const units = data.unit_count;
+    const units = data.units;
     const listed = Array.from({ length: Math.min(units, MOST_UNITS_LISTED) }, (_, unit) => String(unit));
     const texts = [`all ${units.toLocaleString("en")} units`, ...listed.map((unit) => `unit ${unit}`)];
     fillSelect(byId("unit"), texts, ["-1", ...listed]);

@@ -7,12 +7,12 @@
  * the undirected link for each arc, and `linkArc` has one of the two arcs for each link.
  */
 export class Network {
-  /** @param {TopologyData} data @param {Int32Array} neighbors `[nodes, ports]` */
-  constructor(data, neighbors) {
+  /** @param {TopologyData} data @param {Int32Array} neighbours `[nodes, ports]` */
+  constructor(data, neighbours) {
     this.data = data;
-    this.nodeCount = data.node_count;
-    this.portCount = data.port_count;
-    this.neighbors = neighbors;
+    this.nodeCount = data.nodes;
+    this.portCount = data.degree;
+    this.neighbours = neighbours;
     this.labels = data.labels;
     /** @type {Map<string, number>} */
     this.ranks = new Map(this.labels.map((label, rank) => [label, rank]));
@@ -26,7 +26,7 @@ export class Network {
     let count = 0;
     for (let arc = 0; arc < arcs; arc++) {
       const node = Math.floor(arc / this.portCount);
-      if (node > neighbors[arc]) continue;
+      if (node > neighbours[arc]) continue;
       this.linkOf[arc] = count;
       this.linkOf[this.opposite(arc)] = count;
       this.linkArc[count++] = arc;
@@ -36,7 +36,7 @@ export class Network {
 
   /** @param {number} arc @returns {number} the arc in the other direction */
   opposite(arc) {
-    return this.neighbors[arc] * this.portCount + this.reverse[arc % this.portCount];
+    return this.neighbours[arc] * this.portCount + this.reverse[arc % this.portCount];
   }
 
   /** @param {number} arc @returns {number} */
@@ -56,13 +56,13 @@ export class Network {
 
   /** @param {number} node @param {number} other @returns {number} the arc between them, or -1 */
   arcBetween(node, other) {
-    return this.arcsFrom(node).find((arc) => this.neighbors[arc] === other) ?? -1;
+    return this.arcsFrom(node).find((arc) => this.neighbours[arc] === other) ?? -1;
   }
 
   /** @param {number} link @returns {string} such as `12345-32145` */
   linkText(link) {
     const arc = this.linkArc[link];
-    return `${this.labels[this.sender(arc)]}-${this.labels[this.neighbors[arc]]}`;
+    return `${this.labels[this.sender(arc)]}-${this.labels[this.neighbours[arc]]}`;
   }
 
   /** @param {string} text a label, or `#` and a rank @returns {number} the rank, or -1 */
@@ -97,14 +97,14 @@ export class Forest {
       const arc = this.arcToParent(tree, current);
       if (arc < 0 || arcs.length > this.network.nodeCount) return null;
       arcs.push(this.network.opposite(arc));
-      current = this.network.neighbors[arc];
+      current = this.network.neighbours[arc];
     }
     return arcs.reverse();
   }
 
   /** @param {number[]} trees @returns {Int16Array} how many trees use each arc, from parent to child */
   load(trees) {
-    const load = new Int16Array(this.network.neighbors.length);
+    const load = new Int16Array(this.network.neighbours.length);
     for (const tree of trees) {
       for (let node = 0; node < this.network.nodeCount; node++) {
         const arc = this.arcToParent(tree, node);
@@ -131,7 +131,7 @@ export function findDisjointPaths(network, source, target) {
   const firstArcs = [...used].filter((arc) => network.sender(arc) === source);
   const paths = firstArcs.map((first) => {
     const path = [first];
-    for (let node = network.neighbors[first]; node !== target; node = network.neighbors[path[path.length - 1]]) {
+    for (let node = network.neighbours[first]; node !== target; node = network.neighbours[path[path.length - 1]]) {
       path.push(/** @type {number} */ (following.get(node)));
     }
     return path;
@@ -146,10 +146,10 @@ export function findDisjointPaths(network, source, target) {
  * @returns {boolean} whether another path exists
  */
 function addPath(network, source, target, used) {
-  const { nodeCount, neighbors } = network;
+  const { nodeCount, neighbours } = network;
   /** the arc by which a path enters a node, or -1 */
   const entering = new Int32Array(nodeCount).fill(-1);
-  for (const arc of used) entering[neighbors[arc]] = arc;
+  for (const arc of used) entering[neighbours[arc]] = arc;
   entering[target] = -1;
   const cost = new Float64Array(2 * nodeCount).fill(Infinity);
   const previous = new Int32Array(2 * nodeCount).fill(-1);
@@ -174,7 +174,7 @@ function addPath(network, source, target, used) {
     }
     if (back >= 0) relax(side, side - 1, 0);
     for (const arc of network.arcsFrom(node)) {
-      if (!used.has(arc) && neighbors[arc] !== source) relax(side, 2 * neighbors[arc], 1);
+      if (!used.has(arc) && neighbours[arc] !== source) relax(side, 2 * neighbours[arc], 1);
     }
   }
   if (cost[2 * target] === Infinity) return false;

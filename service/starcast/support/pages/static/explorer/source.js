@@ -3,12 +3,12 @@
 /**
  * @typedef {Int32Array | Uint8Array | Int16Array | Float32Array} Numbers
  * @typedef {{name: string, description: string}} LayoutEntry
- * @typedef {{spec: string, family: string, n: number, k: number | null, node_count: number,
- *   port_count: number, ports: number[], reverse_ports: number[], diameter: number,
+ * @typedef {{spec: string, family: string, n: number, k: number | null, nodes: number,
+ *   degree: number, ports: number[], reverse_ports: number[], diameter: number,
  *   translation_keeps_ports: boolean, layouts: LayoutEntry[], labels: string[]}} TopologyData
- * @typedef {{id: string, name: string, root: number, tree_count: number}} ForestData
+ * @typedef {{id: string, name: string, root: number, trees: number}} ForestData
  * @typedef {{id: string, name: string, collective: string, algorithm: string, ports: string,
- *   root: number, unit_count: number, steps: number, row_count: number, symmetric: boolean}} ScheduleData
+ *   root: number, units: number, steps: number, rows: number, symmetric: boolean}} ScheduleData
  * @typedef {{id: string, name: string}} Entry
  */
 
@@ -99,15 +99,15 @@ export class Source {
     return toArray(response.headers.get("X-Array-Dtype") ?? "", await response.arrayBuffer());
   }
 
-  /** @param {string} kind @param {string} id @param {string} path see `array` */
-  async withArray(kind, id, path) {
-    const [data, values] = await Promise.all([this.describe(kind, id), this.array(kind, id, path)]);
+  /** @param {string} kind @param {string} id @param {string} path @param {((entry: any) => any) | undefined} [pick] see `array` */
+  async withArray(kind, id, path, pick = undefined) {
+    const [data, values] = await Promise.all([this.describe(kind, id), this.array(kind, id, path, pick)]);
     return { data, values };
   }
 
   /** @param {string} spec @returns {Promise<{data: TopologyData, values: Int32Array}>} the values are neighbours */
   async topology(spec) {
-    const [topology, labels] = await Promise.all([this.withArray("topologies", spec, "neighbors"), this.labels(spec)]);
+    const [topology, labels] = await Promise.all([this.withArray("topologies", spec, "neighbours"), this.labels(spec)]);
     return { ...topology, data: { ...topology.data, labels } };
   }
 
@@ -129,7 +129,7 @@ export class Source {
 
   /** @param {string} id @returns {Promise<{data: ScheduleData, values: Int32Array}>} the values are rows */
   schedule(id) {
-    return this.withArray("schedules", id, "rows");
+    return this.withArray("schedules", id, "rows", (entry) => entry.columns);
   }
 
   /** @param {"forests" | "schedules"} kind @param {string} spec @returns {Promise<Entry[]>} */

@@ -32,7 +32,7 @@ export function splitRows(values, count) {
 export function whyNotAllSources(network, data) {
   if (!data.symmetric) return "the schedule has one root";
   if (!network.data.translation_keeps_ports) return `translations of ${network.data.spec} change ports`;
-  const rows = data.row_count * network.nodeCount;
+  const rows = data.rows * network.nodeCount;
   if (rows <= MOST_ROWS) return "";
   return `${rows.toLocaleString("en")} rows are too many; a page shows ${MOST_ROWS.toLocaleString("en")}`;
 }
@@ -50,17 +50,17 @@ export function expandRows(network, data, rows) {
   const nodes = network.nodeCount;
   const total = rows.count * nodes;
   const out = splitRows(new Int32Array((rows.combine.length ? 7 : 6) * total), total);
-  const multiplicity = data.unit_count / nodes;
+  const multiplicity = data.units / nodes;
   /** the images of all nodes for each source; at first, only that of the root is right */
   const images = Array.from({ length: nodes }, (_, source) => new Int32Array(nodes).fill(source));
   const seen = new Set([data.root]);
   for (const node of seen) {
     for (const arc of network.arcsFrom(node)) {
-      const next = network.neighbors[arc];
+      const next = network.neighbours[arc];
       if (seen.has(next)) continue;
       seen.add(next);
       const port = arc % network.portCount;
-      for (const image of images) image[next] = network.neighbors[image[node] * network.portCount + port];
+      for (const image of images) image[next] = network.neighbours[image[node] * network.portCount + port];
     }
   }
   // The inner loop is over the sources, so that the expanded rows stay in the order of time.
@@ -75,10 +75,10 @@ export function expandRows(network, data, rows) {
       const isAddressed = data.collective === "alltoall";
       out.unit[at] = isAddressed
         ? (source * nodes + destination) * multiplicity + (unit % multiplicity)
-        : source * data.unit_count + unit;
+        : source * data.units + unit;
     }
   }
-  const expanded = { ...data, root: -1, symmetric: false, unit_count: data.unit_count * nodes, row_count: total };
+  const expanded = { ...data, root: -1, symmetric: false, units: data.units * nodes, rows: total };
   return { data: expanded, rows: out };
 }
 
@@ -96,7 +96,7 @@ export class Replay {
     if (data.symmetric) this.collective = OF_ONE_SOURCE[data.collective] ?? data.collective;
     this.toAll = ["broadcast", "allgather", "allreduce"].includes(this.collective);
     this.reduces = REDUCTIONS.includes(this.collective);
-    this.multiplicity = Math.max(Math.floor(data.unit_count / network.nodeCount ** (POWERS[this.collective] ?? 0)), 1);
+    this.multiplicity = Math.max(Math.floor(data.units / network.nodeCount ** (POWERS[this.collective] ?? 0)), 1);
     /** the first step in which each arc is down */
     this.downFrom = this.findOutages();
     this.alive = new Uint8Array(network.nodeCount).fill(1);
@@ -109,13 +109,13 @@ export class Replay {
     const unitsOfSource = this.multiplicity * (this.collective === "alltoall" ? network.nodeCount : 1);
     const hasManySources = MANY_SENDERS.includes(this.collective);
     /** the node that holds each unit from the start */
-    this.sources = Int32Array.from({ length: data.unit_count }, (_, unit) => {
+    this.sources = Int32Array.from({ length: data.units }, (_, unit) => {
       return hasManySources ? Math.floor(unit / unitsOfSource) : data.root;
     });
     /** the contributions to all units that each node holds from the start */
-    this.totals = Int32Array.from(this.alive, (alive) => (this.reduces ? alive * data.unit_count : 0));
+    this.totals = Int32Array.from(this.alive, (alive) => (this.reduces ? alive * data.units : 0));
     if (!this.reduces) for (const source of this.sources) this.totals[source]++;
-    const pairs = network.nodeCount * data.unit_count;
+    const pairs = network.nodeCount * data.units;
     /** the contributions that arrived for each (node, unit) pair @type {Record<number, number>} */
     this.arrived = pairs > MOST_PAIRS ? {} : new Uint16Array(pairs); // most of very many pairs have none
     this.executed = new Uint8Array(rows.count);
@@ -147,7 +147,7 @@ export class Replay {
     /** @type {Map<number, number>} the sums that differ from the node's own contribution */
     const sums = new Map();
     /** @param {number} node @param {number} row @returns {number} */
-    const key = (node, row) => (node * data.unit_count + rows.unit[row]) * trees + rows.tree[row];
+    const key = (node, row) => (node * data.units + rows.unit[row]) * trees + rows.tree[row];
     for (let step = 1; step <= this.steps; step++) {
       const [begin, end] = this.span(step);
       const sent = new Uint16Array(end - begin);
@@ -164,7 +164,7 @@ export class Replay {
         const sum = own + sent[row - begin];
         if (this.reduces) sums.set(key(node, row), sum);
         this.gain[row] = Math.max(sum - this.count(node, unit), 0);
-        if (this.gain[row]) arrived[node * data.unit_count + unit] = sum - this.initial(node, unit);
+        if (this.gain[row]) arrived[node * data.units + unit] = sum - this.initial(node, unit);
       }
     }
   }
@@ -176,7 +176,7 @@ export class Replay {
 
   /** @param {number} node @param {number} unit @returns {number} the contributions that the node holds now or in the end */
   count(node, unit) {
-    return this.initial(node, unit) + (this.arrived[node * this.data.unit_count + unit] ?? 0);
+    return this.initial(node, unit) + (this.arrived[node * this.data.units + unit] ?? 0);
   }
 
   /**
@@ -223,7 +223,7 @@ export class Replay {
   /** @returns {Float64Array} the first step in which each arc is down */
   findOutages() {
     const { network } = this;
-    const down = new Float64Array(network.neighbors.length).fill(Infinity);
+    const down = new Float64Array(network.neighbours.length).fill(Infinity);
     for (const { node, link, step } of this.faults) {
       for (const arc of link >= 0 ? [network.linkArc[link]] : network.arcsFrom(node)) {
         for (const way of [arc, network.opposite(arc)]) down[way] = Math.min(down[way], step);
@@ -278,9 +278,9 @@ export class Replay {
     const linksUsed = new Int32Array(steps);
     const byPort = Array.from({ length: network.portCount }, () => new Int32Array(steps));
     const greatestLoad = new Int32Array(steps);
-    const total = new Int32Array(network.neighbors.length);
+    const total = new Int32Array(network.neighbours.length);
     /** the last step in which each arc was busy */
-    const lastStep = new Int32Array(network.neighbors.length);
+    const lastStep = new Int32Array(network.neighbours.length);
     let greatest = 0;
     for (let step = 1; step <= steps; step++) {
       const [begin, end] = this.span(step);

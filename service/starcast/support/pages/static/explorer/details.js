@@ -107,7 +107,7 @@ function describeSelection(explorer) {
 /** @param {Explorer} explorer @param {number} arc @returns {HTMLElement} a button that selects the node at the end of an arc */
 function crossButton(explorer, arc) {
   const { network } = explorer;
-  const other = network.neighbors[arc];
+  const other = network.neighbours[arc];
   return linkButton(network.labels[other], () => explorer.select(other, network.portOf(arc)));
 }
 

@@ -166,7 +166,7 @@ function cross(explorer, port) {
   const { network } = explorer;
   const index = network.data.ports.indexOf(port);
   const node = index < 0 ? -1 : currentNode(explorer);
-  if (node >= 0) explorer.select(network.neighbors[node * network.portCount + index], port);
+  if (node >= 0) explorer.select(network.neighbours[node * network.portCount + index], port);
 }
 
 /** Cross the port whose link is closest to a direction. @param {Explorer} explorer @param {number} dx @param {number} dy */
@@ -177,7 +177,7 @@ function move(explorer, dx, dy) {
   let best = LEAST_LIKENESS;
   let port = 0;
   for (const arc of network.arcsFrom(node)) {
-    const [from, to] = [drawing.itemOf[node], drawing.itemOf[network.neighbors[arc]]];
+    const [from, to] = [drawing.itemOf[node], drawing.itemOf[network.neighbours[arc]]];
     const x = drawing.x[to] - drawing.x[from];
     const y = drawing.y[to] - drawing.y[from];
     const likeness = (x * dx + y * dy) / (Math.hypot(x, y) || 1);
