@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-import tomllib
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
@@ -21,7 +20,7 @@ from hypothesis import strategies as st
 from starcast.records import load_record, path_of, shipped_folder
 from starcast.support.errors import LimitError
 from starcast.support.json_files import JsonCursor, parse_json
-from starcast.support.limited import LimitedStream, parse_toml, read_bytes, read_text
+from starcast.support.limited import LimitedStream, read_bytes, read_text
 
 MB = 10**6
 #: Limits for a process that reads a file, including the interpreter and its libraries.
@@ -56,10 +55,6 @@ BACKUP = "from starcast.stores.database.backup import read_manifest; read_manife
 RECORD = "from starcast.records import load_record; load_record(file)"
 VERIFY = "from starcast.records import load_record, verify; verify(load_record(file))"
 FOREST = "from starcast.trees import Forest; Forest.open(file)"
-SETTINGS = (
-    "import os; os.environ['STARCAST_CONFIG'] = str(file);"
-    " from starcast.support.settings import Settings; Settings.load()"
-)
 DESIGN = "from starcast.experiments.design import read_design; read_design(str(file))"
 SCHEDULE = (
     "from starcast import formats, simulate; "
@@ -181,11 +176,6 @@ def _text(text: str) -> Write:
     return lambda file: file.write_text(text)
 
 
-_DOTTED = _text(".".join("a" * 50_000) + " = 1")
-_QUOTED = _text("[" + " . ".join(["'a.b'", '"c"'] * 50_000) + "]")
-_HEXADECIMAL = _text(f"row_limit = 0x{'f' * 10_000}")
-
-
 def _sends(file: Path) -> None:
     number = 31 * MB // 30
     send, receive = "send 1b to 1\n" * number, "recv 1b from 0\n" * number
@@ -229,10 +219,6 @@ BOMBS: dict[str, tuple[Write, str, int, str]] = {
     "a forest of 678 MB": (_FOREST, FOREST, 7, "holds more than 500 MB"),
     "a forest's header of 80 TB": (_FOREST_HEADER, FOREST, 2, "damaged"),
     "a forest's values without a size": (_forest_text, FOREST, 2, "is not a starcast forest"),
-    "a key of 50,000 parts": (_DOTTED, DESIGN, 2, "as TOML: a key has more than 8 parts"),
-    "a setting of 50,000 parts": (_DOTTED, SETTINGS, 2, "as TOML: a key has more than 8 parts"),
-    "quoted parts of a key": (_QUOTED, SETTINGS, 2, "as TOML: a key has more than 8 parts"),
-    "a number of 10,000 digits": (_HEXADECIMAL, SETTINGS, 2, "integer has more than 1,000 digits"),
     "a hundred grids": (_grids, DESIGN, 7, "more than 200,000 points"),
     "a billion steps": (_rows("1000000000,#0,1,0"), SCHEDULE, 7, "1,000,000,000 steps are too"),
     "a billion units": (_rows("1,#0,1,999999999"), SCHEDULE, 7, "1,000,000,000 units on 2 nodes"),
@@ -325,31 +311,6 @@ def test_a_text_that_is_not_json_is_refused(text: str) -> None:
         parse_json(text.encode(), "it")
     with pytest.raises(ValueError, match=r"\S"):
         _read_all(JsonCursor(text.encode()))
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "# DOTS = 1",
-        "key = 1 # it's DOTS",
-        'key = "DOTS" # "',
-        "key = ' DOTS \\'",
-        'key = "\\" DOTS \\\\"',
-        "key = '''\nDOTS = 'x'\n ''''",
-        'key = ["""DOTS""""", "DOTS", \'DOTS\']',
-        'key = """\\""" DOTS ""\\""""',
-        '"DOTS" . b.c.d."e".f.g.h = [1.5, 2.5]',
-        "[b.c.d.e.f.g.h.i]\nkey = 2026-01-01T00:00:00.5",
-    ],
-)
-@pytest.mark.whole
-def test_only_keys_of_toml_are_limited_in_their_parts(line: str) -> None:
-    """Dots in comments, strings and numbers do not count, and none of them hides a long key."""
-    dots = ".".join("x" * 20)
-    text = line.replace("DOTS", dots)
-    assert parse_toml(text) == tomllib.loads(text)
-    with pytest.raises(ValueError, match="a key has more than 8 parts"):
-        parse_toml(f"{text}\n{dots} = 1")
 
 
 def _read_all(cursor: JsonCursor) -> None:
