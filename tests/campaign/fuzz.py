@@ -16,7 +16,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from campaign import fuzz_files, fuzz_plugins
+from campaign import fuzz_files
 from campaign.fuzz_files import HOSTILE, Case, Reader, change_array, damage
 from campaign.output import Done, Outcome, find_problems
 from campaign.servers import Servers
@@ -195,7 +195,6 @@ READERS: dict[str, Reader] = {
     "shard": fuzz_files.shard_file,
     "record": fuzz_files.record_file,
     "backup": fuzz_files.backup_file,
-    "plug-in": fuzz_plugins.declaration,
 }
 
 

@@ -13,7 +13,6 @@ Modules that only plug-ins need are imported on demand, because all entries impo
 import importlib
 import importlib.util
 import inspect
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -168,8 +167,7 @@ def run_guarded(noun: str, origin: Origin, action: Callable[[], Any]) -> Any:
     if origin.is_shipped:
         return action()
     try:
-        with _in_one_process():
-            return action()
+        return action()
     except KeyboardInterrupt:
         raise
     # SystemExit is also caught: sys.exit() in a plug-in would end the command as if it had
@@ -201,27 +199,10 @@ def read_text(value: Any) -> str | None:
     return value
 
 
-@contextmanager
-def _in_one_process() -> Iterator[None]:
-    """Run a plug-in's code in this context; a process that it forks ends when it leaves it.
-
-    Otherwise that process would continue the command, and print and store everything again.
-    """
-    process = os.getpid()
-    try:
-        yield
-    finally:
-        if os.getpid() != process:
-            os._exit(int(sys.exc_info()[0] not in (None, SystemExit)))
-
-
 def describe(error: BaseException) -> str:
     """Return the class of an exception and the first line of its message."""
-    try:
-        text = error.message if isinstance(error, StarcastError) else str(error)
-        return f"{type(error).__name__}: {next(iter(text.splitlines()), 'no message')}"
-    except BaseException:  # noqa: BLE001 - the class of the exception belongs to a plug-in
-        return f"{type(error).__name__}, whose message cannot be read"
+    text = error.message if isinstance(error, StarcastError) else str(error)
+    return f"{type(error).__name__}: {next(iter(text.splitlines()), 'no message')}"
 
 
 @contextmanager
@@ -304,8 +285,7 @@ def loadable() -> tuple[str, ...]:
 
 def _import(name: str, action: Callable[[], object]) -> None:
     try:
-        with _in_one_process():
-            action()
+        action()
     # An InputError of a decorator already names the file and the line of the function.
     except InputError:
         raise
