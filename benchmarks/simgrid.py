@@ -1,6 +1,6 @@
 """Compare starcast's times for all algorithms on a topology with those of SimGrid.
 
-``python -m benchmarks.simgrid S5 [INSTALLATION]`` takes ten minutes;
+``PYTHONPATH=tests python -m benchmarks.simgrid S5 [INSTALLATION]`` takes ten minutes;
 tests/unit/test_simgrid.py does the same on smaller topologies. The exit code is 1 if a time
 differs.
 """
@@ -11,10 +11,10 @@ from pathlib import Path
 
 from starcast import schedule, timing
 from starcast.collectives.algorithm import algorithms_on
-from starcast.judges.simulator.simgrid import SimGridRequest, run_simgrid_batch
 from starcast.support.errors import StarcastError
 from starcast.support.vocabulary import EXECUTION_MODELS
 from starcast.topologies import as_topology
+from support.simgrid import SimGridRequest, run_simgrid_batch
 
 
 def compare(spec: str, installation: Path | None) -> Iterator[bool]:

@@ -91,12 +91,14 @@ def test_an_upgrade_keeps_all_rows(engine: Engine, add_revision: Callable[[], No
          " as format"),
          "select verification from record order by id",
          ["not made again", "not checked", "verified"]),
+        ("0014", "create view comparison as select id from run",
+         "select count(*) from pg_views where viewname = 'comparison'", [0]),
     ],
 )  # fmt: skip
 def test_an_upgrade_converts_the_rows_of_an_earlier_revision(
     bare: Engine, revision: str, statements: str, query: str, expected: list[int | None]
 ) -> None:
-    """It deletes unfinished verification runs, and computes the units of a message."""
+    """It deletes unfinished verification runs and a view, and computes the units of a message."""
     with bare.begin() as connection:
         command.upgrade(migrations._config(connection), revision)
     execute(bare, *statements.split(";"))

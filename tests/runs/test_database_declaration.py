@@ -10,9 +10,7 @@ from sqlalchemy import URL, Engine, select, text
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from starcast.claims.storage import newest_verdicts
-from starcast.comparison.compare import compare
 from starcast.comparison.matching import figure, gap
-from starcast.comparison.sides import load_side
 from starcast.experiments.design import Grid
 from starcast.experiments.running import run_experiment
 from starcast.ingest import ingest, parse_request
@@ -207,48 +205,6 @@ def test_the_view_run_summary_has_the_values_that_the_command_line_prints(
     assert any(row["gap"] is None for row in found.values())
 
 
-@pytest.mark.parametrize("names", [("first", "second"), ("second", "first"), ("faults",)])
-def test_the_view_comparison_has_every_comparable_pair_with_its_change(
-    experiments: Engine, names: tuple[str, ...]
-) -> None:
-    """Change, percentage and verdict equal those of the Python function `compare`."""
-    found = {
-        (row["baseline_run"], row["run"]): row
-        for row in rows(experiments, "select * from comparison")
-    }
-    with sessions.open_session(experiments) as session:
-        compared = compare([load_side(session, name) for name in names])
-        pairs = 0
-        for match in compared.matches:
-            for run, judgement in zip(match.runs, compared.judgements(match), strict=True):
-                baseline = match.runs[0]
-                if baseline is None or run is None:
-                    continue
-                change, percent, verdict = judgement
-                row = found.get((baseline.id, run.id))
-                if change is None:
-                    assert row is None
-                    continue
-                assert row is not None
-                pairs += 1
-                assert row["change"] == pytest.approx(float(change))
-                assert round(float(str(row["change_percent"])), 1) == percent
-                assert row["verdict"] == verdict
-    assert pairs
-
-
-def test_runs_with_other_parameters_or_missing_units_are_not_compared(
-    experiments: Engine,
-) -> None:
-    query = """
-        select c.* from comparison as c join run as a on a.id = c.baseline_run
-        join run as b on b.id = c.run
-        where (a.topology, a.collective, a.ports, a.message_bytes, a.t_s, a.t_c, a.faults)
-            <> (b.topology, b.collective, b.ports, b.message_bytes, b.t_s, b.t_c, b.faults)
-            or a.missing > 0 or b.missing > 0 or a.id = b.id"""
-    assert rows(experiments, query) == []
-
-
 def test_the_view_claim_summary_has_the_newest_verdict_of_each_claim(engine: Engine) -> None:
     for names in (["TS.L1", "TS.L5"], ["TS.L5"]):
         check_and_store(engine, names)
@@ -344,9 +300,6 @@ def large(store_url: URL) -> Iterator[Engine]:
          " and message_bytes = 37"), "ix_run_question"),
         ("select count(*) from run_summary where algorithm = 'exact' and collective = 'gather'",
          "ix_run_algorithm"),
-        ("select * from comparison where baseline_experiment = 'e1' and experiment = 'e2'",
-         "uq_run_point"),
-        ("select * from comparison where baseline_run = 5", "ix_run_question"),
         ("select * from claim_summary where claim = 'TS.L5'", "ix_claim_verdict_claim"),
         ("select * from artifact where topology = 'S5'", "ix_materialization_topology"),
         ("select * from artifact where id = 'S5:x5' and kind = 'schedule'", "pk_materialization"),

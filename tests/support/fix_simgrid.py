@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from starcast.collectives import schedule
-from starcast.judges.simulator.simgrid import run_simgrid
 from starcast.support.errors import UnavailableError
+from support.simgrid import run_simgrid
 
 #: `make` unpacks SimGrid here.
 FOLDER = Path(sys.prefix) / ".simgrid"

@@ -9,8 +9,6 @@ from starcast.collectives import algorithms, schedule
 from starcast.collectives.algorithm import algorithms_on
 from starcast.collectives.model import COLUMNS
 from starcast.judges.simulator import Fault, simulate
-from starcast.judges.simulator import simgrid as external
-from starcast.judges.simulator.simgrid import SimGridRun
 from starcast.lab import Lab
 from starcast.support.errors import InputError, RejectedError
 from starcast.support.settings import Settings
@@ -192,45 +190,3 @@ def test_the_time_of_a_schedule_is_printed(
     assert (found["execution"], str(found["time"])) == (execution, str(time))
     assert len(found["critical_path"]) == found["critical_packets"] == 11
     assert str(time) in found["critical_path"][-1]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("options", "time"),
-    [
-        ("", "2444"),
-        ("--execution asynchronous", "2124"),
-        ("--t-s 100/3 --t-c 1/3", "2444/3"),
-        ("--fault 2134", "2060"),
-    ],
-)
-def test_the_time_by_simgrid_is_printed(
-    starcast: Starcast,
-    monkeypatch: pytest.MonkeyPatch,
-    simgrid: Path | None,
-    options: str,
-    time: str,
-) -> None:
-    monkeypatch.setenv("STARCAST_SIMGRID", str(simgrid or ""))
-    found = printed(starcast(f"{TIMED} --with simgrid {options} --format json"))
-    assert (str(found["time"]), str(found["simgrid_time"])) == (time, time)
-    assert found["simgrid_version"].startswith("3.")
-
-
-def test_a_time_that_differs_from_that_of_simgrid_is_printed_and_rejected(
-    starcast: Starcast, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """SimGrid is replaced by a function that returns a wrong time."""
-    monkeypatch.setenv("STARCAST_SIMGRID", "/installed/here")
-    installations: list[Path] = []
-
-    def run_late(*_: Any, installation: Path, **__: Any) -> SimGridRun:
-        installations.append(installation)
-        return SimGridRun("3.32.0", 2445, ())
-
-    monkeypatch.setattr(external, "run_simgrid", run_late)
-    result = starcast(f"{TIMED} --with simgrid --format json")
-    assert installations == [Path("/installed/here")]
-    assert result.code == 6
-    assert (result.json["time"], result.json["simgrid_time"]) == (2444, 2445)
-    assert "is 2444 in starcast, but 2445 in SimGrid 3.32.0" in result.err

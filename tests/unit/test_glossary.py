@@ -28,7 +28,7 @@ ORDINARY = {
         --layout --limit --memory --most --neo4j-http-port --neo4j-port --neo4j-uri --no-graph
         --no-store --out --plot --postgres-port --postgres-uri --quiet --replace --sample --seeds
         --show-completion --show-cypher --sort --store --stored --table --timeout
-        --verbose --version --wait --where --with --yes
+        --verbose --version --wait --where --yes
     """,
     "Python": """
         ask backup bound_broadcasts build_forest check_queries close config cost_table

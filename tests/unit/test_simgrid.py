@@ -15,17 +15,8 @@ import pytest
 
 from starcast import Schedule, schedule, timing
 from starcast.judges.simulator import Fault
-from starcast.judges.simulator import simgrid as runner
 from starcast.judges.simulator.execution_models import make_ticks
 from starcast.judges.simulator.packets import Number
-from starcast.judges.simulator.simgrid import (
-    SimGridProblem,
-    SimGridRequest,
-    SimGridRun,
-    execute_rows,
-    run_simgrid,
-    run_simgrid_batch,
-)
 from starcast.judges.simulator.simulation import execute
 from starcast.support.errors import (
     InputError,
@@ -35,6 +26,15 @@ from starcast.support.errors import (
     UnavailableError,
 )
 from starcast.support.vocabulary import EXECUTION_MODELS, Collective, ExecutionModel
+from support import simgrid as runner
+from support.simgrid import (
+    SimGridProblem,
+    SimGridRequest,
+    SimGridRun,
+    execute_rows,
+    run_simgrid,
+    run_simgrid_batch,
+)
 from support.simulator_cases import bases, built, changed, kept
 
 Numbers = tuple[Any, Any, Any]

@@ -1,11 +1,9 @@
 """Publishing a static site without a running server: file names, and replacing an old site."""
 
-import errno
 import json
 import re
 import resource
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -61,15 +59,8 @@ def test_different_query_parameters_give_different_file_names() -> None:
     assert len({file_of(url) for url in urls}) == 3
 
 
-@pytest.mark.parametrize("can_swap", [True, False])
-def test_a_new_site_replaces_the_earlier_one_even_if_folders_cannot_be_swapped(
-    site: Path, monkeypatch: pytest.MonkeyPatch, can_swap: bool
-) -> None:
+def test_a_new_site_replaces_the_earlier_one(site: Path) -> None:
     assert read_manifest(site) == OLD.keys()
-    if not can_swap:
-        old_system = SimpleNamespace(renameat2=lambda *_: -1)
-        monkeypatch.setattr("starcast.support.atomic.ctypes.CDLL", lambda *_, **__: old_system)
-        monkeypatch.setattr("starcast.support.atomic.ctypes.get_errno", lambda: errno.ENOSYS)
     write_site(site, {"index.html": b"new"})
     assert contents(site) == {"index.html": "new"}
     assert [path.name for path in site.parent.iterdir()] == ["site"]

@@ -9,6 +9,7 @@ roles. All other commands log in as one of the roles: see `starcast.stores`.
 """
 
 import os
+import shutil
 import signal
 import tempfile
 from contextlib import suppress
@@ -23,7 +24,7 @@ from starcast.embedded import programs, system
 from starcast.embedded.home import STORE_DATABASE, TITLES, Home, Server
 from starcast.embedded.system import LOOPBACK, WORKING_DIRECTORY
 from starcast.stores import ROLE_NAMES
-from starcast.support.atomic import delete_abandoned, temporary_folder
+from starcast.support.atomic import PREFIX, temporary_folder
 from starcast.support.settings import Settings
 
 if TYPE_CHECKING:
@@ -71,7 +72,9 @@ class Postgres(Server):
     def prepare(self, settings: Settings) -> None:  # noqa: ARG002 - required by Server
         """Create the server's password and its data folder."""
         self.home.ensure_password(self.name, self.data)
-        delete_abandoned(self.home.postgres)
+        # The caller holds the lock of the home, so these folders are left by killed processes.
+        for path in self.home.postgres.glob(f"{PREFIX}*"):
+            shutil.rmtree(path, ignore_errors=True)
         if self.data.exists():
             # No server of this home is running, so its lock file was left by a crash.
             (self.data / "postmaster.pid").unlink(missing_ok=True)

@@ -10,7 +10,7 @@ from starcast.lab.signature import CollectiveName, Number, Root, Shell, Topology
 from starcast.support.errors import RejectedError, StarcastError
 from starcast.support.table import Facts, Table
 from starcast.support.text import pluralize
-from starcast.support.vocabulary import ExecutionModel, ExternalSimulator, Ports
+from starcast.support.vocabulary import ExecutionModel, Ports
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -162,14 +162,12 @@ class Simulations(Connection):
         t_s: Number = 100,
         t_c: Number = 1,
         fault: Faults = (),
-        compare_with: Annotated[ExternalSimulator | None, Shell(flag="--with")] = None,
         **options: Unpack[ScheduleOptions],
     ) -> Facts:
         """Compute the exact time of a schedule. No server is needed.
 
         The critical path consists of the packets that determine the time. Its last packets are
-        listed. Another simulator, SimGrid, can execute the same rows for comparison. In a shell,
-        the exit code is 6 if the two times differ.
+        listed.
 
         Args:
             topology: a topology, such as S5, S6,3 or Q4.
@@ -182,7 +180,6 @@ class Simulations(Connection):
             t_s: start-up time per packet, T_s in the papers.
             t_c: time per byte, T_c in the papers.
             fault: a faulty node or link, as in ``starcast schedule simulate``. Can be repeated.
-            compare_with: also execute the rows with another simulator, and compare the times.
             options: `ScheduleOptions`.
 
         Returns:
@@ -190,18 +187,16 @@ class Simulations(Connection):
 
         Raises:
             InputError: a name, a number or a fault is wrong, or the file cannot be read.
-            LimitError: the schedule does not fit into memory, or is too large for SimGrid.
+            LimitError: the schedule does not fit into memory.
             RejectedError: the schedule violates its port model, so it cannot be timed.
-            UnavailableError: SimGrid is not installed.
 
         Example:
             >>> lab.time_schedule("S4", "broadcast", "multiple", segments=4)["time"]
             2444
 
             $ starcast schedule time S4 broadcast multiple --segments 4 --execution asynchronous
-            $ starcast schedule time S4 alltoall exact --with simgrid
+            $ starcast schedule time S4 alltoall exact
         """
-        from starcast.judges.simulator import simgrid as external
         from starcast.judges.simulator import timing
         from starcast.support.axes import read_number
 
@@ -213,24 +208,6 @@ class Simulations(Connection):
         times = timing(schedule, **values, execution=execution, faults=faults)
         failure = _failure(schedule, algorithm, times.simulation, faults)
         figures = {"id": schedule.id, "complete": times.simulation.complete, **_times(times)}
-        if compare_with is not None:
-            run = external.run_simgrid(
-                schedule,
-                **values,
-                execution=execution,
-                faults=faults,
-                installation=self.settings.simgrid,
-            )
-            figures |= {"simgrid_time": _exact(run.time), "simgrid_version": run.version}
-            # `run_simgrid` removes rounding errors from the time of SimGrid, so the two times must
-            # be equal.
-            if run.time != times.time:
-                failure = RejectedError(
-                    f"the time of {schedule.id} is {times.time} in starcast, but {run.time} in "
-                    "SimGrid "
-                    f"{run.version}",
-                    hint="this is a defect of starcast or of SimGrid: please report it",
-                )
         return Facts(figures, failure=failure)
 
     def import_schedule(

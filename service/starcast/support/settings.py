@@ -107,9 +107,6 @@ class Settings(BaseModel):
     plugins: tuple[str, ...] = _setting(
         (), f"your plug-ins: modules or .py files, separated by '{os.pathsep}'"
     )
-    simgrid: Path | None = _setting(
-        None, "interpreter with SimGrid's module, or folder with Debian's unpacked packages"
-    )
     labels: int = _setting(
         1, "first symbol of labels in the commands with --labels: 0 or 1", ge=0, le=1
     )
@@ -127,7 +124,7 @@ class Settings(BaseModel):
     _sources: dict[str, str] = {}
 
     @field_validator(
-        *("home", "cache", "log_file", "simgrid", "neo4j_password_file"),
+        *("home", "cache", "log_file", "neo4j_password_file"),
         *("postgres_password_file", "postgres_owner_password_file"),
     )
     @classmethod

@@ -27,8 +27,6 @@ Ports = Literal["all", "one"]
 #: The execution models: all packets of a step start together, or each packet starts when it can.
 ExecutionModel = Literal["synchronous", "asynchronous"]
 EXECUTION_MODELS: tuple[ExecutionModel, ...] = get_args(ExecutionModel)
-#: Simulators of other projects that can execute schedules.
-ExternalSimulator = Literal["simgrid"]
 
 #: File formats to which schedules, topologies and forests can be exported for other tools.
 ScheduleFormat = Literal["goal", "msccl-xml", "chrome-trace", "csv", "parquet"]

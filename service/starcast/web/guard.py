@@ -9,7 +9,6 @@ import hashlib
 import ipaddress
 import logging
 import re
-from collections import Counter
 from time import perf_counter
 from urllib.parse import urlsplit
 
@@ -25,8 +24,6 @@ from starcast.web.api import describe_problem, problem_response, refusal
 MAX_URL = 8_000
 #: Maximum number of requests that are handled at the same time.
 MAX_REQUESTS = 64
-#: Maximum number of requests from one other machine that are handled at the same time.
-MAX_REQUESTS_OF_ADDRESS = 32
 _LOCAL_NAMES = frozenset({"localhost"})
 _MAX_PORT = 65_535
 #: A ``Host`` header: a name, IPv4 address or IPv6 address in brackets, with or without a port.
@@ -65,7 +62,7 @@ class Guard:
     def __init__(self, app: ASGIApp, host: str) -> None:
         self.app = app
         self.host = host.casefold()
-        self._running: Counter[str] = Counter()
+        self._running = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
@@ -76,11 +73,10 @@ class Guard:
         start = perf_counter()
         is_head = scope["method"] == "HEAD"
         reply = _Reply(send, Headers(scope=scope), hides_body=is_head)
-        client = (scope.get("client") or ("",))[0]
         problem = None
         if refused := self._refusal(scope):
             problem = refusal(*refused, scope["path"])
-        elif self._is_busy(client):
+        elif self._running >= MAX_REQUESTS:
             busy = BusyError(
                 "the server is handling as many requests as it can",
                 hint="try again in a few seconds",
@@ -91,12 +87,11 @@ class Guard:
         else:
             # HEAD is handled as GET without the body, so that the headers are the same.
             method = "GET" if is_head else scope["method"]
-            self._running[client] += 1
+            self._running += 1
             try:
                 await self.app({**scope, "method": method, **_split_suffix(scope)}, receive, reply)
             finally:
-                # Subtracting a `Counter` also removes an address whose count is now 0.
-                self._running -= Counter([client])
+                self._running -= 1
         seconds = round(perf_counter() - start, 3)
         log.event(
             "request", logging.DEBUG, path=scope["path"], status=reply.status, seconds=seconds
@@ -121,12 +116,6 @@ class Guard:
         if len(scope.get("raw_path", b"")) + len(scope["query_string"]) > MAX_URL:
             return 414, f"the URL is longer than {MAX_URL:,} characters", "shorten it"
         return None
-
-    def _is_busy(self, client: str) -> bool:
-        """Return whether too many requests are running, in total or for this address."""
-        return self._running.total() >= MAX_REQUESTS or (
-            self._running[client] >= MAX_REQUESTS_OF_ADDRESS and not is_loopback(client)
-        )
 
     def _is_served(self, host: str) -> bool:
         """Return whether a ``Host`` header is allowed. Others may come from DNS rebinding."""

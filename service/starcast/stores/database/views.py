@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from starcast.support.axes import AXES, CHOICE, QUESTION
+from starcast.support.axes import AXES
 
 
 @dataclass(frozen=True)
@@ -32,20 +32,14 @@ class View:
         return dict(re.findall(r"(\w+),?\s+-- (.+)", self.query))
 
 
-def _axes(table: str, axes: Iterable[str], prefix: str = "") -> str:
+def _axes(table: str, axes: Iterable[str]) -> str:
     """Return the part of a select list for axis columns, with `Exact` columns as doubles."""
     items = []
     for name in axes:
         suffix = "_value" if AXES[name].type is Fraction else ""
-        column = f"{table}.{name}{suffix} as {prefix}{name}"
+        column = f"{table}.{name}{suffix} as {name}"
         items.append(f"{column}, -- {AXES[name].meaning}")
     return "\n".join(items)
-
-
-def _equal(axis: str) -> str:
-    """Return the SQL condition that runs a and b have the same value on an axis."""
-    operator = "is not distinct from" if AXES[axis].type == str | None else "="
-    return f"b.{axis} {operator} a.{axis}"
 
 
 RUN_SUMMARY = View(
@@ -77,42 +71,6 @@ RUN_SUMMARY = View(
     left join cost as simulated on simulated.run = run.id and simulated.kind = 'simulated'
     left join cost as closed on closed.run = run.id and closed.kind = 'closed form'
     left join cost as lower on lower.run = run.id and lower.kind = 'lower bound'
-    """,  # noqa: S608 - of names declared in the code
-)
-
-COMPARISON = View(
-    "comparison",
-    f"One row per ordered pair of comparable runs: the same {', '.join(QUESTION[:-1])} and"
-    f" {QUESTION[-1]}, both complete and with no missing units."
-    " Filter the rows by baseline_experiment and experiment. Of these pairs, 'starcast compare'"
-    " shows those with equal values in every other parameter for which both experiments have some"
-    " value in common.",
-    f"""
-    select
-        {_axes("a", QUESTION)}
-        a.id as baseline_run, -- number of the baseline run
-        ea.name as baseline_experiment, -- name of its experiment
-        {_axes("a", CHOICE, "baseline_")}
-        ca.steps as baseline_steps, -- its steps
-        ca.time_value as baseline_time, -- its simulated time
-        b.id as run, -- number of the run compared with the baseline
-        eb.name as experiment, -- name of its experiment
-        {_axes("b", CHOICE)}
-        cb.steps, -- its steps
-        cb.time_value as time, -- its simulated time
-        cb.time_value - ca.time_value as change, -- time - baseline_time
-        100 * (cb.time_value - ca.time_value) / nullif(ca.time_value, 0) as change_percent,
-            -- change in per cent of baseline_time
-        case when ca.time = cb.time then 'same'
-            when cb.time_value < ca.time_value then 'better' else 'worse' end as verdict
-            -- better, worse or same: whether the run takes less time than the baseline
-    from run as a
-    join run as b on {" and ".join(map(_equal, QUESTION))} and b.id <> a.id
-    join cost as ca on ca.run = a.id and ca.kind = 'simulated'
-    join cost as cb on cb.run = b.id and cb.kind = 'simulated'
-    join experiment as ea on ea.id = a.experiment
-    join experiment as eb on eb.id = b.experiment
-    where a.status = 'complete' and b.status = 'complete' and a.missing = 0 and b.missing = 0
     """,  # noqa: S608 - of names declared in the code
 )
 
@@ -186,4 +144,4 @@ ARTIFACT = View(
     """,
 )
 
-VIEWS = (RUN_SUMMARY, COMPARISON, CLAIM_SUMMARY, ARTIFACT)
+VIEWS = (RUN_SUMMARY, CLAIM_SUMMARY, ARTIFACT)

@@ -298,7 +298,7 @@ def _write_result(
 def main() -> None:
     """Read problems from stdin, execute each and write the results to stdout."""
     try:
-        import simgrid  # noqa: PLC0415 - its absence has an exit code of its own
+        import simgrid
     except ImportError as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(NOT_INSTALLED)

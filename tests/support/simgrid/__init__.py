@@ -20,10 +20,10 @@ from starcast.collectives import Schedule
 from starcast.judges.simulator.execution_models import execute_valid, make_ticks
 from starcast.judges.simulator.faults import FaultLike
 from starcast.judges.simulator.packets import Number, Ticks, simplify
-from starcast.judges.simulator.simgrid import program
 from starcast.judges.simulator.simulation import Executed
 from starcast.support.errors import LimitError, RejectedError, StarcastError, UnavailableError
 from starcast.support.vocabulary import ExecutionModel
+from support.simgrid import program
 
 __all__ = ["SimGridRequest", "SimGridRun", "run_simgrid", "run_simgrid_batch"]
 
@@ -40,8 +40,8 @@ SYSTEM_PYTHON = Path("/usr/bin/python3")
 _ROUNDING = 1e-3
 _TESTED = "use SimGrid 3.32, with which starcast is tested"
 _INSTALL = (
-    "run 'apt install python3-simgrid' on Debian or Ubuntu, or set STARCAST_SIMGRID to an "
-    "interpreter that has the module simgrid, or to a folder with the unpacked packages"
+    "run 'apt install python3-simgrid' on Debian or Ubuntu, or name an interpreter that has the "
+    "module simgrid, or a folder with the unpacked packages"
 )
 
 
@@ -233,7 +233,7 @@ def _check_size(schedule: Schedule, executed: Executed, ticks: Ticks) -> None:
         raise LimitError(
             f"SimGrid cannot represent these times exactly: they need up to {latest:,} ticks of "
             f"equal length, and its limit is {MAX_TICKS:,}",
-            hint="give rounder numbers for `unit_bytes`, `t_s` and `t_c`",
+            hint="give rounder numbers for unit_bytes, t_s and t_c",
         )
 
 

@@ -1,0 +1,20 @@
+"""Drop the view ``comparison``, whose rule for comparable runs was weaker than the commands'.
+
+`starcast compare` compares runs; the view ``run_summary`` has their parameters and times.
+"""
+
+from alembic import op
+from alembic.util import CommandError
+
+revision: str = "0016"
+down_revision: str | None = "0015"
+
+
+def upgrade() -> None:
+    """Drop the view; this fails if a view of another program uses it."""
+    op.execute("drop view if exists comparison")
+
+
+def downgrade() -> None:
+    """Raise an error, since there is no downgrade."""
+    raise CommandError("there is no downgrade; 'starcast restore' restores an older backup")
