@@ -1,7 +1,6 @@
 """Faults: their notation, their first step, and the units that are still required."""
 
 from dataclasses import replace
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from starcast import Fault, simulate
 from starcast import schedule as build
 from starcast.judges.simulator import FaultLike
+from starcast.support.html import STATIC
 from starcast.support.vocabulary import FAULT
 from starcast.topologies import as_topology
 from support.meeting import refused
@@ -65,7 +65,7 @@ def test_other_notations_are_refused() -> None:
 
 def test_the_explorer_accepts_the_same_texts() -> None:
     """Both parse faults with the same regular expression."""
-    script = files("starcast") / "web" / "static" / "explorer" / "state.js"
+    script = STATIC / "explorer" / "state.js"
     assert f"const FAULT = /^{FAULT.pattern}$/;" in script.read_text(encoding="utf-8")
 
 

@@ -8,12 +8,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from starcast.collectives.algorithm import Algorithm, check_topology, find_algorithm
-from starcast.judges.simulator import Fault
 from starcast.support.axes import (
     AXES,
     LARGEST,
@@ -27,6 +26,9 @@ from starcast.support.axes import (
 from starcast.support.errors import InputError
 from starcast.support.vocabulary import format_spec, parse_spec
 from starcast.topologies import Topology, as_topology
+
+if TYPE_CHECKING:
+    from starcast.judges.simulator import Fault
 
 #: Algorithm arguments that are axes of a grid.
 ARGUMENT_AXES = tuple(name for name, axis in AXES.items() if axis.is_argument)
@@ -219,7 +221,7 @@ def canonical_faults(topology: Topology, named: Iterable[str]) -> tuple[str, ...
         InputError: a word is not a fault, names no node or link of the topology, or a step is 0.
     """
 
-    def position(fault: Fault) -> tuple[int, ...]:
+    def position(fault: "Fault") -> tuple[int, ...]:
         return (len(fault.ends), *map(topology.node, fault.ends), fault.step)
 
     faults = {_place_fault(topology, word) for word in named}
@@ -239,7 +241,10 @@ def _draw_links(topology: Topology, amount: int, random: np.random.Generator) ->
     return [f"{topology.label(low)}-{topology.label(high)}" for low, high in links]
 
 
-def _place_fault(topology: Topology, word: str) -> Fault:
+def _place_fault(topology: Topology, word: str) -> "Fault":
+    # Comparisons need this module, but not the simulator.
+    from starcast.judges.simulator import Fault  # noqa: PLC0415
+
     fault = Fault.parse(word)
     try:
         return fault.on(topology)
