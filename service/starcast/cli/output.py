@@ -49,8 +49,8 @@ MESSAGE = "message"
 #: Options that are not parameters of an operation, or not of every command.
 _GLOBAL_OPTIONS = {
     "home": "--home", "plugins": "--plugin", "labels": "--labels", "executor": "--workers",
-    "everything": "--all", "crossovers": "--crossovers", "host": "--host", "port": "--port", "quiet": "--quiet",
-    "verbose": "--verbose",
+    "everything": "--all", "crossovers": "--crossovers", "host": "--host", "port": "--port",
+    "quiet": "--quiet", "verbose": "--verbose",
 }  # fmt: skip
 #: The options of the running command; see `set_options`.
 _options = dict(_GLOBAL_OPTIONS)
