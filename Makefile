@@ -13,7 +13,7 @@ SWEEPS := $(addprefix sweep-,$(GROUPS))
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-alone test-servers lint prose types types-service sweep $(SWEEPS) coverage \
+.PHONY: help demo test test-alone test-runs test-stores lint prose types types-service sweep $(SWEEPS) coverage \
     mutants test-lts test-lowest campaign wheel-test bench compose-test docs site release-check upload lock clean
 
 help: ## list the targets
@@ -51,10 +51,13 @@ JOBS ?= $(shell expr 1 + "$$(nproc 2>/dev/null || echo 2)")
 SIDE_BY_SIDE := $(MAKE) --no-print-directory --jobs=$(JOBS) --output-sync=target
 
 test: $(VENV)/.dev ## all that CI runs: every guarantee in its smallest form, in 6 minutes
-	@$(SIDE_BY_SIDE) test-servers test-alone lint types-service
+	@$(SIDE_BY_SIDE) test-runs test-stores test-alone lint types-service
 
-test-servers: $(VENV)/.chromium # on one Neo4j, one PostgreSQL and one browser
-	$(BIN)/pytest -m 'stores or packs or runs or cli or docs'
+test-runs: $(VENV)/.chromium # on a Neo4j, a PostgreSQL and a browser
+	$(BIN)/pytest -m 'runs or cli or docs'
+
+test-stores: $(VENV)/.dev # on a Neo4j and a PostgreSQL of their own
+	$(BIN)/pytest -m 'stores or packs'
 
 test-alone: $(VENV)/.simgrid/unpacked # without servers
 	$(BIN)/pytest -m 'unit or claims'

@@ -75,7 +75,6 @@ REFUSED = {
         "schedule import cut.goal --topology S3": "--collective",
         "schedule time S4 broadcast multiple --segments 4 --t-c x": "t_c is 'x', which",
         "schedule time S4 broadcast multiple --segments 4 --execution clocked": "'clocked' is not",
-        "schedule time S4 broadcast multiple --segments 4 --with gem5": "'gem5' is not",
         "schedule algorithms --collective barrier": "unknown collective 'barrier'",
         "schedule rows S3 broadcast greedy --labels 2": "'--labels'",
         "schedule rows S3 broadcast greedy --labels x": "'--labels'",

@@ -163,7 +163,8 @@ def command(
         # --labels is not a parameter of the operation: the callback of the option has already
         # applied its value.
         given.pop("labels", None)
-        set_options({each.name: flags.get(each.name, each.name) for each in asked})
+        printed = {each.name: f"--{each.name}" for each in printing}
+        set_options(printed | {each.name: flags.get(each.name, each.name) for each in asked})
         chosen = {each.name: given.pop(each.name) for each in printing}
         print_result = show(**chosen)
         for each in asked:

@@ -374,7 +374,7 @@ def in_shell(text: str) -> str:
 def set_options(options: Mapping[str, str]) -> None:
     """Set the options of the current command by the names of its parameters, for `in_shell`."""
     _options.clear()
-    _options.update({**_GLOBAL_OPTIONS, **options})
+    _options.update({**options, **_GLOBAL_OPTIONS})
 
 
 def say(line: str) -> None:
