@@ -11,10 +11,9 @@ from pathlib import Path
 
 from starcast import schedule, timing
 from starcast.collectives.algorithm import algorithms_on
-from starcast.support.errors import StarcastError
 from starcast.support.vocabulary import EXECUTION_MODELS
 from starcast.topologies import as_topology
-from support.simgrid import SimGridRequest, run_simgrid_batch
+from support.simgrid import SimGridRequest, run_simgrid
 
 
 def compare(spec: str, installation: Path | None) -> Iterator[bool]:
@@ -27,13 +26,12 @@ def compare(spec: str, installation: Path | None) -> Iterator[bool]:
         for ports in entry.ports:
             judged = schedule(spec, entry.collective, entry.name, ports).expand()
             requests = [SimGridRequest(judged, execution=name) for name in EXECUTION_MODELS]
-            results = run_simgrid_batch(requests, installation=installation)
-            for execution, result in zip(EXECUTION_MODELS, results, strict=True):
+            runs = run_simgrid(requests, installation)
+            for execution, run in zip(EXECUTION_MODELS, runs, strict=True):
                 time = timing(judged, execution=execution).time
-                clock = result.message if isinstance(result, StarcastError) else result.time
-                verdict = "equal" if clock == time else "DIFFERENT"
-                print(f"{judged.id} {execution}: {time} {clock} {verdict}", flush=True)
-                yield clock == time
+                verdict = "equal" if run.time == time else "DIFFERENT"
+                print(f"{judged.id} {execution}: {time} {run.time} {verdict}", flush=True)
+                yield run.time == time
 
 
 def main(spec: str = "S5", installation: str | None = None) -> None:

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from starcast.collectives import schedule
-from starcast.support.errors import UnavailableError
-from support.simgrid import run_simgrid
+from support.simgrid import NotInstalledError, SimGridRequest, run_simgrid
 
 #: `make` unpacks SimGrid here.
 FOLDER = Path(sys.prefix) / ".simgrid"
@@ -21,8 +20,8 @@ def simgrid() -> Path | None:
     """
     for installation in (FOLDER if (FOLDER / "usr").is_dir() else None, None):
         try:
-            run_simgrid(schedule("S2", "broadcast", "greedy"), installation=installation)
-        except UnavailableError as error:
+            run_simgrid([SimGridRequest(schedule("S2", "broadcast", "greedy"))], installation)
+        except NotInstalledError as error:
             problem = str(error)
         else:
             return installation

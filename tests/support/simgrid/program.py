@@ -6,7 +6,7 @@ derives everything from the rows alone: which units are sent together, which uni
 what a process waits for.
 
 SimGrid has one engine per operating system process, whose clock cannot be reset. Every problem is
-therefore executed in a forked child, so a crash does not affect the others.
+therefore executed in a forked child.
 
 In the all-port model every directed link has a process; in the one-port model every node has a
 process that sends and a process that receives. A process serves its packets in the order of steps.
@@ -16,12 +16,10 @@ per unit of time.
 
 import json
 import multiprocessing
-import os
 import sys
-import tempfile
 from collections import defaultdict
 from collections.abc import Callable
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 #: The store-and-forward model: a packet takes the latency of its link plus the time for its bytes,
 #: and packets on different links do not slow each other down.
@@ -132,7 +130,7 @@ class Processes:
         self._processes: list[tuple[int, Action, dict[int, Packet]]] = []
 
     def run(self) -> dict[str, Any]:
-        """Run all processes; return the total time, the end of each row and SimGrid's version."""
+        """Run all processes; return the total time and the end of each row."""
         simgrid = self._simgrid
         arguments = ["starcast", "--log=root.thres:critical"]
         engine = simgrid.Engine([*arguments, *(f"--cfg={item}" for item in CONFIGURATION)])
@@ -145,7 +143,7 @@ class Processes:
         if self._synchronous:
             simgrid.Actor.create("clock", self._hosts[0], self._count_steps)
         engine.run()
-        return {"version": simgrid.simgrid_version, "time": engine.clock, "ends": self._ends}
+        return {"time": engine.clock, "ends": self._ends}
 
     def _group_rows(self) -> list[Packet]:
         columns = (self._problem[name] for name in ("step", "sender", "receiver", "unit"))
@@ -258,41 +256,15 @@ class Processes:
 
 
 def execute_in_child(simgrid: Any, problem: dict[str, Any]) -> dict[str, Any]:
-    """Execute a problem in a child process.
-
-    Args:
-        simgrid: SimGrid's module.
-        problem: the argument of `Processes`.
-
-    Returns:
-        The result of `Processes.run`. If the child fails, a dictionary with the key ``error`` and
-        the last line that the child wrote to stderr.
-    """
-    with tempfile.TemporaryFile("w+") as result, tempfile.TemporaryFile("w+") as messages:
-        child = multiprocessing.get_context("fork").Process(
-            target=_write_result, args=(simgrid, problem, result, messages)
-        )
-        child.start()
-        child.join()
-        if child.exitcode == 0:
-            result.seek(0)
-            times: dict[str, Any] = json.load(result)
-            return times
-        messages.seek(0)
-        # When SimGrid fails, it prints the reason and then a backtrace, which is omitted.
-        reason, _, _ = messages.read().partition("\nBacktrace ")
-    lines = reason.strip().splitlines()
-    return {"error": lines[-1] if lines else f"exit code {child.exitcode}"}
-
-
-def _write_result(
-    simgrid: Any, problem: dict[str, Any], result: IO[str], messages: IO[str]
-) -> None:
-    # SimGrid is written in C++ and writes to the file descriptor, so replacing sys.stderr would not
-    # capture its messages.
-    os.dup2(messages.fileno(), sys.stderr.fileno())
-    json.dump(Processes(simgrid, problem).run(), result)
-    result.flush()
+    """Execute a problem in a child process, and return the result of `Processes.run`."""
+    context = multiprocessing.get_context("fork")
+    receiving, sending = context.Pipe(duplex=False)
+    child = context.Process(target=lambda: sending.send(Processes(simgrid, problem).run()))
+    child.start()
+    sending.close()
+    result: dict[str, Any] = receiving.recv()  # raises EOFError if the child fails
+    child.join()
+    return result
 
 
 def main() -> None:
