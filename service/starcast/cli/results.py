@@ -152,7 +152,8 @@ def cost_table(everything: AllOption = False, output: FormatOption = Format.TABL
 
 def comparison(
     crossovers: Annotated[
-        bool, typer.Option("--crossovers", help="List the crossovers in message size.")
+        bool,
+        typer.Option("--crossovers", help="List the message sizes at which another side wins."),
     ] = False,
     output: Annotated[
         Literal[ListingFormat, Format.HTML],

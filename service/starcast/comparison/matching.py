@@ -41,7 +41,7 @@ MISSING = "missing"
 
 @dataclass(frozen=True)
 class Side:
-    """A named set of runs, which a comparison compares with other sets.
+    """One of the compared sides: an experiment, a run, or a part of an experiment.
 
     Attributes:
         name: the name of the side.

@@ -204,8 +204,8 @@ def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array
                 index = other
                 break
             digit += 1 - (used >> other & 1)
-        # The tail contains the symbol that r has in this position, so no node of the row agrees
-        # with r in this position.
+        # The symbol that r has in this position is in the tail, so all remaining nodes of the row
+        # differ from r here, and keep this position as their port.
         if index < 0:
             return
         used |= 1 << index
@@ -399,10 +399,10 @@ def _fixed_part(n: int, m: int, x: Array, home: Array, visited: int) -> int:
 def fill_substar(
     n: int, m: int, x: Array, rest: Array, tables: Tables, ports: Array, steps: Array
 ) -> None:
-    """Write the ports and steps of the broadcast tree of 2n-3 steps for the nodes of a block.
+    """Fill ``ports`` and ``steps`` in the recursive-substar tree for a block, which is a substar.
 
-    The tail determines the port and step of the root of the substar with this tail (see `relabel`).
-    The block is then relabelled to S_m, for which `Tables.substar` has the ports and the steps.
+    The block's tail determines the port and step of its root (see `relabel`). The other nodes are
+    relabelled to nodes of S_m, whose ports and steps are in `Tables.substar`.
     """
     size = len(tables.orders)
     y = np.zeros(n + 1, dtype=np.uint8)

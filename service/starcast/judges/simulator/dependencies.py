@@ -35,7 +35,7 @@ _MAX_HOPS = 64
 
 
 class Needs(NamedTuple):
-    """Entries of the table of arrival times that rows need; a row waits for its latest entry.
+    """The arrival times that rows read, as entries of a table; a row waits for the latest of them.
 
     Attributes:
         entries: the needed entries, row by row.
@@ -59,7 +59,10 @@ class Needs(NamedTuple):
 
 
 class Dependencies(ABC):
-    """The entries of the table of arrival times that rows need and give.
+    """Which entries of the table of arrival times each row reads and writes.
+
+    A row needs (reads) the arrival of the unit that it sends, and gives (writes) the arrival of the
+    unit that it delivers.
 
     Attributes:
         size: the number of entries.
@@ -81,7 +84,7 @@ class Dependencies(ABC):
 
 
 class PairDependencies(Dependencies):
-    """Dependencies with an entry for every (node, unit) pair, or for every pair that occurs."""
+    """Dependencies whose table has an entry for every (node, unit) pair, or for all that occur."""
 
     def __init__(self, packets: Packets, executed: Executed) -> None:
         postcondition = executed.postcondition
@@ -108,7 +111,7 @@ class PairDependencies(Dependencies):
 
 
 class JourneyDependencies(Dependencies):
-    """Dependencies with an entry for every row; entry 0 belongs to all units at their sources."""
+    """Dependencies whose table has an entry for every row, after entry 0 for units at sources."""
 
     def __init__(self, previous: Indices) -> None:
         self._previous = previous

@@ -200,10 +200,14 @@ class Links:
         return np.asarray(np.take(self._first, port) // self.topology.nodes)
 
     def number(self, sender: Column, port: Column) -> Indices:
-        """Return the number of each sender's directed link over its port, int64 ``[rows]``."""
-        number: Indices = np.take(self._first, port, mode="clip")
-        number += sender
-        return number
+        """Return the index of the directed link that leaves each sender across its port.
+
+        Returns:
+            int64 ``[rows]``.
+        """
+        index: Indices = np.take(self._first, port, mode="clip")
+        index += sender
+        return index
 
 
 class Receivers:
