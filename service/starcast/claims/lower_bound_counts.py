@@ -33,7 +33,7 @@ _MAX_ROWS = 10_000_000
 
 
 class NetworkCounts(NamedTuple):
-    """Counts of a network, taken from one node that represents all nodes.
+    """The counts from which bounds follow, seen from one node that represents all nodes.
 
     Attributes:
         nodes: number of nodes.

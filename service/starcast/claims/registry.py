@@ -204,7 +204,7 @@ class Execution(NamedTuple):
 
     @property
     def share(self) -> Fraction:
-        """The sum of the largest packets of all steps, in messages of a source."""
+        """The sum of the largest packets of all steps, as a multiple of the message size."""
         return Fraction(int(self.simulation.packet_sizes.sum()), self.units_per_message)
 
     def time(self, grid: Parameters) -> NDArray[Any]:

@@ -74,7 +74,7 @@ class _Turns(NamedTuple):
 
 
 def _best_turns(size: int, others: int) -> _Turns:
-    """Return the fastest plan for a complete graph whose centre has ``others`` other links."""
+    """Return the fastest plan if the centre also sends over ``others`` links out of the graph."""
     choices = []
     for own in range(1, max(size - 1, 1).bit_length() + 1):
         last = int(_round_in_clique(np.array([size - 1]), own)[0])

@@ -150,7 +150,7 @@ def _declare(
     turn: Callable[[Schedule], Schedule],
     passes: int = 1,
 ) -> None:
-    """Declare the algorithm that turns each schedule of another into one of this collective.
+    """Declare an algorithm that derives its schedules from those of another algorithm.
 
     It has the same arguments, port models and trees, and ``passes`` times as many rows.
     """

@@ -337,7 +337,7 @@ def _order(question: _Key) -> tuple[Any, ...]:
 
 
 def _varying(parts: Iterable[_Key]) -> list[int]:
-    """Return the positions at which the values of parts differ."""
+    """Return the positions in the keys of parts at which not all parts have the same value."""
     return [at for at, values in enumerate(zip(*parts, strict=True)) if len(set(values)) > 1]
 
 

@@ -97,7 +97,7 @@ def schedule_from_msccl(
 
 
 class _Knowledge(NamedTuple):
-    """The knowledge of a thread block: events that are certainly over, as it has waited for them.
+    """The steps that must have ended, because a thread block has waited for them.
 
     Attributes:
         ended: for each thread block of the GPU, its last step that has ended; -1 for none.
@@ -110,7 +110,7 @@ class _Knowledge(NamedTuple):
     sent: int
 
     def merge(self, other: "_Knowledge", block: int, step: int) -> "_Knowledge":
-        """Return the knowledge of a block after it has waited for a step of another block."""
+        """Return the knowledge after also waiting for a step of the thread block ``block``."""
         ended = np.maximum(self.ended, other.ended)
         ended[block] = max(ended[block], step)
         return _Knowledge(ended, max(self.arrived, other.arrived), max(self.sent, other.sent))

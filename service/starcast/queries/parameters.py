@@ -151,7 +151,7 @@ def _check_pattern(network: "Topology", pattern: str) -> None:
 
 
 class Kind(NamedTuple):
-    """The values of one type.
+    """A basic type of query values, such as ``int`` or ``node``: how to read and check a value.
 
     Attributes:
         expected: a description of a value for error messages.

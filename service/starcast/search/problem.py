@@ -146,7 +146,7 @@ class SearchProblem(ABC):
         return 0
 
     def rebuild(self, target: int, witness: Witness) -> Formula:  # noqa: ARG002
-        """Write the refuted formula of a record again.
+        """Rebuild the formula that the proof of a record refutes.
 
         Raises:
             InputError: the problem has no formula.
@@ -225,5 +225,5 @@ class FormulaProblem(SearchProblem):
         return OPEN if values is None else Decision("witness", self.read(values[variables]))
 
     def rebuild(self, target: int, _witness: Witness) -> Formula:
-        """Write the refuted formula of a record again."""
+        """Rebuild the formula that the proof of a record refutes."""
         return self.write(target)[0]

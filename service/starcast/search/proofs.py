@@ -257,7 +257,7 @@ def problem_of(record: Record) -> SearchProblem:
 
 
 def formula_of(record: Record, memory: int = Budget.memory) -> Formula:
-    """Write the formula again that the proof of a record refutes.
+    """Rebuild the formula that the proof of a record refutes.
 
     Args:
         memory: the memory limit of a solver in MB, into which the formula has to fit.

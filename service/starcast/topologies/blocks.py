@@ -220,7 +220,7 @@ def _order(values: NDArray[np.integer]) -> Perms:
 
 
 class _Relabelling(NodeArray):
-    """A `NodeArray` that depends on the patterns after their symbols are relabelled.
+    """A `NodeArray` whose values follow from the patterns after renaming their symbols.
 
     The subclasses set ``_order``, ``[blocks, r]``: the new index of each symbol of the rest.
     """

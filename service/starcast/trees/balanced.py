@@ -158,7 +158,7 @@ def _first_nodes(n: int, leader: NDArray[np.int64], begin: NDArray[np.int64]) ->
 def _one_tree(
     topology: Topology, root: int, leaves: NDArray[np.uint8], construction: str
 ) -> Forest:
-    """Return the tree in which ``leaves`` has the parent dimensions of nodes that start with 1."""
+    """Return a tree, given the parent dimensions ``leaves`` of the nodes that start with 1."""
     row = np.empty((1, topology.nodes), dtype=np.uint8)
     row[0, : len(leaves)] = leaves
     row[0, 0] = 0

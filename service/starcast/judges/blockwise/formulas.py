@@ -466,7 +466,7 @@ def edge_disjoint_levels(n: int, x: Array, first: int, last: int, out: Array) ->
 
 @jit
 def _distance_of_others(n: int, x: Array, on_cycle: int) -> int:
-    """Return the distance that is due to symbols outside the cycle of symbol 1.
+    """Return how many of a node's swaps to the root are for symbols outside the cycle of symbol 1.
 
     It is the number of displaced symbols outside this cycle plus the number of their cycles.
     """
@@ -486,9 +486,9 @@ def _distance_of_others(n: int, x: Array, on_cycle: int) -> int:
 
 @jit
 def _merges_next(n: int, x: Array, k: int, q: int) -> bool:
-    """Return whether q is the first symbol of y's parent in the shortest-path tree.
+    """Return whether two steps from x towards the root lead to a node that starts with q.
 
-    The node y is the neighbour of x whose first symbol is k.
+    The first step leads to the neighbour that starts with k, the second to its parent in SPT.
     """
     port = 1
     while x[port] != k:

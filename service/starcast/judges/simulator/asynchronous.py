@@ -64,7 +64,7 @@ class AsynchronousExecution:
             pass
 
     def _execute_pass(self) -> bool:
-        """Execute all packets in the order of steps; return whether any end changed."""
+        """Execute all packets in the order of steps; return whether any end time changed."""
         free = [self._ticks.full(chain.size, 0) for chain in self._chains]
         changed = False
         for batch in self._packets.batches():

@@ -208,7 +208,9 @@ _MAX_SHORT = 2**30
 
 
 class Ticks:
-    """The tick of an execution: the largest time that divides T_s and the time per unit.
+    """Conversion between the times of an execution and integers, which count ticks.
+
+    The tick is the largest time of which T_s and the time per unit are multiples.
 
     Args:
         start_up: T_s.

@@ -39,7 +39,7 @@ _INCOMPLETE = "the unit is passed on as complete, but the sender lacks contribut
 
 
 class Lanes:
-    """Numbers the lanes (pairs of unit and tree).
+    """The numbers of lanes: pairs of unit and tree, for which a node keeps separate sums.
 
     If no unit uses several trees, there is one lane per unit.
 

@@ -478,6 +478,6 @@ def open_copy(connection: Connection, statement: sql.Composed) -> Iterator[psyco
 
 
 def execute_sql(connection: Connection, statement: sql.Composable) -> CursorResult[Any]:
-    """Execute a statement without parameters, in which a percent sign is only itself."""
+    """Execute a statement without parameters, in which a percent sign has no special meaning."""
     options = {"no_parameters": True}
     return connection.exec_driver_sql(statement.as_string(), execution_options=options)

@@ -186,7 +186,7 @@ def parents_receive_earlier(check: ClaimCheck) -> None:
 
 @checks("FA.A2", memory=ONE_SOURCE)
 def algorithm_2_steps_and_transmissions(check: ClaimCheck) -> None:
-    """Check algorithm 2's steps and transmissions for one source, and on small graphs for all."""
+    """Check algorithm 2's steps and transmissions: for one source and, on small graphs, for all."""
     count = factorial(check.n)
     schedules = [algorithm_2(check)]
     if check.n <= _ALL_SOURCES:
@@ -366,7 +366,7 @@ def listed_nodes(check: ClaimCheck, last: int) -> int:
 def nodes_before_last(check: ClaimCheck, parity: tuple[int, str]) -> None:
     """Check that at least (l-1)!(n-1) nodes are at distance K-1 (l = 4 for even n, 3 for odd n).
 
-    K is the largest distance. These nodes are on the necklaces that `listed_nodes` counts.
+    K is the largest distance. The necklaces of `listed_nodes` alone must have as many such nodes.
     """
     n = check.n
     last, necklaces = parity

@@ -279,7 +279,7 @@ class TableLine:
         return levels * (1 if self.ports == "all" else n - 1), self.start_ups(n, k)
 
     def byte_terms(self, n: int, k: int) -> tuple[Number, Number]:
-        """Return an upper bound of the executed bytes, and the stated bytes, both in messages."""
+        """Return an upper bound of the executed bytes, and the stated bytes, as multiples of m."""
         if self.ports == "all":
             return common.bytes_formula(n, k), common.optimal_bytes(n, k)
         return arrangements(n, k) - 1, arrangements(n, k) - 1
