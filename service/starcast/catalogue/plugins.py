@@ -194,7 +194,7 @@ def read_text(value: Any) -> str | None:
     """Return a value that has to be text or None.
 
     Raises:
-        TypeError: it is something else.
+        TypeError: the value has another type.
     """
     if not isinstance(value, str | None):
         raise TypeError(f"it returned a value of type {type(value).__name__}, not text or None")

@@ -44,7 +44,7 @@ class Memory:
     of_pairs: Callable[[Topology], bool] = lambda _: False
 
     def required(self, size: Topology) -> int:
-        """Return the estimate for a topology, in bytes."""
+        """Return the bytes that the check needs on a topology, by this estimate."""
         nodes = size.nodes**2 if self.of_pairs(size) else size.nodes
         return int(nodes * self.bytes * size.degree**self.power)
 
@@ -54,12 +54,12 @@ LINK_ARRAYS = Memory()
 
 
 def all_pairs(_: Topology) -> bool:
-    """Return True: the `of_pairs` of a check that always stores data for every pair of nodes."""
+    """Return True, as `Memory.of_pairs` for a check that always stores data of all node pairs."""
     return True
 
 
 def unless_symmetric(size: Topology) -> bool:
-    """Return True if translating one source's schedule does not give the others' schedules."""
+    """Return True if translations change ports, so that schedules need the rows of all sources."""
     return not size.translation_keeps_ports
 
 

@@ -46,7 +46,7 @@ COLUMNS = (*AXES, *_SHOWN)
 
 @dataclass(frozen=True)
 class Crossing:
-    """A crossover of two curves of time over message size.
+    """A crossover of two curves: the message sizes at which the other curve becomes the faster.
 
     Attributes:
         question: the problem that both curves solve, given by the values of `AXES`.

@@ -121,7 +121,7 @@ def tabulate_crossovers(comparison: Comparison) -> Table:
 
 
 def _set_abreast(comparison: Comparison) -> Layout:
-    """Return a table with one line per match."""
+    """Return a table with one line per match, in which the sides are next to each other."""
     times = {side.name: comparison.column("time", side) for side in comparison.sides}
     return Layout(
         tuple(comparison.columns()),

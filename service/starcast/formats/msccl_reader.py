@@ -142,7 +142,7 @@ class _RunningBlock:
 
 
 class _Sum(NamedTuple):
-    """A unit number and, in reductions, a bit for each rank whose contribution is in the sum."""
+    """A unit, or its partial sum: the unit number and, in reductions, one bit per contributor."""
 
     unit: int
     ranks: int
@@ -150,7 +150,7 @@ class _Sum(NamedTuple):
 
 @dataclass
 class _Chunk:
-    """A chunk that holds a unit.
+    """The content of a chunk in a buffer of a GPU, while the file is executed.
 
     Attributes:
         held: the unit.
@@ -172,7 +172,7 @@ class _Message(NamedTuple):
 
 
 class _Execution:
-    """The execution of all thread blocks.
+    """The execution of a file: all thread blocks of all GPUs, step by step.
 
     Attributes:
         rows: the rows of the schedule.
@@ -276,7 +276,7 @@ class _Execution:
         return ()
 
     def _add(self, run: _RunningBlock, own: list[_Sum], units: list[_Sum]) -> list[_Sum]:
-        """Return the sums of the GPU's own chunks and the units to add to them."""
+        """Return the contents of the GPU's own chunks after adding the arriving units."""
         sums = []
         for one, other in zip(own, units, strict=True):
             if one.unit != other.unit:

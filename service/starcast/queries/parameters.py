@@ -236,7 +236,7 @@ class Type:
         return f"a list a,b,c, each {expected}" if self.many else expected
 
     def value(self, given: object) -> Any:
-        """Convert text or a Python value to this type.
+        """Convert a value, given as text or as a Python value, to this type.
 
         Raises:
             ValueError: the value is not of this type.

@@ -416,7 +416,7 @@ def count_defects(
 ) -> int:
     """Count the defects of a partition: extra components of its classes, and acyclic cuts.
 
-    A cut is a component of the graph of the links between two classes.
+    A cut is a connected component of the links between two classes.
 
     Entry ``node * classes + c`` of the work arrays ``parent`` and ``has_cycle`` stands for a node
     in the graph of the links between the node's class and class c. Sets of entries are joined by

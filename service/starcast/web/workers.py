@@ -65,7 +65,7 @@ class Pool(Generic[Item]):
 
     @contextmanager
     def borrow(self, seconds: float) -> Iterator[Slot[Item]]:
-        """Provide an idle slot; wait for it at most this long.
+        """Reserve an idle slot for the context; wait at most this many seconds for it.
 
         Raises:
             BusyError: no slot is idle, or too many requests are waiting.

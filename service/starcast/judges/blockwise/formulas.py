@@ -63,7 +63,7 @@ class Tables(NamedTuple):
 
 @lru_cache(maxsize=2)
 def build_tables(m: int) -> Tables:
-    """Return the tables for blocks of m! nodes, 2 <= m <= 7."""
+    """Build the tables with which the formulas treat a block of m! nodes at once, 2 <= m <= 7."""
     patterns, orders = permutations.table(m), permutations.table(m - 1)
     neighbours = np.zeros((m + 1, len(patterns)), dtype=np.uint16)
     for port in range(2, m + 1):
@@ -171,7 +171,7 @@ def rank_orders(symbols: Array) -> int:
 
 @jit
 def write_order(m: int, order: Array, others: Array, x: Array) -> None:
-    """Write the symbols of a row into positions 2..m of x, in the order of a permutation."""
+    """Write the symbols ``others``, in the given order, into positions 2..m of the label x."""
     for index in range(m - 1):
         x[index + 2] = others[order[index]]
 
@@ -299,7 +299,7 @@ def edge_disjoint_ports(n: int, x: Array, out: Array) -> None:
 
 @jit
 def potential_of(blocks: Blocks, tree: int, x: Array) -> int:
-    """Return the potential of one node in one tree."""
+    """Return the potential (level, or distance to the hub) of one node in one tree."""
     n = blocks.n
     if blocks.kind == GREEDY:
         return distance(n, x, blocks.homes[tree])

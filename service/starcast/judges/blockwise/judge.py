@@ -292,7 +292,7 @@ def _examine_nodes(
     level: Array,
     found: Findings,
 ) -> bool:
-    """Record the exceptions and largest potentials of a row.
+    """Examine the nodes of a row one by one; record exceptions and the largest potentials.
 
     Returns:
         False if the array of exceptions is full.

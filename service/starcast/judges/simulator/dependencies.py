@@ -102,11 +102,11 @@ class PairDependencies(Dependencies):
         self.unique = is_counted and executed.simulation.transmissions == gained
 
     def needs(self, rows: slice | Indices) -> Needs:
-        """Return the entry of each row's unit at its sender."""
+        """Return the entry for the pair of each row's sender and unit."""
         return Needs(self.pair_index.of(self._packets.sender[rows], self._packets.unit[rows]))
 
     def gives(self, rows: slice | Indices) -> Indices:
-        """Return the entry of each row's unit at its receiver."""
+        """Return the entry for the pair of each row's receiver and unit."""
         return self.pair_index.of(self._packets.receiver[rows], self._packets.unit[rows])
 
 
@@ -127,7 +127,7 @@ class JourneyDependencies(Dependencies):
         return Needs(self._previous[rows])
 
     def gives(self, rows: slice | Indices) -> Indices:
-        """Return each row's own entry."""
+        """Return the entry of each row: row i writes entry i + 1."""
         return _numbers(rows) + 1
 
 

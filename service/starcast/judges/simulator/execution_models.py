@@ -256,7 +256,7 @@ def _time_data(executed: Executed, packets: Packets, ticks: Ticks, clock: Times)
 
 
 def _find_required(sums: Sums) -> tuple[Indices, Indices, Indices]:
-    """Return the nodes and units that must be complete at the end of a reduction.
+    """Return the (node, unit) pairs that must be complete at the end of a reduction.
 
     Returns:
         For each required pair, its node, its unit, and the step after which the node has the

@@ -190,7 +190,7 @@ class Links:
         self._first[list(topology.ports)] = np.arange(topology.degree) * topology.nodes
 
     def has_port(self, port: Column) -> Mask:
-        """Return which ports exist, bool ``[rows]``."""
+        """Return which rows have a port that the topology has, bool ``[rows]``."""
         # A column with a larger dtype than uint8 can contain larger numbers. They are clipped to 0
         # or 255, which are not ports.
         return np.asarray(np.take(self._first, port, mode="clip") >= 0)
@@ -211,7 +211,7 @@ class Links:
 
 
 class Receivers:
-    """Looks up the nodes at the other ends of directed links."""
+    """Looks up the receiver of each row, given its sender and port."""
 
     def __init__(self, topology: Topology, rows: int) -> None:
         self.links = Links(topology)

@@ -282,7 +282,7 @@ def _children_with_s1(labels: Perms) -> Mask:
 
 
 def _placed_run(labels: Perms, m: Numbers) -> Mask:
-    """Mark position m and the correctly placed symbols directly to its left, cyclically in 2..n.
+    """Mark position m and, to its left in cyclic order 2..n, all up to the first misplaced symbol.
 
     Returns:
         bool ``[ports, nodes]``.

@@ -42,7 +42,7 @@ class Numbering(NamedTuple):
 
 
 class Generator(NamedTuple):
-    """The generator of N_k1, the first necklace at distance k, with its link type v."""
+    """The node that generates N_k1, the first necklace at distance k, with its link type v."""
 
     node: int
     v: int
@@ -196,7 +196,7 @@ def algorithm_2_steps_and_transmissions(check: ClaimCheck) -> None:
 
 
 def scheduled_numbering(check: ClaimCheck) -> Numbering:
-    """Read m(x) off the schedule: node m = (i-1)(n-1) + v - 1 receives in step i over type v."""
+    """Derive the numbers of nodes from the schedule: m = (i-1)(n-1) + v - 1 for step i, type v."""
     schedule = algorithm_2(check)
     m = np.zeros(check.nodes, dtype=np.int64)
     clusters_before = schedule.step.astype(np.int64) - 1
@@ -205,7 +205,7 @@ def scheduled_numbering(check: ClaimCheck) -> Numbering:
 
 
 def numberings(check: ClaimCheck) -> Iterator[Numbering]:
-    """Yield the numbering read off the schedule, and random numberings."""
+    """Yield the numbering of nodes that the schedule implies, and random numberings."""
     yield scheduled_numbering(check)
     for seed in range(_RANDOM_NUMBERINGS):
         m = random_numbering(check, seed)

@@ -278,7 +278,7 @@ def execute_broadcast(check: ClaimCheck, construction: str, ports: str) -> Broad
 
 
 def exact_array(values: Iterable[Any]) -> NDArray[Any]:
-    """Return an array of dtype object with exact (rational) numbers."""
+    """Return numbers as an array of dtype object, in which fractions remain exact."""
     return np.array(list(values), dtype=object)
 
 

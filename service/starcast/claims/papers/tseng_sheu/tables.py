@@ -317,7 +317,7 @@ check_rows(qiu_is_only_cited, {f"TS.Tab1.qiu-{part}": part for part in PARTS})
 
 
 def run_by_level(check: ClaimCheck, construction: str) -> tuple[int, Fraction]:
-    """Execute the allgather by levels; return its steps, and the messages per link."""
+    """Execute the allgather that uses one level of all trees per step; return steps and load."""
     simulation = check.execute(collectives.allgather_by_level(check, construction))
     return simulation.steps, Fraction(int(simulation.packet_sizes.sum()))
 

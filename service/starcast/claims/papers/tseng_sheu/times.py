@@ -174,7 +174,7 @@ def check_ends_within(check: ClaimCheck, pipeline: Pipeline, ports: str) -> None
 def check_least(
     check: ClaimCheck, run: Execution, times: Times, stated: Times, known: NDArray[np.bool_]
 ) -> None:
-    """Check the smallest executed time against the stated time.
+    """Compare the smallest time over all executed numbers p of segments with the stated time.
 
     Only parameters in ``known`` are checked. For these, no p that was not executed can change the
     result.
