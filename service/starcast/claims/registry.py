@@ -292,7 +292,10 @@ def _as_sequence(values: Choices, n: int) -> Sequence[Argument]:
 
 
 def allgather_by_levels(forest: Forest, algorithm: str) -> Schedule:
-    """Return the all-port allgather whose step t crosses level t of all translates of a forest."""
+    """Return the all-port allgather in which each source sends down its translate of a forest.
+
+    In step t the messages cross the links to level t.
+    """
     draft = build_pipeline(forest, "all", 1, packets=True)._replace(symmetric=True)
     return draft.complete(forest.topology, "allgather", algorithm)
 

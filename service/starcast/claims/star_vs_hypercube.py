@@ -93,7 +93,7 @@ class Order(NamedTuple):
 
 
 class GrowthCell(NamedTuple):
-    """A cell of a table of orders: its row, the bound, the network, and the stated order."""
+    """A table cell with an order of growth: its row, the bound, the network, the stated order."""
 
     row: str
     bound: Bound

@@ -200,7 +200,7 @@ class _Points:
 
 
 class _Pairing:
-    """The runs of another side that share rows with each run of the baseline.
+    """For each run of the baseline, the runs of one other side with which it shares rows.
 
     Attributes:
         partners: for each run of the baseline, its matches on the other side. If no run of the

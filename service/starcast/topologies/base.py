@@ -26,7 +26,7 @@ ValueReader = Callable[[NDArray[np.uint8], slice], NDArray[np.uint8]]
 
 
 def read_by_rank(neighbour_ranks: Callable[[slice], Ranks]) -> ValueReader:
-    """Return a `ValueReader` that uses the neighbours' ranks as indices.
+    """Return a function that reads the values of a node array at the neighbours of a chunk.
 
     It keeps the neighbours' ranks of the last chunk, since callers read several arrays per chunk.
     """

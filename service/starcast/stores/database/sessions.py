@@ -245,7 +245,7 @@ def holds_store(engine: Engine) -> bool:
 
 
 def verify_store_lock(engine: Engine, session: Session | Connection) -> None:
-    """Check that the store's lock is still held, if the engine carries it; see `Lock.verify`."""
+    """Check that the store's lock is still held, if the engine comes from `lock_store`."""
     if lock := engine.get_execution_options().get(_HELD):
         lock.verify(session)
 
