@@ -258,7 +258,7 @@ def assign_copies(forest: Forest, levels: Ranks, messages: int, copies: int) -> 
 def _nearest_trees(
     forest: Forest, levels: Ranks, copies: int
 ) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-    """Return each node's trees with its lowest levels, for nodes on full necklaces.
+    """Return, for nodes on full necklaces, the trees in which the levels of a node are lowest.
 
     Returns:
         The trees, int64 ``[copies, nodes]``, with meaningless entries for other nodes; and the

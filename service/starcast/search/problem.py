@@ -193,9 +193,9 @@ class SearchProblem(ABC):
 
 
 class FormulaProblem(SearchProblem):
-    """A problem with a formula for each target: a solution of the formula is an object.
+    """A problem in which a formula, for each target value, states that an object reaches it.
 
-    A solver finds a solution or refutes the formula.
+    A solver finds a solution, which describes such an object, or refutes the formula.
     """
 
     @abstractmethod

@@ -107,7 +107,7 @@ class _Worker:
             raise
 
     def run(self, function: Callable[[], Any], seconds: float) -> Any:
-        """Call a function, and kill the process if the time limit is reached."""
+        """Call a function in the worker process, and kill the process at the time limit."""
         return self._result(self._submit(function), seconds)
 
     def kill(self) -> None:

@@ -159,7 +159,7 @@ def balanced_scatter(check: ClaimCheck) -> None:
 
 
 def one_port_scatters(check: ClaimCheck) -> Iterator[tuple[Schedule, Forest]]:
-    """Yield scatters by rule 8 on the trees of section 5.1 and of Definition 13, with the trees."""
+    """Yield scatters by rule 8, each with its tree: one of section 5.1 or of Definition 13."""
     for root in scatter_roots(check):
         balanced = check.forest("balanced", root=root)
         yield scatter_along(check, balanced, "one-port-balanced", "one"), balanced
