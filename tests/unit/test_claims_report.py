@@ -136,7 +136,7 @@ def test_the_query_names_the_ingest_command_for_the_forest_or_schedule() -> None
     assert f"SEND {{schedule: '{name}', step: 1}}" in scheduled
 
 
-def test_for_an_array_that_cannot_be_ingested_the_query_shows_only_the_topology() -> None:
+def test_a_counterexample_that_is_not_an_artifact_shows_only_its_topology() -> None:
     text = to_cypher(failed({"n": 4, "node": "4321"}, "S4:array:1234"))
     assert (
         "// of S4:array:1234, which cannot be ingested, so the query shows only the location in "

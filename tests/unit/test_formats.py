@@ -53,7 +53,7 @@ each_topology = pytest.mark.parametrize("spec", ["S2", "S4", "S5", "S4,2", "S5,3
 
 @pytest.fixture(params=CASES, ids=lambda case: "-".join(map(str, case[:4])))
 def built(request: pytest.FixtureRequest) -> Schedule:
-    """Each of several schedules."""
+    """Run a test with each of several schedules."""
     *names, arguments = request.param
     return schedule(*names, **arguments)
 

@@ -398,9 +398,8 @@ def test_classes_of_a_quotient_graph_have_equal_size_and_inherit_the_links_of_th
 
 
 @pytest.mark.parametrize(("spec", "classes"), [("S4", 2), ("S4,2", 3), ("Q4", 2)])
-def test_the_defects_of_a_partition_count_excess_components_and_trees_between_classes(
-    spec: str, classes: int
-) -> None:
+def test_defects_are_extra_components_plus_acyclic_cuts(spec: str, classes: int) -> None:
+    """Araki's conditions: connected classes, and a cycle in each cut between two classes."""
     graph, chance = topology(spec), np.random.default_rng(3)
     everything = as_graph(spec)
     for _ in range(20):

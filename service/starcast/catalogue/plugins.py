@@ -194,7 +194,7 @@ def read_text(value: Any) -> str | None:
     """Return a value that has to be text or None.
 
     Raises:
-        TypeError: it is something else.
+        TypeError: the value has another type.
     """
     if not isinstance(value, str | None):
         raise TypeError(f"it returned a value of type {type(value).__name__}, not text or None")
@@ -226,7 +226,7 @@ def describe(error: BaseException) -> str:
 
 @contextmanager
 def located(noun: str, origin: Origin) -> Iterator[None]:
-    """Read a function's result in this context; its errors then name the plug-in's function."""
+    """Make errors name a plug-in's function, while its result is read in this context."""
     try:
         yield
     # A result that is computed while it is read may also raise SystemExit.

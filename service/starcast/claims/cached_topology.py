@@ -84,7 +84,7 @@ class ObjectCache:
 def cached(
     create: Callable[Concatenate[Network, Arguments], Object],
 ) -> Callable[Concatenate[Network, Arguments], Object]:
-    """Cache the results of a function of a topology and of hashable arguments, as kind ``array``.
+    """Decorate a function of a topology and hashable arguments, so that its results are cached.
 
     Example:
         >>> @cached
@@ -107,7 +107,7 @@ def cached(
 
 
 class CachedTopology:
-    """A topology with its forests, schedules and arrays, which checks share.
+    """A topology on which claims are checked; its forests, schedules and arrays are cached.
 
     Attributes:
         topology: the topology; its most used attributes are available on this object, too.

@@ -67,7 +67,7 @@ class Sizes(NamedTuple):
     beyond: tuple[str, ...] = ()
 
     def at(self, level: Level) -> tuple[str, ...]:
-        """Return the specs of a level."""
+        """Return the specs of the topologies that a level (quick, full or deep) covers."""
         return getattr(self, level)  # type: ignore[no-any-return]
 
 

@@ -70,12 +70,12 @@ def harmonic(n: int) -> Number:
 
 
 def log2(value: Number) -> Number:
-    """Return the logarithm to base 2."""
+    """Return the logarithm to base 2, a float of high precision."""
     return mpmath.log(_float(value), 2)
 
 
 def sqrt(value: Number) -> Number:
-    """Return the square root."""
+    """Return the square root, a float of high precision; `add_sqrt` is exact."""
     return mpmath.sqrt(_float(value))
 
 
@@ -346,7 +346,7 @@ Time = Callable[[int, Number, Number], Number]
 
 @dataclass(frozen=True)
 class Pipeline:
-    """A pipeline with height h, share s and c steps per slot; see above."""
+    """A pipeline down trees of height h, with packets of m s/p bytes and c steps per slot."""
 
     height: Number
     share: Number = 1

@@ -33,7 +33,7 @@ _MAX_ROWS = 10_000_000
 
 
 class NetworkCounts(NamedTuple):
-    """Counts of a network, taken from one node that represents all nodes.
+    """The counts from which bounds follow, seen from one node that represents all nodes.
 
     Attributes:
         nodes: number of nodes.
@@ -297,7 +297,7 @@ def _schedule(
     ports: str = "all",
     forest: Forest | None = None,
 ) -> Schedule:
-    """Build a schedule of unit messages."""
+    """Build a schedule, from its rows, whose messages are single units."""
     units = messages * (1 if collective == "allgather" else check.nodes)
     draft = Draft(rows, units, forest, symmetric=collective != "scatter")
     return draft.complete(check.topology, collective, algorithm, ports)
@@ -441,7 +441,7 @@ def _scatter_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedul
 
 
 def _alltoall_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedule:
-    """Return an alltoall that sends one unit per tree at a time.
+    """Return an alltoall in copies, in which each tree carries one unit at a time.
 
     The order of destinations in a tree is the rotation of the order in the first tree.
     """

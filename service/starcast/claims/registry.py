@@ -44,7 +44,7 @@ class Memory:
     of_pairs: Callable[[Topology], bool] = lambda _: False
 
     def required(self, size: Topology) -> int:
-        """Return the estimate for a topology, in bytes."""
+        """Return the bytes that the check needs on a topology, by this estimate."""
         nodes = size.nodes**2 if self.of_pairs(size) else size.nodes
         return int(nodes * self.bytes * size.degree**self.power)
 
@@ -54,12 +54,12 @@ LINK_ARRAYS = Memory()
 
 
 def all_pairs(_: Topology) -> bool:
-    """Return True: the `of_pairs` of a check that always stores data for every pair of nodes."""
+    """Return True, as `Memory.of_pairs` for a check that always stores data of all node pairs."""
     return True
 
 
 def unless_symmetric(size: Topology) -> bool:
-    """Return True if translating one source's schedule does not give the others' schedules."""
+    """Return True if translations change ports, so that schedules need the rows of all sources."""
     return not size.translation_keeps_ports
 
 
@@ -204,7 +204,7 @@ class Execution(NamedTuple):
 
     @property
     def share(self) -> Fraction:
-        """The sum of the largest packets of all steps, in messages of a source."""
+        """The sum of the largest packets of all steps, as a multiple of the message size."""
         return Fraction(int(self.simulation.packet_sizes.sum()), self.units_per_message)
 
     def time(self, grid: Parameters) -> NDArray[Any]:
@@ -292,7 +292,10 @@ def _as_sequence(values: Choices, n: int) -> Sequence[Argument]:
 
 
 def allgather_by_levels(forest: Forest, algorithm: str) -> Schedule:
-    """Return the all-port allgather whose step t crosses level t of all translates of a forest."""
+    """Return the all-port allgather in which each source sends down its translate of a forest.
+
+    In step t the messages cross the links to level t.
+    """
     draft = build_pipeline(forest, "all", 1, packets=True)._replace(symmetric=True)
     return draft.complete(forest.topology, "allgather", algorithm)
 

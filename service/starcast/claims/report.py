@@ -303,7 +303,7 @@ def list_verdicts(
 
 
 def claim_row(claim: Claim) -> Row:
-    """Return a row with the statement of a claim."""
+    """Return the columns that state a claim: id, paper, number, statement and notation."""
     return {
         "id": claim.id,
         "paper": claim.citation,
@@ -314,7 +314,7 @@ def claim_row(claim: Claim) -> Row:
 
 
 def verdict_row(verdict: Verdict | None) -> Row:
-    """Return a row with a verdict; empty if there is none."""
+    """Return the columns of a claim's verdict; an empty row if it has no verdict."""
     if verdict is None:
         return {}
     return {

@@ -93,7 +93,7 @@ class Order(NamedTuple):
 
 
 class GrowthCell(NamedTuple):
-    """A cell of a table of orders: its row, the bound, the network, and the stated order."""
+    """A table cell with an order of growth: its row, the bound, the network, the stated order."""
 
     row: str
     bound: Bound
@@ -137,7 +137,7 @@ def messages_and_copies(n: int) -> list[tuple[int, ...]]:
 
 
 def order(check: ClaimCheck, what: str, quotient: Bound, amounts: Amounts) -> None:
-    """Check that a quotient is bounded by one constant for all n and all amounts (M and x)."""
+    """Check that a quotient is bounded by one constant, for all n, M and x."""
     check.order(what, partial(_greatest, quotient, amounts))
 
 
@@ -147,7 +147,7 @@ def _greatest(quotient: Bound, amounts: Amounts, n: int) -> Number:
 
 
 def same_order(check: ClaimCheck, what: str, quotient: Bound, amounts: Amounts) -> None:
-    """Check that a quotient and its reciprocal are bounded for all n and all amounts (M and x)."""
+    """Check that a quotient stays between two positive constants, for all n, M and x."""
     order(check, what, quotient, amounts)
     order(check, f"{what}{REVERSED}", lambda *values: divide(1, quotient(*values)), amounts)
 

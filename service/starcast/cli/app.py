@@ -115,7 +115,7 @@ def _leaves(listed: dict[str, Any]) -> Iterator[Any]:
 
 
 def _params() -> list[Any]:
-    """Return the flags as hidden options for a command."""
+    """Return the global flags as hidden options for a command."""
     # Typer creates options only from the signature of a command, so `_flags` is made a command that
     # never runs.
     app = typer.Typer(add_completion=False)

@@ -152,7 +152,10 @@ def cost_table(everything: AllOption = False, output: FormatOption = Format.TABL
 
 def comparison(
     crossovers: Annotated[
-        bool, typer.Option("--crossovers", help="List the crossovers in message size.")
+        bool,
+        typer.Option(
+            "--crossovers", help="List the message sizes at which the fastest side changes."
+        ),
     ] = False,
     output: Annotated[
         Literal[ListingFormat, Format.HTML],

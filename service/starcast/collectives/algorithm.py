@@ -65,7 +65,7 @@ class Refusal(NamedTuple):
 
 
 def count_messages(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows in which each message has one row per node other than the root.
+    """Return the number of rows if each message takes one row to each node except the root.
 
     No algorithm has fewer rows; algorithms of plug-ins may have more.
     """

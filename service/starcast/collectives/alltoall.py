@@ -218,7 +218,7 @@ def choose_entries(cycles: Sequence[Cycle], capacity: Mapping[int, int]) -> list
 
 
 def schedule_words(words: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
-    """Return the steps in which each word crosses its dimensions, by list scheduling.
+    """Return the steps in which the messages cross the dimensions of their words (list scheduling).
 
     In each step every dimension serves one of the words that have to cross it next: the word with
     the most dimensions left, or the first such word. A word waits for only one dimension at a time,
@@ -259,7 +259,7 @@ def _displaced_cycles(node: Perms) -> list[Cycle]:
 
 
 def _entry_capacities(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
-    """Return how often each symbol may be an entry: the limit less the other crossings."""
+    """Return how often each symbol may be an entry: the limit less its dimension's crossings."""
     crossed = Counter(symbol for cycle in cycles for symbol in cycle)
     limit = ceil_div(crossed.total() + len(cycles), n - 1)
     return {symbol: limit - crossed[symbol] for symbol in range(2, n + 1)}
@@ -275,7 +275,7 @@ def _crossed_dimensions(cycle: Cycle, entry: int) -> Iterator[int]:
 def _idle_steps(
     n: int, words: Sequence[Word], steps: Sequence[Sequence[int]], length: int
 ) -> NDArray[np.int64]:
-    """Return the first guaranteed idle steps of each dimension; see `Opening.idle`."""
+    """Return, for each dimension, its first steps that are certainly idle; see `Opening.idle`."""
     busy = {
         cell
         for word, crossed in zip(words, steps, strict=True)

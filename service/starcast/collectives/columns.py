@@ -135,7 +135,7 @@ def schedule_from_columns(
 
 
 def rank_labels(topology: Topology, texts: Collection[str]) -> dict[str, int]:
-    """Return a mapping from labels to ranks, without texts that are not labels of the topology."""
+    """Return the rank of each text that is a node label; other texts are omitted."""
     length = len(topology.label(0))
     candidates = [text for text in texts if len(text) == length and text.isascii()]
     if len(candidates) < _FEW or topology.nodes > _TABLE:
@@ -295,7 +295,7 @@ class _Reader:
         self._line = 0
 
     def read(self) -> dict[str, NDArray[Any]]:
-        """Return the columns of the file."""
+        """Read the rows of the file, and return them as columns."""
         lines_read = self._lines()
         head = next((line for line in lines_read if line.strip()), "")
         reader = csv.reader(

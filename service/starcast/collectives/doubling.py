@@ -74,7 +74,7 @@ class _Turns(NamedTuple):
 
 
 def _best_turns(size: int, others: int) -> _Turns:
-    """Return the fastest plan for a complete graph whose centre has ``others`` other links."""
+    """Return the fastest plan if the centre also sends over ``others`` links out of the graph."""
     choices = []
     for own in range(1, max(size - 1, 1).bit_length() + 1):
         last = int(_round_in_clique(np.array([size - 1]), own)[0])
@@ -95,7 +95,12 @@ def _sender_in_clique(number: _Integers, own: int) -> _Integers:
 
 
 def _doublings(number: _Integers, own: int) -> _Integers:
-    """Return the number of full blocks of 2^own - 1 nodes before node ``number``, at least 1."""
+    """Return how many full blocks of 2^own - 1 nodes come before node ``number``, at least 1.
+
+    Nodes 1 to 2^own - 1 are informed in the rounds in which the centre sends. After that, they and
+    the nodes that they inform double in each round. The binary logarithm of the result is the
+    number of complete doublings before node ``number`` is informed.
+    """
     times: _Integers = np.maximum((number - 1) // (2**own - 1), 1)
     return times
 
@@ -244,9 +249,8 @@ def _symbol_rounds(
     """
     parent_port = np.zeros(topology.nodes, dtype=np.uint8)
     rounds = np.zeros(topology.nodes, dtype=np.int32)
-    # `entered` has one node of each substar that fixes all positions after `size`: the node that
-    # is informed first.
-    entered: _Labels = np.arange(1, topology.n + 1, dtype=np.uint8)[None, :]
+    # The first informed node of each substar whose nodes agree in all positions after `size`.
+    entry_nodes: _Labels = np.arange(1, topology.n + 1, dtype=np.uint8)[None, :]
     done = 0
 
     def inform(labels: _Labels, port: int | NDArray[np.uint8], now: int | NDArray[Any]) -> None:
@@ -257,7 +261,7 @@ def _symbol_rounds(
         parent_port[ranks[new]], rounds[ranks[new]] = ports[new], times[new]
 
     for size in range(topology.n, substar, -1):
-        informed = [entered]
+        informed = [entry_nodes]
         now = 0
         for sender, port, now in _doubling(size):
             informed.append(_cross(informed[sender], port))
@@ -266,10 +270,10 @@ def _symbol_rounds(
         crossed = [_cross(labels, size) for labels in informed]
         for labels in crossed:
             inform(labels, size, done)
-        entered = np.concatenate([entered, *crossed])
+        entry_nodes = np.concatenate([entry_nodes, *crossed])
     if record is not None:
         moved = permutations.table(substar)
-        for label in entered:
+        for label in entry_nodes:
             # The record has the identity as its root. Renaming the symbols keeps the ports.
             labels = np.tile(label, (len(moved), 1))
             labels[:, :substar] = label[moved]

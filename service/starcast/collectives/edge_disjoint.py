@@ -131,7 +131,7 @@ def _build_allgather(
 
 
 def hop_numbers(forest: Forest) -> Ranks:
-    """Return the position of the link to each node in the depth-first traversal of its tree.
+    """Return, for each tree and node, the place of the node in the tree's depth-first traversal.
 
     In tree k (k = 2..n) the children of a node are visited in the cyclic order of their dimensions
     that starts with k: k, k+1, .., n, 2, .., k-1. Both the trees and these orders are rotations of
@@ -258,7 +258,7 @@ def assign_copies(forest: Forest, levels: Ranks, messages: int, copies: int) -> 
 def _nearest_trees(
     forest: Forest, levels: Ranks, copies: int
 ) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-    """Return each node's trees with its lowest levels, for nodes on full necklaces.
+    """Return, for nodes on full necklaces, the trees in which the levels of a node are lowest.
 
     Returns:
         The trees, int64 ``[copies, nodes]``, with meaningless entries for other nodes; and the

@@ -374,7 +374,7 @@ def check_lengths(columns: Mapping[str, NDArray[Any]]) -> None:
     """Check that columns have the same length.
 
     Raises:
-        InputError: they differ in length.
+        InputError: the columns differ in length.
     """
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
@@ -388,7 +388,7 @@ def checked_column(name: str, values: object, kinds: str = "iu") -> NDArray[Any]
     """Return a column as a read-only array after checking its type and shape.
 
     Raises:
-        InputError: it is not an array ``[rows]`` with a dtype of these kinds.
+        InputError: the column is not an array ``[rows]`` with a dtype of these kinds.
     """
     column = np.asarray(values)
     if column.ndim != 1:

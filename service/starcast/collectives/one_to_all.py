@@ -126,7 +126,7 @@ def _build_stream(forest: Forest, units_per_tree: int, first: NDArray[np.int32],
 
 
 def _declare_segmented(construction: str, source: str) -> None:
-    """Declare the broadcast that pipelines segments down each tree of a construction."""
+    """Declare a broadcast that pipelines segments in the trees of a construction."""
     entry = CONSTRUCTIONS[construction]
 
     @algorithm(

@@ -113,7 +113,7 @@ def _exchange_units(first: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _earliest_shift(spread: Schedule, reduce: Schedule, first: NDArray[np.int64]) -> int:
-    """Return the smallest possible number of steps from the reduce's start to the broadcast's."""
+    """Return after how many steps of the reduce the broadcast can start at the earliest."""
     steps = spread.steps
     completed = np.sort(steps + 1 - first)
     least = int((completed + 1 - np.sort(first)).max(initial=1))
@@ -150,7 +150,7 @@ def _declare(
     turn: Callable[[Schedule], Schedule],
     passes: int = 1,
 ) -> None:
-    """Declare the algorithm that turns each schedule of another into one of this collective.
+    """Declare an algorithm that derives its schedules from those of another algorithm.
 
     It has the same arguments, port models and trees, and ``passes`` times as many rows.
     """

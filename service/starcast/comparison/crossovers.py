@@ -46,7 +46,7 @@ COLUMNS = (*AXES, *_SHOWN)
 
 @dataclass(frozen=True)
 class Crossing:
-    """A crossover of two curves of time over message size.
+    """A crossover of two curves: the message sizes at which the other curve becomes the faster.
 
     Attributes:
         question: the problem that both curves solve, given by the values of `AXES`.
@@ -287,7 +287,10 @@ def _spot_regions(
 def _line_regions(
     ours: Mapping[int, Line], theirs: Mapping[int, Line], low: Fraction, high: Fraction
 ) -> Iterator[_Region]:
-    """Return the regions from low to high; in each region, the same curve is better throughout."""
+    """Yield regions that cover low..high, in each of which the same curve is better throughout.
+
+    ``ours`` and ``theirs`` are the lines of the two curves, by number of segments.
+    """
     first, second = lower_envelope(ours, low, high), lower_envelope(theirs, low, high)
     starts = {start for start, _ in (*first, *second)}
     for begin, end in pairwise(sorted(starts | {high})):

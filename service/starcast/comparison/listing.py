@@ -297,7 +297,7 @@ def _shipped_title(name: str) -> str:
 
 
 def tabulate(table: PaperTable, cases: Sequence[tuple[Case, list[Row]]]) -> Table:
-    """Return one table with the rows of all cases, each with the parameters of its case."""
+    """Return one table with the rows of all cases; a case is a topology, message and machine."""
     records = [
         with_numbers({**case_values(table, case), **row}) for case, rows in cases for row in rows
     ]

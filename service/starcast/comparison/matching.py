@@ -41,7 +41,7 @@ MISSING = "missing"
 
 @dataclass(frozen=True)
 class Side:
-    """A named set of runs, which a comparison compares with other sets.
+    """One of the compared sides: an experiment, a run, or a part of an experiment.
 
     Attributes:
         name: the name of the side.
@@ -152,7 +152,7 @@ def as_text(value: Any) -> str:
 
 
 class _Points:
-    """The parameters of all runs, read once from the stored runs and encoded as integers.
+    """The parameters of all compared runs, encoded as integers so that they compare quickly.
 
     Attributes:
         question: the axes that define the problem, on which comparable runs agree.
@@ -175,7 +175,7 @@ class _Points:
         }
 
     def key(self, run: Run, axes: Iterable[str]) -> tuple[int, ...]:
-        """Return the codes of a run on the given axes."""
+        """Return the encoded values of a run on the given axes."""
         codes = self.codes[run]
         return tuple(codes[_COLUMNS[axis]] for axis in axes)
 
@@ -192,7 +192,7 @@ class _Points:
         return [axis for axis in axes if ours[_COLUMNS[axis]] != theirs[_COLUMNS[axis]]]
 
     def order(self, match: Match) -> tuple[Any, ...]:
-        """Return the sort key of a row."""
+        """Return the key by which the rows of a comparison are sorted."""
         run = next(run for run in match.runs if run is not None)
         values = [value(run, axis) for axis in (*self.question, *self.choice)]
         size = count_nodes(run.topology) if "topology" in self.question else 0
@@ -200,7 +200,7 @@ class _Points:
 
 
 class _Pairing:
-    """The runs of another side that share rows with each run of the baseline.
+    """For each run of the baseline, the runs of one other side with which it shares rows.
 
     Attributes:
         partners: for each run of the baseline, its matches on the other side. If no run of the
@@ -358,7 +358,7 @@ def _divide_into_rows(
 
 
 def _most_similar(run: Run | None, others: Sequence[Run | None], points: _Points) -> Run | None:
-    """Return the candidate that differs from a run in the fewest choices."""
+    """Return which of the runs ``others`` differs from a run in the fewest choices."""
     present = [other for other in others if other is not None]
     if run is None or not present:
         return others[0]

@@ -26,7 +26,7 @@ from starcast.comparison.crossovers import (
     find_crossovers,
     table_columns,
 )
-from starcast.comparison.curves import Curve, Panel, Path, panels
+from starcast.comparison.curves import Curve, Panel, Polyline, panels
 from starcast.comparison.matching import MESSAGE_UNITS, figure
 from starcast.comparison.sides import describe_networks, parent
 from starcast.support.axes import QUESTION
@@ -121,7 +121,7 @@ def tabulate_crossovers(comparison: Comparison) -> Table:
 
 
 def _set_abreast(comparison: Comparison) -> Layout:
-    """Return a table with one line per match."""
+    """Return a table with one line per match, in which the sides are next to each other."""
     times = {side.name: comparison.column("time", side) for side in comparison.sides}
     return Layout(
         tuple(comparison.columns()),
@@ -442,8 +442,8 @@ def _bound(place: str, panel: Panel) -> dict[str, Any]:
     }
 
 
-def _path(points: Path) -> list[tuple[float, float]]:
-    """Round the points to six significant digits, which is enough for a drawing."""
+def _path(points: Polyline) -> list[tuple[float, float]]:
+    """Return a drawn line with six significant digits, which is enough for a drawing."""
     return [(float(f"{float(m):.6g}"), float(f"{float(time):.6g}")) for m, time in points]
 
 

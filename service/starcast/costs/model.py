@@ -119,7 +119,7 @@ def stepwise_form(
 
 @dataclass(frozen=True)
 class CriticalWork:
-    """The work on the critical path of an asynchronous execution.
+    """The packets and units on the critical path of an asynchronous execution.
 
     The packets on the path follow one another without a pause, so the total time is the sum of
     their durations.

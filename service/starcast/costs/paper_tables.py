@@ -113,7 +113,7 @@ class PaperTable(ABC):
 
     @abstractmethod
     def _rows(self, case: Case, line: Any, find: Find) -> list[Row]:
-        """Return the rows of a line."""
+        """Return the table rows for one printed line of the paper's table."""
 
 
 class TimesRow(NamedTuple):

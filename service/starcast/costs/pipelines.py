@@ -90,7 +90,7 @@ def _pipeline(
     trees: int = 1,
     packet: Fraction | None = None,
 ) -> Form:
-    """Return the cost formula of segments pipelined down trees: (height + p - 1) slots.
+    """Return the cost formula of a pipeline of p segments down trees: (height + p - 1) slots.
 
     A packet has the size ``packet`` as a multiple of the message, by default that of a segment.
     """

@@ -90,7 +90,7 @@ def part_of_paper(
 
 
 def _source(row: Mapping[str, Any]) -> str:
-    """Return the line below the table that belongs to a row.
+    """Return the remark on a row, which is printed below the table.
 
     It has the source, the word "(cited)" if the row is only cited, and the note of the row.
     """

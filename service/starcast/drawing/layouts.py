@@ -449,7 +449,8 @@ def _centred(points: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(images[nearest, np.arange(len(points))])
 
 
-#: Ratio of the lengths of successive directions. With equal lengths, nodes would coincide.
+#: Ratio of the lengths of successive directions. With equal lengths, nodes would coincide. This and
+#: the turn of `place_by_projection` were chosen by eye, so that labels do not overlap.
 _GROWTH = 1.37
 
 

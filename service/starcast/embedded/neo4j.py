@@ -171,7 +171,7 @@ class Neo4j(Server):
         return sorted(path.name for path in paths if _DATA.fullmatch(path.name) and path.is_dir())
 
     def with_new_data(self) -> "Neo4j":
-        """Return this server with a data directory that does not exist yet."""
+        """Return the same server with a new data directory, which does not exist yet."""
         matches = map(_DATA.fullmatch, self._directories())
         numbers = [int(match[1] or 0) for match in matches if match]
         new = self.home.neo4j / f"{_FIRST_DATA}-{max(numbers, default=0) + 1}"

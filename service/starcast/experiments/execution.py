@@ -148,7 +148,7 @@ def check_memory(point: Point, free: int) -> int:
     """Check that there is enough memory for a point, and return the estimate in bytes.
 
     Raises:
-        LimitError: there is less free memory.
+        LimitError: the point needs more memory than is free.
     """
     required = required_memory(point)
     if required > free:
@@ -258,7 +258,7 @@ def _plugin_provenance(point: Point) -> dict[str, Any]:
 
 @contextmanager
 def _measure(timings: dict[str, float], phase: str) -> Iterator[None]:
-    """Record the duration of a phase in seconds."""
+    """Record how many seconds a phase, the body of the context, takes."""
     begin = perf_counter()
     try:
         yield

@@ -237,7 +237,7 @@ def _ensure_experiment(session: Session, name: str, design: Design | None = None
 
 @dataclass(frozen=True)
 class _Writer:
-    """Saves the runs of an experiment while its lock is held."""
+    """Saves runs of an experiment, after checking that its lock is still held."""
 
     engine: Engine
     lock: Lock
@@ -385,7 +385,7 @@ def reproduce(
 
 
 def load_steps(session: Session, run: Run) -> Steps:
-    """Return the step profile of a stored run."""
+    """Return the step profile (load of each step) of a stored run."""
     table = models.StepProfile
     columns = (table.step, *(getattr(table, name) for name in PROFILE_COLUMNS))
     query = select(*columns).where(table.run == run.id).order_by(table.step)

@@ -21,14 +21,14 @@ from starcast.support.shards import Job, Shard, merge_shards, write_shard
 
 
 class _Description(StrictRecord):
-    """The description of an experiment in the file of a shard: its name, and its design as JSON."""
+    """The job to which a shard file belongs: an experiment with this design."""
 
     name: str
     grid: dict[str, Any]
 
 
 class _Runs(RootModel[Many[RunRecord]]):
-    """The runs of a task in the file of a shard."""
+    """The runs of one task (points that share an execution), as a shard file stores them."""
 
 
 def run_shard(

@@ -69,7 +69,7 @@ def write_goal(executed: Executed, unit_bytes: int, dialect: GoalDialect) -> Ite
 
 
 class _Operations:
-    """The lines of a GOAL file for the send and the receive of each packet."""
+    """The lines of a GOAL file: a send and a receive for each packet."""
 
     def __init__(
         self, executed: Executed, packets: Packets, unit_bytes: int, dialect: GoalDialect

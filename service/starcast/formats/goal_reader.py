@@ -320,7 +320,7 @@ class _Reader:
         return unit
 
     def _match(self, operations: _OperationTable) -> tuple[Indices, Indices]:
-        """Return the sends, and for each of them the receive of its packet.
+        """Match sends with receives; return the sends and, for each, the receive of its packet.
 
         A receive matches the first unmatched send with the same sender, receiver and tag.
         """

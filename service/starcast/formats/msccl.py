@@ -369,10 +369,14 @@ class _Program:
 
 
 def _follow_chunks(rows: Rows) -> tuple[list[int], list[int], set[int]]:
-    """Return, for each row, the rows that wrote the chunk it sends and the chunk it adds to.
+    """Find the rows that must run before each row, by following the chunks through the schedule.
 
-    In both lists, -1 stands for a chunk of the input. The third result is the set of rows that
-    write partial sums. A node has a separate sum for each tree.
+    A node has a separate sum for each tree.
+
+    Returns:
+        For each row, the row that wrote the chunk that it sends. For each row, the row that wrote
+        the chunk to which it adds. In both lists, -1 stands for a chunk of the input. And the set
+        of rows that write partial sums.
     """
     delivery, addend = [-1] * len(rows), [-1] * len(rows)
     partial: set[int] = set()

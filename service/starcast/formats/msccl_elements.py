@@ -52,7 +52,7 @@ _NUMBER = re.compile(r"-?\d{1,9}", re.ASCII)
 
 
 class Instruction(NamedTuple):
-    """A step of a thread block.
+    """One step of a thread block: a send, a receive or a local operation.
 
     Attributes:
         type: one of ``s``, ``r``, ``rcs``, ``rrc``, ``rrs``, ``rrcs``, ``re``, ``cpy`` and ``nop``.

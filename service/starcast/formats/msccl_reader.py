@@ -97,7 +97,7 @@ def schedule_from_msccl(
 
 
 class _Knowledge(NamedTuple):
-    """The knowledge of a thread block: events that are certainly over, as it has waited for them.
+    """The steps that must have ended, because a thread block has waited for them.
 
     Attributes:
         ended: for each thread block of the GPU, its last step that has ended; -1 for none.
@@ -110,7 +110,7 @@ class _Knowledge(NamedTuple):
     sent: int
 
     def merge(self, other: "_Knowledge", block: int, step: int) -> "_Knowledge":
-        """Return the knowledge of a block after it has waited for a step of another block."""
+        """Return the knowledge after also waiting for a step of the thread block ``block``."""
         ended = np.maximum(self.ended, other.ended)
         ended[block] = max(ended[block], step)
         return _Knowledge(ended, max(self.arrived, other.arrived), max(self.sent, other.sent))
@@ -142,7 +142,7 @@ class _RunningBlock:
 
 
 class _Sum(NamedTuple):
-    """A unit number and, in reductions, a bit for each rank whose contribution is in the sum."""
+    """A unit, or its partial sum: the unit number and, in reductions, one bit per contributor."""
 
     unit: int
     ranks: int
@@ -150,7 +150,7 @@ class _Sum(NamedTuple):
 
 @dataclass
 class _Chunk:
-    """A chunk that holds a unit.
+    """The content of a chunk in a buffer of a GPU, while the file is executed.
 
     Attributes:
         held: the unit.
@@ -172,7 +172,7 @@ class _Message(NamedTuple):
 
 
 class _Execution:
-    """The execution of all thread blocks.
+    """The execution of a file: all thread blocks of all GPUs, step by step.
 
     Attributes:
         rows: the rows of the schedule.
@@ -276,7 +276,7 @@ class _Execution:
         return ()
 
     def _add(self, run: _RunningBlock, own: list[_Sum], units: list[_Sum]) -> list[_Sum]:
-        """Return the sums of the GPU's own chunks and the units to add to them."""
+        """Return the contents of the GPU's own chunks after adding the arriving units."""
         sums = []
         for one, other in zip(own, units, strict=True):
             if one.unit != other.unit:

@@ -193,7 +193,7 @@ def _compare(stores: Stores, built: GraphArtifact) -> None:
     """Compare an artifact in the graph with the built one, and record what was found.
 
     Raises:
-        RejectedError: they differ.
+        RejectedError: the artifact in the graph differs from the built one.
     """
     kind, artifact_id = built.kind, built.id
     content = reader.read_content(stores.graph, kind, artifact_id, built.topology)

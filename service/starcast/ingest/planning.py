@@ -103,7 +103,7 @@ _REDUCE = (
 
 @dataclass(frozen=True)
 class Plan:
-    """Artifacts to store.
+    """The artifacts that an ingest has to store.
 
     Attributes:
         artifacts: the topology, its forests, and their schedules.
@@ -294,7 +294,7 @@ def _all_algorithms(
 
 @dataclass(frozen=True)
 class Estimate:
-    """Estimated size of artifacts.
+    """The estimated size of artifacts in the graph, and the time to write or delete them.
 
     Attributes:
         nodes: nodes in the graph.
@@ -472,7 +472,7 @@ def choose_deletion(
 
 
 def _by_import(requested: LoadMethod, embedded: bool, is_better: bool) -> bool:
-    """Return whether to import: if it is requested, or if it is possible and better.
+    """Return whether to import: if requested, or if the Neo4j is embedded and an import is better.
 
     Raises:
         InputError: an import is requested for a server that is not the embedded one.

@@ -151,7 +151,7 @@ def _check_pattern(network: "Topology", pattern: str) -> None:
 
 
 class Kind(NamedTuple):
-    """The values of one type.
+    """A basic type of query values, such as ``int`` or ``node``: how to read and check a value.
 
     Attributes:
         expected: a description of a value for error messages.
@@ -236,7 +236,7 @@ class Type:
         return f"a list a,b,c, each {expected}" if self.many else expected
 
     def value(self, given: object) -> Any:
-        """Convert text or a Python value to this type.
+        """Convert a value, given as text or as a Python value, to this type.
 
         Raises:
             ValueError: the value is not of this type.

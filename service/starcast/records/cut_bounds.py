@@ -101,7 +101,7 @@ def round_cut(graph: Topology, value: int) -> int:
 
 
 def quadratic_form(orbit: Integers, vector: Integers, count: int) -> Integers:
-    """Return the coefficient of each orbit of pairs in (b y)^2 for a vector b, int64 ``[count]``.
+    """Write (b y)^2 as a sum over orbits of node pairs; return the coefficients, int64 ``[count]``.
 
     Raises:
         OverflowError: a sum of products could exceed 64 bits.

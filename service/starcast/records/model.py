@@ -182,12 +182,12 @@ class Record:
 
     @property
     def evidence(self) -> Witness:
-        """The arrays of the witness that prove the bound."""
+        """The arrays, stored with the witness, that prove the bound."""
         return {name: array for name, array in self.witness.items() if name in EVIDENCE}
 
     @property
     def solution(self) -> Witness:
-        """The arrays of the witness that describe the object."""
+        """The arrays that describe the best known object itself, without `evidence`."""
         return {name: array for name, array in self.witness.items() if name not in EVIDENCE}
 
     @property

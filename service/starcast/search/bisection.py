@@ -170,7 +170,7 @@ def find_certificate(
 
 
 class _Program:
-    """The linear program whose variables are the averages of all orbits; it minimizes the cut."""
+    """The linear program that bounds the cut; its variables are the averages z of pair orbits."""
 
     def __init__(self, orbit: Integers, linked: Floats) -> None:
         self._orbit = orbit
@@ -182,7 +182,7 @@ class _Program:
         self._dual = np.zeros(1)
 
     def add(self, vector: Integers) -> bool:
-        """Add the inequality of a vector; return whether it is new to the program."""
+        """Add the inequality for (b y)^2, given b; return whether the program lacked it."""
         row = quadratic_form(self._orbit, vector, len(self._sizes))
         key = row.tobytes()
         if key in self._known:
@@ -193,7 +193,7 @@ class _Program:
         return True
 
     def solve(self) -> Floats:
-        """Return the averages that minimize the cut."""
+        """Solve the program; return the averages z, by orbit, with the smallest cut."""
         from ortools.linear_solver import pywraplp  # noqa: PLC0415 - an optional library
 
         solver = pywraplp.Solver.CreateSolver("GLOP")
@@ -224,7 +224,7 @@ class _Program:
         return np.array([average.solution_value() for average in averages])
 
     def certificate(self) -> tuple[Integers, Integers]:
-        """Return the vectors with positive multipliers, and all multipliers as whole numbers."""
+        """Return the certificate: vectors with positive multipliers, and integer multipliers."""
         # The rounded dual solution still proves a bound: the terms that no longer cancel are tiny,
         # and their sum is computed exactly.
         rounded = np.rint(self._dual * _DENOMINATOR).astype(np.int64)
@@ -236,7 +236,7 @@ class _Program:
 
 
 def _violated(matrix: Floats, generator: np.random.Generator) -> list[Integers]:
-    """Return vectors whose inequality is violated by the averages, given for all node pairs."""
+    """Return vectors b whose inequality the averages z violate; ``matrix`` has z for all pairs."""
     values, vectors = np.linalg.eigh(matrix)
     found = [_scaled(vector) for vector in vectors[:, values < -_TOLERANCE].T[:10]]
     found += _triangles(matrix, generator)
@@ -253,7 +253,7 @@ def _scaled(vector: Floats) -> Integers:
 
 
 def _triangles(matrix: Floats, generator: np.random.Generator) -> list[Integers]:
-    """Return vectors with a violated inequality that have three entries of +-1, one at rank 0."""
+    """Return vectors b with three entries of +-1, one at rank 0, whose inequality is violated."""
     first = matrix[0]
     found = []
     for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
@@ -270,7 +270,7 @@ def _triangles(matrix: Floats, generator: np.random.Generator) -> list[Integers]
 
 
 def _descend(matrix: Floats, generator: np.random.Generator) -> Integers | None:
-    """Search for a vector with an odd sum whose inequality is violated, or return None.
+    """Search for a vector b with an odd sum whose inequality is violated; None if not found.
 
     Each step adds +-1 to two entries.
     """

@@ -292,7 +292,7 @@ class OnePortBroadcast(FormulaProblem):
         with self._exchanges(budget) as search:
             table = self._table()
             # The best number of last rounds depends on the topology. All numbers are tried in turn,
-            # which is possible because a start takes little time.
+            # which is affordable because it is fast to build a tree to start from.
             for searched in cycle(_SEARCHED):
                 tree = search.matched_tree(table, target, searched, rng)
                 for _ in range(_LEAST_PARTS + int(tree.counts[0]) // _NODES_PER_PART):

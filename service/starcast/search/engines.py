@@ -132,7 +132,7 @@ def require_memory(size: int, memory: int, subject: str) -> None:
     """Check that ``size`` bytes do not exceed a memory limit in MB.
 
     Raises:
-        LimitError: they exceed it.
+        LimitError: more memory than the limit is needed.
     """
     needed = size // 10**6
     if needed > memory:

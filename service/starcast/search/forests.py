@@ -263,7 +263,7 @@ _REPEATS = 10
 
 
 class Quotient(NamedTuple):
-    """A topology with merged nodes, for an automorphism that has to map each class to the next.
+    """A topology with merged nodes, for a partition whose classes an automorphism permutes.
 
     A power of such an automorphism maps each class to itself. Nodes that the power maps to one
     another are merged into one node of the quotient.
@@ -282,7 +282,7 @@ class Quotient(NamedTuple):
 
 
 def random_labels(quotient: Quotient, classes: int, chance: np.random.Generator) -> Images:
-    """Return a random class for each node of a quotient.
+    """Divide the nodes of a quotient at random into classes; return the class of each node.
 
     If the quotient has an automorphism, it maps each class to the next.
     """

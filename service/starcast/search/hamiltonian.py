@@ -87,7 +87,7 @@ class _Factor:
         return _count_closed(partner, linked) - len(by_cycle)
 
     def _follows(self, a: int, b: int) -> bool:
-        """Return whether b is the node after a on their cycle."""
+        """Return whether node b comes directly after node a on their common cycle."""
         # A cycle has at least three nodes, and the node in place 0 follows the one in the last
         # place.
         difference = self.place[b] - self.place[a]
@@ -252,7 +252,7 @@ def _step(factors: list[_Factor], chance: random.Random, nodes: int) -> None:
 
 
 def _closed_walk(first: _Factor, second: _Factor, chance: random.Random, nodes: int) -> Walk | None:
-    """Return the nodes of a closed walk whose links alternate between the factors, or None."""
+    """Look for a closed walk whose links alternate between two factors; return it, or None."""
     walk = [chance.randrange(nodes)]
     for length in range(1, max(_LENGTHS) + 1):
         factor = first if length % 2 else second
@@ -267,7 +267,7 @@ def _closed_walk(first: _Factor, second: _Factor, chance: random.Random, nodes: 
 
 
 def _finished(graph: Topology, factors: list[list[list[int]]]) -> Decision:
-    """Return the ports along the cycle of each factor, which begins at rank 0."""
+    """Return the found cycles: for each factor, the ports along its only cycle from rank 0."""
     cycles = np.array([list(_follow(factor, 0)) for factor in factors])
     is_crossed = graph.table()[:, cycles] == np.roll(cycles, -1, axis=1)
     ports = np.array(graph.ports, dtype=np.uint8)

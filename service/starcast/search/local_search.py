@@ -414,7 +414,9 @@ def count_defects(
     parent: Integers,
     has_cycle: NDArray[np.bool_],
 ) -> int:
-    """Count defects: excess components of classes, and components between classes that are trees.
+    """Count the defects of a partition: extra components of its classes, and acyclic cuts.
+
+    A cut is a connected component of the links between two classes.
 
     Entry ``node * classes + c`` of the work arrays ``parent`` and ``has_cycle`` stands for a node
     in the graph of the links between the node's class and class c. Sets of entries are joined by

@@ -146,7 +146,7 @@ class SearchProblem(ABC):
         return 0
 
     def rebuild(self, target: int, witness: Witness) -> Formula:  # noqa: ARG002
-        """Write the refuted formula of a record again.
+        """Rebuild the formula that the proof of a record refutes.
 
         Raises:
             InputError: the problem has no formula.
@@ -193,9 +193,9 @@ class SearchProblem(ABC):
 
 
 class FormulaProblem(SearchProblem):
-    """A problem with a formula for each target: a solution of the formula is an object.
+    """A problem in which a formula, for each target value, states that an object reaches it.
 
-    A solver finds a solution or refutes the formula.
+    A solver finds a solution, which describes such an object, or refutes the formula.
     """
 
     @abstractmethod
@@ -225,5 +225,5 @@ class FormulaProblem(SearchProblem):
         return OPEN if values is None else Decision("witness", self.read(values[variables]))
 
     def rebuild(self, target: int, _witness: Witness) -> Formula:
-        """Write the refuted formula of a record again."""
+        """Rebuild the formula that the proof of a record refutes."""
         return self.write(target)[0]

@@ -257,7 +257,7 @@ def problem_of(record: Record) -> SearchProblem:
 
 
 def formula_of(record: Record, memory: int = Budget.memory) -> Formula:
-    """Write the formula again that the proof of a record refutes.
+    """Rebuild the formula that the proof of a record refutes.
 
     Args:
         memory: the memory limit of a solver in MB, into which the formula has to fit.
@@ -277,7 +277,8 @@ def formula_of(record: Record, memory: int = Budget.memory) -> Formula:
     # A negative number of rounds or links is impossible, so no proof is needed to refute it.
     if refuted < 0:
         raise RejectedError(
-            f"{record.id} has the bound {record.bound}, which needs no proof", hint="search again"
+            f"{record.id} has a proof, but its bound {record.bound} is trivial and needs no proof",
+            hint="search again with `fresh`",
         )
     literals = problem.literals(refuted)
     require_fit(literals, memory, f"{record.problem} on {record.topology}")

@@ -470,7 +470,7 @@ def _require_memory(needed: int, item: tuple[SearchTask, Record | None], free: i
 
 
 class _Description(StrictRecord):
-    """The description of some searches in the file of a shard: the searches, and their budget."""
+    """The job to which a shard file belongs: all its searches, and their budget."""
 
     searches: list[Any]
     seconds: Number

@@ -143,7 +143,7 @@ def decode_text(data: bytes) -> str:
     The text is UTF-8, or UTF-16 as some programs on Windows write it.
 
     Raises:
-        ValueError: it is neither.
+        ValueError: the text has neither encoding.
     """
     try:
         text = data.decode(_encoding(data))

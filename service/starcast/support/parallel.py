@@ -425,7 +425,7 @@ class ProcessExecutor(ThreadPoolExecutor):
         raise WorkerKilledError(1 + RERUNS)
 
     def _worker(self) -> tuple[SpawnProcess, Connection]:
-        """Return the process of the current thread, which is started if necessary, and its pipe.
+        """Return the worker process of the current thread, and its pipe; start it if necessary.
 
         Raises:
             CancelledError: the executor was killed.

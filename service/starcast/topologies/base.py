@@ -26,7 +26,7 @@ ValueReader = Callable[[NDArray[np.uint8], slice], NDArray[np.uint8]]
 
 
 def read_by_rank(neighbour_ranks: Callable[[slice], Ranks]) -> ValueReader:
-    """Return a `ValueReader` that uses the neighbours' ranks as indices.
+    """Return a function that reads the values of a node array at the neighbours of a chunk.
 
     It keeps the neighbours' ranks of the last chunk, since callers read several arrays per chunk.
     """
@@ -176,7 +176,7 @@ class Topology(Displayable, ABC):
         return lambda chunk: self.neighbours(port, np.arange(chunk.start, chunk.stop))
 
     def neighbour_values(self, port: int) -> ValueReader:
-        """Return a function that reads an array's values at the neighbours across a port.
+        """Return a function that reads the values of a node array at the neighbours across a port.
 
         The function takes an array over all nodes, uint8 ``[nodes]``, and one of `chunks`. It
         returns the array's values at the neighbours of the chunk's nodes.

@@ -215,12 +215,12 @@ def _next_in_clique(n: int, k: int, steps: int, smaller: int) -> Indices:
 
 
 def _order(values: NDArray[np.integer]) -> Perms:
-    """Return the position that every entry has in its row after sorting."""
+    """Return, for each entry, its position in its row after the row is sorted."""
     return np.argsort(np.argsort(values, axis=1), axis=1).astype(np.uint8)
 
 
 class _Relabelling(NodeArray):
-    """A `NodeArray` that depends on the patterns after their symbols are relabelled.
+    """A `NodeArray` whose values follow from the patterns after renaming their symbols.
 
     The subclasses set ``_order``, ``[blocks, r]``: the new index of each symbol of the rest.
     """
@@ -325,7 +325,7 @@ class StarDistances(Distances):
 
 @lru_cache(maxsize=8)
 def _fixed_point_gain(m: int, positions: tuple[int, ...]) -> NDArray[np.uint8]:
-    """Return twice the number of fixed points of each suffix pattern among the given positions.
+    """Tabulate twice the number of fixed points, at the given positions, of each suffix pattern.
 
     Returns:
         uint8 ``[(m+1)^positions, m!]``. The first index has one digit in base m+1 per position: the
@@ -375,7 +375,7 @@ def _through_prefix(
 
 @lru_cache(maxsize=8)
 def _closed_cycles(symbols: int, m: int) -> NDArray[np.uint8]:
-    """Return the number of closed cycles of each pattern, uint8 ``[size]``.
+    """Return the number of cycles of each pattern that stay in the suffix, uint8 ``[size]``.
 
     Fixed points count as cycles.
     """
@@ -387,7 +387,7 @@ def _closed_cycles(symbols: int, m: int) -> NDArray[np.uint8]:
 
 
 def _least_of_cycle(row: list[int], start: int) -> int:
-    """Return the smallest index on the cycle through ``start``; -1 if the path leaves the row."""
+    """Follow i -> row[i] from ``start`` round its cycle; return the smallest i, -1 if it ends."""
     least, index = start, row[start]
     while index != start:
         if index >= len(row):

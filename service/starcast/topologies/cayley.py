@@ -48,15 +48,15 @@ class Permutations:
 
     @property
     def nodes(self) -> int:
-        """The number of elements."""
+        """The number of group elements."""
         return factorial(self.n)
 
     def elements(self, ranks: ArrayLike) -> Elements:
-        """Return the elements of some ranks, ``[count, n]``."""
+        """Return the group elements with some ranks, ``[count, n]``."""
         return permutations.unrank(self.n, ranks)
 
     def ranks(self, elements: Elements) -> Ranks:
-        """Return the ranks of elements, int32 ``[count]``."""
+        """Return the ranks of group elements, int32 ``[count]``."""
         return permutations.rank(elements.astype(np.uint8))
 
     def product(self, left: Elements, right: Elements) -> Elements:
@@ -64,15 +64,15 @@ class Permutations:
         return left[..., right - 1]
 
     def inverse(self, element: Elements) -> Elements:
-        """Return the inverse of an element."""
+        """Return the inverse of a group element."""
         return np.argsort(element) + 1
 
     def labels(self, elements: Elements) -> NDArray[np.str_]:
-        """Return the labels of elements."""
+        """Return the labels of group elements."""
         return permutations.labels(elements.astype(np.uint8))
 
     def parse(self, label: str) -> Elements:
-        """Return the element of a label.
+        """Return the group element with a label.
 
         Raises:
             InputError: no element has this label.
@@ -80,7 +80,7 @@ class Permutations:
         return permutations.parse(label, self.n)
 
     def reduce(self, generator: tuple[int, ...]) -> tuple[int, ...] | None:
-        """Return a generator as an element, or None if it is invalid or the identity."""
+        """Return a generator as a group element, or None if it is invalid or the identity."""
         identity = tuple(range(1, self.n + 1))
         return generator if tuple(sorted(generator)) == identity != generator else None
 
@@ -99,7 +99,7 @@ class EvenPermutations(Permutations):
         return factorial(self.n) // 2
 
     def elements(self, ranks: ArrayLike) -> Elements:
-        """Return the elements of some ranks, ``[count, n]``: the even permutation of each pair."""
+        """Return the elements with some ranks, ``[count, n]``: the even one of each pair."""
         rows = permutations.unrank(self.n, 2 * np.array(ranks, dtype=np.int64, ndmin=1))
         odd = permutations.is_odd(rows)
         # Exchanging the last two symbols gives the other permutation of the pair.
@@ -107,12 +107,12 @@ class EvenPermutations(Permutations):
         return rows
 
     def ranks(self, elements: Elements) -> Ranks:
-        """Return the ranks of elements among the even permutations, int32 ``[count]``."""
+        """Return the ranks of group elements among the even permutations, int32 ``[count]``."""
         # An even permutation has rank 2i or 2i+1 among all permutations.
         return super().ranks(elements) // 2
 
     def parse(self, label: str) -> Elements:
-        """Return the element of a label.
+        """Return the group element with a label.
 
         Raises:
             InputError: the label is not that of a permutation, or the permutation is odd.
@@ -125,7 +125,7 @@ class EvenPermutations(Permutations):
         return row
 
     def reduce(self, generator: tuple[int, ...]) -> tuple[int, ...] | None:
-        """Return a generator as an element, or None if it is odd, invalid or the identity."""
+        """Return a generator as a group element, or None if it is odd, invalid or the identity."""
         reduced = super().reduce(generator)
         return None if reduced is None or permutations.is_odd(np.array([reduced]))[0] else reduced
 
@@ -145,7 +145,7 @@ class SignedPermutations(Permutations):
         return factorial(self.n) << self.n
 
     def elements(self, ranks: ArrayLike) -> Elements:
-        """Return the elements of some ranks; a digit selects an unused symbol and its sign."""
+        """Return the elements with some ranks; a digit selects an unused symbol and its sign."""
         rest = np.array(ranks, dtype=np.int64, ndmin=1)
         rows = np.empty((len(rest), self.n), dtype=np.int8)
         signs = np.empty_like(rows)
@@ -157,7 +157,7 @@ class SignedPermutations(Permutations):
         return signs * (rows + 1)
 
     def ranks(self, elements: Elements) -> Ranks:
-        """Return the ranks of elements, int32 ``[count]``; negative symbols come last."""
+        """Return the ranks of group elements, int32 ``[count]``; negative symbols come last."""
         ranks = np.zeros(len(elements), dtype=np.int32)
         for position in range(self.n):
             symbol = np.abs(elements[:, position, None])
@@ -171,12 +171,12 @@ class SignedPermutations(Permutations):
         return np.sign(right) * left[..., np.abs(right) - 1]
 
     def inverse(self, element: Elements) -> Elements:
-        """Return the inverse of an element; a symbol keeps its sign."""
+        """Return the inverse of a group element; a symbol keeps its sign."""
         order = np.argsort(np.abs(element))
         return np.sign(element)[order] * (order + 1)
 
     def labels(self, elements: Elements) -> NDArray[np.str_]:
-        """Return the labels of elements, with letters for negative symbols."""
+        """Return the labels of group elements, with letters for negative symbols."""
         symbols = np.abs(elements).astype(np.uint8)
         # Code points are changed for all labels at once: changing strings would need a Python loop.
         codes = permutations.labels(symbols).view(np.uint32).reshape(symbols.shape)
@@ -184,7 +184,7 @@ class SignedPermutations(Permutations):
         return np.ascontiguousarray(codes).view(f"<U{self.n}")[:, 0]
 
     def parse(self, label: str) -> Elements:
-        """Return the element of a label.
+        """Return the group element with a label.
 
         Raises:
             InputError: no element has this label.
@@ -197,7 +197,7 @@ class SignedPermutations(Permutations):
         return signs * symbols
 
     def reduce(self, generator: tuple[int, ...]) -> tuple[int, ...] | None:
-        """Return a generator as an element, or None if it is invalid or the identity."""
+        """Return a generator as a group element, or None if it is invalid or the identity."""
         identity = tuple(range(1, self.n + 1))
         is_one = tuple(sorted(map(abs, generator))) == identity != generator
         return generator if is_one else None
@@ -232,11 +232,11 @@ class Residues:
         return prod(self.sides)
 
     def elements(self, ranks: ArrayLike) -> Elements:
-        """Return the elements of some ranks, ``[count, n]``; the last residue varies fastest."""
+        """Return the elements with some ranks, ``[count, n]``; the last residue varies fastest."""
         return np.stack(np.unravel_index(np.array(ranks, ndmin=1), self.sides), axis=-1)
 
     def ranks(self, elements: Elements) -> Ranks:
-        """Return the ranks of elements, int32 ``[count]``."""
+        """Return the ranks of group elements, int32 ``[count]``."""
         return np.asarray(np.ravel_multi_index(tuple(elements.T), self.sides), dtype=np.int32)
 
     def product(self, left: Elements, right: Elements) -> Elements:
@@ -244,16 +244,16 @@ class Residues:
         return np.asarray((left + right) % np.array(self.sides))
 
     def inverse(self, element: Elements) -> Elements:
-        """Return the negative of an element."""
+        """Return the negative of a group element."""
         return np.asarray(-element % np.array(self.sides))
 
     def labels(self, elements: Elements) -> NDArray[np.str_]:
-        """Return the labels of elements: each residue is a digit, or a letter from 10 on."""
+        """Return the labels of group elements: each residue is a digit, or a letter from 10 on."""
         codes = np.array([*map(ord, _DIGITS)], dtype=np.uint32)[elements]
         return np.ascontiguousarray(codes).view(f"<U{self.n}")[:, 0]
 
     def parse(self, label: str) -> Elements:
-        """Return the element of a label.
+        """Return the group element with a label.
 
         Raises:
             InputError: the label has a wrong length, or a digit is not smaller than its side.

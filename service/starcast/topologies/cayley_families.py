@@ -127,7 +127,7 @@ def _exchange(n: int, i: int, j: int) -> list[int]:
 
 @family("pancake", pattern=r"P(\d+)", source=_AK, noun="pancake graphs", sizes=range(2, 13))
 def pancake(n: int) -> Generators:
-    """Return generators that reverse the first 2, 3, .., n symbols."""
+    """Return the generators of a pancake graph, which reverse the first 2, 3, .., n symbols."""
     return [[*range(k, 0, -1), *range(k + 1, n + 1)] for k in range(2, n + 1)]
 
 
@@ -136,13 +136,13 @@ def pancake(n: int) -> Generators:
     noun="burnt pancake graphs", group="signed permutations", sizes=range(2, 10),
 )  # fmt: skip
 def burnt_pancake(n: int) -> Generators:
-    """Return generators that reverse the first 1, 2, .., n symbols and change their signs."""
+    """Return the generators that reverse the first 1, 2, .., n symbols and change their signs."""
     return [[*range(-k, 0), *range(k + 1, n + 1)] for k in range(1, n + 1)]
 
 
 @family("bubble-sort", pattern=r"B(\d+)", source=_AK, noun="bubble-sort graphs", sizes=range(2, 13))
 def bubble_sort(n: int) -> Generators:
-    """Return generators that swap adjacent symbols."""
+    """Return the generators of a bubble-sort graph, which swap adjacent symbols."""
     return [_exchange(n, i, i + 1) for i in range(1, n)]
 
 
@@ -151,7 +151,7 @@ def bubble_sort(n: int) -> Generators:
     noun="bubble-sort star graphs", sizes=range(2, 13),
 )  # fmt: skip
 def bubble_sort_star(n: int) -> Generators:
-    """Return generators that swap the first symbol with any other, or two adjacent symbols."""
+    """Return the generators that swap the first symbol with any other, or two adjacent symbols."""
     first = [_exchange(n, 1, i) for i in range(2, n + 1)]
     return first + [_exchange(n, i, i + 1) for i in range(2, n)]
 
@@ -161,7 +161,7 @@ def bubble_sort_star(n: int) -> Generators:
     noun="modified bubble-sort graphs", sizes=range(3, 13),
 )  # fmt: skip
 def modified_bubble_sort(n: int) -> Generators:
-    """Return generators that swap adjacent symbols, or the first and the last."""
+    """Return the generators that swap adjacent symbols, or the first and the last."""
     return [*bubble_sort(n), _exchange(n, 1, n)]
 
 
@@ -170,7 +170,7 @@ def modified_bubble_sort(n: int) -> Generators:
     noun="complete transposition graphs", sizes=range(2, 13),
 )  # fmt: skip
 def complete_transposition(n: int) -> Generators:
-    """Return generators that swap the symbols in any two positions."""
+    """Return the generators that swap the symbols in any two positions."""
     return [_exchange(n, i, j) for i, j in combinations(range(1, n + 1), 2)]
 
 
@@ -179,7 +179,7 @@ def complete_transposition(n: int) -> Generators:
     noun="alternating group graphs", group="even permutations", sizes=range(3, 13),
 )  # fmt: skip
 def alternating_group(n: int) -> Generators:
-    """Return generators that rotate the symbols in positions 1, 2 and i in either direction."""
+    """Return the generators that rotate the symbols in positions 1, 2 and i in either direction."""
     generators = []
     for i in range(3, n + 1):
         for first, second, third in ((2, i, 1), (i, 1, 2)):
@@ -192,7 +192,7 @@ def alternating_group(n: int) -> Generators:
     spelling="T4x4 or T4x4x4 for a torus", group="residues",
 )  # fmt: skip
 def torus(*sides: int) -> Generators:
-    """Return generators that move one place along one dimension, in either direction."""
+    """Return the generators of a torus, which move one place along a dimension, either way."""
     return [
         [step if other == axis else 0 for other in range(len(sides))]
         for axis, side in enumerate(sides)

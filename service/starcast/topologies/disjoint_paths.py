@@ -67,7 +67,7 @@ class _Flow:
         self._tables = [topology.neighbours(port) for port in topology.ports]
 
     def paths(self) -> list[list[int]]:
-        """Return the paths as lists of nodes."""
+        """Return the disjoint paths found so far, as lists of nodes."""
         paths = []
         for node in self._following[self._source]:
             path = [self._source, node]
@@ -77,7 +77,7 @@ class _Flow:
         return paths
 
     def augment(self) -> bool:
-        """Add a path of minimum cost; return whether one exists."""
+        """Add one more disjoint path, of minimum cost; return whether there is one."""
         start, end = (self._source, _EXIT), (self._target, _ENTRY)
         cost, previous = {start: 0}, dict[_Side, _Side]()
         heap, settled = [(0, start)], set[_Side]()
@@ -107,7 +107,7 @@ class _Flow:
         return self._price.get(side, int(self._distance[side[0]]))
 
     def _steps(self, side: _Side) -> list[tuple[_Side, int]]:
-        """Return the node sides (entry or exit) that a path can reach next, with costs."""
+        """Return the sides (entry or exit of a node) that follow a side on a path, with costs."""
         node, is_exit = side
         if is_exit:
             used = self._following.get(node, ())

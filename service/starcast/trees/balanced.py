@@ -140,10 +140,10 @@ def running_numbers(topology: Topology, copy: int = 0) -> NDArray[np.int64]:
 
 
 def _first_nodes(n: int, leader: NDArray[np.int64], begin: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return, for each necklace, its lowest node y whose symbol in position v is not v.
+    """Return, for each necklace, the node to number first, at which v = v(m) can lead to the root.
 
-    v is the dimension v(m) of the necklace's first number m. The result is indexed by the
-    necklace's leader, the node of lowest rank.
+    The number m comes first in the necklace. The node is the lowest whose symbol in position v is
+    not v. The result is indexed by the necklace's leader, the node of lowest rank.
     """
     nodes = np.arange(1, len(leader))
     v = numbered_dimensions(n, begin[leader[nodes]])
@@ -158,7 +158,7 @@ def _first_nodes(n: int, leader: NDArray[np.int64], begin: NDArray[np.int64]) ->
 def _one_tree(
     topology: Topology, root: int, leaves: NDArray[np.uint8], construction: str
 ) -> Forest:
-    """Return the tree in which ``leaves`` has the parent dimensions of nodes that start with 1."""
+    """Return a tree, given the parent dimensions ``leaves`` of the nodes that start with 1."""
     row = np.empty((1, topology.nodes), dtype=np.uint8)
     row[0, : len(leaves)] = leaves
     row[0, 0] = 0

@@ -415,7 +415,7 @@ def write_first_differences(n: int, root: Perms, start: int, out: NDArray[np.uin
 
 
 def slabs(n: int, rows: NDArray[np.uint8]) -> Iterator[tuple[Slab, NDArray[np.uint8]]]:
-    """Yield the slab of each first symbol 2..n, and a view of its nodes' columns of ``rows``."""
+    """Yield the slab of each first symbol 2..n, with a view of its nodes' columns of ``rows``."""
     later = _position_table(n - 1) + np.uint8(1)
     for first, part in enumerate(np.split(rows, n, axis=1)[1:], start=2):
         yield Slab(first, np.insert(later, first, 1, axis=0)), part

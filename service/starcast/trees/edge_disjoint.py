@@ -83,7 +83,7 @@ def shortest_path_graph(topology: Topology, root: int) -> Forest:
 
 
 def dimension_home(slab: Slab) -> NDArray[np.uint8]:
-    """Return the dimension towards the parent in SPT, for each node of a slab, ``[(n-1)!]``."""
+    """Return the dimension towards the parent in the tree SPT, for each node of a slab."""
     merging = np.flatnonzero(slab.positions[1] == slab.first)
     home = np.full(slab.positions.shape[1], slab.first, dtype=np.uint8)
     # Only one node in n-1 has symbol 1 in the position of its first symbol and needs the search.

@@ -35,7 +35,7 @@ def check_trees(trees: int) -> None:
     """Check that a forest does not have too many trees.
 
     Raises:
-        InputError: there are more than `MAX_TREES`.
+        InputError: the forest has more than `MAX_TREES` trees.
     """
     if trees > MAX_TREES:
         raise InputError(

@@ -74,7 +74,7 @@ def multiple(topology: Topology, root: int) -> Forest:
 
 
 def greedy_tree(topology: Topology, root: int, construction: str) -> Forest:
-    """Return L(r) on S_n, or SP(r) on S_{n,k}, as the forest of a construction."""
+    """Return the greedy tree (L(r) on S_n, SP(r) on S_{n,k}), named after a construction."""
     graph = _as_arrangement_graph(topology)
     rows = np.empty((1, graph.nodes), dtype=np.uint8)
     _write_greedy_ports(graph, graph.rows(root)[0], rows[0])

@@ -106,7 +106,7 @@ class Edges(NamedTuple):
 
 
 def edges_of(forest: Forest, tree: int | None = None) -> Edges:
-    """Return the edges of a forest, or of one of its trees.
+    """Return the edges of all trees of a forest, or of one tree.
 
     Raises:
         InputError: the forest has no such tree.

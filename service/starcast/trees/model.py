@@ -291,7 +291,7 @@ class Forest(Displayable):
     # of the memory of one tree.
 
     def _checked_ports(self) -> Iterator[int]:
-        """Check all entries, and return an iterator over the ports."""
+        """Check that ``parent_port`` has only valid ports; return an iterator over the ports."""
         self._check_entries()
         return iter(self.topology.ports)
 

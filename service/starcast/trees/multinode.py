@@ -327,7 +327,7 @@ def _visiting_order(symbols: Perms, first: NDArray[np.uint8], last: NDArray[np.u
 
 
 def _legs(order: Perms, start: Perms, goal: Perms) -> tuple[Perms, Perms]:
-    """Return where the path enters and leaves each substar, both ``[count * m, m - 1]``.
+    """Return the nodes at which the path enters and leaves each substar, ``[count * m, m - 1]``.
 
     The path leaves the k-th substar at the node with the next substar's symbol first and the other
     symbols ascending, the last two swapped if parity requires it. Crossing the fixed position then
@@ -406,7 +406,7 @@ Shift = Annotated[
 
 
 def _no_dimension_change(topology: Topology) -> str | None:
-    """Return why DC is not defined on a topology, or None if it is."""
+    """Return why a dimension change (DC) is not defined on a topology; None if it is defined."""
     if topology.k is None or topology.k in (1, topology.n - 1):
         return None
     return "no automorphism maps links that exchange symbols to links that replace the first symbol"

@@ -140,7 +140,7 @@ def draw_forest(forest: str | Forest) -> str:
 
 
 def describe_schedule(schedule_id: str) -> Facts:
-    """Return the parameters and counts of a schedule."""
+    """Return the properties of a schedule: its parameters, and counts of rows, units and steps."""
     built = _schedule(schedule_id)
     return {**model.describe_schedule(built), "name": explorer.name_schedule(built)}
 

@@ -301,7 +301,7 @@ class SpotData(BaseModel):
 
 
 class CurveData(BaseModel):
-    """The times by message size: the shortest stored times of an algorithm, or lower bounds."""
+    """A curve of time against message size: an algorithm's fastest stored runs, or lower bounds."""
 
     label: str
     spots: list[SpotData]

@@ -65,7 +65,7 @@ class Pool(Generic[Item]):
 
     @contextmanager
     def borrow(self, seconds: float) -> Iterator[Slot[Item]]:
-        """Provide an idle slot; wait for it at most this long.
+        """Reserve an idle slot for the context; wait at most this many seconds for it.
 
         Raises:
             BusyError: no slot is idle, or too many requests are waiting.
@@ -107,7 +107,7 @@ class _Worker:
             raise
 
     def run(self, function: Callable[[], Any], seconds: float) -> Any:
-        """Call a function, and kill the process if the time limit is reached."""
+        """Call a function in the worker process, and kill the process at the time limit."""
         return self._result(self._submit(function), seconds)
 
     def kill(self) -> None:

@@ -63,7 +63,7 @@ class Tables(NamedTuple):
 
 @lru_cache(maxsize=2)
 def build_tables(m: int) -> Tables:
-    """Return the tables for blocks of m! nodes, 2 <= m <= 7."""
+    """Build the tables with which the formulas treat a block of m! nodes at once, 2 <= m <= 7."""
     patterns, orders = permutations.table(m), permutations.table(m - 1)
     neighbours = np.zeros((m + 1, len(patterns)), dtype=np.uint16)
     for port in range(2, m + 1):
@@ -171,7 +171,7 @@ def rank_orders(symbols: Array) -> int:
 
 @jit
 def write_order(m: int, order: Array, others: Array, x: Array) -> None:
-    """Write the symbols of a row into positions 2..m of x, in the order of a permutation."""
+    """Write the symbols ``others``, in the given order, into positions 2..m of the label x."""
     for index in range(m - 1):
         x[index + 2] = others[order[index]]
 
@@ -204,8 +204,8 @@ def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array
                 index = other
                 break
             digit += 1 - (used >> other & 1)
-        # The tail contains the symbol that r has in this position, so no node of the row agrees
-        # with r in this position.
+        # The symbol that r has in this position is in the tail, so all remaining nodes of the row
+        # differ from r here, and keep this position as their port.
         if index < 0:
             return
         used |= 1 << index
@@ -299,7 +299,7 @@ def edge_disjoint_ports(n: int, x: Array, out: Array) -> None:
 
 @jit
 def potential_of(blocks: Blocks, tree: int, x: Array) -> int:
-    """Return the potential of one node in one tree."""
+    """Return the potential (level, or distance to the hub) of one node in one tree."""
     n = blocks.n
     if blocks.kind == GREEDY:
         return distance(n, x, blocks.homes[tree])
@@ -399,10 +399,10 @@ def _fixed_part(n: int, m: int, x: Array, home: Array, visited: int) -> int:
 def fill_substar(
     n: int, m: int, x: Array, rest: Array, tables: Tables, ports: Array, steps: Array
 ) -> None:
-    """Write the ports and steps of the broadcast tree of 2n-3 steps for the nodes of a block.
+    """Fill ``ports`` and ``steps`` in the recursive-substar tree for a block, which is a substar.
 
-    The tail determines the port and step of the root of the substar with this tail (see `relabel`).
-    The block is then relabelled to S_m, for which `Tables.substar` has the ports and the steps.
+    The block's tail determines the port and step of its root (see `relabel`). The other nodes are
+    relabelled to nodes of S_m, whose ports and steps are in `Tables.substar`.
     """
     size = len(tables.orders)
     y = np.zeros(n + 1, dtype=np.uint8)
@@ -466,7 +466,7 @@ def edge_disjoint_levels(n: int, x: Array, first: int, last: int, out: Array) ->
 
 @jit
 def _distance_of_others(n: int, x: Array, on_cycle: int) -> int:
-    """Return the distance that is due to symbols outside the cycle of symbol 1.
+    """Return how many of a node's swaps to the root are for symbols outside the cycle of symbol 1.
 
     It is the number of displaced symbols outside this cycle plus the number of their cycles.
     """
@@ -486,9 +486,9 @@ def _distance_of_others(n: int, x: Array, on_cycle: int) -> int:
 
 @jit
 def _merges_next(n: int, x: Array, k: int, q: int) -> bool:
-    """Return whether q is the first symbol of y's parent in the shortest-path tree.
+    """Return whether two steps from x towards the root lead to a node that starts with q.
 
-    The node y is the neighbour of x whose first symbol is k.
+    The first step leads to the neighbour that starts with k, the second to its parent in SPT.
     """
     port = 1
     while x[port] != k:

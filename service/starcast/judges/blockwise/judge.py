@@ -292,7 +292,7 @@ def _examine_nodes(
     level: Array,
     found: Findings,
 ) -> bool:
-    """Record the exceptions and largest potentials of a row.
+    """Examine the nodes of a row one by one; record exceptions and the largest potentials.
 
     Returns:
         False if the array of exceptions is full.
@@ -318,7 +318,7 @@ def _examine_nodes(
 
 @jit
 def _potential_across(blocks: Blocks, tree: int, x: Array, port: int) -> int:
-    """Return the potential of the neighbour of node x that is reached through a port."""
+    """Return the potential of node x's neighbour across a port."""
     x[1], x[port] = x[port], x[1]
     potential = potential_of(blocks, tree, x)
     x[1], x[port] = x[port], x[1]
@@ -386,7 +386,7 @@ def _count_loads(
 
 @jit
 def _counter_of(n: int, port: int) -> np.uint64:
-    """Return the integer that counts a use of a port in packed counters; 0 for an invalid port."""
+    """Return the number whose addition to packed counters counts a port; 0 for an invalid port."""
     if 2 <= port <= n:
         return np.uint64(1) << np.uint64(_COUNTER * (port - 2))
     return np.uint64(0)
@@ -400,7 +400,7 @@ def _trees_of(users: np.uint64, port: int) -> np.uint64:
 
 @jit
 def _add_loads(n: int, users: np.uint64, nodes: int, load: Array) -> None:
-    """Add the links to ``nodes`` nodes to the histogram ``load``.
+    """Count the links that lead to ``nodes`` nodes in the histogram ``load``, by their loads.
 
     Each port is used by the same number of trees at all these nodes. The counters ``users`` contain
     these numbers.

@@ -239,5 +239,5 @@ def locate(node: Perms, tree: int, m: int) -> Address:
 
 
 def label(source: Source, node: NDArray[np.uint8]) -> str:
-    """Return the label of the image of a node under the forest's automorphism."""
+    """Return the label of a node after applying the forest's automorphism to it."""
     return str(permutations.labels(source.image(node[None, :]))[0])

@@ -57,7 +57,7 @@ Range = tuple[Count, Count]
 
 
 class Description(StrictRecord):
-    """The description of a verification in the file of a shard: the id of the forest."""
+    """The job to which a shard file belongs: the verification of this forest."""
 
     id: str
 
@@ -83,7 +83,7 @@ class RangeResult(StrictRecord):
 
 @dataclass(frozen=True)
 class BlockVerification:
-    """A verified forest.
+    """The results of verifying a forest block by block.
 
     Attributes:
         id: the id of the forest.

@@ -86,7 +86,7 @@ def simulate_acknowledged(schedule: Schedule, faults: Iterable[FaultLike] = ()) 
 
 
 class _Traversals:
-    """The hops of all traversals, sorted by traversal and then by time.
+    """The hops of the traversals (one of each tree, for each source), each in order of time.
 
     Attributes:
         source: int64 ``[traversals]``, the source of each traversal.

@@ -64,7 +64,7 @@ class AsynchronousExecution:
             pass
 
     def _execute_pass(self) -> bool:
-        """Execute all packets in the order of steps; return whether any end changed."""
+        """Execute all packets in the order of steps; return whether any end time changed."""
         free = [self._ticks.full(chain.size, 0) for chain in self._chains]
         changed = False
         for batch in self._packets.batches():
@@ -145,7 +145,7 @@ class AsynchronousExecution:
         return np.asarray(np.maximum(self._clock[step] - max(early, 0), 0), self._ticks.dtype)
 
     def _row_order(self, batch: Batch, order: Indices) -> Indices:
-        """Return the rows of a batch, counted from its first row, in the given packet order."""
+        """Return the rows of a batch, numbered from its first row, in an order of packets."""
         if self._packets.single:
             return order
         units = self._packets.units[batch.packets][order]
@@ -216,7 +216,7 @@ class _FirstQueue:
         self._dtype = ticks.dtype
 
     def ends(self, ready: Times) -> Times:
-        """Return the end times of packets, given the times at which they are ready.
+        """Return when packets end, given when they are ready and when their queue was last free.
 
         Both arrays have the order of `_Queue.order`.
         """

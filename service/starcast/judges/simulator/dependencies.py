@@ -35,7 +35,7 @@ _MAX_HOPS = 64
 
 
 class Needs(NamedTuple):
-    """Entries of the table of arrival times that rows need; a row waits for its latest entry.
+    """The arrival times that rows read, as entries of a table; a row waits for the latest of them.
 
     Attributes:
         entries: the needed entries, row by row.
@@ -59,7 +59,10 @@ class Needs(NamedTuple):
 
 
 class Dependencies(ABC):
-    """The entries of the table of arrival times that rows need and give.
+    """Which entries of the table of arrival times each row reads and writes.
+
+    A row needs (reads) the arrival of the unit that it sends, and gives (writes) the arrival of the
+    unit that it delivers.
 
     Attributes:
         size: the number of entries.
@@ -81,7 +84,7 @@ class Dependencies(ABC):
 
 
 class PairDependencies(Dependencies):
-    """Dependencies with an entry for every (node, unit) pair, or for every pair that occurs."""
+    """Dependencies whose table has an entry for every (node, unit) pair, or for all that occur."""
 
     def __init__(self, packets: Packets, executed: Executed) -> None:
         postcondition = executed.postcondition
@@ -99,16 +102,16 @@ class PairDependencies(Dependencies):
         self.unique = is_counted and executed.simulation.transmissions == gained
 
     def needs(self, rows: slice | Indices) -> Needs:
-        """Return the entry of each row's unit at its sender."""
+        """Return the entry for the pair of each row's sender and unit."""
         return Needs(self.pair_index.of(self._packets.sender[rows], self._packets.unit[rows]))
 
     def gives(self, rows: slice | Indices) -> Indices:
-        """Return the entry of each row's unit at its receiver."""
+        """Return the entry for the pair of each row's receiver and unit."""
         return self.pair_index.of(self._packets.receiver[rows], self._packets.unit[rows])
 
 
 class JourneyDependencies(Dependencies):
-    """Dependencies with an entry for every row; entry 0 belongs to all units at their sources."""
+    """Dependencies whose table has an entry for every row, after entry 0 for units at sources."""
 
     def __init__(self, previous: Indices) -> None:
         self._previous = previous
@@ -124,7 +127,7 @@ class JourneyDependencies(Dependencies):
         return Needs(self._previous[rows])
 
     def gives(self, rows: slice | Indices) -> Indices:
-        """Return each row's own entry."""
+        """Return the entry of each row: row i writes entry i + 1."""
         return _numbers(rows) + 1
 
 
@@ -221,7 +224,7 @@ def _numbers(rows: slice | Indices) -> Indices:
 
 
 def make_dependencies(packets: Packets, executed: Executed) -> Dependencies:
-    """Return the dependencies of the executed rows; the collective determines the class."""
+    """Return the dependencies of the executed rows, of the class that fits the collective."""
     if executed.postcondition.reduces:
         return SumDependencies(packets, executed)
     if not executed.postcondition.to_all:

@@ -187,7 +187,7 @@ def time_executed(executed: Executed, ticks: Ticks, execution: ExecutionModel) -
 
 
 def make_ticks(unit_bytes: Number, t_s: Number, t_c: Number, execution: str) -> Ticks:
-    """Check the parameters of an execution, and return its tick, which divides all of its times.
+    """Check the parameters of an execution; return the conversion between times and ticks.
 
     Raises:
         InputError: a number is negative, a unit has 0 bytes, or the execution model is unknown.
@@ -256,7 +256,7 @@ def _time_data(executed: Executed, packets: Packets, ticks: Ticks, clock: Times)
 
 
 def _find_required(sums: Sums) -> tuple[Indices, Indices, Indices]:
-    """Return the nodes and units that must be complete at the end of a reduction.
+    """Return the (node, unit) pairs that must be complete at the end of a reduction.
 
     Returns:
         For each required pair, its node, its unit, and the step after which the node has the

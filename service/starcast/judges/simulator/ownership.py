@@ -169,7 +169,7 @@ class PairIndex(ABC):
 
 
 class Table(PairIndex):
-    """An index of all (node, unit) pairs."""
+    """The index of all (node, unit) pairs, for which the position is computed."""
 
     def __init__(self, postcondition: Postcondition) -> None:
         self.units = postcondition.units

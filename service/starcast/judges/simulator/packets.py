@@ -71,7 +71,7 @@ class PacketColumns(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Rows of complete steps, and their packets."""
+    """Consecutive steps of an execution: ranges of their rows and of their packets."""
 
     rows: slice
     packets: slice
@@ -126,12 +126,12 @@ class Packets:
         return len(self.begins)
 
     def first_of(self, column: Column) -> Column:
-        """Return the values of the first row of each packet."""
+        """Return, for each packet, the value that its first row has in a column."""
         return column if self.single else column[self.begins]
 
     @cached_property
     def link(self) -> Indices:
-        """The number of each row's directed link.
+        """The index of each row's directed link.
 
         In a symmetric schedule it is the index of the port, since all links of a port are alike.
         """
@@ -208,7 +208,9 @@ _MAX_SHORT = 2**30
 
 
 class Ticks:
-    """The tick of an execution: the largest time that divides T_s and the time per unit.
+    """Conversion between the times of an execution and integers, which count ticks.
+
+    The tick is the largest time of which T_s and the time per unit are multiples.
 
     Args:
         start_up: T_s.
@@ -245,11 +247,11 @@ class Ticks:
         return simulation.steps * self.start_up + sent * self.per_unit
 
     def full(self, size: int, value: int) -> Times:
-        """Return an array of ``size`` times that are all equal to a value."""
+        """Return an array of ``size`` equal times, in the dtype of times."""
         return np.full(size, value, dtype=self.dtype)
 
     def durations(self, units: NDArray[np.int64]) -> Times:
-        """Return the durations of packets with given numbers of units."""
+        """Return the durations, in ticks, of packets with these numbers of units."""
         return units.astype(self.dtype) * self.per_unit + self.start_up
 
     def time(self, ticks: int) -> int | Fraction:

@@ -190,7 +190,7 @@ class Links:
         self._first[list(topology.ports)] = np.arange(topology.degree) * topology.nodes
 
     def has_port(self, port: Column) -> Mask:
-        """Return which ports exist, bool ``[rows]``."""
+        """Return which rows have a port that the topology has, bool ``[rows]``."""
         # A column with a larger dtype than uint8 can contain larger numbers. They are clipped to 0
         # or 255, which are not ports.
         return np.asarray(np.take(self._first, port, mode="clip") >= 0)
@@ -200,14 +200,18 @@ class Links:
         return np.asarray(np.take(self._first, port) // self.topology.nodes)
 
     def number(self, sender: Column, port: Column) -> Indices:
-        """Return the number of each sender's directed link over its port, int64 ``[rows]``."""
-        number: Indices = np.take(self._first, port, mode="clip")
-        number += sender
-        return number
+        """Return the index of the directed link that leaves each sender across its port.
+
+        Returns:
+            int64 ``[rows]``.
+        """
+        index: Indices = np.take(self._first, port, mode="clip")
+        index += sender
+        return index
 
 
 class Receivers:
-    """Looks up the nodes at the other ends of directed links."""
+    """Looks up the receiver of each row, given its sender and port."""
 
     def __init__(self, topology: Topology, rows: int) -> None:
         self.links = Links(topology)

@@ -108,9 +108,9 @@ class Traffic:
 class TranslatedTraffic(Traffic):
     """The traffic of a symmetric schedule for all sources, if translation keeps ports.
 
-    Translated to all sources, a row's link becomes every directed link of its port exactly once, so
-    a link carries as many units in a step as there are rows of that step and port. The sources of
-    these units differ, so they are different units.
+    The schedule has only the rows of one source. If all sources send, each row uses every directed
+    link of its port once, for a unit of a different source. So in each step, a link carries as many
+    units as the step has rows with the link's port.
     """
 
     def measure(self, executed: slice | Mask) -> tuple[Counts, Counts]:
@@ -405,7 +405,7 @@ def execute(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Executed:
 
 
 def make_deliveries(postcondition: Postcondition, rows: Rows, end: int) -> Deliveries:
-    """Return the deliveries of the first ``end`` rows; the collective determines the class."""
+    """Return the deliveries of the first ``end`` rows, of the class that fits the collective."""
     if postcondition.reduces:
         return Sums(postcondition, rows, end)
     return (ArrivalTimes if postcondition.to_all else Journeys)(postcondition, rows, end)

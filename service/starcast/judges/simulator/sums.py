@@ -39,7 +39,7 @@ _INCOMPLETE = "the unit is passed on as complete, but the sender lacks contribut
 
 
 class Lanes:
-    """Numbers the lanes (pairs of unit and tree).
+    """The numbers of lanes: pairs of unit and tree, for which a node keeps separate sums.
 
     If no unit uses several trees, there is one lane per unit.
 
@@ -217,7 +217,7 @@ def find_double_count(postcondition: Postcondition, rows: Rows, end: int) -> Vio
 def _find_overlap(
     postcondition: Postcondition, rows: Rows, lanes: Lanes, added: Indices, odd: Indices
 ) -> int | None:
-    """Execute the lanes ``odd`` with sets of contributions, which reveal double counting.
+    """Execute the lanes ``odd`` with sets of contributors, in which double counting shows.
 
     Returns:
         The first row whose sum overlaps the receiver's sum, or None.
@@ -248,7 +248,7 @@ def _find_overlap(
 def _add_sets(
     rows: Rows, index: Indices, source: Indices, target: Indices, sets: NDArray[np.uint64]
 ) -> int | None:
-    """Add the sender's set of each row to the receiver's set.
+    """Add, for each row, the sender's set of contributions to the receiver's set.
 
     Returns:
         The first row whose sets overlap, or None.

@@ -141,12 +141,12 @@ def key(comment: str, *arguments: Any, **options: Any) -> MappedColumn[Any]:
 
 
 def counts(condition: str) -> CheckConstraint:
-    """Return the constraint on the counts of a row."""
+    """Return a table constraint named "counts", such as that counts are not negative."""
     return CheckConstraint(condition, name="counts")
 
 
 def part_of(target: str, comment: str, **options: Any) -> MappedColumn[Any]:
-    """Return a column of a primary key: the row to which a row belongs and with which it ends."""
+    """Return a primary-key column that refers to a parent row, with which a row is deleted."""
     return key(comment, ForeignKey(target, ondelete="CASCADE"), **options)
 
 

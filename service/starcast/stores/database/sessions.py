@@ -245,7 +245,7 @@ def holds_store(engine: Engine) -> bool:
 
 
 def verify_store_lock(engine: Engine, session: Session | Connection) -> None:
-    """Check that the store's lock is still held, if the engine carries it; see `Lock.verify`."""
+    """Check that the store's lock is still held, if the engine comes from `lock_store`."""
     if lock := engine.get_execution_options().get(_HELD):
         lock.verify(session)
 
@@ -478,6 +478,6 @@ def open_copy(connection: Connection, statement: sql.Composed) -> Iterator[psyco
 
 
 def execute_sql(connection: Connection, statement: sql.Composable) -> CursorResult[Any]:
-    """Execute a statement without parameters, in which a percent sign is only itself."""
+    """Execute a statement without parameters, in which a percent sign has no special meaning."""
     options = {"no_parameters": True}
     return connection.exec_driver_sql(statement.as_string(), execution_options=options)

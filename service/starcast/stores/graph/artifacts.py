@@ -92,7 +92,7 @@ class Content:
         return "-".join(f"{value:x}" for value in self.sums)
 
     def __add__(self, other: "Content") -> "Content":
-        """Return the combined content of two disjoint sets of nodes and relationships."""
+        """Add the counts and checksums of two disjoint sets of nodes and relationships."""
         sums = (self.sums[0] + other.sums[0], self.sums[1] + other.sums[1])
         return Content(self.nodes + other.nodes, self.relationships + other.relationships, sums)
 

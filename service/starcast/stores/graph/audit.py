@@ -169,7 +169,7 @@ def drop_wrong_indexes(graph: Graph) -> None:
 
 
 def _serves_as(found: Row, declared: Index) -> bool:
-    """Return whether an index in the store can serve as the declared one."""
+    """Return whether an index in the store can be used in place of a declared index."""
     # A constraint left by an earlier version also serves as an index, and so does an index that is
     # still being filled after an import.
     is_usable = found["state"] in {"ONLINE", "POPULATING"}

@@ -269,7 +269,7 @@ def format_lines(columns: Iterable[Column], rows: int) -> Iterator[NDArray[np.ui
 
 
 def _width(column: NDArray[Any]) -> int:
-    """Return the number of characters that each value of a column occupies."""
+    """Return the width of a column in the files: the number of characters of every value."""
     if column.dtype.kind == "U":
         return column.dtype.itemsize // 4
     return len(str(int(column.max(initial=0))))
@@ -299,7 +299,7 @@ def _fill_digits(
 
 
 def _format(value: Value) -> bytes:
-    """Return a single value in the importer's format."""
+    """Return a value as text in the format that Neo4j's importer reads."""
     if value is None:
         return b""
     if isinstance(value, bool):

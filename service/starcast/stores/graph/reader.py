@@ -111,7 +111,7 @@ def _sums_in_page(element: Element) -> str:
 
 
 def _scan(element: Element) -> str:
-    """Return Cypher that counts and sums elements by artifact, for one of several scans."""
+    """Return Cypher that counts and sums elements by artifact, for scan ``$scan`` of ``$scans``."""
     pattern = f"(a:{NODE.name})" if element is NODE else f"(a)-[r:{element.name}]->(b)"
     variable = _variable(element)
     artifact = f"{variable}.{element.artifact_property}"

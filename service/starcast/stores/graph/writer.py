@@ -212,7 +212,7 @@ def create_statement(relationship: Relationship) -> str:
 
 
 def group_by_start(rows: Rows, first: int) -> list[Any]:
-    """Return rows grouped by start node, as `create_statement` takes them.
+    """Group rows by start node, in the form of the parameter of `create_statement`.
 
     Args:
         rows: the relationships, sorted by start node.

@@ -319,7 +319,7 @@ def refusal(status: int, detail: str, hint: str, path: str) -> ProblemDetails:
 
 
 def problem_response(problem: ProblemDetails, headers: dict[str, str] | None = None) -> Response:
-    """Return a response with these problem details."""
+    """Return an HTTP response that contains these problem details."""
     return Response(
         problem.model_dump_json(),
         problem.status,

@@ -114,7 +114,7 @@ def read_parameters(request: Request) -> dict[str, str]:
 def ask(
     service: Service, query: str, values: Mapping[str, Any], *, drawable: bool = False
 ) -> Answer:
-    """Run a query of a pack."""
+    """Run a query of a pack, and return its result."""
     # `Lab.query` also accepts files and Cypher statements, which `find` refuses.
     service.library().find(query)
     with service.lab() as lab:

@@ -325,7 +325,7 @@ def scatter_steps(check: ClaimCheck, scatter: Execution) -> None:
 
 
 def _first_hops(schedule: Schedule) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return trees and units of the rows that the root sends, sorted by tree, then by step."""
+    """Return the columns tree and unit of the rows that the root sends, by tree, then by step."""
     leaves = np.flatnonzero(schedule.sender == schedule.root)
     order = leaves[np.lexsort((schedule.step[leaves], schedule.tree[leaves]))]
     return schedule.tree[order].astype(np.int64), schedule.unit[order].astype(np.int64)

@@ -184,7 +184,7 @@ def is_next_to_root(labels: Perms) -> Mask:
 
 
 def children_outside_s1(labels: Perms) -> Mask:
-    """Return C1(x): whether a dimension leads from x to a child in SPT, for x outside S^1.
+    """Return C1(x): which dimensions lead from x to its children in SPT, for x outside S^1.
 
     Returns:
         bool ``[ports, nodes]``; False for nodes in S^1, which start with symbol 1.
@@ -201,14 +201,14 @@ def children_outside_s1(labels: Perms) -> Mask:
 
 
 def children_spt(labels: Perms) -> Mask:
-    """Return whether a dimension leads to a child in SPT, bool ``[ports, nodes]``."""
+    """Return which dimensions lead from each node to its children in SPT, ``[ports, nodes]``."""
     children = children_outside_s1(labels)
     children[:, 0] = True
     return children
 
 
 def children_spg(labels: Perms) -> Mask:
-    """Return whether a dimension leads to a child in each subtree of SPG.
+    """Return which dimensions lead from each node to its children in each subtree of SPG.
 
     In subtree l, a node with symbol 1 in position l also has a child that starts with 1.
 
@@ -224,7 +224,7 @@ def children_spg(labels: Perms) -> Mask:
 
 
 def children_edt(labels: Perms) -> Mask:
-    """Return whether a dimension leads to a child in each subtree of EDT (Definition 8).
+    """Return which dimensions lead from each node to its children in each subtree of EDT (Def. 8).
 
     Returns:
         bool ``[trees, ports, nodes]``.
@@ -275,14 +275,14 @@ def parents_edt(labels: Perms) -> Numbers:
 
 
 def _children_with_s1(labels: Perms) -> Mask:
-    """Return C1(x), plus dimension k toward S^1 unless x is a neighbour of the identity."""
+    """Return C1(x), and also dimension k towards S^1 unless x is a neighbour of the identity."""
     d = np.arange(2, labels.shape[1] + 1)[:, None]
     toward_s1 = (d == positions(labels)[0]) & ~is_next_to_root(labels)
     return np.asarray(children_outside_s1(labels) | toward_s1)
 
 
 def _placed_run(labels: Perms, m: Numbers) -> Mask:
-    """Mark position m and the correctly placed symbols directly to its left, cyclically in 2..n.
+    """Mark position m and, to its left in cyclic order 2..n, all up to the first misplaced symbol.
 
     Returns:
         bool ``[ports, nodes]``.
@@ -299,7 +299,7 @@ def _placed_run(labels: Perms, m: Numbers) -> Mask:
 
 
 def is_child(network: CachedTopology, parent_port: NDArray[np.integer]) -> Mask:
-    """Return whether a dimension leads to a child in a tree, bool ``[ports, nodes]``.
+    """Return which dimensions lead from each node to its children in a tree, ``[ports, nodes]``.
 
     The neighbour across dimension d is a child if its own link to its parent has dimension d.
     """

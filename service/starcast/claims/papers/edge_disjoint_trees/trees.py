@@ -68,7 +68,7 @@ def _levels_by_parent(network: CachedTopology, levels: NDArray[np.int64]) -> NDA
 
 
 def _is_possible(network: CachedTopology, depth: int) -> bool:
-    """Return whether every node has an assignment of parents that keeps it within a depth."""
+    """Return whether each node can have a different parent in each tree within a depth limit."""
     levels = _least_levels(network)
     trees = np.arange(network.degree)
     while True:

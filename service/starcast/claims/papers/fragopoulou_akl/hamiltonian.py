@@ -278,7 +278,7 @@ def allgather_along_a_cycle(check: ClaimCheck) -> None:
 
 
 def arrives_in_phase_1(label_symbols: Perms, q: int) -> NDArray[np.int64]:
-    """Return for every node whether it has the message of source q after phase 1, as 0 or 1."""
+    """Return, for each node, 1 if it has the message of source q after phase 1, else 0."""
     arrives: NDArray[np.int64] = (label_symbols[:, 0] != label_symbols[q, 0]).astype(np.int64)
     arrives[q] = 1
     return arrives

@@ -42,7 +42,7 @@ class Numbering(NamedTuple):
 
 
 class Generator(NamedTuple):
-    """The generator of N_k1, the first necklace at distance k, with its link type v."""
+    """The node that generates N_k1, the first necklace at distance k, with its link type v."""
 
     node: int
     v: int
@@ -186,7 +186,7 @@ def parents_receive_earlier(check: ClaimCheck) -> None:
 
 @checks("FA.A2", memory=ONE_SOURCE)
 def algorithm_2_steps_and_transmissions(check: ClaimCheck) -> None:
-    """Check algorithm 2's steps and transmissions for one source, and on small graphs for all."""
+    """Check algorithm 2's steps and transmissions: for one source and, on small graphs, for all."""
     count = factorial(check.n)
     schedules = [algorithm_2(check)]
     if check.n <= _ALL_SOURCES:
@@ -196,7 +196,7 @@ def algorithm_2_steps_and_transmissions(check: ClaimCheck) -> None:
 
 
 def scheduled_numbering(check: ClaimCheck) -> Numbering:
-    """Read m(x) off the schedule: node m = (i-1)(n-1) + v - 1 receives in step i over type v."""
+    """Derive the numbers of nodes from the schedule: m = (i-1)(n-1) + v - 1 for step i, type v."""
     schedule = algorithm_2(check)
     m = np.zeros(check.nodes, dtype=np.int64)
     clusters_before = schedule.step.astype(np.int64) - 1
@@ -205,7 +205,7 @@ def scheduled_numbering(check: ClaimCheck) -> Numbering:
 
 
 def numberings(check: ClaimCheck) -> Iterator[Numbering]:
-    """Yield the numbering read off the schedule, and random numberings."""
+    """Yield the numbering of nodes that the schedule implies, and random numberings."""
     yield scheduled_numbering(check)
     for seed in range(_RANDOM_NUMBERINGS):
         m = random_numbering(check, seed)
@@ -366,7 +366,7 @@ def listed_nodes(check: ClaimCheck, last: int) -> int:
 def nodes_before_last(check: ClaimCheck, parity: tuple[int, str]) -> None:
     """Check that at least (l-1)!(n-1) nodes are at distance K-1 (l = 4 for even n, 3 for odd n).
 
-    K is the largest distance. These nodes are on the necklaces that `listed_nodes` counts.
+    K is the largest distance. The necklaces of `listed_nodes` alone must have as many such nodes.
     """
     n = check.n
     last, necklaces = parity

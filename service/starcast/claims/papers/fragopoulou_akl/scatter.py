@@ -159,7 +159,7 @@ def balanced_scatter(check: ClaimCheck) -> None:
 
 
 def one_port_scatters(check: ClaimCheck) -> Iterator[tuple[Schedule, Forest]]:
-    """Yield scatters by rule 8 on the trees of section 5.1 and of Definition 13, with the trees."""
+    """Yield scatters by rule 8, each with its tree: one of section 5.1 or of Definition 13."""
     for root in scatter_roots(check):
         balanced = check.forest("balanced", root=root)
         yield scatter_along(check, balanced, "one-port-balanced", "one"), balanced
@@ -229,7 +229,7 @@ def _sorted_rows(columns: tuple[NDArray[np.integer], ...]) -> NDArray[np.int64]:
 
 
 def amounts(check: ClaimCheck) -> tuple[int, ...]:
-    """Return numbers M of messages: small numbers, some near n-1, and multiples of n-1."""
+    """Return sample values of M, the number of messages: small, near n-1, multiples of n-1."""
     n = check.n
     return tuple(sorted({1, 2, 3, n - 2, n - 1, n, 2 * (n - 1)} - {0}))
 

@@ -127,7 +127,7 @@ def children_function(
 
 
 def _inner_children(label: list[int], *, repaired: bool) -> list[int]:
-    """Return the dimensions of the children that do not start with 1.
+    """Return the dimensions that lead to the children of each node that do not start with 1.
 
     As printed, these are the fixed symbols, and the left minima of the cycle of 1. Repaired, they
     are the fixed symbols of nodes with only one cycle, and the left minima of the complete
@@ -248,7 +248,7 @@ def subtrees_are_substars(check: ClaimCheck) -> None:
 
 @checks("FA.S51.sizes")
 def subtrees_are_balanced(check: ClaimCheck) -> None:
-    """Check that the sizes of the subtrees differ by at most one node."""
+    """Check that the sizes of the subtrees below the root differ by at most one node."""
     n = check.n
     # Sizes that differ by at most one and add up to n!-1 are unique except for their order.
     stated = [(check.nodes - 1 + i) // (n - 1) for i in range(n - 1)]
@@ -413,7 +413,7 @@ def substars_are_in_one_subtree(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T10.2", given=perfectly_balanced)
 def period_determines_copies(check: ClaimCheck, forest: Forest) -> None:
-    """Check that a node of period p appears (n-1)/p times."""
+    """Check that (n-1)/p of the trees contain a node, for nodes on necklaces of p nodes."""
     copies = np.count_nonzero(forest.parent_port, axis=0)[1:]
     stated = (check.n - 1) // check.periods[1:]
     check.equal("how often a node appears", copies, stated, node=check.ranks[1:], of=forest)

@@ -311,7 +311,7 @@ def random_links(check: ClaimCheck) -> Iterator[Links]:
 
 
 def link_pairs(check: ClaimCheck) -> Iterator[tuple[NDArray[np.int64], int]]:
-    """Yield two different tails and a type: all on a small graph, otherwise random choices."""
+    """Yield pairs of tails with a link type: all of them on a small graph, otherwise a sample."""
     count = check.nodes
     types = link_types(check)
     if check.n <= _EXHAUSTIVE:

@@ -334,7 +334,7 @@ check_rows(networks_differ_by, _FACTORS, memory=star_vs_hypercube.NETWORKS)
 
 @checks("FA.hyper.other", memory=star_vs_hypercube.NETWORKS)
 def other_cells_are_of_one_order(check: ClaimCheck) -> None:
-    """Check whether both networks have the same order in cells for which no factor is stated."""
+    """Check whether cells of Table 6 without a stated factor are of one order on both networks."""
     star_vs_hypercube.check_counts(check)
     equal_cells = ("allgather-transmissions", "allgather-oneport-time", "scatter-oneport-time")
     correction = check.correction()
@@ -353,17 +353,17 @@ Amounts = Callable[[int], tuple[int, ...]]
 
 
 def one_message(_n: int) -> tuple[int, ...]:
-    """Return 1 as the only number M of messages."""
+    """Return the only sample value of M, the number of messages: 1."""
     return (1,)
 
 
 def any_messages(n: int) -> tuple[int, ...]:
-    """Return numbers M of messages near 1 and near n."""
+    """Return sample values of M, the number of messages, near 1 and near n."""
     return tuple(sorted({1, 2, 3, n - 1, n}))
 
 
 def multiples(n: int) -> tuple[int, ...]:
-    """Return two multiples of n-1 as numbers M of messages."""
+    """Return sample values of M, the number of messages: two multiples of n-1."""
     return (n - 1, 2 * (n - 1))
 
 

@@ -224,7 +224,7 @@ class Broadcast:
         return self.steps[0] + self.slot * (p - 1)
 
     def share(self, p: int) -> Fraction:
-        """Return the sum of the largest packets of all steps with p segments, in messages."""
+        """Return the sum of all steps' largest packets with p segments, as a multiple of m."""
         executed = len(self.packets)
         if p <= executed:
             packets = self.packets[p - 1]
@@ -278,7 +278,7 @@ def execute_broadcast(check: ClaimCheck, construction: str, ports: str) -> Broad
 
 
 def exact_array(values: Iterable[Any]) -> NDArray[Any]:
-    """Return an array of dtype object with exact (rational) numbers."""
+    """Return numbers as an array of dtype object, in which fractions remain exact."""
     return np.array(list(values), dtype=object)
 
 
@@ -305,7 +305,7 @@ def link_classes(network: CachedTopology) -> tuple[tuple[int, ...], ...]:
 
 
 def class_loads(check: ClaimCheck, construction: str) -> NDArray[Any]:
-    """Return the load of a directed link of each class on each level, in messages.
+    """Return the load of a directed link of each class on each level, as a multiple of m.
 
     The message is divided evenly among all trees of the construction, relabellings and dimension
     changes.
@@ -332,12 +332,12 @@ def class_loads(check: ClaimCheck, construction: str) -> NDArray[Any]:
 
 
 def all_port_bytes(loads: NDArray[Any]) -> Fraction:
-    """Return the all-port bytes, in messages: the sum over all levels of the largest load."""
+    """Return the all-port bytes as a multiple of m: the sum over all levels of the largest load."""
     return sum((max(level) for level in loads), Fraction(0))
 
 
 def one_port_bytes(network: CachedTopology, loads: NDArray[Any]) -> Fraction:
-    """Return the one-port bytes, in messages: the sum of the loads over all ports and levels."""
+    """Return the one-port bytes as a multiple of m: the sum of loads of all ports and levels."""
     sizes = [len(ports) for ports in link_classes(network)]
     return sum((loads @ sizes).tolist(), Fraction(0))
 
@@ -370,7 +370,7 @@ def bytes_formula(n: int, k: int) -> Number:
 
 
 def optimal_bytes(n: int, k: int) -> Number:
-    """Return (N-1)/(n-1), where N is the number of nodes: the bound of Lemma 2, in messages."""
+    """Return the bytes in the bound of Lemma 2 as a multiple of m: (N-1)/(n-1) for N nodes."""
     return divide(arrangements(n, k) - 1, n - 1)
 
 
@@ -442,7 +442,7 @@ def greatest_quotient(*terms: tuple[Number, Number]) -> Number:
 
 
 def contains_shared_links(network: CachedTopology) -> NDArray[np.bool_]:
-    """Return whether each link w -> v of the argument above uses port k+s and is in all t trees."""
+    """Return whether each link w -> v in the comment above has port k+s and is in all t trees."""
     n, k = network.n_and_k
     neighbours = dict(zip(network.ports, network.neighbours, strict=True))
     rows = network.forest(MANY_TREES).parent_port
@@ -457,7 +457,7 @@ def contains_shared_links(network: CachedTopology) -> NDArray[np.bool_]:
 
 
 def _ends(n: int, k: int, t: int, s: int) -> tuple[int, int]:
-    """Return the nodes v and w of the argument above for given t and s."""
+    """Return the ends v and w of the link w -> v in the comment above, for given t and s."""
     rest = [n - t, *range(1, k - t), *range(n - 1, n - t, -1)]
     label_symbols = np.array([[k - 1 - t + s, *rest], [n, *rest]], dtype=np.uint8)
     v, w = permutations.arrangement_rank(label_symbols, n).tolist()
@@ -481,7 +481,7 @@ def least_sum(n: int, k: int) -> int:
 def least_sends(n: int, k: int) -> int:
     """Return a lower bound for how often the busiest node sends, over all trees.
 
-    The source sends n-1 times, and the node w of the argument above, with the best t, sends
+    The source sends n-1 times, and the node w of the comment above, with the best t, sends
     t(n-k-t+1) times.
     """
     t = min(k - 1, n - k - 1, (n - k + 1) // 2)

@@ -30,7 +30,7 @@ CHEN_ONE = "Y.S. Chen, one-port"
 
 
 def table1(n: int, k: int) -> Table:
-    """Return Table 1, without Y.S. Chen's broadcasts."""
+    """Return the coefficients in Table 1, by row; without the rows of Y.S. Chen's broadcasts."""
     d, links = nk_diameter(n, k), n - 1
     many = 2 * d - 1
     share = Fraction(1, links)
@@ -44,7 +44,7 @@ def table1(n: int, k: int) -> Table:
 
 
 def theorems1(n: int, k: int) -> Theorems:
-    """Return Theorems 2, 8, 3 and 9."""
+    """Return the coefficients in Theorems 2, 8, 3 and 9, by row of Table 1."""
     one, links = nk_diameter(n, k) - 1, n - 1
     many = 2 * one + 1
     share = Fraction(1, links)
@@ -57,7 +57,7 @@ def theorems1(n: int, k: int) -> Theorems:
 
 
 def table2(n: int, k: int) -> Table:
-    """Return Table 2."""
+    """Return the coefficients in Table 2, by row."""
     d, links = nk_diameter(n, k), n - 1
     many = 2 * d - 1
     others = arrangements(n, k) - 1
@@ -72,7 +72,7 @@ def table2(n: int, k: int) -> Table:
 
 
 def theorems2(n: int, k: int) -> Theorems:
-    """Return Theorems 4, 10, 5 and 11."""
+    """Return the coefficients in Theorems 4, 10, 5 and 11, by row of Table 2."""
     d, links = nk_diameter(n, k), n - 1
     others = arrangements(n, k) - 1
     share = Fraction(others, links)
@@ -124,7 +124,7 @@ def table2_agrees_with_theorems(check: ClaimCheck) -> None:
 
 
 def _chen(n: int, k: int) -> Table:
-    """Return start-up and transmission of Y.S. Chen's broadcasts in Table 1, by row."""
+    """Return the start-up and transmission of Y.S. Chen's broadcasts in Table 1, by row."""
     tail = Fraction((n - k - 2) * factorial(n - k + 1), factorial(n))
     return {
         CHEN_ALL: (2 * nk_diameter(n, k) - 1, Fraction(4, n - 1)),

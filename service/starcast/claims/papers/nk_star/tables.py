@@ -274,12 +274,12 @@ class TableLine:
     bytes_text: str
 
     def start_up_terms(self, n: int, k: int) -> tuple[Number, Number]:
-        """Return an upper bound of the executed start-ups, and the stated start-ups."""
+        """Return an upper bound of the start-ups that executions take, and the stated start-ups."""
         levels = nk_diameter(n, k) if self.trees == ONE_TREE else height_bound(n, k)
         return levels * (1 if self.ports == "all" else n - 1), self.start_ups(n, k)
 
     def byte_terms(self, n: int, k: int) -> tuple[Number, Number]:
-        """Return an upper bound of the executed bytes, and the stated bytes, both in messages."""
+        """Return an upper bound of the bytes of executions, and the stated bytes, both over m."""
         if self.ports == "all":
             return common.bytes_formula(n, k), common.optimal_bytes(n, k)
         return arrangements(n, k) - 1, arrangements(n, k) - 1
@@ -406,7 +406,7 @@ def bounded_schedules(check: ClaimCheck, bound: Bound) -> Iterator[Schedule]:
 
 
 def check_counts(check: ClaimCheck, bound: Bound) -> None:
-    """Check the counts in the argument for a bound by breadth-first search."""
+    """Check the counts from which a bound follows, by breadth-first search."""
     n, k = check.n_and_k
     for source in (0, check.nodes - 1):
         lower_bound_counts.check_source(check, source, nk_diameter(n, k))
@@ -461,7 +461,7 @@ def transmission_order(check: ClaimCheck, bound: Bound) -> None:
 
 
 def check_lemma(check: ClaimCheck, collective: str) -> None:
-    """Check Lemma 1 or 2 for both port models."""
+    """Check the lower bounds of Lemma 1 or 2, for both port models."""
     for ports in ("all", "one"):
         check_time(check, Bound(collective, ports))
 

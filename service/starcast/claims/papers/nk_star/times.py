@@ -157,7 +157,10 @@ def one_tree_all_port(check: ClaimCheck, broadcast: Broadcast) -> None:
 
 
 def _one_tree_shares(diameter: int, segments: NDArray[np.int64]) -> NDArray[Any]:
-    """Return the bytes on one tree in messages, (D+p-1)/p, for each number p of segments."""
+    """Return the bytes of a broadcast on SP as multiples of m, for each number p of segments.
+
+    They are (D+p-1)/p, because D+p-1 steps send packets of m/p bytes. D is the diameter.
+    """
     return common.exact_array(Fraction(diameter + p - 1, p) for p in segments.tolist())
 
 

@@ -91,7 +91,7 @@ def tree_is_spanning_and_shortest(check: ClaimCheck, tree: Forest) -> None:
 
 @checks("NK.C1.worded", given=one_tree, memory=Memory(40, power=0, of_pairs=all_pairs))
 def near_levels_imply_adjacency(check: ClaimCheck, tree: Forest) -> None:
-    """Check whether any two nodes whose levels in SP differ by at most 1 are adjacent."""
+    """Check whether all pairs of nodes whose levels in SP differ by at most 1 are adjacent."""
     levels = parents_and_levels(check, tree)[1].astype(np.int64)
     adjacent = np.zeros((check.nodes, check.nodes), dtype=bool)
     adjacent[np.arange(check.nodes), check.neighbours] = True

@@ -175,7 +175,11 @@ def check_time_order(
 
 
 def check_best_segments(check: ClaimCheck, pipeline: Pipeline, square: Fraction) -> None:
-    """Check that sqrt(square m T_c/T_s) is the best p among 64 fractions, for several m."""
+    """Check that sqrt(square m T_c/T_s) is the best p among 64 fractions, for several m.
+
+    The fractions are 1/16 to 4 times the stated optimum. The time is convex in p, so they suffice.
+    """
+    # The optimum ranges from 1/8, less than one segment, to 64.
     for power in range(-3, 7):
         best = Fraction(2) ** power
         # With this m, the stated optimum is the rational number `best`, so it can be one of the
@@ -313,7 +317,7 @@ check_rows(qiu_is_only_cited, {f"TS.Tab1.qiu-{part}": part for part in PARTS})
 
 
 def run_by_level(check: ClaimCheck, construction: str) -> tuple[int, Fraction]:
-    """Execute the allgather by levels; return its steps, and the messages per link."""
+    """Execute the allgather that uses one level of all trees per step; return steps and load."""
     simulation = check.execute(collectives.allgather_by_level(check, construction))
     return simulation.steps, Fraction(int(simulation.packet_sizes.sum()))
 

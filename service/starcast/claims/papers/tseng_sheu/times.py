@@ -38,7 +38,7 @@ Times = NDArray[Any]
 
 
 def check_counts(check: ClaimCheck, source: int) -> None:
-    """Check the counts behind Lemmas 1 and 2: largest distance, degree, and number of doublings."""
+    """Check the numbers in the bounds of Lemmas 1 and 2: distance, degree, number of doublings."""
     counts.check_source(check, source, diameter(check.n))
     steps = counts.count_doublings(check.nodes)
     what = "doublings until all nodes know"
@@ -47,7 +47,7 @@ def check_counts(check: ClaimCheck, source: int) -> None:
 
 @checks("TS.L1", memory=Memory(40 * BYTES_PER_ROW))
 def lower_bound_for_broadcast(check: ClaimCheck) -> None:
-    """Check the counts of Lemma 1, and that no broadcast of the catalogue is faster."""
+    """Check the numbers in the bound of Lemma 1, and that all broadcasts in starcast meet it."""
     n = check.n
     sources = (0, check.nodes - 1)
     for source in sources:
@@ -61,7 +61,7 @@ def lower_bound_for_broadcast(check: ClaimCheck) -> None:
 
 @checks("TS.L2", memory=Memory(40 * BYTES_PER_ROW))
 def lower_bound_for_allgather(check: ClaimCheck) -> None:
-    """Check the counts of Lemma 2, and that no allgather of the catalogue is faster."""
+    """Check the numbers in the bound of Lemma 2, and that all allgathers in starcast meet it."""
     n = check.n
     check_counts(check, 0)
     others = factorial(n) - 1
@@ -174,7 +174,7 @@ def check_ends_within(check: ClaimCheck, pipeline: Pipeline, ports: str) -> None
 def check_least(
     check: ClaimCheck, run: Execution, times: Times, stated: Times, known: NDArray[np.bool_]
 ) -> None:
-    """Check the smallest executed time against the stated time.
+    """Compare the smallest time over all executed numbers p of segments with the stated time.
 
     Only parameters in ``known`` are checked. For these, no p that was not executed can change the
     result.

@@ -211,7 +211,7 @@ def check_ports(check: ClaimCheck, what: str, forest: Forest, expected: Tree) ->
 
 @checks("TS.D3")
 def label_changes_span(check: ClaimCheck) -> None:
-    """Check that label changes LC(x,T) span and match the catalogue and the paper's example."""
+    """Check that the trees LC(x,T) span, and are those of the catalogue and of the example."""
     for tree in sample_trees(check, other_roots=True):
         for x in check.roots(3):
             changed = label_change(check, tree, x)
@@ -242,7 +242,7 @@ def check_label_example(check: ClaimCheck) -> None:
 
 @checks("TS.D4")
 def dimension_changes_span(check: ClaimCheck) -> None:
-    """Check that dimension changes DC(i,T) span and match the catalogue and the paper's example."""
+    """Check that the trees DC(i,T) span, and are those of the catalogue and of the example."""
     for tree in sample_trees(check, other_roots=True):
         stated = check.label(tree.root)
         for i in range(check.n - 1):

@@ -217,7 +217,7 @@ def heights_of_trees(check: ClaimCheck) -> None:
 
 
 def level_outside_branch(check: ClaimCheck, path: Path) -> int:
-    """Return the largest level of the greedy tree outside the branch by which p_i arrives."""
+    """Return the largest level of the tree L(rho^i(r)) outside the branch that contains r."""
     goal = shifted_root(check, int(path.nodes[0]), path.i)
     row = greedy_ports(check, goal)
     parent = check.parents(row)
