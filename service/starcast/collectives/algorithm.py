@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from operator import index
 from typing import Annotated, Any, NamedTuple, TypedDict, Unpack, get_args
 
-from starcast.catalogue import (
+from starcast.catalogue.entries import (
     Argument,
     Entry,
     Function,

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import trees
-from starcast.catalogue import Argument
+from starcast.catalogue.entries import Argument
 from starcast.collectives.algorithm import Arguments, Messages, algorithm
 from starcast.collectives.model import Draft
 from starcast.collectives.one_to_all import build_pipeline

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import trees
-from starcast.catalogue import Argument
+from starcast.catalogue.entries import Argument
 from starcast.collectives.algorithm import (
     Arguments,
     Messages,

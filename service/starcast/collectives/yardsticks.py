@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import trees
-from starcast.catalogue import Argument
+from starcast.catalogue.entries import Argument
 from starcast.collectives import allgather
 from starcast.collectives.algorithm import Arguments, Messages, Segments, algorithm
 from starcast.collectives.doubling import FAMILIES

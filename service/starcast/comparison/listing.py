@@ -17,8 +17,8 @@ from starcast.costs.paper_tables import (
     RowExecution,
     RowFigures,
 )
-from starcast.experiments import Point
 from starcast.experiments.design import examples, read_design, stored_axes
+from starcast.experiments.point import Point
 from starcast.experiments.running import REPEATED, SAME, Repetition
 from starcast.judges.simulator.simulation import PROFILE_COLUMNS
 from starcast.stores.database import models, repository

@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 from starcast.catalogue.plugins import Provenance, describe_used, require_plugins
 from starcast.collectives import Schedule
 from starcast.collectives.algorithm import ScheduleParameters, parse_schedule_id
-from starcast.ingest.stores import LoadState
+from starcast.ingest.both_stores import LoadState
 from starcast.judges.simulator import Simulation, simulate
 from starcast.stores.database import models, repository
 from starcast.stores.graph.artifacts import Content, GraphArtifact, graph_artifact

@@ -32,8 +32,8 @@ from starcast.ingest.artifacts import (
     forest_artifact,
     recorded_artifact,
 )
+from starcast.ingest.both_stores import LoadState, Stores
 from starcast.ingest.loading import find_artifacts, is_well_formed
-from starcast.ingest.stores import LoadState, Stores
 from starcast.stores.database import models
 from starcast.stores.database.repository import find_artifact
 from starcast.stores.graph import audit, reader

@@ -310,7 +310,7 @@ class Schedules(Connection):
             $ starcast schedule rows S3 alltoall exact
             $ starcast schedule rows S5 allgather necklace --format csv > rows.csv
         """
-        from starcast.formats import table_columns
+        from starcast.formats.writing import table_columns
 
         columns = table_columns(build_schedule(topology, collective, algorithm, options))
         lines = zip(*(column.tolist() for column in columns.values()), strict=True)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from starcast.comparison.presentation import Profiles
     from starcast.costs.presentation import CostPart
     from starcast.drawing.scene import PictureFormat
-    from starcast.formats import Artifact, FileFormat
+    from starcast.formats.writing import Artifact, FileFormat
     from starcast.queries import Query
     from starcast.support.runs import Run
 
@@ -266,7 +266,7 @@ class ExchangeFile:
         Raises:
             InputError: there is no such format for this kind of artifact.
         """
-        from starcast.formats import find_format, kind_of
+        from starcast.formats.writing import find_format, kind_of
 
         return find_format(kind_of(self.artifact), self.to)
 

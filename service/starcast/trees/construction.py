@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.catalogue import Entry, Function, Registry, check_declaration, read_arguments
+from starcast.catalogue.entries import Entry, Function, Registry, check_declaration, read_arguments
 from starcast.catalogue.plugins import guard, read_text, run_guarded
 from starcast.support.arrays import freeze
 from starcast.support.errors import InputError

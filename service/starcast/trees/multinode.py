@@ -54,7 +54,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.catalogue import Argument
+from starcast.catalogue.entries import Argument
 from starcast.support.arrays import freeze
 from starcast.topologies import Topology, permutations
 from starcast.topologies.necklaces import necklaces, rotate, rotated_dimension, rotation

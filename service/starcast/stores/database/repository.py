@@ -276,7 +276,7 @@ def _describe(kind: str, row: RowMapping) -> Row:
 
 def save_topology(session: Session, topology: "Topology") -> None:
     """Store a topology with its numbers of nodes and links, replacing an earlier row."""
-    from starcast.catalogue import FAMILIES  # noqa: PLC0415 - see the module's docstring
+    from starcast.catalogue.entries import FAMILIES  # noqa: PLC0415 - see the module's docstring
 
     noun = FAMILIES[topology.family].noun
     family = insert(models.Family).values(name=topology.family, noun=noun)

@@ -24,7 +24,7 @@ from starcast.support.vocabulary import Format, VerdictWord, format_spec, parse_
 from starcast.topologies import topology
 from starcast.trees import Forest
 from starcast.web import computations, models
-from starcast.web.api import (
+from starcast.web.api.responses import (
     ARRAY,
     Page,
     PagingParameter,

@@ -19,7 +19,7 @@ from starcast.support.table import Row, Table
 from starcast.support.text import format_value
 from starcast.support.vocabulary import Format
 from starcast.web import models
-from starcast.web.api import (
+from starcast.web.api.responses import (
     FormatParameter,
     Page,
     PagingParameter,

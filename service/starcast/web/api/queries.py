@@ -14,7 +14,7 @@ from starcast.support.errors import InputError, StarcastError
 from starcast.support.table import Row
 from starcast.support.vocabulary import Format, Layout
 from starcast.web import models
-from starcast.web.api import (
+from starcast.web.api.responses import (
     FormatParameter,
     Page,
     PagingParameter,
