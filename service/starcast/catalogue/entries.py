@@ -16,12 +16,11 @@ from starcast.catalogue.plugins import ORIGINS, Origin, located
 from starcast.support.errors import InputError
 from starcast.support.integers import check_count
 from starcast.support.text import did_you_mean
-from starcast.support.vocabulary import MAX_NAME
+from starcast.support.vocabulary import MAX_NAME, ArgumentValue
 
-Value = int | str
 #: A `starcast.topologies.Topology`. This package cannot import the class, because
 #: `starcast.topologies` imports this package: families of topologies are entries too.
-Topology = Any
+AnyTopology = Any
 
 
 @dataclass(frozen=True)
@@ -42,13 +41,13 @@ class Argument:
 
     name: str
     description: str
-    default: Callable[[Topology], Value] | None = field(default=None, repr=False)
-    maximum: Callable[[Topology], int] | None = field(default=None, repr=False)
+    default: Callable[[AnyTopology], ArgumentValue] | None = field(default=None, repr=False)
+    maximum: Callable[[AnyTopology], int] | None = field(default=None, repr=False)
     kind: Literal["count", "index", "integer", "text", "construction"] = "count"
-    choices: Callable[[Topology], tuple[str, ...]] = field(default=lambda _: (), repr=False)
+    choices: Callable[[AnyTopology], tuple[str, ...]] = field(default=lambda _: (), repr=False)
     noun: str = ""
 
-    def check(self, topology: Topology, value: object) -> Value:
+    def check(self, topology: AnyTopology, value: object) -> ArgumentValue:
         """Check a value for this argument and return it.
 
         Raises:
@@ -63,7 +62,7 @@ class Argument:
             return self._check_index(topology, value, maximum)
         return check_count(self.name, value, maximum, f"on {topology.spec}")
 
-    def _check_choice(self, topology: Topology, value: object) -> str:
+    def _check_choice(self, topology: AnyTopology, value: object) -> str:
         choices = self.choices(topology)
         if value not in choices:
             raise InputError(
@@ -82,7 +81,7 @@ class Argument:
             )
         return value
 
-    def _check_index(self, topology: Topology, value: object, maximum: int | None) -> int:
+    def _check_index(self, topology: AnyTopology, value: object, maximum: int | None) -> int:
         if isinstance(value, bool) or not isinstance(value, int | np.integer):
             raise InputError(
                 f"{self.name} is {value!r}, not a whole number", hint=f"give {self.description}"
@@ -124,12 +123,12 @@ class Entry:
     families: tuple[str, ...] = ()
     arguments: tuple[Argument, ...] = ()
     smallest: int = 1
-    exclusion: Callable[[Topology], str | None] = lambda _: None
+    exclusion: Callable[[AnyTopology], str | None] = lambda _: None
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name} ({self.source})>"
 
-    def unsupported_reason(self, topology: Topology) -> str | None:
+    def unsupported_reason(self, topology: AnyTopology) -> str | None:
         """Return why the entry is not defined on a topology, or None if it is."""
         if self.families and topology.family not in self.families:
             families = " and ".join(FAMILIES[family].noun for family in self.families)
@@ -138,13 +137,13 @@ class Entry:
             return f"it is defined for n >= {self.smallest}"
         return self.exclusion(topology)
 
-    def supports(self, topology: Topology) -> bool:
+    def supports(self, topology: AnyTopology) -> bool:
         """Return whether the entry is defined on a topology."""
         return self.unsupported_reason(topology) is None
 
     def resolve_arguments(
-        self, topology: Topology, arguments: Mapping[str, object]
-    ) -> dict[str, Value]:
+        self, topology: AnyTopology, arguments: Mapping[str, object]
+    ) -> dict[str, ArgumentValue]:
         """Return all arguments, with the given values or the defaults.
 
         Raises:
@@ -153,7 +152,7 @@ class Entry:
         # Unknown names are reported first: such a name may be a misspelled required argument, which
         # would otherwise be reported as missing.
         self._check_names(arguments)
-        values: dict[str, Value] = {}
+        values: dict[str, ArgumentValue] = {}
         for argument in self.arguments:
             if argument.name in arguments:
                 values[argument.name] = argument.check(topology, arguments[argument.name])
@@ -176,7 +175,7 @@ class Entry:
         """The names of the arguments that have no default."""
         return tuple(argument.name for argument in self.arguments if argument.default is None)
 
-    def default_arguments(self, topology: Topology) -> dict[str, Value]:
+    def default_arguments(self, topology: AnyTopology) -> dict[str, ArgumentValue]:
         """Return the defaults of the arguments that have one."""
         return {
             argument.name: argument.default(topology)
@@ -233,7 +232,7 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
             # The SHA-256 is computed now, because the files may be edited later.
             _ = entry.origin.sha256
 
-    def find(self, name: str, topology: Topology | None = None) -> AnyEntry:
+    def find(self, name: str, topology: AnyTopology | None = None) -> AnyEntry:
         """Return the entry with a name.
 
         Args:
@@ -252,11 +251,11 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
             self.check_topology(self._entries[name], topology)
         return self._entries[name]
 
-    def supported(self, topology: Topology) -> tuple[AnyEntry, ...]:
+    def supported(self, topology: AnyTopology) -> tuple[AnyEntry, ...]:
         """Return the entries that are defined on a topology."""
         return tuple(entry for entry in self.values() if entry.supports(topology))
 
-    def check_topology(self, entry: AnyEntry, topology: Topology) -> None:
+    def check_topology(self, entry: AnyEntry, topology: AnyTopology) -> None:
         """Check that an entry is defined on a topology.
 
         Raises:
@@ -294,7 +293,7 @@ class Family(Entry):
     pattern: re.Pattern[str]
     noun: str
     spelling: str
-    build: Callable[..., Topology]
+    build: Callable[..., AnyTopology]
 
     def __str__(self) -> str:
         return f"the family '{self.name}'"

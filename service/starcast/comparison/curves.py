@@ -32,7 +32,7 @@ _BOUND = "lower bound"
 _SAMPLES = 24
 
 #: The points of a drawn line, as pairs of message size and time.
-Path = list[tuple[Fraction, Fraction]]
+Polyline = list[tuple[Fraction, Fraction]]
 _Key = tuple[Any, ...]
 
 
@@ -90,7 +90,7 @@ class Curve:
             self._spots[kind] = tuple(best[size] for size in sorted(best))
         return self._spots[kind]
 
-    def path(self) -> Path:
+    def path(self) -> Polyline:
         """Return the points to draw: `spots`, and samples between them where the time is linear.
 
         Samples are needed because a line is curved on logarithmic axes. A message of 0 bytes or a
@@ -204,7 +204,7 @@ class Panel:
         ]
         return min(pairs, default=None)
 
-    def bound_path(self) -> Path:
+    def bound_path(self) -> Polyline:
         """Return the points at which to draw the lower bound.
 
         Both lines of `bound_lines` are straight on logarithmic axes, so the bound bends only where

@@ -13,7 +13,6 @@ from starcast.costs.paper_tables import (
     Case,
     Find,
     PaperTable,
-    Row,
     RowExecution,
     RowFigures,
 )
@@ -25,7 +24,7 @@ from starcast.stores.database import models, repository
 from starcast.support.axes import AXES, POINT_AXES
 from starcast.support.errors import InputError, NotFoundError, RejectedError
 from starcast.support.runs import FIGURES, Run
-from starcast.support.table import Table, rounded, with_numbers
+from starcast.support.table import Row, Table, rounded, with_numbers
 from starcast.support.text import did_you_mean, format_value, pluralize
 from starcast.topologies import as_topology
 

@@ -26,7 +26,7 @@ from starcast.comparison.crossovers import (
     find_crossovers,
     table_columns,
 )
-from starcast.comparison.curves import Curve, Panel, Path, panels
+from starcast.comparison.curves import Curve, Panel, Polyline, panels
 from starcast.comparison.matching import MESSAGE_UNITS, figure
 from starcast.comparison.sides import describe_networks, parent
 from starcast.support.axes import QUESTION
@@ -442,7 +442,7 @@ def _bound(place: str, panel: Panel) -> dict[str, Any]:
     }
 
 
-def _path(points: Path) -> list[tuple[float, float]]:
+def _path(points: Polyline) -> list[tuple[float, float]]:
     """Round the points to six significant digits, which is enough for a drawing."""
     return [(float(f"{float(m):.6g}"), float(f"{float(time):.6g}")) for m, time in points]
 

@@ -10,13 +10,13 @@ from starcast.drawing.forests import draw_forest
 from starcast.drawing.networks import draw_topology
 from starcast.drawing.schedules import draw_schedule
 from starcast.support.errors import RejectedError, StarcastError
-from starcast.support.table import Form, Table, properties
+from starcast.support.table import DisplayForm, Table, properties
 from starcast.topologies import Topology
 from starcast.topologies.base import describe_topology
 from starcast.trees import Forest
 
 
-def represent(thing: object, form: Form) -> str | None:
+def represent(thing: object, form: DisplayForm) -> str | None:
     """Return the representation of an object in a notebook.
 
     Args:

@@ -18,7 +18,7 @@ from starcast.topologies import Topology, as_topology
 ARGUMENT_AXES = tuple(name for name, axis in AXES.items() if axis.is_argument)
 
 #: The values of the parameters that determine a schedule and its execution.
-Structure = tuple[Any, ...]
+PointStructure = tuple[Any, ...]
 
 
 @dataclass(frozen=True, order=True)
@@ -121,7 +121,7 @@ class Point(Parameters):
         return dict(self._resolve_arguments())
 
     @property
-    def structure(self) -> Structure:
+    def structure(self) -> PointStructure:
         """The values that determine the schedule and its execution.
 
         Points that differ only in message_bytes, t_s, t_c and seed have the same structure if the

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.collectives import Schedule
+from starcast.collectives.model import Structure
 from starcast.formats import goal, graphs, msccl
 from starcast.formats.graphs import import_library
 from starcast.judges.simulator import Timing
@@ -35,7 +36,6 @@ from starcast.trees import Forest
 
 _CHUNK = 2**16
 
-Artifact = Topology | Forest | Schedule
 #: The parts of a file, as text or bytes.
 Parts = Iterator[str] | Iterator[bytes]
 
@@ -176,7 +176,7 @@ def _write_chrome_trace(
 
 
 #: The file formats by class of artifact and by name.
-FORMATS: dict[type[Artifact], dict[str, FileFormat]] = {
+FORMATS: dict[type[Structure], dict[str, FileFormat]] = {
     Schedule: {
         "goal": FileFormat(_write_goal, (".goal", ".txt")),
         "msccl-xml": FileFormat(_write_msccl, (".xml",)),
@@ -201,7 +201,7 @@ FORMATS: dict[type[Artifact], dict[str, FileFormat]] = {
 
 
 def export(
-    artifact: Artifact,
+    artifact: Structure,
     path: str | PathLike[str],
     to: ScheduleFormat | TopologyFormat | ForestFormat,
     *,
@@ -250,7 +250,7 @@ def export(
         file.writelines(parts)
 
 
-def render(artifact: Artifact, to: str, **options: Any) -> Iterator[bytes]:
+def render(artifact: Structure, to: str, **options: Any) -> Iterator[bytes]:
     """Yield the parts of a file; the arguments and errors are those of `export`.
 
     All errors are raised by the call or with the first part, except those for a single node that
@@ -264,7 +264,7 @@ def render(artifact: Artifact, to: str, **options: Any) -> Iterator[bytes]:
     return (part.encode() if isinstance(part, str) else part for part in parts)
 
 
-def kind_of(artifact: Artifact) -> type[Artifact]:
+def kind_of(artifact: Structure) -> type[Structure]:
     """Return the class of an artifact (`Topology`, `Forest` or `Schedule`), a key of `FORMATS`.
 
     Raises:
@@ -279,7 +279,7 @@ def kind_of(artifact: Artifact) -> type[Artifact]:
     )
 
 
-def find_format(kind: type[Artifact], name: str) -> FileFormat:
+def find_format(kind: type[Structure], name: str) -> FileFormat:
     """Return the format with this name for a kind of artifact.
 
     Raises:
@@ -294,11 +294,11 @@ def find_format(kind: type[Artifact], name: str) -> FileFormat:
     return formats[name]
 
 
-def _noun(kind: type[Artifact]) -> str:
+def _noun(kind: type[Structure]) -> str:
     return kind.__name__.lower()
 
 
-def _check_options(kind: type[Artifact], to: str, given: dict[str, Any]) -> None:
+def _check_options(kind: type[Structure], to: str, given: dict[str, Any]) -> None:
     for name in given:
         if name not in FORMATS[kind][to].options:
             users = [other for other, item in FORMATS[kind].items() if name in item.options]

@@ -19,7 +19,7 @@ import numpy as np
 from starcast.collectives import Schedule
 from starcast.judges.simulator.execution_models import execute_valid, make_ticks
 from starcast.judges.simulator.faults import FaultLike
-from starcast.judges.simulator.packets import Number, Ticks, simplify
+from starcast.judges.simulator.packets import RealNumber, Ticks, simplify
 from starcast.judges.simulator.simulation import Executed
 from starcast.support.errors import LimitError, RejectedError, StarcastError, UnavailableError
 from starcast.support.vocabulary import ExecutionModel
@@ -77,9 +77,9 @@ class SimGridRequest:
     """
 
     schedule: Schedule
-    unit_bytes: Number = 64
-    t_s: Number = 100
-    t_c: Number = 1
+    unit_bytes: RealNumber = 64
+    t_s: RealNumber = 100
+    t_c: RealNumber = 1
     execution: ExecutionModel = "synchronous"
     faults: Iterable[FaultLike] = ()
 
@@ -99,9 +99,9 @@ class SimGridProblem(NamedTuple):
 
 def run_simgrid(
     schedule: Schedule,
-    unit_bytes: Number = 64,
-    t_s: Number = 100,
-    t_c: Number = 1,
+    unit_bytes: RealNumber = 64,
+    t_s: RealNumber = 100,
+    t_c: RealNumber = 1,
     execution: ExecutionModel = "synchronous",
     faults: Iterable[FaultLike] = (),
     *,
