@@ -9,9 +9,9 @@ from pathlib import Path
 
 from marked import fill_tables, head, row
 
-from starcast.experiments import Point
 from starcast.experiments.design import group_by_structure, read_design
 from starcast.experiments.execution import execute, formula_costs, price_run
+from starcast.experiments.point import Point
 from starcast.support.vocabulary import EXECUTION_MODELS
 
 PAGE = Path(__file__).parent / "allreduce.md"

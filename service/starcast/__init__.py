@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from starcast.support.errors import StarcastError
-from starcast.support.table import Form, register_renderer
+from starcast.support.table import DisplayForm, register_renderer
 
 if TYPE_CHECKING:
     from starcast.claims.verify import check
@@ -79,7 +79,7 @@ _PACKAGES = {
 }
 
 
-def _represent(thing: object, form: Form) -> str | None:
+def _represent(thing: object, form: DisplayForm) -> str | None:
     from starcast.drawing import represent
 
     return represent(thing, form)

@@ -25,7 +25,7 @@ from starcast.records import Record, load_all, load_record, shipped_folder, veri
 from starcast.search import verify_bound
 from starcast.stores.database.backup import read_manifest
 from starcast.support.errors import StarcastError
-from starcast.support.shards import Kind
+from starcast.support.shards import ShardKind
 from starcast.trees import Forest, forest
 from support.shards import GRID, content_of_shard, merge, seal
 
@@ -172,7 +172,7 @@ def _write(draw: Random, folder: Path, text: bytes) -> Path:
 
 def shard_file(draw: Random, folder: Path) -> Case:
     """Return a changed shard file, which in most cases still has a correct checksum."""
-    kind: Kind = draw.choice(get_args(Kind))
+    kind: ShardKind = draw.choice(get_args(ShardKind))
     content, what = change_json(draw, content_of_shard(kind), draw.choice(("results", "job")))
     text = seal(content) if draw.random() < 0.95 else _text(content)
     file = _write(draw, folder, text)

@@ -12,7 +12,7 @@ from sqlalchemy import URL
 
 from campaign.proxy import Proxy
 from starcast.ingest import Stores
-from starcast.ingest.stores import lock_stores
+from starcast.ingest.both_stores import lock_stores
 from starcast.stores import GraphAddress
 from starcast.stores.graph.writer import BoltWriter
 from starcast.support.progress import Silent

@@ -15,7 +15,7 @@ from starcast import Lab
 from starcast.records import known_folders
 from starcast.records.files import load_files
 from starcast.support.settings import Settings
-from starcast.web import Publishing
+from starcast.web.publishing import Publishing
 from starcast.web.site import file_of
 from support.accessibility import MODES, enter_mode, find_faults
 from support.fix_browser import PATIENCE

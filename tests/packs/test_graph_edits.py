@@ -7,8 +7,8 @@ from neo4j import Driver
 from sqlalchemy import URL
 
 from starcast.ingest import LoadMethod, Stores, ingest
+from starcast.ingest.both_stores import open_engine
 from starcast.ingest.rebuilding import rebuild
-from starcast.ingest.stores import open_engine
 from starcast.ingest.verification import check_artifact, verify
 from starcast.stores import GraphAddress
 from starcast.stores.database import migrations

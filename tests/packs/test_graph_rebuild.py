@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import Engine
 
 from starcast.ingest import LoadMethod, Stores, drop, ingest
+from starcast.ingest.both_stores import lock_stores
 from starcast.ingest.loading import LOST
 from starcast.ingest.rebuilding import rebuild
-from starcast.ingest.stores import lock_stores
 from starcast.ingest.verification import check_artifact, verify
 from starcast.stores.database import models
 from starcast.stores.database.backup import REBUILDING

@@ -14,7 +14,7 @@ from starcast.comparison.matching import figure, gap
 from starcast.experiments.design import Grid
 from starcast.experiments.running import run_experiment
 from starcast.ingest import ingest, parse_request
-from starcast.ingest.stores import Stores
+from starcast.ingest.both_stores import Stores
 from starcast.stores import Role
 from starcast.stores.database import migrations, models, repository, sessions
 from starcast.stores.database.repository import list_artifacts

@@ -15,8 +15,9 @@ from sqlalchemy.orm import Session
 
 from starcast.collectives import Schedule
 from starcast.collectives import schedule as build
-from starcast.experiments import Point, execution, running
+from starcast.experiments import execution, running
 from starcast.experiments.design import Design, Grid
+from starcast.experiments.point import Point
 from starcast.experiments.running import ADHOC, drop_experiment, run_experiment, run_once
 from starcast.judges.simulator import Fault, simulate
 from starcast.stores.database import repository

@@ -20,7 +20,6 @@ from starcast import costs
 from starcast.collectives import algorithms, schedule
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.model import COLLECTIVES
-from starcast.experiments import Point
 from starcast.experiments.design import Design, examples, group_by_structure, read_design
 from starcast.experiments.exchange import merge_experiment
 from starcast.experiments.execution import (
@@ -30,6 +29,7 @@ from starcast.experiments.execution import (
     price_run,
     required_memory,
 )
+from starcast.experiments.point import Point
 from starcast.experiments.running import reproduce, run_experiment, run_once
 from starcast.experiments.sharding import run_shard
 from starcast.judges.simulator import Fault, simulate

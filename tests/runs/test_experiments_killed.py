@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import URL, Engine
 
-from starcast.experiments import Point
 from starcast.experiments.design import Grid, grid_command
+from starcast.experiments.point import Point
 from starcast.experiments.running import run_experiment
 from starcast.stores.database import repository
 from starcast.stores.database.sessions import open_session

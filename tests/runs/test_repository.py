@@ -10,8 +10,8 @@ from sqlalchemy.exc import DataError, IntegrityError
 from sqlalchemy.orm import Session
 
 from starcast.collectives import Schedule, schedule
-from starcast.experiments import Point
 from starcast.experiments.execution import execute, price_run
+from starcast.experiments.point import Point
 from starcast.judges.simulator import simulate
 from starcast.stores.database import models, repository
 from starcast.stores.database.sessions import open_session

@@ -21,8 +21,8 @@ from starcast.embedded.programs import find_pg_restore
 from starcast.experiments.design import Grid
 from starcast.experiments.running import run_experiment
 from starcast.ingest import ingest, open_stores, parse_request
+from starcast.ingest.both_stores import Stores
 from starcast.ingest.rebuilding import back_up, rebuild, restore
-from starcast.ingest.stores import Stores
 from starcast.ingest.verification import verify
 from starcast.stores import GraphAddress, Role
 from starcast.stores.database import backup, dumps, migrations, sessions

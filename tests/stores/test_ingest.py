@@ -21,8 +21,8 @@ from starcast.ingest.artifacts import (
     schedule_artifact,
     topology_artifact,
 )
+from starcast.ingest.both_stores import lock_stores
 from starcast.ingest.loading import STAGES
-from starcast.ingest.stores import lock_stores
 from starcast.ingest.verification import verify
 from starcast.stores import Role
 from starcast.stores.database import sessions

@@ -7,8 +7,8 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from starcast.ingest.artifacts import artifact_from_id, forest_artifact, stored_artifacts
+from starcast.ingest.both_stores import TRANSITIONS, LoadState, Stores, read_state, set_state
 from starcast.ingest.loading import build_and_save
-from starcast.ingest.stores import TRANSITIONS, LoadState, Stores, read_state, set_state
 from starcast.stores.database import models
 from starcast.stores.database.sessions import open_session
 from starcast.support.errors import BusyError, InputError

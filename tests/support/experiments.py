@@ -5,8 +5,8 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from starcast.experiments import Point
 from starcast.experiments.design import Grid
+from starcast.experiments.point import Point
 from starcast.stores.database import repository
 from starcast.stores.database.sessions import open_session
 from starcast.support.runs import Run

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from starcast.catalogue import FAMILIES, Registry, plugins
+from starcast.catalogue import plugins
+from starcast.catalogue.entries import FAMILIES, Registry
 from starcast.catalogue.plugins import ORIGINS
 from starcast.collectives.algorithm import REGISTRIES
 from starcast.trees.construction import CONSTRUCTIONS

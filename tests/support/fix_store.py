@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from sqlalchemy import URL, Engine, inspect, text
 
-from starcast.ingest.stores import open_engine
+from starcast.ingest.both_stores import open_engine
 from starcast.stores import Role
 from starcast.stores.database import migrations
 from starcast.stores.database.models import Base

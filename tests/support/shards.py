@@ -15,7 +15,7 @@ from starcast.judges.blockwise import merge_blocks
 from starcast.records import load_record, path_of, shipped_folder
 from starcast.search.running import merge_searches
 from starcast.support.progress import Silent
-from starcast.support.shards import Job, Kind, Shard, write_shard
+from starcast.support.shards import Job, Shard, ShardKind, write_shard
 
 #: Two experiment points, one of which has faults.
 GRID = Grid({
@@ -32,7 +32,7 @@ _BLOCKS = {
 
 
 @cache
-def _text(kind: Kind) -> str:
+def _text(kind: ShardKind) -> str:
     only = Shard(1, 1)
     with TemporaryDirectory() as folder:
         file = Path(folder) / "shard.json"
@@ -51,7 +51,7 @@ def _text(kind: Kind) -> str:
         return file.read_text()
 
 
-def content_of_shard(kind: Kind) -> dict[str, Any]:
+def content_of_shard(kind: ShardKind) -> dict[str, Any]:
     """Return the content of a small job's only shard, without its checksum."""
     content: dict[str, Any] = json.loads(_text(kind))
     del content["sha256"]
@@ -65,9 +65,9 @@ def seal(content: dict[str, Any]) -> bytes:
     return json.dumps({**content, "sha256": digest}).encode()
 
 
-def merge(kind: Kind, file: Path) -> object:
+def merge(kind: ShardKind, file: Path) -> object:
     """Merge a shard as the command for shards of this kind does."""
-    merges: dict[Kind, Callable[[list[Path]], object]] = {
+    merges: dict[ShardKind, Callable[[list[Path]], object]] = {
         "experiment": read_shards, "search": merge_searches, "forest": merge_blocks,
     }  # fmt: skip
     return merges[kind]([file])

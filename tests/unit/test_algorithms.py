@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast.catalogue import FAMILIES
+from starcast.catalogue.entries import FAMILIES
 from starcast.collectives import Schedule, algorithms, schedule
 from starcast.collectives.algorithm import Algorithm, algorithms_on
 from starcast.collectives.model import COLLECTIVES, MULTI_SOURCE

@@ -153,13 +153,37 @@ def test_no_public_name_of_a_package_hides_one_of_its_modules() -> None:
         assert not hidden & modules, path
 
 
-def test_no_class_name_is_used_in_three_modules() -> None:
-    modules = defaultdict[str, list[str]](list)
+def _meanings() -> dict[str, set[str]]:
+    """Return the public names of classes and type aliases, with what each name means.
+
+    A class means itself, and an alias means its value. An alias such as `Base = columns.Base` only
+    imports a name. A `type` statement would need Python 3.12.
+    """
+    meanings = defaultdict[str, set[str]](set)
     for name, path in NAMES.items():
         for node in TREES[path].body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                modules[node.name].append(name)
-    assert {name: found for name, found in modules.items() if len(found) > 2} == {}
+            if isinstance(node, ast.ClassDef):
+                meanings[node.name].add(f"class of {name}")
+            elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value:
+                target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
+                alias, value = ast.unparse(target), ast.unparse(node.value)
+                if re.fullmatch(r"[A-Z]\w*[a-z]\w*", alias) and not value.endswith(f".{alias}"):
+                    meanings[alias].add(value)
+    return {name: found for name, found in meanings.items() if not name.startswith("_")}
+
+
+def test_no_class_name_is_used_in_three_modules() -> None:
+    assert {name: found for name, found in _meanings().items() if len(found) > 2} == {}
+
+
+def test_no_name_of_a_type_alias_has_a_second_meaning() -> None:
+    """Aliases with the same name must have the same value, and no class may have their name."""
+    wrong = {}
+    for name, found in _meanings().items():
+        only_classes = all(meaning.startswith("class of ") for meaning in found)
+        if len(found) > 1 and not only_classes:
+            wrong[name] = found
+    assert wrong == {}
 
 
 def test_no_file_contains_the_host_of_a_package_registry() -> None:

@@ -266,7 +266,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def merged(
-    files: list[Path], kind: shards.Kind = "forest"
+    files: list[Path], kind: shards.ShardKind = "forest"
 ) -> tuple[Description, list[RangeResult]]:
     return shards.merge_shards(files, kind, Description, RangeResult)
 
@@ -279,7 +279,7 @@ def test_merging_the_shards_gives_the_results_of_all_tasks(written: list[Path]) 
     assert found == verify_blocks(source, jobs=1)
 
 
-def refusal(files: list[Path], kind: shards.Kind = "forest") -> str:
+def refusal(files: list[Path], kind: shards.ShardKind = "forest") -> str:
     """Return the error message for these shards."""
     with pytest.raises((InputError, RejectedError)) as caught:
         merged(files, kind)

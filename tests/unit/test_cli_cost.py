@@ -9,7 +9,7 @@ import pytest
 from starcast import costs
 from starcast.collectives.model import COLLECTIVES
 from starcast.costs.presentation import COLUMNS
-from starcast.costs.tables import Problem, build_table, execute_row
+from starcast.costs.tables import CostProblem, build_table, execute_row
 from starcast.topologies import topology
 from support.fix_cli import Starcast
 from support.latex_tables import read_table
@@ -27,7 +27,7 @@ def test_a_table_prints_every_row_with_costs_gap_and_simulation(starcast: Starca
     words = "S4 --collective broadcast --ports all -m 1000 --t-s 7/2 --t-c 3"
     printed = rows_of(starcast, f"{words}")
     machine = costs.Machine(Fraction(7, 2), Fraction(3))
-    problem = Problem(topology("S4"), "broadcast", "all", Fraction(1000), machine)
+    problem = CostProblem(topology("S4"), "broadcast", "all", Fraction(1000), machine)
     rows = build_table(problem)
     assert [row["name"] for row in printed] == [row.name for row in rows]
     for shown, row in zip(printed, rows, strict=True):

@@ -19,7 +19,7 @@ from starcast.collectives import schedule
 from starcast.collectives.algorithm import algorithms_on
 from starcast.collectives.model import COLLECTIVES, PORT_MODELS
 from starcast.costs import tables
-from starcast.costs.tables import BOTTLENECK_CUT, CostRow, Problem, build_table, execute_row
+from starcast.costs.tables import BOTTLENECK_CUT, CostProblem, CostRow, build_table, execute_row
 from starcast.judges.simulator import simulate
 from starcast.topologies import as_topology
 from support.cost_cases import MACHINE
@@ -52,12 +52,12 @@ amounts = st.fractions(min_value=1, max_value=10**4, max_denominator=100)
 
 def problem(
     spec: str = "S5", collective: str = "broadcast", ports: str = "all", **given: Any
-) -> Problem:
+) -> CostProblem:
     """Return the parameters of a table: 4096 bytes, T_s = 1009 and T_c = 1/7."""
-    return Problem(as_topology(spec), collective, ports, Fraction(4096), MACHINE, **given)
+    return CostProblem(as_topology(spec), collective, ports, Fraction(4096), MACHINE, **given)
 
 
-def row(asked: Problem, name: str) -> CostRow:
+def row(asked: CostProblem, name: str) -> CostRow:
     """Return the row of a table with this name, which must be the only one."""
     (result,) = [line for line in build_table(asked) if line.name == name]
     return result
@@ -115,7 +115,7 @@ def test_rows_cited_from_papers_have_the_costs_of_the_definitions(
     for (family, collective, ports), names in CITED.items():
         if family != topology.family:
             continue
-        rows = build_table(Problem(topology, collective, ports, m, machine, segments=pieces))
+        rows = build_table(CostProblem(topology, collective, ports, m, machine, segments=pieces))
         for line in rows:
             if line.name in names - {"Qiu [14]"}:
                 size = paper_costs.size(spec)
@@ -362,7 +362,7 @@ def test_an_invalid_problem_is_refused(wrong: dict[str, Any], word: str) -> None
 
 
 def test_a_topology_can_be_given_by_its_name() -> None:
-    asked = Problem("S4,2", "broadcast", "all", Fraction(4096), MACHINE)  # type: ignore[arg-type]
+    asked = CostProblem("S4,2", "broadcast", "all", Fraction(4096), MACHINE)  # type: ignore[arg-type]
     assert asked == problem("S4,2")
     with refused("S13"):
-        Problem("S13", "broadcast", "all", Fraction(1), MACHINE)  # type: ignore[arg-type]
+        CostProblem("S13", "broadcast", "all", Fraction(1), MACHINE)  # type: ignore[arg-type]

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from starcast.collectives.algorithm import REGISTRIES
-from starcast.experiments import Point
 from starcast.experiments.design import Design, Grid
 from starcast.experiments.exchange_file import FORMAT, RunRecord, check_figures, read_file
 from starcast.experiments.execution import execute, price_run
+from starcast.experiments.point import Point
 from starcast.support.errors import InputError, RejectedError, StarcastError
 from support.experiments import make_point
 

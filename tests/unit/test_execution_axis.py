@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from starcast import costs, timing
 from starcast.collectives import schedule
 from starcast.collectives.algorithm import Algorithm, algorithms_on
-from starcast.costs.tables import Problem, build_table, execute_row
+from starcast.costs.tables import CostProblem, build_table, execute_row
 from starcast.experiments.design import Grid, group_by_structure
 from starcast.experiments.execution import execute, price_run
 from starcast.support.errors import InputError
@@ -70,7 +70,7 @@ def test_an_unknown_execution_model_is_refused() -> None:
         make_point("S4", "broadcast", "multiple", execution="steps")
     assert refusal.value.hint == "write synchronous or asynchronous"
     with pytest.raises(InputError, match="unknown execution model 'steps'"):
-        Problem(S4, "broadcast", "all", Fraction(1), MACHINE, execution="steps")
+        CostProblem(S4, "broadcast", "all", Fraction(1), MACHINE, execution="steps")
 
 
 def test_under_faults_equally_many_units_are_missing_in_both_execution_models() -> None:
@@ -82,7 +82,9 @@ def test_under_faults_equally_many_units_are_missing_in_both_execution_models() 
 
 
 def test_cost_tables_simulate_in_the_requested_execution_model() -> None:
-    problem = Problem(S4, "broadcast", "one", Fraction(768), MACHINE, 4, execution="asynchronous")
+    problem = CostProblem(
+        S4, "broadcast", "one", Fraction(768), MACHINE, 4, execution="asynchronous"
+    )
     (row,) = (row for row in build_table(problem) if row.name == "multiple")
     cost = execute_row(problem, row, 10**6)
     built = schedule("S4", "broadcast", "multiple", "one", segments=4)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from oracles import star_graph
 from starcast.collectives import schedule
-from starcast.experiments import canonical_faults, resolve_faults
+from starcast.experiments.faults import canonical_faults, resolve_faults
 from starcast.judges.simulator import Fault, simulate
 from starcast.support.axes import drawn_faults, read_faults
 from starcast.topologies import topology

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from starcast import costs
 from starcast.collectives.algorithm import find_algorithm
-from starcast.experiments import resolve_faults
 from starcast.experiments.design import Grid, check_name, grid_command, group_by_structure
+from starcast.experiments.faults import resolve_faults
 from starcast.support import installation
 from starcast.support.axes import AXES, read_number
 from starcast.support.errors import InputError

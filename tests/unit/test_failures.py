@@ -21,7 +21,7 @@ import sqlalchemy.exc
 from neo4j.exceptions import ClientError, ServiceUnavailable
 
 from starcast.stores.failures import translate
-from starcast.web.api import as_starcast_error
+from starcast.web.api.problems import as_starcast_error
 
 
 def os_error(number: int, file: str | None = None) -> OSError:

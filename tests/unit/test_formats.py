@@ -22,8 +22,9 @@ from oracles import msccl as oracle
 from starcast import Schedule, export, forest, schedule, simulate, timing, topology
 from starcast.collectives.model import COLUMNS
 from starcast.costs import Machine, price_simulation
-from starcast.formats import FORMATS, msccl, render, schedule_from_goal
+from starcast.formats import msccl, render, schedule_from_goal
 from starcast.formats.graphs import to_networkx
+from starcast.formats.writing import FORMATS
 from starcast.support.errors import RejectedError
 from starcast.support.vocabulary import ForestFormat, ScheduleFormat, TopologyFormat
 from support.meeting import refused

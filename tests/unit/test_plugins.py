@@ -22,7 +22,7 @@ from starcast.catalogue.plugins import ORIGINS
 from starcast.claims import lower_bound_counts as counts
 from starcast.collectives.algorithm import algorithms_on
 from starcast.costs import Machine
-from starcast.costs.tables import Problem, build_table, execute_row
+from starcast.costs.tables import CostProblem, build_table, execute_row
 from starcast.drawing import draw_forest
 from starcast.experiments.design import Grid
 from starcast.experiments.execution import execute
@@ -94,7 +94,7 @@ def test_an_algorithm_that_returns_columns_can_be_simulated_and_has_a_cost(
         assert np.array_equal(column, getattr(greedy, name))
     assert "flood" in {algorithm.name for algorithm in algorithms_on(topology("S5"))}
     machine = Machine(Fraction(100), Fraction(1))
-    problem = Problem(topology("S5"), "broadcast", "all", Fraction(4096), machine, segments=3)
+    problem = CostProblem(topology("S5"), "broadcast", "all", Fraction(4096), machine, segments=3)
     rows = {row.name: row for row in build_table(problem)}
     assert rows["flood"].cost is None
     assert "no closed form" in rows["flood"].note

@@ -16,7 +16,7 @@ from starcast.collectives import schedule
 from starcast.records import load_record, path_of, shipped_folder, verify
 from starcast.stores.database.backup import read_manifest
 from starcast.support.installation import source_digest
-from starcast.support.shards import Kind
+from starcast.support.shards import ShardKind
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
 from support.meeting import refused
@@ -69,7 +69,7 @@ def record(
     return read
 
 
-def shard(kind: Kind, result: Any = None, /, without: str = "", **values: Any) -> Read:
+def shard(kind: ShardKind, result: Any = None, /, without: str = "", **values: Any) -> Read:
     """Return a function that changes a shard, corrects its checksum, and merges it.
 
     Args:
@@ -278,7 +278,7 @@ def test_an_input_is_refused_in_one_sentence(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["experiment", "search"])
-def test_an_unchanged_shard_is_merged(kind: Kind, tmp_path: Path) -> None:
+def test_an_unchanged_shard_is_merged(kind: ShardKind, tmp_path: Path) -> None:
     assert content_of_shard(kind)["sources"] == source_digest()
     assert shard(kind)(tmp_path) is not None
 

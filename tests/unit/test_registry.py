@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from starcast.catalogue import Argument, Registry
+from starcast.catalogue.entries import Argument, Registry
 from starcast.collectives.algorithm import REGISTRIES
 from starcast.support.errors import InputError
 from starcast.topologies import topology

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import starcast
 from starcast import StarcastError, schedule_from_columns, simulate
 from starcast.experiments.design import read_design
-from starcast.formats import READERS, read_schedule
+from starcast.formats import read_schedule
+from starcast.formats.reading import READERS
 from starcast.lab import Lab
 from starcast.queries.query import Query
 from starcast.support.limited import decode_text

@@ -14,7 +14,7 @@ import pytest
 from starcast import Schedule, schedule, timing
 from starcast.judges.simulator import Fault
 from starcast.judges.simulator.execution_models import make_ticks
-from starcast.judges.simulator.packets import Number
+from starcast.judges.simulator.packets import RealNumber
 from starcast.judges.simulator.simulation import execute
 from starcast.support.vocabulary import EXECUTION_MODELS, Collective, ExecutionModel
 from support.simgrid import SimGridProblem, SimGridRequest, SimGridRun, execute_rows, run_simgrid
@@ -125,7 +125,7 @@ def test_simgrid_takes_the_computed_times(execution: ExecutionModel, simgrid: Pa
 def test_schedules_on_other_machines_without_rows_or_under_faults_take_the_computed_times(
     simgrid: Path | None,
 ) -> None:
-    machines: list[tuple[Number, Number, Number]] = [
+    machines: list[tuple[RealNumber, RealNumber, RealNumber]] = [
         (1, 0, 1),
         (Fraction(23, 7), Fraction(5, 3), 0.125),
         (3, 1, 0),

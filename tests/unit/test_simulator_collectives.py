@@ -14,11 +14,11 @@ from starcast.collectives import schedule as build
 from starcast.collectives.model import COLLECTIVES, MULTI_SOURCE, REDUCTIONS
 from starcast.judges.simulator import Fault, rows, simulate, simulation
 from starcast.judges.simulator.ownership import (
+    AllPairs,
     ArrivalTimes,
     Journeys,
     Pairs,
     Postcondition,
-    Table,
     derive_postcondition,
 )
 from starcast.judges.simulator.rows import Rows
@@ -191,7 +191,7 @@ def test_under_faults_the_result_does_not_depend_on_the_data_structure_for_arriv
     schedule = data.draw(random_schedules("S3", "Q2", "S4,2"))
     faults = data.draw(fault_sets(schedule.topology, 7))
     runs = []
-    for pair_index in (lambda postcondition, _rows, _end: Table(postcondition), Pairs):
+    for pair_index in (lambda postcondition, _rows, _end: AllPairs(postcondition), Pairs):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("starcast.judges.simulator.faults.make_pair_index", pair_index)
             runs.append(simulate(schedule, faults))

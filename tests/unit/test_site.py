@@ -9,7 +9,7 @@ import pytest
 
 from starcast.support.errors import InputError, StarcastError, UnavailableError
 from starcast.support.settings import Settings
-from starcast.web import Publishing
+from starcast.web.publishing import Publishing
 from starcast.web.site import MANIFEST, file_name, file_of, read_manifest, write_site
 
 OLD = {"index.html": b"old", "claims/TS.L5.html": b"old", MANIFEST: b""}

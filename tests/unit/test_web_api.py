@@ -28,7 +28,8 @@ from starcast.records.files import load_files
 from starcast.support.errors import EXIT_CODES, StarcastError, UnavailableError
 from starcast.support.settings import Settings
 from starcast.trees.construction import forest_from_id
-from starcast.web import api, computations
+from starcast.web import computations
+from starcast.web.api.problems import KINDS, MEDIA_TYPE
 from starcast.web.app import create_app
 from starcast.web.service import Service
 from starcast.web.workers import Workers
@@ -275,7 +276,7 @@ def test_errors_are_problem_details_with_a_hint(
     client: TestClient, path: str, status: int, kind: str
 ) -> None:
     response = client.get(f"{API}{path}")
-    assert response.headers["content-type"] == api.MEDIA_TYPE
+    assert response.headers["content-type"] == MEDIA_TYPE
     problem = response.json()
     assert (response.status_code, problem["status"]) == (status, status), problem
     assert problem["type"] == f"urn:starcast:problem:{kind}"
@@ -306,8 +307,8 @@ def test_formats_that_a_resource_does_not_have_are_refused(
 
 
 def test_every_kind_of_error_has_an_http_status() -> None:
-    assert set(api.KINDS) == {StarcastError, *StarcastError.__subclasses__()}
-    codes = sorted(kind.exit_code for kind in api.KINDS)
+    assert set(KINDS) == {StarcastError, *StarcastError.__subclasses__()}
+    codes = sorted(kind.exit_code for kind in KINDS)
     assert codes == sorted(set(EXIT_CODES) - {0, 130, 141})
 
 
@@ -461,8 +462,8 @@ def test_the_openapi_document_describes_every_operation(client: TestClient) -> N
         assert operations["get"]["description"], path
         for status, response in operations["get"]["responses"].items():
             if status != "200":
-                assert set(response["content"]) == {api.MEDIA_TYPE}
-    assert json.dumps(document).count(api.MEDIA_TYPE) > len(document["paths"])
+                assert set(response["content"]) == {MEDIA_TYPE}
+    assert json.dumps(document).count(MEDIA_TYPE) > len(document["paths"])
 
 
 #: Checks that do not apply: the test checks statuses of 500 or more itself, and the schema cannot
@@ -542,6 +543,6 @@ def test_user_input_is_escaped_in_pages(client: TestClient) -> None:
 
 
 def test_fractions_become_json_numbers() -> None:
-    from starcast.web.api import as_json_rows
+    from starcast.web.api.responses import as_json_rows
 
     assert as_json_rows([{"time": Fraction(1, 2)}]) == [{"time": 0.5}]

@@ -25,6 +25,8 @@ from numpy.typing import NDArray
 
 #: A number that is exact if n is small.
 Number = Any
+#: A formula of a paper, as a function of n or of a network's counts, and of amounts such as M.
+ClosedForm = Callable[..., Number]
 #: n = 2^64, 2^128 and 2^256, so large that 1/log n is much smaller than one half.
 _HUGE = tuple(2**power for power in (64, 128, 256))
 _DIGITS = 120
@@ -277,22 +279,22 @@ def _moebius(number: int) -> int:
 # The best times over real numbers of segments have this form.
 
 
-Exact = int | Fraction
+ExactNumber = int | Fraction
 
 
-def rational_sqrt(value: Exact) -> Fraction | None:
+def rational_sqrt(value: ExactNumber) -> Fraction | None:
     """Return the square root of a fraction; None if it is irrational."""
     fraction = Fraction(value)
     root = Fraction(isqrt(fraction.numerator), isqrt(fraction.denominator))
     return root if root * root == fraction else None
 
 
-def floor_sqrt(value: Exact) -> int:
+def floor_sqrt(value: ExactNumber) -> int:
     """Return the largest integer that does not exceed the square root of a fraction."""
     return isqrt(int(Fraction(value) // 1))
 
 
-def add_sqrt(rational: Exact, square: Exact) -> "Fraction | Surd":
+def add_sqrt(rational: ExactNumber, square: ExactNumber) -> "Fraction | Surd":
     """Return ``rational + sqrt(square)``, as a fraction if it is rational."""
     root = rational_sqrt(square)
     if root is None:
@@ -316,7 +318,7 @@ class Surd:
             return False
         return (self.rational, self.square) == (other.rational, other.square)
 
-    def __lt__(self, other: Exact) -> bool:
+    def __lt__(self, other: ExactNumber) -> bool:
         difference = other - self.rational
         # sqrt(square) < other - rational, with both sides squared, so that nothing is rounded.
         return difference > 0 and difference * difference > self.square
@@ -324,7 +326,7 @@ class Surd:
     def __hash__(self) -> int:
         return hash((self.rational, self.square))
 
-    def __add__(self, summand: Exact) -> "Surd":
+    def __add__(self, summand: ExactNumber) -> "Surd":
         return Surd(self.rational + summand, self.square)
 
     def __str__(self) -> str:

@@ -15,12 +15,13 @@ from starcast.collectives.model import Schedule
 from starcast.collectives.one_to_all import build_pipeline
 from starcast.judges.simulator import Simulation
 from starcast.support.errors import StarcastError
+from starcast.support.vocabulary import ArgumentValue
 from starcast.topologies import Topology
 from starcast.trees.model import Forest
 
 Object = TypeVar("Object")
-Row = TypeVar("Row")
-Function = TypeVar("Function", bound=Callable[..., None])
+TableRow = TypeVar("TableRow")
+AnyCheck = TypeVar("AnyCheck", bound=Callable[..., None])
 #: A function that prepares the objects of a check, such as forests, and yields them one by one.
 Provider = Callable[[ClaimCheck], Iterable[Object]]
 CheckFunction = Callable[[ClaimCheck], None]
@@ -88,7 +89,7 @@ def checks(
     *,
     given: Provider[Any] | None = None,
     memory: Memory = Memory(),
-) -> Callable[[Function], Function]:
+) -> Callable[[AnyCheck], AnyCheck]:
     """Register the decorated function as the check of a claim.
 
     Args:
@@ -107,7 +108,7 @@ def checks(
         ...     check.at_most("trees on a link", loads, 2, of=forest)
     """
 
-    def decorate(function: Function) -> Function:
+    def decorate(function: AnyCheck) -> AnyCheck:
         check = function if given is None else _each_check(function, given)
         _register(claim_id, check, memory, function)
         return function
@@ -116,8 +117,8 @@ def checks(
 
 
 def check_rows(
-    function: Callable[[ClaimCheck, Row], None],
-    rows: Mapping[str, Row],
+    function: Callable[[ClaimCheck, TableRow], None],
+    rows: Mapping[str, TableRow],
     *,
     memory: Memory = Memory(),
 ) -> None:
@@ -146,7 +147,7 @@ def _each_check(function: Callable[..., None], given: Provider[Any]) -> CheckFun
     return check_each
 
 
-def _row_check(function: Callable[[ClaimCheck, Row], None], row: Row) -> CheckFunction:
+def _row_check(function: Callable[[ClaimCheck, TableRow], None], row: TableRow) -> CheckFunction:
     return lambda check: function(check, row)
 
 
@@ -164,9 +165,12 @@ def _register(claim_id: str, check: CheckFunction, memory: Memory, function: Any
 # roots are those of `CachedTopology.roots`: all nodes of small topologies, else a few.
 
 
-Argument = int | str
 #: One or several values of an argument, or a function of n that returns them.
-Choices = Argument | Sequence[Argument] | Callable[[int], Argument | Sequence[Argument]]
+Choices = (
+    ArgumentValue
+    | Sequence[ArgumentValue]
+    | Callable[[int], ArgumentValue | Sequence[ArgumentValue]]
+)
 
 
 class Execution(NamedTuple):
@@ -222,14 +226,16 @@ def execute(
     algorithm: str,
     ports: str = "all",
     root: int = 0,
-    **arguments: Argument,
+    **arguments: ArgumentValue,
 ) -> Execution:
     """Execute a schedule of the catalogue, record that it is valid, and return it."""
     schedule = check.schedule(collective, algorithm, ports, root, **arguments)
     return Execution(schedule, check.execute(schedule))
 
 
-def forests(construction: str, *, roots: int | None = 1, **arguments: Argument) -> Provider[Forest]:
+def forests(
+    construction: str, *, roots: int | None = 1, **arguments: ArgumentValue
+) -> Provider[Forest]:
     """Yield the forests of a construction at the sample roots.
 
     Args:
@@ -282,7 +288,7 @@ def _sample_roots(check: ClaimCheck, count: int | None) -> tuple[int, ...]:
     return check.roots() if count is None else check.roots(count)
 
 
-def _as_sequence(values: Choices, n: int) -> Sequence[Argument]:
+def _as_sequence(values: Choices, n: int) -> Sequence[ArgumentValue]:
     if callable(values):
         values = values(n)
     return (values,) if isinstance(values, int | str) else values

@@ -227,7 +227,7 @@ def _escaped(text: str) -> str:
 
 
 #: The newest verdict of each claim, and the verification run that stored it.
-Stored = Mapping[str, tuple[models.ClaimRun | None, Verdict]]
+StoredVerdicts = Mapping[str, tuple[models.ClaimRun | None, Verdict]]
 
 CLAIM_COLUMNS = (
     "id", "paper", "number", "statement", "notation", "verdict", "sizes", "counterexample",
@@ -249,7 +249,9 @@ class VerdictTable(Table):
         return replace(self, rows=rows)
 
 
-def list_claims(selected: Iterable[Claim], stored: Stored, verdict: str | None = None) -> Table:
+def list_claims(
+    selected: Iterable[Claim], stored: StoredVerdicts, verdict: str | None = None
+) -> Table:
     """Return claims with their newest stored verdicts.
 
     Args:
@@ -326,7 +328,7 @@ def verdict_row(verdict: Verdict | None) -> Row:
     }
 
 
-def claim_facts(claim: Claim, stored: Stored) -> Row:
+def claim_facts(claim: Claim, stored: StoredVerdicts) -> Row:
     """Return the properties of a claim and of its newest verdict, by name."""
     run, verdict = stored.get(claim.id, (None, None))
     found = verdict_row(verdict)

@@ -14,6 +14,7 @@ import mpmath
 from starcast.claims.check import REVERSED, ClaimCheck
 from starcast.claims.closed_forms import (
     EXACT,
+    ClosedForm,
     Number,
     ceil,
     diameter,
@@ -80,8 +81,6 @@ NETWORKS = Memory(6 * 64)
 # Orders of growth. Bounds and orders are functions of a network's counts or of n, and of further
 # amounts such as M and x. Quotients are maximized over all amounts.
 
-Network = Callable[[int], NetworkCounts]
-Bound = Callable[..., Number]
 Amounts = Callable[[int], list[tuple[int, ...]]]
 
 
@@ -96,8 +95,8 @@ class GrowthCell(NamedTuple):
     """A table cell with an order of growth: its row, the bound, the network, the stated order."""
 
     row: str
-    bound: Bound
-    network: Network
+    bound: ClosedForm
+    network: Callable[[int], NetworkCounts]
     stated: Order
 
     @property
@@ -112,7 +111,7 @@ class GrowthCell(NamedTuple):
 
 
 def growth_cells(
-    table: str, bounds: Mapping[str, Bound], orders: Mapping[str, tuple[Order, Order]]
+    table: str, bounds: Mapping[str, ClosedForm], orders: Mapping[str, tuple[Order, Order]]
 ) -> dict[str, GrowthCell]:
     """Return the cells of a table by claim id, from the orders on S_n and on the hypercube."""
     return {
@@ -136,30 +135,30 @@ def messages_and_copies(n: int) -> list[tuple[int, ...]]:
     ]
 
 
-def order(check: ClaimCheck, what: str, quotient: Bound, amounts: Amounts) -> None:
+def order(check: ClaimCheck, what: str, quotient: ClosedForm, amounts: Amounts) -> None:
     """Check that a quotient is bounded by one constant, for all n, M and x."""
     check.order(what, partial(_greatest, quotient, amounts))
 
 
 @lru_cache(maxsize=1024)  # the checks of all sizes need the same values for huge n
-def _greatest(quotient: Bound, amounts: Amounts, n: int) -> Number:
+def _greatest(quotient: ClosedForm, amounts: Amounts, n: int) -> Number:
     return greatest(quotient(n, *values) for values in amounts(n))
 
 
-def same_order(check: ClaimCheck, what: str, quotient: Bound, amounts: Amounts) -> None:
+def same_order(check: ClaimCheck, what: str, quotient: ClosedForm, amounts: Amounts) -> None:
     """Check that a quotient stays between two positive constants, for all n, M and x."""
     order(check, what, quotient, amounts)
     order(check, f"{what}{REVERSED}", lambda *values: divide(1, quotient(*values)), amounts)
 
 
-Comparison = Literal["star / hypercube", "star / hypercube / log n", "hypercube / star / log n"]
+Ratio = Literal["star / hypercube", "star / hypercube / log n", "hypercube / star / log n"]
 
 
 def compare(
     check: ClaimCheck,
-    comparison: Comparison,
+    comparison: Ratio,
     *rows: str,
-    bounds: Mapping[str, Bound],
+    bounds: Mapping[str, ClosedForm],
     amounts: Amounts,
 ) -> None:
     """Check that bounds on both networks differ by the factor ``comparison``, up to constants."""
@@ -168,7 +167,7 @@ def compare(
         same_order(check, f"{describe_cell(row)}, {comparison}", quotient, amounts)
 
 
-def _compared(comparison: Comparison, bound: Bound, n: int, *values: int) -> Number:
+def _compared(comparison: Ratio, bound: ClosedForm, n: int, *values: int) -> Number:
     factor = divide(bound(star(n), *values), bound(cube(n), *values))
     if comparison == "hypercube / star / log n":
         return divide(1, factor * log2(n))

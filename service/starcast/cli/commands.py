@@ -69,7 +69,7 @@ def _servers(app: typer.Typer) -> None:
 
 
 def _publish(app: typer.Typer) -> None:
-    from starcast.web import Publishing
+    from starcast.web.publishing import Publishing
 
     command(app, "publish", Publishing.publish)
 
@@ -422,7 +422,7 @@ def serve(
     starcast serve
     starcast serve --port 9000
     """
-    from starcast.web import explain_missing_package
+    from starcast.web.publishing import explain_missing_package
 
     settings = context.settings(ctx, home=home)
     try:

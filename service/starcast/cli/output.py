@@ -32,7 +32,6 @@ AllOption = Annotated[
     bool, typer.Option("--all", help="Show all columns in the table, as in other formats.")
 ]
 
-Row = Mapping[str, Any]
 
 #: Width of tables that are written to a file, in characters.
 PAGE = 120
@@ -64,7 +63,7 @@ _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
 
 def emit(
-    rows: Iterable[Row],
+    rows: Iterable[Mapping[str, Any]],
     columns: Sequence[str],
     output: Format = Format.TABLE,
     title: str = "",
@@ -173,12 +172,14 @@ def _as_json(found: re.Match[str]) -> str:
     return found[0] if found[0].isprintable() else json.dumps(found[0])[1:-1]
 
 
-def fits(rows: Iterable[Row], columns: Sequence[str]) -> bool:
+def fits(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> bool:
     """Return whether a table fits on the terminal; a table in a file may have any width."""
     return _fit(_widths(rows, columns).values(), _terminal_width())
 
 
-def narrowed(rows: Sequence[Row], columns: Sequence[str], optional: Sequence[str]) -> list[str]:
+def narrowed(
+    rows: Sequence[Mapping[str, Any]], columns: Sequence[str], optional: Sequence[str]
+) -> list[str]:
     """Remove optional columns, in the given order, until the table fits; return the rest.
 
     A table that is written to a file is limited to the width `PAGE`, so that it can be read on a
@@ -209,7 +210,7 @@ def omitted_columns(columns: Sequence[str], shown: Collection[str]) -> list[str]
     return [f"not shown: {', '.join(omitted)}; --all shows all columns"] if omitted else []
 
 
-def _widths(rows: Iterable[Row], columns: Sequence[str]) -> dict[str, int]:
+def _widths(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> dict[str, int]:
     listed = list(rows)
     return {
         column: max(len(column), *(len(format_value(row.get(column))) for row in listed), 0)

@@ -39,7 +39,7 @@ PictureFile = Annotated[
     Path | None,
     typer.Option("--out", help="Output file: .svg, .png or .pdf (default: SVG on stdout)."),
 ]
-OutFile = Annotated[Path | None, typer.Option("--out", help="Output file (default: stdout).")]
+OutOption = Annotated[Path | None, typer.Option("--out", help="Output file (default: stdout).")]
 
 
 def table(output: FormatOption = Format.TABLE) -> Show:
@@ -284,7 +284,7 @@ def claim(
 
 
 def claim_report(
-    out: OutFile = None,
+    out: OutOption = None,
     page: Annotated[
         Literal[Format.MARKDOWN, Format.HTML] | None,
         typer.Option(
@@ -339,7 +339,7 @@ def picture(out: PictureFile = None) -> Show:
     return show
 
 
-def exchange_file(out: OutFile = None) -> Show:
+def exchange_file(out: OutOption = None) -> Show:
     """Write a file for another program; without a file name, print the text to stdout."""
 
     def show(result: "ExchangeFile") -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from operator import index
 from typing import Annotated, Any, NamedTuple, TypedDict, Unpack, get_args
 
-from starcast.catalogue import (
+from starcast.catalogue.entries import (
     Argument,
     Entry,
     Function,
@@ -31,12 +31,16 @@ from starcast.collectives.model import (
     schedule_id,
 )
 from starcast.support.errors import InputError, LimitError
-from starcast.support.vocabulary import Collective, Ports, normalize_id, parse_arguments, parse_spec
+from starcast.support.vocabulary import (
+    Arguments,
+    Collective,
+    Ports,
+    normalize_id,
+    parse_arguments,
+    parse_spec,
+)
 from starcast.topologies import Topology, as_topology
 from starcast.trees.construction import CONSTRUCTIONS
-
-#: All arguments of a schedule by name, including defaults; see `Algorithm.resolve_arguments`.
-Arguments = Mapping[str, int | str]
 
 # Types of the parameters of algorithm functions, with the help text and the default of each.
 Segments = Annotated[

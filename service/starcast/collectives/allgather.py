@@ -32,20 +32,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import trees
-from starcast.catalogue import Argument
-from starcast.collectives.algorithm import Arguments, Messages, algorithm
+from starcast.catalogue.entries import Argument
+from starcast.collectives.algorithm import Messages, algorithm
 from starcast.collectives.model import Draft
 from starcast.collectives.one_to_all import build_pipeline
 from starcast.collectives.rows import Columns, expand_rows, serialize_ports
 from starcast.support.arrays import freeze
-from starcast.support.vocabulary import Ports
+from starcast.support.vocabulary import Arguments, Ports
 from starcast.topologies import Topology
 from starcast.topologies.necklaces import rotated_dimension, rotation
 from starcast.trees import Forest
 from starcast.trees.construction import CONSTRUCTIONS, single_trees
 from starcast.trees.multinode import cycle_word, dimension_change, numbering, walk
 
-Base = Annotated[
+BaseTree = Annotated[
     str,
     Argument(
         "base",
@@ -83,7 +83,7 @@ def build_packets(forest: Forest, ports: Ports, units_per_tree: int = 1) -> Draf
     source="Tseng & Sheu 1997, Algorithm 2, Theorem 3",
     rows=lambda topology, _: topology.degree * (topology.nodes - 1),
 )  # fmt: skip
-def _build_dimension_change(topology: Topology, root: int, ports: Ports, base: Base) -> Draft:
+def _build_dimension_change(topology: Topology, root: int, ports: Ports, base: BaseTree) -> Draft:
     """Build Algorithm 2 of Tseng & Sheu 1997: segment i of source x travels down LC(x, DC(i, T)).
 
     DC(i, T) is the tree T with its dimensions shifted by i places, and LC translates it to x. The

@@ -45,7 +45,8 @@ from starcast.collectives.one_to_all import (
     count_trees,
     refuse_uneven,
 )
-from starcast.collectives.rows import Columns, Integers, Units, concatenate_rows, route_units
+from starcast.collectives.rows import Columns, Units, concatenate_rows, route_units
+from starcast.support.arrays import Integers
 from starcast.support.errors import StarcastError
 from starcast.support.integers import ceil_div
 from starcast.support.vocabulary import Ports

@@ -30,7 +30,8 @@ from starcast.collectives.model import (
     check_request,
     checked_column,
 )
-from starcast.collectives.rows import DTYPES, Columns, Integers
+from starcast.collectives.rows import DTYPES, Columns
+from starcast.support.arrays import Integers
 from starcast.support.errors import InputError, LimitError, StarcastError, unreadable
 from starcast.support.limited import open_lines
 from starcast.support.vocabulary import Collective, Ports

@@ -24,17 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import trees
-from starcast.collectives.algorithm import (
-    Arguments,
-    Copies,
-    Messages,
-    algorithm,
-    count_messages,
-)
+from starcast.collectives.algorithm import Copies, Messages, algorithm, count_messages
 from starcast.collectives.model import Draft
 from starcast.collectives.rows import Units, flood_units, order_furthest_first, route_units
 from starcast.support.integers import ceil_div
-from starcast.support.vocabulary import Ports
+from starcast.support.vocabulary import Arguments, Ports
 from starcast.topologies import Topology
 from starcast.topologies.necklaces import necklaces, rotation, short_necklaces
 from starcast.topologies.permutations import Ranks

@@ -257,6 +257,10 @@ class Schedule(Displayable):
         return f"<Schedule {self.id}: {len(self)} rows in {self.steps} steps>"
 
 
+#: An artifact that is built, not only known by its id.
+Structure = Topology | Forest | Schedule
+
+
 def build_schedule(rows: Columns, **parameters: Any) -> Schedule:
     """Build a schedule from rows in any order; ``parameters`` are the other `Schedule` fields."""
     return Schedule(**parameters, **sort_rows(rows)._asdict())

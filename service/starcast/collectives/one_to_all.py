@@ -15,15 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import trees
-from starcast.catalogue import Argument
-from starcast.collectives.algorithm import (
-    Arguments,
-    Messages,
-    Refusal,
-    Segments,
-    algorithm,
-    count_messages,
-)
+from starcast.catalogue.entries import Argument
+from starcast.collectives.algorithm import Messages, Refusal, Segments, algorithm, count_messages
 from starcast.collectives.model import Draft
 from starcast.collectives.rows import (
     Columns,
@@ -34,7 +27,7 @@ from starcast.collectives.rows import (
     serialize_ports,
 )
 from starcast.support.errors import InputError
-from starcast.support.vocabulary import Ports
+from starcast.support.vocabulary import Arguments, Ports
 from starcast.topologies import Topology
 from starcast.trees import Forest
 from starcast.trees.balanced import running_numbers

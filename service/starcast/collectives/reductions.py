@@ -18,12 +18,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.collectives.algorithm import REGISTRIES, Algorithm, Arguments
+from starcast.collectives.algorithm import REGISTRIES, Algorithm
 from starcast.collectives.model import REDUCTIONS, Schedule
-from starcast.collectives.rows import Columns, Integers, concatenate_rows
+from starcast.collectives.rows import Columns, concatenate_rows
 from starcast.support.errors import InputError
 from starcast.support.text import with_article
-from starcast.support.vocabulary import Collective, Ports
+from starcast.support.vocabulary import Arguments, Collective, Ports
 from starcast.topologies import Topology
 
 #: The collectives whose algorithms are reversed, with the resulting collectives.
@@ -131,7 +131,7 @@ def _busy(schedule: Schedule) -> list[NDArray[np.bool_]]:
     In the one-port model there is one array of senders and one of receivers. In the all-port model
     there is one array of links, or none if a link can carry several units as one packet.
     """
-    used: list[Integers] = []
+    used: list[NDArray[np.integer]] = []
     if schedule.ports == "one":
         used = [schedule.sender, schedule.receiver]
     elif not schedule.packets:

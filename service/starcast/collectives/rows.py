@@ -6,12 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.support.arrays import freeze
+from starcast.support.arrays import Integers, freeze
 from starcast.topologies import Topology
 from starcast.topologies.permutations import Ranks
 from starcast.trees import Forest
-
-Integers = NDArray[np.integer[Any]]
 
 
 class Columns(NamedTuple):

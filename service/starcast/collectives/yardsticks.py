@@ -17,15 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import trees
-from starcast.catalogue import Argument
+from starcast.catalogue.entries import Argument
 from starcast.collectives import allgather
-from starcast.collectives.algorithm import Arguments, Messages, Segments, algorithm
+from starcast.collectives.algorithm import Messages, Segments, algorithm
 from starcast.collectives.doubling import FAMILIES
 from starcast.collectives.model import Draft
 from starcast.collectives.one_to_all import build_pipeline, build_scatter
 from starcast.collectives.rows import Columns, Units, concatenate_rows, flood_units, serialize_ports
 from starcast.support.integers import ceil_div
-from starcast.support.vocabulary import Ports
+from starcast.support.vocabulary import Arguments, Ports
 from starcast.topologies import Topology
 from starcast.trees.construction import CONSTRUCTIONS, plain_constructions
 from starcast.trees.multinode import cycle_word
@@ -155,7 +155,7 @@ def spanning_constructions(topology: Topology) -> tuple[str, ...]:
     return tuple(name for name in names if not CONSTRUCTIONS[name].partial)
 
 
-Base = Annotated[
+BaseConstruction = Annotated[
     str,
     Argument(
         "base",
@@ -193,7 +193,7 @@ _declare = partial(
 
 @_declare("broadcast", rows=_count_stream_rows)
 def _build_broadcast(
-    topology: Topology, root: int, ports: Ports, base: Base, segments: Segments
+    topology: Topology, root: int, ports: Ports, base: BaseConstruction, segments: Segments
 ) -> Draft:
     """Build the broadcast that pipelines the segments of each tree down that tree."""
     return build_pipeline(trees.forest(topology, base, root), ports, segments, packets=True)
@@ -201,7 +201,7 @@ def _build_broadcast(
 
 @_declare("allgather", rows=_count_stream_rows, sources=allgather.count_sources)
 def _build_allgather(
-    topology: Topology, root: int, ports: Ports, base: Base, segments: Segments
+    topology: Topology, root: int, ports: Ports, base: BaseConstruction, segments: Segments
 ) -> Draft:
     """Build the allgather that pipelines the segments of each source down its translated trees."""
     return allgather.build_packets(trees.forest(topology, base), ports, segments)
@@ -209,7 +209,7 @@ def _build_allgather(
 
 @_declare("scatter", rows=_count_scatter_rows)
 def _build_scatter(
-    topology: Topology, root: int, ports: Ports, base: Base, messages: Messages
+    topology: Topology, root: int, ports: Ports, base: BaseConstruction, messages: Messages
 ) -> Draft:
     """Build the scatter down k trees; message i of destination d uses tree (d + i) mod k.
 

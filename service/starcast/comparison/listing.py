@@ -13,19 +13,18 @@ from starcast.costs.paper_tables import (
     Case,
     Find,
     PaperTable,
-    Row,
     RowExecution,
     RowFigures,
 )
-from starcast.experiments import Point
 from starcast.experiments.design import examples, read_design, stored_axes
+from starcast.experiments.point import Point
 from starcast.experiments.running import REPEATED, SAME, Repetition
 from starcast.judges.simulator.simulation import PROFILE_COLUMNS
 from starcast.stores.database import models, repository
 from starcast.support.axes import AXES, POINT_AXES
 from starcast.support.errors import InputError, NotFoundError, RejectedError
 from starcast.support.runs import FIGURES, Run
-from starcast.support.table import Table, rounded, with_numbers
+from starcast.support.table import Row, Table, rounded, with_numbers
 from starcast.support.text import did_you_mean, format_value, pluralize
 from starcast.topologies import as_topology
 

@@ -8,9 +8,9 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from starcast.comparison.matching import Side, as_text, value
-from starcast.experiments import Point
 from starcast.experiments.design import commands as design_commands
 from starcast.experiments.design import describe_missing, sort_runs
+from starcast.experiments.point import Point
 from starcast.stores.database import repository
 from starcast.support.axes import AXES, CHOICE, POINT_AXES, QUESTION, read_count, read_number
 from starcast.support.errors import InputError, NotFoundError

@@ -22,8 +22,6 @@ PAPER = "Fragopoulou & Akl 1993"
 PAPER_1996 = "Fragopoulou & Akl 1996"
 OURS = "starcast"
 
-#: ``steps(topology, messages)`` returns the number of steps of an algorithm.
-Steps = Callable[[Topology, int], int]
 #: The number of transmissions of each collective for one message (M = 1).
 _TRANSMISSIONS: dict[str, Callable[[Topology], int]] = {
     "allgather": lambda topology: topology.nodes * (topology.nodes - 1),
@@ -33,7 +31,7 @@ _TRANSMISSIONS: dict[str, Callable[[Topology], int]] = {
 
 
 @dataclass(frozen=True)
-class Row:
+class CostFormula:
     """The cost formula of an algorithm in the paper of 1993.
 
     Attributes:
@@ -43,7 +41,7 @@ class Row:
             for M messages is then starcast's own.
     """
 
-    steps: Steps
+    steps: Callable[[Topology, int], int]
     source: str
     sends_one_message: bool = False
 
@@ -109,38 +107,42 @@ def _commuting_distances(n: int, turns: int) -> Fraction:
     return count_fixed(n, turns) * average
 
 
-ROWS: dict[tuple[str, str], Row] = {
-    ("allgather", "rotated-hamiltonian"): Row(_receive_all, f"{PAPER}, Table 1 (algorithm 1)"),
-    ("allgather", "necklace"): Row(
+ROWS: dict[tuple[str, str], CostFormula] = {
+    ("allgather", "rotated-hamiltonian"): CostFormula(
+        _receive_all, f"{PAPER}, Table 1 (algorithm 1)"
+    ),
+    ("allgather", "necklace"): CostFormula(
         _receive_all, f"{PAPER}, Table 1 (algorithm 2)", sends_one_message=True
     ),
-    ("allgather", "hamiltonian-cycle"): Row(_receive_one, f"{PAPER}, Table 1 (SLA)"),
+    ("allgather", "hamiltonian-cycle"): CostFormula(_receive_one, f"{PAPER}, Table 1 (SLA)"),
     # In the paper all messages of a node take the same path, so M messages need
     # M ceil((N-1)/(n-1)) steps. In starcast the numbering of the nodes continues from message to
     # message, so the number of steps is rounded up only once.
-    ("scatter", "balanced"): Row(
+    ("scatter", "balanced"): CostFormula(
         _receive_all, f"{PAPER}, Table 2 (balanced)", sends_one_message=True
     ),
     # Table 2 states O(ceil((N-1)/(n-1))). By Rule 5 the number of steps equals the number of nodes
     # of the largest subtree, T_2, which has one node of every necklace.
-    ("scatter", "near-balanced"): Row(
+    ("scatter", "near-balanced"): CostFormula(
         lambda topology, messages: messages * necklace_count(topology.n),
         f"{OURS}; {PAPER}, Table 2 (almost balanced) gives the order",
     ),
     # Like Rule 10, this is defined only if n-1 divides M.
-    ("scatter", "perfectly-balanced"): Row(_receive_all, f"{PAPER}, Table 2 (perfectly balanced)"),
-    ("scatter", "one-port"): Row(_receive_one, f"{PAPER}, Table 2 (SLA)"),  # by Rule 8
+    ("scatter", "perfectly-balanced"): CostFormula(
+        _receive_all, f"{PAPER}, Table 2 (perfectly balanced)"
+    ),
+    ("scatter", "one-port"): CostFormula(_receive_one, f"{PAPER}, Table 2 (SLA)"),  # by Rule 8
     # The necklaces are served one after the other, each in as many steps as its distance. Table 3
     # states O(ceil(t_n/(n-1))). The paper states h d steps (Rule 9), where d is the mean distance
     # of the nodes. This differs from the sum of the necklaces' distances, because necklaces have
     # different numbers of nodes.
-    ("alltoall", "necklace"): Row(
+    ("alltoall", "necklace"): CostFormula(
         lambda topology, _messages: necklace_distance_sum(topology.n, topology.distance_sum),
         f"{OURS}; {PAPER}, Table 3 (Rule 9) gives the order",
     ),
-    ("alltoall", "perfectly-balanced"): Row(_send_all, f"{PAPER}, Table 3 (Rule 10)"),
-    ("alltoall", "exact"): Row(_send_all, OURS),  # an open problem in section 9
-    ("alltoall", "one-port"): Row(
+    ("alltoall", "perfectly-balanced"): CostFormula(_send_all, f"{PAPER}, Table 3 (Rule 10)"),
+    ("alltoall", "exact"): CostFormula(_send_all, OURS),  # an open problem in section 9
+    ("alltoall", "one-port"): CostFormula(
         lambda topology, messages: messages * topology.distance_sum,
         f"{PAPER}, Table 3 (SLA)",  # by section 8
     ),

@@ -15,7 +15,8 @@ from importlib.resources import files
 from typing import Any, ClassVar, NamedTuple
 
 from starcast.costs.model import Cost, Machine, lower_bound
-from starcast.costs.tables import Problem, build_table
+from starcast.costs.tables import CostProblem, build_table
+from starcast.support.table import Row
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
 
@@ -57,8 +58,6 @@ class RowFigures(NamedTuple):
 
 #: A function that returns the costs of the fastest execution, or None if there is no execution.
 Find = Callable[[RowExecution], RowFigures | None]
-#: A row of a table, by column name.
-Row = dict[str, Any]
 
 
 #: A machine on which a packet of one byte takes one unit of time, so that times count steps.
@@ -176,7 +175,7 @@ class TimesTable(PaperTable):
         return [row]
 
     def _printed(self, case: Case, line: TimesRow) -> tuple[Cost | None, str]:
-        problem = Problem(
+        problem = CostProblem(
             case.topology, self.collective, line.ports, case.message_bytes, case.machine
         )
         (row,) = [row for row in build_table(problem) if row.name == line.printed]
@@ -189,15 +188,15 @@ def _name(line: TimesRow, segments: int) -> str:
 
 
 #: The printed method of a cell of a `MethodsTable`, and the algorithm that executes it.
-Method = Sequence[str]
+AlgorithmNames = Sequence[str]
 
 
 class MethodsRow(NamedTuple):
     """A row of a `MethodsTable`: the methods for one message and, if printed, for M messages."""
 
     ports: Ports
-    single: Method
-    many: Method | None = None
+    single: AlgorithmNames
+    many: AlgorithmNames | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,7 +220,7 @@ class MethodsTable(PaperTable):
             rows.append({"model": model, "quantity": quantity, **values})
         return rows
 
-    def _cell(self, ports: Ports, method: Method | None, messages: int, find: Find) -> Row:
+    def _cell(self, ports: Ports, method: AlgorithmNames | None, messages: int, find: Find) -> Row:
         if method is None:
             return {}
         text, algorithm = method

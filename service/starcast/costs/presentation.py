@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from starcast.costs.paper_tables import PaperTable
-from starcast.costs.paper_tables import Row as PaperRow
 from starcast.support.table import Row, with_numbers
 from starcast.support.text import letter
 
@@ -56,7 +55,7 @@ def part_of_costs(rows: list[Row], title: str) -> CostPart:
 
 
 def part_of_paper(
-    paper: str, table: PaperTable, values: Mapping[str, Any], rows: list[PaperRow]
+    paper: str, table: PaperTable, values: Mapping[str, Any], rows: list[Row]
 ) -> CostPart:
     """Return a paper's table for one set of parameters, under the paper's headings.
 

@@ -139,7 +139,7 @@ MAX_HYPERCUBE = 64
 
 
 @dataclass(frozen=True)
-class Problem:
+class CostProblem:
     """The parameters of a table.
 
     Attributes:
@@ -228,7 +228,7 @@ class CostRow:
         return cost.time / self.bound.time if cost and self.bound.time else None
 
 
-def build_table(problem: Problem) -> tuple[CostRow, ...]:
+def build_table(problem: CostProblem) -> tuple[CostRow, ...]:
     """Return the rows of a table, sorted by time; rows without a time come last.
 
     Raises:
@@ -252,7 +252,7 @@ def build_table(problem: Problem) -> tuple[CostRow, ...]:
     return tuple(sorted(rows, key=lambda row: (row.cost is None, row.cost.time if row.cost else 0)))
 
 
-def execute_row(problem: Problem, row: CostRow, max_rows: int) -> Cost | None:
+def execute_row(problem: CostProblem, row: CostRow, max_rows: int) -> Cost | None:
     """Build and simulate a row's schedule and return its cost.
 
     Args:
@@ -298,7 +298,7 @@ def execute_row(problem: Problem, row: CostRow, max_rows: int) -> Cost | None:
     return price_simulation(simulation, unit, problem.machine, critical)
 
 
-def _algorithm_row(problem: Problem, algorithm: Algorithm) -> CostRow:
+def _algorithm_row(problem: CostProblem, algorithm: Algorithm) -> CostRow:
     topology = problem.topology
     named = (topology, problem.collective, algorithm.name, problem.ports)
     priced = (problem.message_bytes, problem.machine)
@@ -333,7 +333,7 @@ def _algorithm_row(problem: Problem, algorithm: Algorithm) -> CostRow:
     )
 
 
-def _printed_rows(problem: Problem) -> list[PrintedRow]:
+def _printed_rows(problem: CostProblem) -> list[PrintedRow]:
     """Return the printed rows of a table, with the bounds for one copy and for x copies."""
     topology = problem.topology
     cube = comparable_hypercube(topology, problem.hypercube)
@@ -345,7 +345,7 @@ def _printed_rows(problem: Problem) -> list[PrintedRow]:
     return rows
 
 
-def _bound_row(problem: Problem, topology: Topology, copies: int) -> PrintedRow:
+def _bound_row(problem: CostProblem, topology: Topology, copies: int) -> PrintedRow:
     """Return the row with the lower bound for unit messages, on the table's or another topology.
 
     Bounds on another topology, a hypercube, are in Table 6 of Fragopoulou & Akl 1993 and in Table 4
@@ -372,7 +372,7 @@ def _bound_row(problem: Problem, topology: Topology, copies: int) -> PrintedRow:
 
 
 def _unit_messages_bound(
-    problem: Problem, topology: Topology, copies: int, _: Topology, messages: int
+    problem: CostProblem, topology: Topology, copies: int, _: Topology, messages: int
 ) -> Form:
     """Return the lower bound for schedules of M unit messages.
 
@@ -389,7 +389,7 @@ def _unit_messages_bound(
     return stepwise_form(int(least.steps or 0), Fraction(1, units), least.transmissions, source)
 
 
-def _printed_row(problem: Problem, row: PrintedRow) -> CostRow:
+def _printed_row(problem: CostProblem, row: PrintedRow) -> CostRow:
     topology = row.other_topology or problem.topology
     build = partial(CostRow, row.name, cited=row.cited)
     if row.form is None:
@@ -418,18 +418,18 @@ def _note(cost: Cost, real_pieces: float | None, row_note: str = "") -> str:
     return "; ".join(remark for remark in remarks if remark)
 
 
-def _requested_pieces(problem: Problem, unit_messages: bool) -> int | None:
+def _requested_pieces(problem: CostProblem, unit_messages: bool) -> int | None:
     """Return the requested number of pieces; None if the optimum is requested."""
     if unit_messages and problem.messages is not None:
         return problem.messages
     return problem.segments
 
 
-def _price(problem: Problem, form: Callable[..., Form], pieces: int | None) -> Cost:
+def _price(problem: CostProblem, form: Callable[..., Form], pieces: int | None) -> Cost:
     arguments = () if pieces is None else (pieces,)
     return form(problem.topology, *arguments).price(problem.message_bytes, problem.machine)
 
 
-def _bound(problem: Problem, topology: Topology, copies: int) -> Cost:
+def _bound(problem: CostProblem, topology: Topology, copies: int) -> Cost:
     named = (topology, problem.collective, problem.ports)
     return lower_bound(*named, problem.message_bytes, problem.machine, copies=copies)

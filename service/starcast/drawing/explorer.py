@@ -26,8 +26,6 @@ from starcast.topologies.base import describe_topology
 from starcast.trees import Forest
 from starcast.trees.metrics import describe_forest
 
-Facts = dict[str, Any]
-
 #: The largest topology that a page shows, in nodes; S8 has 40 320.
 MAX_NODES = 50_000
 #: The largest schedule that a page shows, in rows.
@@ -131,7 +129,7 @@ def name_forest(forest: Forest) -> str:
     return forest.id.partition(":")[2] if forest.root else construction
 
 
-def pack_topology(topology: Topology) -> Facts:
+def pack_topology(topology: Topology) -> dict[str, Any]:
     """Return a topology's properties, its table of neighbours, and its labels and positions.
 
     The labels are joined by spaces.
@@ -145,13 +143,13 @@ def pack_topology(topology: Topology) -> Facts:
     }
 
 
-def pack_forest(forest: Forest) -> Facts:
+def pack_forest(forest: Forest) -> dict[str, Any]:
     """Return a forest's properties and its array of parent ports."""
     facts = describe_forest(forest, ("id", "root", "trees"))
     return {**facts, "name": name_forest(forest), "parent_ports": pack(forest.parent_port)}
 
 
-def pack_schedule(schedule: Schedule) -> Facts:
+def pack_schedule(schedule: Schedule) -> dict[str, Any]:
     """Return a schedule's properties and its columns."""
     facts = {**describe_schedule(schedule), "name": name_schedule(schedule)}
     return {**facts, "columns": pack(schedule_rows(schedule))}
@@ -170,7 +168,7 @@ def schedule_rows(schedule: Schedule) -> NDArray[Any]:
     return np.stack([column.astype(np.int32) for column in schedule.columns.present().values()])
 
 
-def pack(array: NDArray[Any]) -> Facts:
+def pack(array: NDArray[Any]) -> dict[str, Any]:
     """Return an array as JSON values: dtype, shape and content.
 
     The content consists of the little-endian bytes, compressed with zlib, in base64.

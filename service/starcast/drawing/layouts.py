@@ -26,13 +26,12 @@ from math import pi, sin, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.support.arrays import Floats
 from starcast.support.errors import InputError, LimitError
 from starcast.support.vocabulary import LayoutName
 from starcast.topologies import Topology, as_topology
 from starcast.topologies.necklaces import necklaces
 from starcast.topologies.permutations import arrangement_rank, arrangement_unrank
-
-Floats = NDArray[np.float64]
 
 _SWEEPS = 12
 

@@ -30,11 +30,11 @@ from starcast.drawing.scene import (
     INK,
     LINE,
     READABLE,
-    Curve,
     Node,
     Panel,
     Scene,
     Stroke,
+    StrokeCurve,
     box_width,
     join,
     label_box,
@@ -153,7 +153,7 @@ class Frame:
             nodes[root] = nodes[root]._replace(outline=INK, outline_width=width)
         return Panel(strokes, nodes, self._size.real, self._size.imag, caption, colour)
 
-    def curves(self, sender: int, receiver: int, shift: float = 0.0) -> list[Curve]:
+    def curves(self, sender: int, receiver: int, shift: float = 0.0) -> list[StrokeCurve]:
         """Return the curve of a link, or two curves if it crosses the border of the torus."""
         start, end = self._nodes[sender], self._nodes[receiver]
         over = self._shift_over_border(sender, receiver)

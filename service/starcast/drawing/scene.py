@@ -36,7 +36,7 @@ _LOWEST_ROW, _HIGHEST_ROW, _SLOPE = 56.0, 150.0, 0.2
 
 #: A straight line, given by its two ends, or a quadratic curve, given by its start, control point
 #: and end.
-Curve = tuple[complex, ...]
+StrokeCurve = tuple[complex, ...]
 
 
 class Node(NamedTuple):
@@ -103,7 +103,7 @@ class Stroke(NamedTuple):
         opacity: the opacity, from 0 to 1.
     """
 
-    curves: Sequence[Curve]
+    curves: Sequence[StrokeCurve]
     colour: str
     width: float = 2.0
     title: str = ""
@@ -179,7 +179,7 @@ def port_noun(topology: Topology) -> str:
     return "port" if topology.family == "nk-star" else "dimension"
 
 
-def join(start: Node, end: Node, bend: float = 0.0, shift: float = 0.0) -> Curve:
+def join(start: Node, end: Node, bend: float = 0.0, shift: float = 0.0) -> StrokeCurve:
     """Return the line or curve from the border of one node to the border of another.
 
     Args:

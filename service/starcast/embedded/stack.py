@@ -46,7 +46,7 @@ _MAX_PORT_ATTEMPTS = 3
 #: Disk space required to restart a server that has run before, in megabytes.
 _RESTART_MB = 50
 
-Kind = Literal["home", "cache", "log", "system cache", "system user"]
+PlaceKind = Literal["home", "cache", "log", "system cache", "system user"]
 #: The contents of a home; see `home`.
 _HOME_ENTRIES = (
     *("neo4j", "postgres", "backups", "secrets", "logs"),
@@ -384,7 +384,7 @@ class Trace:
         obstacle: why it cannot be removed, or an empty string.
     """
 
-    kind: Kind
+    kind: PlaceKind
     name: str
     obstacle: str = ""
 
@@ -399,7 +399,7 @@ def find_traces(settings: Settings) -> list[Trace]:
     usual = Settings.model_construct()
     kept = "other homes use it; uninstall the default home to delete it"
     shared = () if settings.home == usual.home else (usual.cache, usual.log_file)
-    places: list[tuple[Kind, Path, Sequence[str], str]] = [
+    places: list[tuple[PlaceKind, Path, Sequence[str], str]] = [
         ("home", home.root, _HOME_ENTRIES, ""),
         ("cache", settings.cache, _CACHE_PATTERNS, kept * (settings.cache in shared)),
         ("log", log.parent, (log.name, f"{log.name}.[0-9]*"), kept * (log in shared)),

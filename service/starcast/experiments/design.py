@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from starcast.collectives.algorithm import Algorithm, check_topology, find_algorithm
-from starcast.experiments import ARGUMENT_AXES, Point, Structure, resolve_faults
+from starcast.experiments.faults import resolve_faults
+from starcast.experiments.point import ARGUMENT_AXES, Point, PointStructure
 from starcast.support.axes import AXES, BEST, DEGREE, NONE, POINT_AXES, drawn_faults, read_axis
 from starcast.support.errors import InputError, LimitError, StarcastError, unreadable
 from starcast.support.installation import data_folder
@@ -221,7 +222,7 @@ def grid_command(stored: Mapping[str, Any], name: str) -> str:
 
 def group_by_structure(points: Iterable[Point]) -> list[list[Point]]:
     """Group distinct points by `Point.structure`, in order of first appearance."""
-    groups: dict[Structure, dict[Point, None]] = {}
+    groups: dict[PointStructure, dict[Point, None]] = {}
     for point in points:
         groups.setdefault(point.structure, {})[point] = None
     return [list(group) for group in groups.values()]

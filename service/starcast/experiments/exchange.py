@@ -15,7 +15,6 @@ from sqlalchemy import Engine, tuple_
 from sqlalchemy.exc import DataError, IntegrityError
 from sqlalchemy.orm import Session
 
-from starcast.experiments import Point
 from starcast.experiments.design import Design, check_name
 from starcast.experiments.exchange_file import (
     FORMAT,
@@ -25,6 +24,7 @@ from starcast.experiments.exchange_file import (
     invalid,
     read_file,
 )
+from starcast.experiments.point import Point
 from starcast.experiments.running import (
     SAME,
     Outcome,

@@ -18,9 +18,9 @@ import pydantic
 from starcast import costs
 from starcast.catalogue.plugins import find_changed, find_missing
 from starcast.collectives.algorithm import REGISTRIES
-from starcast.experiments import Point
 from starcast.experiments.design import Design, check_name
 from starcast.experiments.execution import bound_cost, formula_costs
+from starcast.experiments.point import Point
 from starcast.judges.simulator.simulation import Profile
 from starcast.support.axes import AXES, POINT_AXES, Axis
 from starcast.support.errors import InputError, LimitError, RejectedError, StarcastError, unreadable

@@ -19,8 +19,8 @@ from starcast.catalogue import plugins
 from starcast.catalogue.plugins import describe_used
 from starcast.collectives import schedule as build_schedule
 from starcast.collectives.model import MULTI_SOURCE
-from starcast.experiments import Point
 from starcast.experiments.design import group_by_structure
+from starcast.experiments.point import Point
 from starcast.judges.simulator import Fault, Simulation
 from starcast.judges.simulator.simulation import Profile
 from starcast.support import parallel

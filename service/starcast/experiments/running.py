@@ -17,9 +17,9 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from starcast.catalogue.plugins import require_plugins
-from starcast.experiments import Point
 from starcast.experiments.design import Design, Grid, check_name, describe_missing, stored_design
 from starcast.experiments.execution import Execution, execute, execute_all, price_run
+from starcast.experiments.point import Point
 from starcast.judges.simulator.simulation import PROFILE_COLUMNS, Profile
 from starcast.stores.database import models, repository
 from starcast.stores.database.sessions import Lock, advisory_lock, open_session, wait_for_lock

@@ -39,9 +39,7 @@ from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
 
 #: The place where a chunk is stored: rank, buffer and offset.
-Place = tuple[int, str, int]
-#: A row of the schedule, with the values of `_COLUMNS`.
-Row = tuple[int, ...]
+ChunkPlace = tuple[int, str, int]
 _COLUMNS = ("step", "sender", "port", "receiver", "unit", "tree", "combine")
 
 
@@ -182,8 +180,8 @@ class _Execution:
     def __init__(
         self, elements: ElementReader, topology: Topology, collective: Collective, root: int
     ) -> None:
-        self.rows: list[Row] = []
-        self.places: dict[Row, str] = {}
+        self.rows: list[tuple[int, ...]] = []
+        self.places: dict[tuple[int, ...], str] = {}
         self._topology = topology
         self._input = "o" if elements.in_place else "i"
         nodes = topology.nodes
@@ -210,7 +208,7 @@ class _Execution:
             ]
             for rank, gpu in sorted(elements.gpus.items())
         }
-        self._chunks: dict[Place, _Chunk] = {}
+        self._chunks: dict[ChunkPlace, _Chunk] = {}
         #: Messages that are not yet received, by sender, receiver and channel.
         self._wires: dict[tuple[int, int, int], deque[_Message]] = defaultdict(deque)
 
@@ -346,16 +344,18 @@ class _Execution:
                 chunk.written.setdefault(number, run.done)
             chunk.used[number] = run.done
 
-    def _places(self, run: _RunningBlock, first: tuple[str, int], chunks: int) -> Iterator[Place]:
+    def _places(
+        self, run: _RunningBlock, first: tuple[str, int], chunks: int
+    ) -> Iterator[ChunkPlace]:
         buffer, offset = first
         for index in range(chunks):
             yield self._place(run.block.rank, buffer, offset + index)
 
-    def _place(self, rank: int, buffer: str, offset: int) -> Place:
+    def _place(self, rank: int, buffer: str, offset: int) -> ChunkPlace:
         start = rank * self._part_units if buffer == self._part else 0
         return rank, self._input if buffer == "i" else buffer, offset + start
 
-    def _chunk(self, place: Place) -> _Chunk | None:
+    def _chunk(self, place: ChunkPlace) -> _Chunk | None:
         """Return the chunk at a place, or None if it holds no unit yet."""
         if place not in self._chunks:
             rank, buffer, offset = place

@@ -1,8 +1,8 @@
 """Storing topologies, forests and schedules in PostgreSQL and Neo4j."""
 
+from starcast.ingest.both_stores import Stores, open_stores
 from starcast.ingest.ingestion import Summary, drop, ingest
 from starcast.ingest.planning import Plan, parse_request
-from starcast.ingest.stores import Stores, open_stores
 from starcast.support.vocabulary import LoadMethod
 
 __all__ = [

@@ -17,7 +17,8 @@ from sqlalchemy.orm import Session
 from starcast.catalogue.plugins import Provenance, describe_used, require_plugins
 from starcast.collectives import Schedule
 from starcast.collectives.algorithm import ScheduleParameters, parse_schedule_id
-from starcast.ingest.stores import LoadState
+from starcast.collectives.model import Structure
+from starcast.ingest.both_stores import LoadState
 from starcast.judges.simulator import Simulation, simulate
 from starcast.stores.database import models, repository
 from starcast.stores.graph.artifacts import Content, GraphArtifact, graph_artifact
@@ -28,8 +29,6 @@ from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
 from starcast.trees import Forest, forest
 from starcast.trees.construction import count_edges, forest_from_id
-
-Structure = Topology | Forest | Schedule
 
 
 class Built(NamedTuple):

@@ -14,10 +14,10 @@ import numpy as np
 
 from starcast.catalogue.plugins import find_changed
 from starcast.ingest.artifacts import Artifact, recorded_artifact, recorded_artifacts
+from starcast.ingest.both_stores import Stores, lock_stores
 from starcast.ingest.loaders import Loader, choose_loader
 from starcast.ingest.loading import Loaded, OnStage, find_dependents, ignore_stage, recover
 from starcast.ingest.planning import Plan, choose_deletion, choose_method
-from starcast.ingest.stores import Stores, lock_stores
 from starcast.stores.database import models, repository
 from starcast.stores.database.repository import find_artifact
 from starcast.stores.graph import audit

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from starcast.ingest.artifacts import Artifact, recorded_artifacts
+from starcast.ingest.both_stores import Stores, set_state
 from starcast.ingest.loading import Loaded, OnStage, discard, ignore_stage, load, recover
 from starcast.ingest.offline import check_space, import_all, import_remaining, share_seconds
 from starcast.ingest.planning import ChosenMethod
-from starcast.ingest.stores import Stores, set_state
 from starcast.stores.database.backup import REBUILDING
 from starcast.stores.graph import audit
 from starcast.stores.graph.writer import (

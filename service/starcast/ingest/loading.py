@@ -21,7 +21,7 @@ from starcast.ingest.artifacts import (
     recorded_artifact,
     recorded_plugins,
 )
-from starcast.ingest.stores import (
+from starcast.ingest.both_stores import (
     FOUND_COLUMNS,
     LoadState,
     Stores,

@@ -15,6 +15,14 @@ from concurrent.futures import ThreadPoolExecutor
 from starcast.embedded import system
 from starcast.embedded.rebuild import rebuild_store
 from starcast.ingest.artifacts import Artifact, Built, stored_artifacts
+from starcast.ingest.both_stores import (
+    FOUND_COLUMNS,
+    LoadState,
+    Stores,
+    read_state,
+    set_columns,
+    set_state,
+)
 from starcast.ingest.loading import (
     BUILD_STAGES,
     Loaded,
@@ -24,14 +32,6 @@ from starcast.ingest.loading import (
     forget,
 )
 from starcast.ingest.planning import Estimate
-from starcast.ingest.stores import (
-    FOUND_COLUMNS,
-    LoadState,
-    Stores,
-    read_state,
-    set_columns,
-    set_state,
-)
 from starcast.ingest.verification import Sample, compare_counts
 from starcast.stores.database import models
 from starcast.stores.graph import bulk_files, writer

@@ -20,10 +20,10 @@ from starcast.embedded.endpoints import graph_address, migration_url, store_url
 from starcast.embedded.home import Home
 from starcast.embedded.programs import find_pg_restore
 from starcast.ingest.artifacts import Artifact, artifact_from_id
+from starcast.ingest.both_stores import LoadState, Stores, lock_stores, open_engine, open_stores
 from starcast.ingest.loaders import BoltLoader, choose_loader
 from starcast.ingest.loading import LOST, Loaded, find_artifacts
 from starcast.ingest.planning import choose_method
-from starcast.ingest.stores import LoadState, Stores, lock_stores, open_engine, open_stores
 from starcast.stores.database import backup, models
 from starcast.stores.database.backup import REBUILDING, Manifest
 from starcast.stores.database.sessions import lock_store

@@ -32,8 +32,8 @@ from starcast.ingest.artifacts import (
     forest_artifact,
     recorded_artifact,
 )
+from starcast.ingest.both_stores import LoadState, Stores
 from starcast.ingest.loading import find_artifacts, is_well_formed
-from starcast.ingest.stores import LoadState, Stores
 from starcast.stores.database import models
 from starcast.stores.database.repository import find_artifact
 from starcast.stores.graph import audit, reader
@@ -214,8 +214,6 @@ def _node_name(topology: Topology, key: Any) -> str:
 
 
 Contents = Mapping[tuple[str, str], Content]
-#: The artifacts that PostgreSQL records, with their rows in the table `materialization`.
-Records = Mapping[Artifact, Row[Any]]
 
 _UNSUMMABLE = "its rows cannot be summed, because a property has the wrong type"
 
@@ -284,7 +282,7 @@ def _is_empty(stores: Stores) -> bool:
     return False
 
 
-def _read_records(stores: Stores) -> Records:
+def _read_records(stores: Stores) -> Mapping[Artifact, Row[Any]]:
     with stores.session() as session:
         rows = session.execute(select(models.Materialization.__table__))
         return {recorded_artifact(row): row for row in rows}
@@ -295,7 +293,7 @@ class _Verification:
     """One verification of the graph."""
 
     stores: Stores
-    records: Records
+    records: Mapping[Artifact, Row[Any]]
     sample: Sample
     reporter: Reporter
     checksums: bool

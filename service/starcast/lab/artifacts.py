@@ -8,10 +8,10 @@ from starcast.lab.connection import Connection
 from starcast.lab.signature import (
     All,
     ArtifactId,
-    Method,
+    MethodOption,
     Root,
     Shell,
-    StoredTopology,
+    StoredTopologyName,
     TopologyName,
     choose,
 )
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from starcast.trees import Forest
 
 Trees = Annotated["str | Forest | Iterable[str | Forest]", Shell(str, completes="constructions")]
-Schedules = Annotated["str | Iterable[str]", Shell(str, completes="schedules")]
+ScheduleIds = Annotated["str | Iterable[str]", Shell(str, completes="schedules")]
 
 
 class IngestOptions(TypedDict, total=False):
@@ -54,9 +54,9 @@ class Artifacts(Connection):
         topology: TopologyName,
         *,
         trees: Trees = (),
-        schedules: Schedules = (),
+        schedules: ScheduleIds = (),
         forest: Annotated[Sequence[Path], Shell(metavar="FILE")] = (),
-        method: Method = LoadMethod.AUTO,
+        method: MethodOption = LoadMethod.AUTO,
         wait: bool = False,
         dry_run: bool = False,
         **options: Unpack[IngestOptions],
@@ -142,7 +142,7 @@ class Artifacts(Connection):
         self,
         topology: TopologyName,
         trees: Trees,
-        schedules: Schedules,
+        schedules: ScheduleIds,
         files: Sequence[Path],
         options: IngestOptions,
     ) -> "Plan":
@@ -182,7 +182,7 @@ class Artifacts(Connection):
         kind: str | None = None,
         cascade: bool = False,
         wait: bool = False,
-        method: Method = LoadMethod.AUTO,
+        method: MethodOption = LoadMethod.AUTO,
     ) -> Facts:
         """Drop a stored artifact from both stores.
 
@@ -231,7 +231,7 @@ class Artifacts(Connection):
         """List the stored topologies and their states."""
         return self._list("topology", None)
 
-    def forests(self, topology: StoredTopology = None) -> Table:
+    def forests(self, topology: StoredTopologyName = None) -> Table:
         """List the stored forests and their states.
 
         Args:
@@ -242,7 +242,7 @@ class Artifacts(Connection):
         """
         return self._list("forest", topology)
 
-    def schedules(self, topology: StoredTopology = None) -> Table:
+    def schedules(self, topology: StoredTopologyName = None) -> Table:
         """List the stored schedules and their states.
 
         Args:
@@ -253,7 +253,7 @@ class Artifacts(Connection):
         """
         return self._list("schedule", topology)
 
-    def _list(self, kind: str, topology: StoredTopology) -> Table:
+    def _list(self, kind: str, topology: StoredTopologyName) -> Table:
         from starcast.stores.database.repository import artifact_columns, list_artifacts
 
         spec = None
@@ -392,7 +392,7 @@ class Artifacts(Connection):
     def rebuild(
         self,
         *ids: ArtifactId,
-        method: Method = LoadMethod.AUTO,
+        method: MethodOption = LoadMethod.AUTO,
         discard_foreign: bool = False,
         replace: bool = False,
         wait: bool = False,

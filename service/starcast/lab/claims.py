@@ -279,7 +279,7 @@ class Claims(Connection):
         subject = f"verification run {found.id}: {storage.describe_scope(found)}, {claims}"
         return ClaimReport(subject, verdicts, run_provenance(found))
 
-    def _verdicts(self, *, demanded: bool = False) -> "report.Stored":
+    def _verdicts(self, *, demanded: bool = False) -> "report.StoredVerdicts":
         """Return the newest stored verdict of each claim, with its verification run.
 
         Unless verdicts are demanded, the result is empty if the embedded server is not running or

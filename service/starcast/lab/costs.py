@@ -8,9 +8,9 @@ from starcast.lab.connection import Connection
 from starcast.lab.results import CostTable
 from starcast.lab.signature import (
     CollectiveName,
-    Conditions,
+    ConditionsOption,
     MessageBytes,
-    Number,
+    NumberOption,
     OptionalTopology,
     Shell,
     TopologyName,
@@ -23,7 +23,7 @@ from starcast.support.vocabulary import Collective, ExecutionModel, Ports
 if TYPE_CHECKING:
     from starcast.costs import Machine
     from starcast.costs.presentation import CostPart
-    from starcast.costs.tables import CostRow, Problem
+    from starcast.costs.tables import CostProblem, CostRow
 
 #: Number of rows of the largest schedule that is simulated by default, which takes about a second.
 MAX_ROWS = 2_000_000
@@ -40,8 +40,8 @@ class Costs(Connection):
         collective: Annotated[Collective | None, Shell(str, completes="collectives")] = None,
         ports: Ports | None = None,
         message_bytes: MessageBytes = 65536,
-        t_s: Number = 100,
-        t_c: Number = 1,
+        t_s: NumberOption = 100,
+        t_c: NumberOption = 1,
         segments: Annotated[int | str, Shell(str)] = "best",
         messages: int | None = None,
         copies: int = 1,
@@ -54,7 +54,7 @@ class Costs(Connection):
             str | None,
             Shell(metavar="TABLE", default="that of the experiment's shipped grid"),
         ] = None,
-        conditions: Conditions = (),
+        conditions: ConditionsOption = (),
     ) -> CostTable:
         """Show the papers' cost tables: costs on a topology, or the runs of an experiment.
 
@@ -134,7 +134,7 @@ class Costs(Connection):
             )
         from starcast.collectives.model import COLLECTIVES, PORT_MODELS
         from starcast.costs.presentation import COLUMNS, part_of_costs
-        from starcast.costs.tables import Problem
+        from starcast.costs.tables import CostProblem
         from starcast.support.axes import BEST, read_count, read_number
         from starcast.topologies import as_topology
 
@@ -150,7 +150,7 @@ class Costs(Connection):
         for name in [collective] if collective else COLLECTIVES:
             rows: list[Row] = []
             for model in [ports] if ports else PORT_MODELS:
-                problem = Problem(
+                problem = CostProblem(
                     network,
                     name,
                     model,
@@ -202,7 +202,7 @@ class Costs(Connection):
         )
         return CostTable(records.columns, records.rows, parts=parts, is_paper=True)
 
-    def _costs(self, problem: "Problem", max_rows: int) -> list[Row]:
+    def _costs(self, problem: "CostProblem", max_rows: int) -> list[Row]:
         """Return the rows of a collective in a port model, fastest first."""
         from starcast.costs.tables import build_table
 
@@ -227,7 +227,7 @@ class Costs(Connection):
             for row in build_table(problem)
         ]
 
-    def _simulated(self, problem: "Problem", row: "CostRow", max_rows: int) -> Row:
+    def _simulated(self, problem: "CostProblem", row: "CostRow", max_rows: int) -> Row:
         """Return the simulation results for a row, or nothing if the schedule is too large.
 
         A schedule that is too large is reported.
@@ -259,8 +259,8 @@ class Costs(Connection):
         *,
         ports: Ports = "all",
         message_bytes: MessageBytes = 65536,
-        t_s: Number = 100,
-        t_c: Number = 1,
+        t_s: NumberOption = 100,
+        t_c: NumberOption = 1,
         copies: int | None = None,
     ) -> Table:
         """Find the number of segments or unit messages that minimizes the time.
@@ -313,7 +313,7 @@ class Costs(Connection):
         return Table.of([with_numbers(row)], row)
 
 
-def _machine(t_s: Number, t_c: Number) -> "Machine":
+def _machine(t_s: NumberOption, t_c: NumberOption) -> "Machine":
     from starcast.costs import Machine
     from starcast.support.axes import read_number
 

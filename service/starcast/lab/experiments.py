@@ -10,7 +10,7 @@ from starcast.lab.results import ComparisonTable, RunTable
 from starcast.lab.signature import (
     All,
     CollectiveName,
-    Conditions,
+    ConditionsOption,
     ExperimentName,
     Jobs,
     MessageBytes,
@@ -414,7 +414,7 @@ class Experiments(Connection):
         self,
         *names: Annotated["str | int", Shell(str, completes="experiments", required=True)],
         across: Annotated[str | Sequence[str], Shell(list[str], metavar="AXIS")] = (),
-        conditions: Conditions = (),
+        conditions: ConditionsOption = (),
         baseline: Annotated[str | None, Shell(default="the first")] = None,
         by: Literal["message_units", "segments"] = "message_units",
         everything: All = False,

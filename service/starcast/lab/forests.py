@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from starcast.topologies import Topology
     from starcast.trees import Forest
 
-Source = Annotated[
+ForestSource = Annotated[
     "str | Path | Topology | Forest", Shell(str, metavar="TOPOLOGY", completes="topologies")
 ]
 ShownSource = Annotated[
@@ -128,7 +128,7 @@ class Forests(Artifacts):
 
     def verify_forest(
         self,
-        source: Source,
+        source: ForestSource,
         construction: OptionalConstruction = None,
         *,
         blocks: bool = False,
@@ -307,7 +307,7 @@ class Forests(Artifacts):
 
     def draw_forest(
         self,
-        source: Source,
+        source: ForestSource,
         construction: OptionalConstruction = None,
         *,
         tree: int | None = None,
@@ -361,7 +361,7 @@ class Forests(Artifacts):
 
     def export_forest(
         self,
-        source: Source,
+        source: ForestSource,
         construction: OptionalConstruction = None,
         *,
         to: ForestFormat,

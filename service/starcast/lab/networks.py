@@ -198,12 +198,12 @@ class Networks(Artifacts):
         )
 
 
-AlgorithmName = Annotated["str | Path", Shell(str, completes="algorithms")]
+AlgorithmOrFile = Annotated["str | Path", Shell(str, completes="algorithms")]
 
 #: Suffixes by which the argument for an algorithm is recognized as a schedule file, even if there
 #: is no such file.
 _ROW_FILES = (".csv", ".goal", ".xml")
-FileFormat = Annotated[RowsFormat | None, Shell(flag="--from")]
+FileFormatOption = Annotated[RowsFormat | None, Shell(flag="--from")]
 
 
 class ScheduleOptions(TypedDict, total=False):
@@ -228,7 +228,7 @@ class ScheduleOptions(TypedDict, total=False):
     copies: int | None
     base: Annotated[str | None, Shell(completes="constructions")]
     expand: bool
-    file_format: FileFormat
+    file_format: FileFormatOption
 
 
 class Schedules(Connection):
@@ -285,7 +285,7 @@ class Schedules(Connection):
         self,
         topology: TopologyName,
         collective: CollectiveName,
-        algorithm: AlgorithmName,
+        algorithm: AlgorithmOrFile,
         **options: Unpack[ScheduleOptions],
     ) -> Table:
         """List the rows of a schedule: step, sender, port, receiver, tree and unit.
@@ -310,7 +310,7 @@ class Schedules(Connection):
             $ starcast schedule rows S3 alltoall exact
             $ starcast schedule rows S5 allgather necklace --format csv > rows.csv
         """
-        from starcast.formats import table_columns
+        from starcast.formats.writing import table_columns
 
         columns = table_columns(build_schedule(topology, collective, algorithm, options))
         lines = zip(*(column.tolist() for column in columns.values()), strict=True)
@@ -320,7 +320,7 @@ class Schedules(Connection):
         self,
         topology: TopologyName,
         collective: CollectiveName,
-        algorithm: AlgorithmName,
+        algorithm: AlgorithmOrFile,
         *,
         step: Sequence[int] = (),
         animate: bool = False,
@@ -368,7 +368,7 @@ class Schedules(Connection):
         self,
         topology: TopologyName,
         collective: CollectiveName,
-        algorithm: AlgorithmName,
+        algorithm: AlgorithmOrFile,
         *,
         to: ScheduleFormat,
         unit_bytes: Annotated[int | None, Shell(default="64")] = None,

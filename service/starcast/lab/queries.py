@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 #: Largest allowed time limit in seconds.
 _DAY = 86_400
 
-QueryName = Annotated[str | Path, Shell(str, completes="queries")]
-Values = Annotated[Mapping[str, Any] | None, Shell(dict, completes="query_values")]
+QueryOrFile = Annotated[str | Path, Shell(str, completes="queries")]
+QueryValues = Annotated[Mapping[str, Any] | None, Shell(dict, completes="query_values")]
 RowLimit = Annotated[int | None, Shell(flag="--limit", default="the setting row_limit")]
 Timeout = Annotated[float | None, Shell(default="the setting timeout")]
 
@@ -50,7 +50,7 @@ class Queries(Connection):
         skipped = (f"skipped: {each.message}; {each.hint}" for each in library.faults.values())
         return list_queries(library.search(search), "\n".join(skipped))
 
-    def show_query(self, query: QueryName) -> str:
+    def show_query(self, query: QueryOrFile) -> str:
         """Print the file of a query: a header and Cypher that can be pasted into Neo4j Browser.
 
         Args:
@@ -70,8 +70,8 @@ class Queries(Connection):
 
     def query(
         self,
-        query: QueryName,
-        parameters: Values = None,
+        query: QueryOrFile,
+        parameters: QueryValues = None,
         /,
         *,
         row_limit: RowLimit = None,
@@ -140,7 +140,7 @@ class Queries(Connection):
     def ask(
         self,
         statement: str,
-        parameters: Values = None,
+        parameters: QueryValues = None,
         /,
         *,
         row_limit: RowLimit = None,

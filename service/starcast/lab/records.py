@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from starcast.search.running import SearchTask
     from starcast.topologies import Topology
 
-Problem = Annotated[str, Shell(metavar="PROBLEM", completes="problems")]
+ProblemName = Annotated[str, Shell(metavar="PROBLEM", completes="problems")]
 SomeProblem = Annotated[str | None, Shell(metavar="PROBLEM", completes="problems")]
 Topologies = Annotated[
     "str | Topology", Shell(str, metavar="TOPOLOGY", completes="topologies", required=True)
@@ -34,7 +34,7 @@ class Records(Connection):
 
     def search(
         self,
-        problem: Problem,
+        problem: ProblemName,
         *topologies: Topologies,
         congestion: Congestion = None,
         timeout: Seconds = 60.0,
@@ -176,7 +176,7 @@ class Records(Connection):
 
     def show_record(
         self,
-        problem: Problem,
+        problem: ProblemName,
         topology: TopologyName,
         *,
         congestion: Congestion = None,
@@ -251,7 +251,7 @@ class Records(Connection):
 
     def prove_record(
         self,
-        problem: Problem,
+        problem: ProblemName,
         topology: TopologyName,
         *,
         congestion: Congestion = None,

@@ -14,11 +14,12 @@ from starcast.support.table import Row, Table
 from starcast.support.vocabulary import Layout
 
 if TYPE_CHECKING:
+    from starcast.collectives.model import Structure
     from starcast.comparison.compare import Comparison
     from starcast.comparison.presentation import Profiles
     from starcast.costs.presentation import CostPart
     from starcast.drawing.scene import PictureFormat
-    from starcast.formats import Artifact, FileFormat
+    from starcast.formats.writing import FileFormat
     from starcast.queries import Query
     from starcast.support.runs import Run
 
@@ -255,7 +256,7 @@ class ExchangeFile:
         options: options of the format, as for `starcast.export`.
     """
 
-    artifact: "Artifact"
+    artifact: "Structure"
     to: str
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -266,7 +267,7 @@ class ExchangeFile:
         Raises:
             InputError: there is no such format for this kind of artifact.
         """
-        from starcast.formats import find_format, kind_of
+        from starcast.formats.writing import find_format, kind_of
 
         return find_format(kind_of(self.artifact), self.to)
 

@@ -61,19 +61,19 @@ TopologyName = Annotated["str | Topology", Shell(str, metavar="TOPOLOGY", comple
 OptionalTopology = Annotated[
     "str | Topology | None", Shell(str, metavar="TOPOLOGY", completes="topologies")
 ]
-StoredTopology = Annotated[
+StoredTopologyName = Annotated[
     "str | Topology | None", Shell(str, metavar="TOPOLOGY", completes="stored_topologies")
 ]
 ArtifactId = Annotated[str, Shell(metavar="ID", completes="artifacts")]
-Method = Annotated["LoadMethod | str", Shell(LoadMethod)]
+MethodOption = Annotated["LoadMethod | str", Shell(LoadMethod)]
 CollectiveName = Annotated[Collective, Shell(str, completes="collectives")]
 ExperimentName = Annotated[str, Shell(completes="experiments")]
 SomeExperiment = Annotated[str | None, Shell(completes="experiments")]
 MessageBytes = Annotated["float | str | Fraction", Shell(str, short=("-m",))]
 #: An exact number: 100, 2.5 or 23/3.
-Number = Annotated["float | str | Fraction", Shell(str)]
+NumberOption = Annotated["float | str | Fraction", Shell(str)]
 #: Conditions on runs: a mapping from axes to values, or texts such as ``topology=S5``.
-Conditions = Annotated[
+ConditionsOption = Annotated[
     "Mapping[str, Any] | Iterable[str]",
     Shell(list[str], flag="--where", metavar="AXIS=VALUE"),
 ]

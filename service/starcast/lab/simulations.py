@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from starcast.lab.connection import Connection
-from starcast.lab.networks import AlgorithmName, FileFormat, ScheduleOptions, build_schedule
-from starcast.lab.signature import CollectiveName, Number, Root, Shell, TopologyName
+from starcast.lab.networks import AlgorithmOrFile, FileFormatOption, ScheduleOptions, build_schedule
+from starcast.lab.signature import CollectiveName, NumberOption, Root, Shell, TopologyName
 from starcast.support.errors import RejectedError, StarcastError
 from starcast.support.table import Facts, Table
 from starcast.support.text import pluralize
@@ -30,7 +30,7 @@ class Simulations(Connection):
         self,
         topology: TopologyName,
         collective: CollectiveName,
-        algorithm: AlgorithmName,
+        algorithm: AlgorithmOrFile,
         *,
         fault: Faults = (),
         acknowledged: bool = False,
@@ -92,7 +92,7 @@ class Simulations(Connection):
         self,
         topology: TopologyName,
         collective: CollectiveName,
-        algorithm: AlgorithmName,
+        algorithm: AlgorithmOrFile,
         *,
         fault: Faults = (),
         acknowledged: bool = False,
@@ -155,12 +155,12 @@ class Simulations(Connection):
         self,
         topology: TopologyName,
         collective: CollectiveName,
-        algorithm: AlgorithmName,
+        algorithm: AlgorithmOrFile,
         *,
         execution: ExecutionModel = "synchronous",
-        unit_bytes: Number = 64,
-        t_s: Number = 100,
-        t_c: Number = 1,
+        unit_bytes: NumberOption = 64,
+        t_s: NumberOption = 100,
+        t_c: NumberOption = 1,
         fault: Faults = (),
         **options: Unpack[ScheduleOptions],
     ) -> Facts:
@@ -218,7 +218,7 @@ class Simulations(Connection):
         collective: CollectiveName,
         ports: Ports = "all",
         root: Root = None,
-        file_format: FileFormat = None,
+        file_format: FileFormatOption = None,
     ) -> Facts:
         """Read a schedule from a file, execute it and check it. No server is needed.
 

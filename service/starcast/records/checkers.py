@@ -24,7 +24,7 @@ from starcast.support.errors import InputError, RejectedError
 from starcast.topologies import Topology
 from starcast.topologies.permutations import Ranks
 
-Ports = NDArray[np.uint8]
+ParentPorts = NDArray[np.uint8]
 
 
 class TraversedTree(NamedTuple):
@@ -54,7 +54,7 @@ class UncheckedForest:
         InputError: the array has a wrong shape, or the root does not exist.
     """
 
-    def __init__(self, topology: Topology, parent_port: Ports, root: int) -> None:
+    def __init__(self, topology: Topology, parent_port: ParentPorts, root: int) -> None:
         self.topology = topology
         self.rows = np.asarray(parent_port)
         if self.rows.ndim != 2 or self.rows.shape[1] != topology.nodes or not len(self.rows):
@@ -92,7 +92,7 @@ class UncheckedForest:
             front = np.unique(neighbours[distances[neighbours] == distance])
         return distances
 
-    def _parents(self, row: Ports) -> Ranks:
+    def _parents(self, row: ParentPorts) -> Ranks:
         # The parent stays -1 if the entry is not a port; such entries are reported with their node.
         parents = np.full(self.topology.nodes, -1, dtype=np.int32)
         for port, neighbours in zip(self.topology.ports, self.neighbours, strict=True):
@@ -162,7 +162,7 @@ def _failure(check: str, measured: int | tuple[int, ...], **place: int | str) ->
     return Evidence(check, measured, place)
 
 
-def rooted(topology: Topology, parent_port: Ports, root: int) -> Evidence:
+def rooted(topology: Topology, parent_port: ParentPorts, root: int) -> Evidence:
     """Check that the root has no parent, and that all nodes with a parent are its descendants.
 
     Hence there is no cycle and no second root. The measured values are the numbers of nodes of the
@@ -171,7 +171,7 @@ def rooted(topology: Topology, parent_port: Ports, root: int) -> Evidence:
     return _check_trees("rooted", UncheckedForest(topology, parent_port, root))
 
 
-def spanning(topology: Topology, parent_port: Ports, root: int) -> Evidence:
+def spanning(topology: Topology, parent_port: ParentPorts, root: int) -> Evidence:
     """Check that every tree is rooted and contains all nodes.
 
     The measured values are the numbers of nodes of the trees, including the root.
@@ -179,7 +179,7 @@ def spanning(topology: Topology, parent_port: Ports, root: int) -> Evidence:
     return _check_trees("spanning", UncheckedForest(topology, parent_port, root), spanning=True)
 
 
-def height(topology: Topology, parent_port: Ports, root: int, bound: int) -> Evidence:
+def height(topology: Topology, parent_port: ParentPorts, root: int, bound: int) -> Evidence:
     """Check that no tree is higher than ``bound``; the measured values are the trees' heights.
 
     Raises:
@@ -194,7 +194,9 @@ def height(topology: Topology, parent_port: Ports, root: int, bound: int) -> Evi
     return _failure("height", heights, tree=number, node=node, found=heights[number], stated=bound)
 
 
-def shortest_paths(topology: Topology, parent_port: Ports, root: int, detour: int = 0) -> Evidence:
+def shortest_paths(
+    topology: Topology, parent_port: ParentPorts, root: int, detour: int = 0
+) -> Evidence:
     """Check that no tree path from the root exceeds a shortest path by more than ``detour`` links.
 
     The measured value of a tree is the largest excess of its paths.
@@ -215,7 +217,7 @@ def shortest_paths(topology: Topology, parent_port: Ports, root: int, detour: in
     return _failure("shortest paths", greatest, tree=number, node=label, found=found, stated=stated)
 
 
-def branch_sizes(topology: Topology, parent_port: Ports, root: int) -> Ranks:
+def branch_sizes(topology: Topology, parent_port: ParentPorts, root: int) -> Ranks:
     """Return the number of nodes that each tree reaches through each link of the root.
 
     Returns:
@@ -231,7 +233,7 @@ def branch_sizes(topology: Topology, parent_port: Ports, root: int) -> Ranks:
     return np.stack([count[children] for count in counts]).astype(np.int32)
 
 
-def balance(topology: Topology, parent_port: Ports, root: int, slack: int = 1) -> Evidence:
+def balance(topology: Topology, parent_port: ParentPorts, root: int, slack: int = 1) -> Evidence:
     """Check that the numbers of nodes reached through the root's links differ by ``slack`` at most.
 
     The numbers are sums over all trees. For one tree, this compares the sizes of its branches. For
@@ -252,7 +254,7 @@ def balance(topology: Topology, parent_port: Ports, root: int, slack: int = 1) -
     return _failure("balance", measured, link=link, found=max(measured), stated=stated)
 
 
-def loads(topology: Topology, parent_port: Ports, root: int) -> Ranks:
+def loads(topology: Topology, parent_port: ParentPorts, root: int) -> Ranks:
     """Return the number of trees that use each directed link, int32 ``[nodes, ports]``.
 
     A link is indexed by the parent and by the parent's port to the child, in the order of the
@@ -264,7 +266,7 @@ def loads(topology: Topology, parent_port: Ports, root: int) -> Ranks:
     return _loads(_rooted_forest(topology, parent_port, root))
 
 
-def congestion(topology: Topology, parent_port: Ports, root: int, bound: int) -> Evidence:
+def congestion(topology: Topology, parent_port: ParentPorts, root: int, bound: int) -> Evidence:
     """Check that no directed link is used by more than ``bound`` trees.
 
     The measured value is the largest number of trees on a directed link.
@@ -275,7 +277,7 @@ def congestion(topology: Topology, parent_port: Ports, root: int, bound: int) ->
     return _check_loads("congestion", _rooted_forest(topology, parent_port, root), bound)
 
 
-def edge_disjoint(topology: Topology, parent_port: Ports, root: int) -> Evidence:
+def edge_disjoint(topology: Topology, parent_port: ParentPorts, root: int) -> Evidence:
     """Check that no directed link is used by two trees.
 
     The measured value is the largest number of trees on a directed link.
@@ -286,7 +288,7 @@ def edge_disjoint(topology: Topology, parent_port: Ports, root: int) -> Evidence
     return _check_loads("edge-disjoint", _rooted_forest(topology, parent_port, root), 1)
 
 
-def level_dimensions(topology: Topology, parent_port: Ports, root: int) -> Ranks:
+def level_dimensions(topology: Topology, parent_port: ParentPorts, root: int) -> Ranks:
     """Return the number of links for each level and port, in all trees together.
 
     A link belongs to the level of its child, and to the port of the parent that leads to the child.
@@ -306,7 +308,7 @@ def level_dimensions(topology: Topology, parent_port: Ports, root: int) -> Ranks
     return np.ascontiguousarray(counts.T)
 
 
-def dimension_balance(topology: Topology, parent_port: Ports, root: int) -> Evidence:
+def dimension_balance(topology: Topology, parent_port: ParentPorts, root: int) -> Evidence:
     """Check that all trees together use every dimension equally often on every level.
 
     If so, the translations of these trees to all roots use every directed link equally often on
@@ -364,7 +366,10 @@ def _check_loads(check: str, graph: UncheckedForest, bound: int) -> Evidence:
 
 
 def disjoint_paths(
-    topology: Topology, parent_port: Ports, root: int, apart: Literal["nodes", "links"] = "nodes"
+    topology: Topology,
+    parent_port: ParentPorts,
+    root: int,
+    apart: Literal["nodes", "links"] = "nodes",
 ) -> Evidence:
     """Check, for every node, that its paths from the root in different trees are disjoint.
 
@@ -454,7 +459,7 @@ def _explain_sharing(graph: UncheckedForest, step: int, other: int, apart: str) 
     return f"the path {shared}, like the path of tree {other}"
 
 
-def _rooted_forest(topology: Topology, parent_port: Ports, root: int) -> UncheckedForest:
+def _rooted_forest(topology: Topology, parent_port: ParentPorts, root: int) -> UncheckedForest:
     """Return the trees after checking that they are rooted.
 
     Raises:
@@ -482,7 +487,7 @@ def _check_trees(check: str, graph: UncheckedForest, *, spanning: bool = False) 
     return Evidence(check, measured)
 
 
-def _explain(graph: UncheckedForest, row: Ports, tree: TraversedTree, node: int) -> str:
+def _explain(graph: UncheckedForest, row: ParentPorts, tree: TraversedTree, node: int) -> str:
     """Return why a node is not a descendant of the root."""
     if node == graph.root:
         return "the root has a parent"

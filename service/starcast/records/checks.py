@@ -43,7 +43,7 @@ MAX_NODES: Mapping[str, int] = MappingProxyType(
 #: Maximum size of a witness in bytes, unless the topology has so many nodes that two bytes per node
 #: take more. Checks take eight times as much memory.
 _MAX_BYTES = 40 * MB
-Arguments = Mapping[str, int]
+ProblemArguments = Mapping[str, int]
 
 
 def verify(record: Record) -> None:
@@ -69,7 +69,7 @@ def verify(record: Record) -> None:
         _check_paths(_Judge.of(record), record.bound)
 
 
-def witness_value(problem: str, spec: str, arguments: Arguments, witness: Witness) -> int:
+def witness_value(problem: str, spec: str, arguments: ProblemArguments, witness: Witness) -> int:
     """Compute the value of a witness, such as the number of rounds of a broadcast.
 
     Raises:
@@ -135,7 +135,7 @@ class _Judge:
         return self.graph.step(ports.astype(np.uint8), nodes).astype(np.int64)
 
 
-def _broadcast(judge: _Judge, _arguments: Arguments) -> int:
+def _broadcast(judge: _Judge, _arguments: ProblemArguments) -> int:
     nodes = judge.graph.nodes
     ports, rounds = judge.array("parent_port", nodes), judge.array("round", nodes)
     judge.require(ports[0] == 0 and rounds[0] == 0, "the root is informed by another node")
@@ -152,7 +152,7 @@ def _broadcast(judge: _Judge, _arguments: Arguments) -> int:
     return last
 
 
-def _hamiltonian(judge: _Judge, _arguments: Arguments) -> int:
+def _hamiltonian(judge: _Judge, _arguments: ProblemArguments) -> int:
     nodes = judge.graph.nodes
     paths = judge.array("ports", None, nodes)
     judge.require(np.isin(paths, judge.graph.ports).all(), "an entry is not a port")
@@ -170,7 +170,7 @@ def _hamiltonian(judge: _Judge, _arguments: Arguments) -> int:
     return len(paths)
 
 
-def _congestion(judge: _Judge, arguments: Arguments) -> int:
+def _congestion(judge: _Judge, arguments: ProblemArguments) -> int:
     allowed = arguments.get("congestion")
     judge.require(type(allowed) is int, "its argument 'congestion' is missing or not a number")
     ports = judge.forest(judge.graph.degree)
@@ -179,7 +179,7 @@ def _congestion(judge: _Judge, arguments: Arguments) -> int:
     return int(np.max(heights))
 
 
-def _independent(judge: _Judge, _arguments: Arguments) -> int:
+def _independent(judge: _Judge, _arguments: ProblemArguments) -> int:
     """Return the number of trees, which must not share links or inner nodes (Hasunuma 2001)."""
     graph = judge.graph
     rows = judge.forest(None)
@@ -198,7 +198,7 @@ def _independent(judge: _Judge, _arguments: Arguments) -> int:
     return len(rows)
 
 
-def _fault_diameter(judge: _Judge, _arguments: Arguments) -> int:
+def _fault_diameter(judge: _Judge, _arguments: ProblemArguments) -> int:
     faults, pair = judge.array("faults", None), judge.array("pair", 2)
     named = [*faults.tolist(), *pair.tolist()]
     judge.require(len(faults) <= judge.graph.degree - 1, "the number of faulty nodes is too large")
@@ -254,7 +254,7 @@ def _check_certificate(record: Record) -> None:
     )
 
 
-def _bisection(judge: _Judge, _arguments: Arguments) -> int:
+def _bisection(judge: _Judge, _arguments: ProblemArguments) -> int:
     side = judge.array("side", judge.graph.nodes)
     judge.require(np.isin(side, (0, 1)).all(), "the half of a node is neither 0 nor 1")
     judge.require(
@@ -273,7 +273,7 @@ def _rejected(subject: str, reason: str) -> RejectedError:
 class _Problem(NamedTuple):
     """The check of a problem's witnesses, and the arrays that a witness may have."""
 
-    check: Callable[[_Judge, Arguments], int]
+    check: Callable[[_Judge, ProblemArguments], int]
     arrays: tuple[str, ...]
 
 

@@ -31,14 +31,12 @@ LARGEST = 1_000
 #: Largest absolute value of an entry of a vector b.
 MAX_ENTRY = 10**6
 
-Integers = NDArray[np.int64]
-
 
 def certified_cut(
     graph: Topology,
-    automorphisms: Integers,
-    vectors: Integers,
-    multipliers: Integers,
+    automorphisms: NDArray[np.int64],
+    vectors: NDArray[np.int64],
+    multipliers: NDArray[np.int64],
     denominator: int,
 ) -> int:
     """Return the lower bound that a certificate proves for the number of links in any bisection.
@@ -100,7 +98,9 @@ def round_cut(graph: Topology, value: int) -> int:
     return value
 
 
-def quadratic_form(orbit: Integers, vector: Integers, count: int) -> Integers:
+def quadratic_form(
+    orbit: NDArray[np.int64], vector: NDArray[np.int64], count: int
+) -> NDArray[np.int64]:
     """Write (b y)^2 as a sum over orbits of node pairs; return the coefficients, int64 ``[count]``.
 
     Raises:
@@ -117,7 +117,7 @@ def quadratic_form(orbit: Integers, vector: Integers, count: int) -> Integers:
     return coefficients
 
 
-def pair_orbits(graph: Topology, automorphisms: Integers) -> Integers:
+def pair_orbits(graph: Topology, automorphisms: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the orbit of each pair of nodes, as a number from 0.
 
     The pairs (u, v) and (v, u) are in the same orbit, since y_u y_v is y_v y_u. All pairs (u, u)

@@ -29,6 +29,7 @@ from starcast.records.cut_bounds import (
 from starcast.search.engines import Budget, Formula, race, require
 from starcast.search.problem import OPEN, Decision, FormulaProblem, Method, TheoryBound
 from starcast.search.symmetry import fixing_root, link_list
+from starcast.support.arrays import Floats
 from starcast.topologies import Topology, permutations
 
 #: Maximum number of nodes for which the eigenvalues of a dense matrix are computed.
@@ -55,9 +56,6 @@ _SIZES, _SUMS, _STEEPEST = tuple(range(1, 23, 2)), (20, 40, 80, 160), 25
 #: Number of rounds of cutting planes without progress after which the search for a better bound
 #: ends.
 _PATIENCE = 15
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 def _second_eigenvalue(graph: Topology) -> float:
@@ -145,8 +143,8 @@ def _tabu(
 
 
 def find_certificate(
-    work: tuple[Integers, Floats, int, float], seed: int
-) -> tuple[Integers, Integers]:
+    work: tuple[NDArray[np.int64], Floats, int, float], seed: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the vectors and multipliers of a certificate; see `starcast.records.cut_bounds`."""
     orbit, linked, links, end = work
     generator = np.random.default_rng(seed)
@@ -172,16 +170,16 @@ def find_certificate(
 class _Program:
     """The linear program that bounds the cut; its variables are the averages z of pair orbits."""
 
-    def __init__(self, orbit: Integers, linked: Floats) -> None:
+    def __init__(self, orbit: NDArray[np.int64], linked: Floats) -> None:
         self._orbit = orbit
         self._linked = linked
         self._sizes = np.bincount(orbit.ravel())
-        self._vectors: list[Integers] = []
-        self._rows: list[Integers] = []
+        self._vectors: list[NDArray[np.int64]] = []
+        self._rows: list[NDArray[np.int64]] = []
         self._known: set[bytes] = set()
         self._dual = np.zeros(1)
 
-    def add(self, vector: Integers) -> bool:
+    def add(self, vector: NDArray[np.int64]) -> bool:
         """Add the inequality for (b y)^2, given b; return whether the program lacked it."""
         row = quadratic_form(self._orbit, vector, len(self._sizes))
         key = row.tobytes()
@@ -223,7 +221,7 @@ class _Program:
         self._dual = np.array([*duals, balance.dual_value()])
         return np.array([average.solution_value() for average in averages])
 
-    def certificate(self) -> tuple[Integers, Integers]:
+    def certificate(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the certificate: vectors with positive multipliers, and integer multipliers."""
         # The rounded dual solution still proves a bound: the terms that no longer cancel are tiny,
         # and their sum is computed exactly.
@@ -235,7 +233,7 @@ class _Program:
         return vectors, np.append(rounded[used], rounded[-1])
 
 
-def _violated(matrix: Floats, generator: np.random.Generator) -> list[Integers]:
+def _violated(matrix: Floats, generator: np.random.Generator) -> list[NDArray[np.int64]]:
     """Return vectors b whose inequality the averages z violate; ``matrix`` has z for all pairs."""
     values, vectors = np.linalg.eigh(matrix)
     found = [_scaled(vector) for vector in vectors[:, values < -_TOLERANCE].T[:10]]
@@ -247,12 +245,12 @@ def _violated(matrix: Floats, generator: np.random.Generator) -> list[Integers]:
     return found
 
 
-def _scaled(vector: Floats) -> Integers:
-    scaled: Integers = np.rint(vector / np.abs(vector).max() * _SCALE).astype(np.int64)
+def _scaled(vector: Floats) -> NDArray[np.int64]:
+    scaled: NDArray[np.int64] = np.rint(vector / np.abs(vector).max() * _SCALE).astype(np.int64)
     return scaled
 
 
-def _triangles(matrix: Floats, generator: np.random.Generator) -> list[Integers]:
+def _triangles(matrix: Floats, generator: np.random.Generator) -> list[NDArray[np.int64]]:
     """Return vectors b with three entries of +-1, one at rank 0, whose inequality is violated."""
     first = matrix[0]
     found = []
@@ -269,7 +267,7 @@ def _triangles(matrix: Floats, generator: np.random.Generator) -> list[Integers]
     return found
 
 
-def _descend(matrix: Floats, generator: np.random.Generator) -> Integers | None:
+def _descend(matrix: Floats, generator: np.random.Generator) -> NDArray[np.int64] | None:
     """Search for a vector b with an odd sum whose inequality is violated; None if not found.
 
     Each step adds +-1 to two entries.

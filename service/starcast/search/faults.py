@@ -19,8 +19,7 @@ from starcast.search.symmetry import fixing_root, orbits
 from starcast.support.errors import RejectedError
 from starcast.topologies import Topology
 
-Table = list[list[int]]
-Path = list[int]
+NodePath = list[int]
 
 
 def targets(graph: Topology) -> list[int]:
@@ -29,7 +28,7 @@ def targets(graph: Topology) -> list[int]:
     return [node for node in np.unique(least).tolist() if node]
 
 
-def path_formula(graph: Topology, paths: list[Path]) -> Formula:
+def path_formula(graph: Topology, paths: list[NodePath]) -> Formula:
     """Return the formula that all given paths to at least one of the targets contain a fault.
 
     Args:
@@ -54,13 +53,13 @@ def path_formula(graph: Topology, paths: list[Path]) -> Formula:
 class _Work(NamedTuple):
     """Input of `find_faults`: neighbours, possible distant nodes, number of faults, distance."""
 
-    table: Table
+    table: list[list[int]]
     ends: list[int]
     most: int
     distance: int
 
 
-def find_faults(work: _Work, seed: int) -> tuple[list[int] | None, int, list[Path]]:
+def find_faults(work: _Work, seed: int) -> tuple[list[int] | None, int, list[NodePath]]:
     """Find faults that give some node at least the wanted distance from rank 0.
 
     Args:
@@ -71,7 +70,7 @@ def find_faults(work: _Work, seed: int) -> tuple[list[int] | None, int, list[Pat
         The faults, or None if no set of faults has this effect; the distant node; and, without
         faults, the paths that exclude all sets of faults.
     """
-    paths: list[Path] = []
+    paths: list[NodePath] = []
     for end in work.ends:
         faults, excluding = _faults_for(work, end, seed)
         if faults is not None:
@@ -80,7 +79,7 @@ def find_faults(work: _Work, seed: int) -> tuple[list[int] | None, int, list[Pat
     return None, 0, paths
 
 
-def _faults_for(work: _Work, end: int, seed: int) -> tuple[list[int] | None, list[Path]]:
+def _faults_for(work: _Work, end: int, seed: int) -> tuple[list[int] | None, list[NodePath]]:
     from pysat.solvers import Solver  # noqa: PLC0415 - an optional library
 
     formula = Formula()
@@ -88,7 +87,7 @@ def _faults_for(work: _Work, end: int, seed: int) -> tuple[list[int] | None, lis
     formula.at_most(is_faulty, work.most)
     formula.add(-is_faulty[0])
     formula.add(-is_faulty[end])
-    paths: list[Path] = []
+    paths: list[NodePath] = []
     with Solver(name="cadical195") as solver:
         solver.configure({"seed": seed})
         solver.append_formula(formula.clauses)
@@ -105,10 +104,12 @@ def _faults_for(work: _Work, end: int, seed: int) -> tuple[list[int] | None, lis
     return None, paths
 
 
-def _disjoint_short_paths(table: Table, faults: set[int], end: int, distance: int) -> list[Path]:
+def _disjoint_short_paths(
+    table: list[list[int]], faults: set[int], end: int, distance: int
+) -> list[NodePath]:
     """Return paths from rank 0, shorter than a distance, without faults or common inner nodes."""
     used = set(faults)
-    paths: list[Path] = []
+    paths: list[NodePath] = []
     while (path := _shortest_path(table, used, end, distance - 1)) is not None:
         paths.append(path)
         # A direct link has no inner node to exclude, so the loop would find it again and again.
@@ -118,7 +119,9 @@ def _disjoint_short_paths(table: Table, faults: set[int], end: int, distance: in
     return paths
 
 
-def _shortest_path(table: Table, excluded: set[int], end: int, longest: int) -> Path | None:
+def _shortest_path(
+    table: list[list[int]], excluded: set[int], end: int, longest: int
+) -> NodePath | None:
     paths = {0: [0]}
     front = [0]
     for node in front:
@@ -134,7 +137,7 @@ def _shortest_path(table: Table, excluded: set[int], end: int, longest: int) -> 
     return None
 
 
-def _as_array(paths: list[Path]) -> NDArray[np.int32]:
+def _as_array(paths: list[NodePath]) -> NDArray[np.int32]:
     """Return paths as the rows of an array; entries after the end of a path are -1."""
     longest = max(map(len, paths))
     return np.array([[*path, *[-1] * (longest - len(path))] for path in paths], dtype=np.int32)

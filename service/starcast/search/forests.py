@@ -32,7 +32,7 @@ from starcast.search.problem import (
     SearchProblem,
     TheoryBound,
 )
-from starcast.search.symmetry import Images, fixing_root, orbits, rotation
+from starcast.search.symmetry import NodeImages, fixing_root, orbits, rotation
 from starcast.support.errors import LimitError
 from starcast.topologies import Topology, ports_towards
 from starcast.trees import constructions, forest
@@ -251,7 +251,6 @@ class CongestionTrees(EdgeDisjointTrees):
     arguments: ClassVar[Mapping[str, int]] = MappingProxyType({"congestion": 2})
 
 
-Table = list[list[int]]
 #: The number of random automorphisms that are tried, and the maximum number of nodes of a topology
 #: on which they are tried.
 _SAMPLES, _MAX_NODES = 300, 50_000
@@ -276,12 +275,12 @@ class Quotient(NamedTuple):
             column.
     """
 
-    number: Images
+    number: NodeImages
     table: NDArray[np.int64]
     members: NDArray[np.int64]
 
 
-def random_labels(quotient: Quotient, classes: int, chance: np.random.Generator) -> Images:
+def random_labels(quotient: Quotient, classes: int, chance: np.random.Generator) -> NodeImages:
     """Divide the nodes of a quotient at random into classes; return the class of each node.
 
     If the quotient has an automorphism, it maps each class to the next.
@@ -315,7 +314,7 @@ def quotients(graph: Topology, classes: int, chance: np.random.Generator) -> lis
     return [*(found[order] for order in sorted(found)[::-1]), undivided]
 
 
-def _common_order(images: Images) -> int:
+def _common_order(images: NodeImages) -> int:
     """Return the common length of all cycles of a permutation of nodes; 1 if the lengths differ."""
     powers, everything, order = images, np.arange(len(images)), 1
     while not (fixed := powers == everything).any():
@@ -323,7 +322,7 @@ def _common_order(images: Images) -> int:
     return order if fixed.all() else 1
 
 
-def _quotient(graph: Topology, images: Images, classes: int) -> Quotient:
+def _quotient(graph: Topology, images: NodeImages, classes: int) -> Quotient:
     powers = images
     for _ in range(classes - 1):
         powers = images[powers]
@@ -337,7 +336,7 @@ def _quotient(graph: Topology, images: Images, classes: int) -> Quotient:
     return Quotient(number, np.ascontiguousarray(table), np.stack(columns, axis=1))
 
 
-def _near(table: Table, chosen: list[int], node: int, number: int) -> list[int]:
+def _near(table: list[list[int]], chosen: list[int], node: int, number: int) -> list[int]:
     return [each for each in table[node] if chosen[each] == number]
 
 
@@ -360,7 +359,7 @@ def _trees(graph: Topology, chosen: NDArray[np.int64], classes: int) -> NDArray[
 
 
 def _spanning_links(
-    table: Table, labels: list[int], start: int, number: int
+    table: list[list[int]], labels: list[int], start: int, number: int
 ) -> list[tuple[int, int]]:
     # Breadth-first search keeps the trees low.
     visited, front, links = {start}, [start], []
@@ -373,7 +372,7 @@ def _spanning_links(
     return links
 
 
-def _oriented(table: Table, labels: list[int], a: int, b: int) -> dict[int, int]:
+def _oriented(table: list[list[int]], labels: list[int], a: int, b: int) -> dict[int, int]:
     """Return a neighbour in the other class for each node of two classes, over distinct links.
 
     In each component, the nodes point to their parents in a spanning tree. One link that is not in

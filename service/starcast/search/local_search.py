@@ -342,14 +342,11 @@ def _free_near(tree: BroadcastTree) -> None:
                 _free(tree, near)
 
 
-Integers = NDArray[np.int64]
-
-
 @jit
 def anneal(
-    table: Integers,
-    members: Integers,
-    labels: Integers,
+    table: NDArray[np.int64],
+    members: NDArray[np.int64],
+    labels: NDArray[np.int64],
     classes: int,
     steps: int,
     temperature: float,
@@ -401,17 +398,19 @@ def anneal(
 
 
 @jit
-def _move_class(labels: Integers, nodes: Integers, shift: int | np.int64, classes: int) -> None:
+def _move_class(
+    labels: NDArray[np.int64], nodes: NDArray[np.int64], shift: int | np.int64, classes: int
+) -> None:
     for node in nodes:
         labels[node] = (labels[node] + shift) % classes
 
 
 @jit
 def count_defects(
-    table: Integers,
-    labels: Integers,
+    table: NDArray[np.int64],
+    labels: NDArray[np.int64],
     classes: int,
-    parent: Integers,
+    parent: NDArray[np.int64],
     has_cycle: NDArray[np.bool_],
 ) -> int:
     """Count the defects of a partition: extra components of its classes, and acyclic cuts.
@@ -443,7 +442,7 @@ def count_defects(
 
 
 @jit
-def _find(parent: Integers, entry: int) -> int:
+def _find(parent: NDArray[np.int64], entry: int) -> int:
     while parent[entry] != entry:
         parent[entry] = parent[parent[entry]]
         entry = parent[entry]

@@ -49,9 +49,6 @@ class Decision(NamedTuple):
 
 OPEN = Decision("open")
 
-#: A function ``run(target, budget)`` that searches for an object that reaches the target.
-Run = Callable[[int, Budget], Decision]
-
 
 @dataclass(frozen=True)
 class Method:
@@ -66,7 +63,7 @@ class Method:
     """
 
     name: str
-    run: Run
+    run: Callable[[int, Budget], Decision]
     share: float = 1.0
     solves_formulas: bool = True
 

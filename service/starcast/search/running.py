@@ -33,7 +33,7 @@ from starcast.search.problem import Decision, Method, SearchProblem, find_proble
 from starcast.search.proofs import CheckedRecord, make_proof, proof_limits
 from starcast.support import parallel
 from starcast.support.errors import InputError, LimitError
-from starcast.support.json_files import Number, StrictRecord
+from starcast.support.json_files import StrictNumber, StrictRecord
 from starcast.support.progress import Silent
 from starcast.support.shards import Job, Shard, merge_shards, write_shard
 from starcast.topologies import Topology, as_topology, memory
@@ -473,7 +473,7 @@ class _Description(StrictRecord):
     """The job to which a shard file belongs: all its searches, and their budget."""
 
     searches: list[Any]
-    seconds: Number
+    seconds: StrictNumber
     engine: str
 
 

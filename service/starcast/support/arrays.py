@@ -16,6 +16,11 @@ from numpy.typing import NDArray
 from starcast.support.limited import MB, check_method, open_archive, refuse_size
 
 Scalar = TypeVar("Scalar", bound=np.generic)
+#: Integers of any width and sign, such as a column of a schedule's rows.
+Integers = NDArray[np.integer[Any]]
+Floats = NDArray[np.float64]
+#: True at the selected entries of another array.
+Mask = NDArray[np.bool_]
 
 #: Maximum size of an array in bytes: all trees of S11, or one tree of S12.
 MAX_ARRAY = 500 * MB

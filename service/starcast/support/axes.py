@@ -199,7 +199,7 @@ class Axis:
         spare: how early a table that is too narrow omits the axis's column. Columns with the
             highest number are omitted first, columns with 0 never.
         name: the name of the axis.
-        type: the type of the values in a `starcast.experiments.Point`.
+        type: the type of the values in a `starcast.experiments.point.Point`.
         has_usual: whether the axis has a usual value. Tables and commands omit the usual value.
         usual: the usual value.
         is_derived: whether the value follows from other axes, so that experiment points do not

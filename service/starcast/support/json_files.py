@@ -22,7 +22,7 @@ Item = TypeVar("Item")
 #: A number that fits into 64 bits.
 Count = Annotated[int, pydantic.Field(strict=True, ge=0, lt=2**63)]
 #: A number, but not a text that contains one.
-Number = Annotated[float, pydantic.Field(strict=True)]
+StrictNumber = Annotated[float, pydantic.Field(strict=True)]
 #: Values of one type. Reading them ends at the first one that is not valid; otherwise a long list
 #: could cause as many errors as it has elements.
 Many = Annotated[tuple[Item, ...], pydantic.FailFast()]

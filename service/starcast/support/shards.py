@@ -29,12 +29,12 @@ from starcast.support.json_files import (
 )
 from starcast.support.limited import MB, read_bytes
 
-Task = TypeVar("Task")
-Description = TypeVar("Description", bound=pydantic.BaseModel)
-Result = TypeVar("Result", bound=pydantic.BaseModel)
+Item = TypeVar("Item")
+DescriptionModel = TypeVar("DescriptionModel", bound=pydantic.BaseModel)
+ResultModel = TypeVar("ResultModel", bound=pydantic.BaseModel)
 
 #: The kinds of jobs that can be divided into shards.
-Kind = Literal["forest", "experiment", "search"]
+ShardKind = Literal["forest", "experiment", "search"]
 
 _FORMAT = "starcast shard 1"
 _SHARD = re.compile(r"([1-9]\d{0,5})/([1-9]\d{0,5})", re.ASCII)
@@ -79,7 +79,7 @@ class Shard:
             )
         return shard
 
-    def select(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Task]]:
+    def select(self, tasks: Sequence[Item]) -> Iterator[tuple[int, Item]]:
         """Yield this shard's tasks with their numbers: every ``count``-th task of the job."""
         return iter(list(enumerate(tasks))[self.index - 1 :: self.count])
 
@@ -113,7 +113,7 @@ class Job:
         tasks: the number of tasks.
     """
 
-    kind: Kind
+    kind: ShardKind
     description: Mapping[str, Any]
     tasks: int
 
@@ -128,7 +128,7 @@ class _ShardFile(StrictRecord):
     """
 
     format: str
-    kind: Kind
+    kind: ShardKind
     version: str
     sources: str
     job: dict[str, Any]
@@ -165,8 +165,11 @@ def write_shard(file: Path, job: Job, shard: Shard, results: Mapping[int, Any]) 
 
 
 def merge_shards(
-    files: Sequence[Path], kind: Kind, description: type[Description], result: type[Result]
-) -> tuple[Description, list[Result]]:
+    files: Sequence[Path],
+    kind: ShardKind,
+    description: type[DescriptionModel],
+    result: type[ResultModel],
+) -> tuple[DescriptionModel, list[ResultModel]]:
     """Merge the files of a job's shards; return its description and the results of all tasks.
 
     Args:
@@ -194,7 +197,7 @@ def merge_shards(
             )
     _check_complete([(file, Shard.parse(part.shard)) for file, part in parts])
     job = _convert(first_file, description, first.job, "its job")
-    results: dict[int, Result] = {}
+    results: dict[int, ResultModel] = {}
     for file, part in parts:
         for number, values in part.results.items():
             # Parsing a very long number takes long, so its length is checked first.
@@ -211,7 +214,7 @@ def merge_shards(
     return job, [results[number] for number in range(first.tasks)]
 
 
-def _convert(file: Path, kind: type[Result], value: object, name: str) -> Result:
+def _convert(file: Path, kind: type[ResultModel], value: object, name: str) -> ResultModel:
     """Convert a JSON value of a shard to a type."""
     try:
         return kind.model_validate(value)
@@ -260,7 +263,7 @@ def _check_complete(shards: Sequence[tuple[Path, Shard]]) -> None:
         )
 
 
-def _read(file: Path, kind: Kind) -> _ShardFile:
+def _read(file: Path, kind: ShardKind) -> _ShardFile:
     try:
         content = parse_json(read_bytes(file, _MAX_BYTES), file)
         stated = content.pop("sha256", None) if isinstance(content, dict) else None
@@ -286,7 +289,7 @@ def _read(file: Path, kind: Kind) -> _ShardFile:
 
 
 #: For each kind of job, a description, and the commands that belong to it.
-_KINDS: dict[Kind, tuple[str, str]] = {
+_KINDS: dict[ShardKind, tuple[str, str]] = {
     "forest": ("a verification of a forest", "forest"),
     "experiment": ("an experiment", "experiment"),
     "search": ("a search", "records"),

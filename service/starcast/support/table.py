@@ -298,9 +298,9 @@ def _series(polars: Any, name: str, values: Sequence[Any]) -> Any:
     return polars.Series(name, plain, strict=False)
 
 
-Form = Literal["svg", "html"]
+DisplayForm = Literal["svg", "html"]
 #: Function that returns an object's representation as SVG or HTML, or None if it has none.
-Renderer = Callable[[object, Form], str | None]
+Renderer = Callable[[object, DisplayForm], str | None]
 
 _renderers: list[Renderer] = []
 
@@ -320,5 +320,5 @@ class Displayable:
         return _render(self, "html")
 
 
-def _render(thing: object, form: Form) -> str | None:
+def _render(thing: object, form: DisplayForm) -> str | None:
     return _renderers[0](thing, form) if _renderers else None

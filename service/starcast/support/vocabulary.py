@@ -99,7 +99,10 @@ Verification = Literal["verified", "not made again", "not checked"]
 VERIFICATIONS: tuple[Verification, ...] = get_args(Verification)
 
 
-Arguments = dict[str, str | int]
+#: A value of an argument of a construction or an algorithm.
+ArgumentValue = int | str
+#: Arguments of a construction or an algorithm, by name.
+Arguments = Mapping[str, ArgumentValue]
 
 #: The maximum number of characters in a name that becomes part of ids, file names and URLs.
 MAX_NAME = 200
@@ -166,7 +169,7 @@ def normalize_id(artifact_id: str) -> str:
     return f"{head}:{label.lower()}" if colon else artifact_id
 
 
-def parse_spec(text: str, noun: str = "construction") -> tuple[str, Arguments]:
+def parse_spec(text: str, noun: str = "construction") -> tuple[str, dict[str, ArgumentValue]]:
     """Parse text such as ``dimension-change(base=multiple,i=2)``; return the name and arguments.
 
     Args:
@@ -185,7 +188,7 @@ def parse_spec(text: str, noun: str = "construction") -> tuple[str, Arguments]:
     return match[1], parse_arguments(match[2] or "")
 
 
-def parse_construction(text: str, given: Mapping[str, str | int]) -> tuple[str, Arguments]:
+def parse_construction(text: str, given: Arguments) -> tuple[str, dict[str, ArgumentValue]]:
     """Parse a construction; return its name and all arguments, including those in ``given``.
 
     Args:
@@ -206,7 +209,7 @@ def parse_construction(text: str, given: Mapping[str, str | int]) -> tuple[str, 
     return name, arguments | dict(given)
 
 
-def parse_arguments(text: str) -> Arguments:
+def parse_arguments(text: str) -> dict[str, ArgumentValue]:
     """Parse arguments such as ``base=multiple,i=2``.
 
     Values that look like integers become integers.
@@ -214,7 +217,7 @@ def parse_arguments(text: str) -> Arguments:
     Raises:
         InputError: the text does not have this form, or an argument is repeated.
     """
-    arguments: Arguments = {}
+    arguments: dict[str, ArgumentValue] = {}
     for item in filter(None, text.split(",")):
         match = _ARGUMENT.fullmatch(item.strip())
         if match is None or match[1] in arguments:

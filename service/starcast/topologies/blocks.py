@@ -26,13 +26,11 @@ CHUNK = 64
 _MAX_PATTERNS = 1000
 _TRIPLE = 3  # number of suffix positions whose fixed points are looked up together
 
-Indices = NDArray[np.intp]
-
 
 class _Blocks(NamedTuple):
     m: int  # positions of the suffix
     size: int  # nodes of a block
-    patterns: Indices  # [size, m]
+    patterns: NDArray[np.intp]  # [size, m]
     prefix: Perms  # [blocks, k-m]
     rest: Perms  # [blocks, r]: the other symbols, ascending
 
@@ -168,14 +166,14 @@ def _first_rank_by_newcomer(n: int, k: int) -> Ranks:
 
 
 @lru_cache(maxsize=64)
-def _exchanges(n: int, k: int, port: int) -> tuple[Indices, Ranks]:
+def _exchanges(n: int, k: int, port: int) -> tuple[NDArray[np.intp], Ranks]:
     """Return the results of `_exchange` for ``smaller`` = 0..r, stacked: ``[r + 1, size]`` each."""
     numbers = range(_blocks(n, k).rest.shape[1] + 1)
     newcomers, patterns = zip(*(_exchange(n, k, port, smaller) for smaller in numbers), strict=True)
     return np.stack(newcomers), np.stack(patterns)
 
 
-def _exchange(n: int, k: int, port: int, smaller: int) -> tuple[Indices, Ranks]:
+def _exchange(n: int, k: int, port: int, smaller: int) -> tuple[NDArray[np.intp], Ranks]:
     """Return how crossing a port changes the first symbol and the pattern.
 
     Args:
@@ -198,7 +196,7 @@ def _exchange(n: int, k: int, port: int, smaller: int) -> tuple[Indices, Ranks]:
     return newcomer, blocks.ranks(after)
 
 
-def _next_in_clique(n: int, k: int, steps: int, smaller: int) -> Indices:
+def _next_in_clique(n: int, k: int, steps: int, smaller: int) -> NDArray[np.intp]:
     """Return, for each pattern, the symbol ``steps`` places after the node's first symbol.
 
     Places are counted cyclically through the sorted first symbols of the node's clique. The result

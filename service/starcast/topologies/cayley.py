@@ -280,7 +280,6 @@ class Residues:
 MAX_GENERATORS = 254
 
 Group = Permutations | Residues
-Generators = tuple[tuple[int, ...], ...]
 
 
 class CayleyGraph(Topology):
@@ -400,7 +399,7 @@ class CayleyGraph(Topology):
 
 def check_generators(
     generators: Sequence[Sequence[int]], group: type[Permutations] | Residues = Permutations
-) -> tuple[Group, Generators]:
+) -> tuple[Group, tuple[tuple[int, ...], ...]]:
     """Check generators, and return their group and the generators as elements of the group.
 
     Raises:
@@ -459,7 +458,7 @@ def _move(group: Group, ranks: NDArray[np.integer], generator: Sequence[int]) ->
 
 
 @lru_cache(maxsize=4)
-def _search(group: Group, generators: Generators) -> NDArray[np.uint8]:
+def _search(group: Group, generators: tuple[tuple[int, ...], ...]) -> NDArray[np.uint8]:
     """Return the distances from the identity; nodes that the search does not reach also have 0."""
     distances = np.zeros(group.nodes, dtype=np.uint8)
     # The root has distance 0, so 0 cannot mark the nodes that are not reached yet.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain, product
 from typing import Literal
 
-from starcast.catalogue import FAMILIES, Family, Function, check_declaration
+from starcast.catalogue.entries import FAMILIES, Family, Function, check_declaration
 from starcast.catalogue.plugins import Origin, located, run_guarded
 from starcast.support.errors import InputError
 from starcast.support.text import with_article

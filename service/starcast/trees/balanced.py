@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 from starcast.topologies import Topology, permutations
 from starcast.topologies.necklaces import displacements, necklaces
 from starcast.trees.construction import (
-    Positions,
     Slab,
+    SymbolPositions,
     construction,
     numbered_dimensions,
     slabs,
@@ -181,7 +181,7 @@ def _write_repeated_leaves(n: int, rows: NDArray[np.uint8]) -> None:
     rows[:, 0] = 0
 
 
-def _outside_cycle_of_1(positions: Positions) -> NDArray[np.bool_]:
+def _outside_cycle_of_1(positions: SymbolPositions) -> NDArray[np.bool_]:
     """Return which positions are displaced and not in the cycle of 1.
 
     Returns:

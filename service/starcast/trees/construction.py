@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.catalogue import Entry, Function, Registry, check_declaration, read_arguments
+from starcast.catalogue.entries import Entry, Function, Registry, check_declaration, read_arguments
 from starcast.catalogue.plugins import guard, read_text, run_guarded
 from starcast.support.arrays import freeze
 from starcast.support.errors import InputError
@@ -316,7 +316,7 @@ _PARTIAL: dict[str, Callable[[int], int]] = {
 }
 
 
-Positions = NDArray[np.uint8]
+SymbolPositions = NDArray[np.uint8]
 
 
 class Slab(NamedTuple):
@@ -331,7 +331,7 @@ class Slab(NamedTuple):
     """
 
     first: int
-    positions: Positions
+    positions: SymbolPositions
 
 
 def translate_ports(topology: Topology, rows: NDArray[np.uint8], root: int) -> NDArray[np.uint8]:
@@ -421,7 +421,7 @@ def slabs(n: int, rows: NDArray[np.uint8]) -> Iterator[tuple[Slab, NDArray[np.ui
         yield Slab(first, np.insert(later, first, 1, axis=0)), part
 
 
-def _position_table(n: int) -> Positions:
+def _position_table(n: int) -> SymbolPositions:
     """Return the position of symbol s in the permutation of rank x, uint8 ``[n+1, n!]``.
 
     The indices are s and x; row 0 is unused.

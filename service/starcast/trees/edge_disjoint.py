@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.topologies import Topology
-from starcast.trees.construction import Positions, Slab, construction, slabs, translate_ports
+from starcast.trees.construction import Slab, SymbolPositions, construction, slabs, translate_ports
 from starcast.trees.model import Forest
 
 
@@ -97,7 +97,7 @@ def write_s1(n: int, rows: NDArray[np.uint8]) -> None:
     rows[:, 0] = 0
 
 
-def _first_displaced(positions: Positions, k: int) -> NDArray[np.uint8]:
+def _first_displaced(positions: SymbolPositions, k: int) -> NDArray[np.uint8]:
     """Return the first displaced position in the cyclic order k+1, .., n, 2, .., k of each node."""
     dimension = np.full(positions.shape[1], k, dtype=np.uint8)
     for position in reversed([*range(k + 1, len(positions)), *range(2, k)]):

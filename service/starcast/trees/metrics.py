@@ -84,9 +84,6 @@ def _sizes_by_port(topology: Topology, ports: NDArray[np.uint8]) -> list[int]:
     return [int(sizes[port]) for port in topology.ports if sizes[port]]
 
 
-Column = NDArray[np.int64]
-
-
 class Edges(NamedTuple):
     """Edges from parents to children, int64 ``[edges]`` each, sorted by tree and child.
 
@@ -98,11 +95,11 @@ class Edges(NamedTuple):
         port: the parent's port towards the child.
     """
 
-    parent: Column
-    child: Column
-    tree: Column
-    level: Column
-    port: Column
+    parent: NDArray[np.int64]
+    child: NDArray[np.int64]
+    tree: NDArray[np.int64]
+    level: NDArray[np.int64]
+    port: NDArray[np.int64]
 
 
 def edges_of(forest: Forest, tree: int | None = None) -> Edges:

@@ -54,7 +54,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.catalogue import Argument
+from starcast.catalogue.entries import Argument
 from starcast.support.arrays import freeze
 from starcast.topologies import Topology, permutations
 from starcast.topologies.necklaces import necklaces, rotate, rotated_dimension, rotation
@@ -68,7 +68,7 @@ from starcast.trees.construction import (
 )
 from starcast.trees.model import Forest
 
-Word = NDArray[np.uint8]
+PortWord = NDArray[np.uint8]
 
 
 @construction(
@@ -94,7 +94,7 @@ def rotated_hamiltonian(topology: Topology, root: int) -> Forest:
     return Forest(topology, translate_ports(topology, row, root), root, "rotated-hamiltonian")
 
 
-def phase_1_word(n: int) -> Word:
+def phase_1_word(n: int) -> PortWord:
     """Return the dimensions that the Hamiltonian path T_2 crosses, uint8 ``[(n-1)!]``.
 
     The path leads from 12..n to 213..n and then to all other nodes with symbol 1 in position 2.
@@ -227,7 +227,7 @@ def hamiltonian_cycle(topology: Topology, root: int) -> Forest:
 _BASE = 4  # the smallest m with Hamiltonian paths in S_m between all nodes of opposite parity
 
 
-def path_word(m: int) -> Word:
+def path_word(m: int) -> PortWord:
     """Return Ehrlich's Hamiltonian path of S_m, m >= 1, uint8 ``[m! - 1]``.
 
     Algorithm E has a table b, initially b[j] = j, and counters c[1..m-1]. When counter k advances,
@@ -254,7 +254,7 @@ def path_word(m: int) -> Word:
     return (word + 1).astype(np.uint8)
 
 
-def cycle_word(n: int) -> Word:
+def cycle_word(n: int) -> PortWord:
     """Return a Hamiltonian cycle of S_n from the identity, including its last link, ``[n!]``."""
     if n < _BASE:
         return np.resize(np.arange(2, n + 1, dtype=np.uint8), factorial(n))
@@ -264,7 +264,7 @@ def cycle_word(n: int) -> Word:
     return np.append(_paths_between(start, start, goal)[0], np.uint8(2))
 
 
-def walk(n: int, word: Word) -> Ranks:
+def walk(n: int, word: PortWord) -> Ranks:
     """Return the nodes on the path of a word from the identity, int32 ``[len(word) + 1]``."""
     side = isqrt(len(word)) + 1
     # Each row is a part of the word. The padding, 0, swaps a symbol with itself.
@@ -284,7 +284,7 @@ def walk(n: int, word: Word) -> Ranks:
     return permutations.rank(nodes.reshape(-1, n)[: len(word) + 1])
 
 
-def _paths_between(position: NDArray[np.uint8], start: Perms, goal: Perms) -> Word:
+def _paths_between(position: NDArray[np.uint8], start: Perms, goal: Perms) -> PortWord:
     """Return a Hamiltonian path of each of several substars S_m, m >= 4, uint8 ``[count, m! - 1]``.
 
     Args:
@@ -351,7 +351,7 @@ def _leaving_node(order: Perms, k: int, entered: Perms) -> Perms:
     return left
 
 
-def _paths_in_s4(position: NDArray[np.uint8], start: Perms, goal: Perms) -> Word:
+def _paths_in_s4(position: NDArray[np.uint8], start: Perms, goal: Perms) -> PortWord:
     """Return Hamiltonian paths of substars S_4 to goals that are odd permutations of the starts."""
     relative = np.argmax(start[:, :, None] == goal[:, None, :], axis=1) + 1
     paths = _s4_paths()[permutations.rank(relative.astype(np.uint8))]
@@ -387,7 +387,7 @@ def _search(nodes: list[tuple[int, ...]], goal: tuple[int, ...]) -> list[int]:
     return []
 
 
-Base = Annotated[
+BaseForest = Annotated[
     Forest,
     Argument(
         "base",
@@ -417,7 +417,7 @@ def _no_dimension_change(topology: Topology) -> str | None:
     description="LC(r, T): the trees T translated by their root",
     source="Tseng & Sheu 1997, Def. 3",
 )  # fmt: skip
-def label_change(topology: Topology, root: int, base: Base) -> Forest:  # noqa: ARG001 - that of the base
+def label_change(topology: Topology, root: int, base: BaseForest) -> Forest:  # noqa: ARG001 - that of the base
     """Return LC(root, T) for every tree T of a forest that is rooted at the identity.
 
     Reference: Tseng & Sheu 1997, Def. 3.
@@ -434,7 +434,7 @@ def label_change(topology: Topology, root: int, base: Base) -> Forest:  # noqa: 
     description="DC(i, T): every dimension of T moved by i places, with the same root",
     source="Tseng & Sheu 1997, Def. 4", exclusion=_no_dimension_change,
 )  # fmt: skip
-def dimension_change(topology: Topology, root: int, base: Base, i: Shift) -> Forest:
+def dimension_change(topology: Topology, root: int, base: BaseForest, i: Shift) -> Forest:
     """Return DC(i, T), translated to the root, for every tree T of a base rooted at the identity.
 
     Args:

@@ -33,19 +33,14 @@ from starcast.support.html import STATIC, render_page
 from starcast.support.table import Row, Table
 from starcast.support.text import format_value
 from starcast.web import models
-from starcast.web.api import (
+from starcast.web.api import artifacts, evidence, experiments, queries
+from starcast.web.api.problems import (
     PROBLEM_RESPONSES,
-    Paging,
     ProblemDetails,
-    artifacts,
-    check_format,
     describe_problem,
-    evidence,
-    experiments,
-    explorer_url,
     problem_response,
-    queries,
 )
+from starcast.web.api.responses import Paging, check_format, explorer_url
 from starcast.web.guard import Guard
 from starcast.web.service import Service, ServiceParameter, get_service, show_health
 from starcast.web.service import router as health_router

@@ -54,10 +54,8 @@ FOREST = (
     "load_histogram",
 )
 
-Facts = dict[str, Any]
 
-
-def describe_topology(spec: str) -> Facts:
+def describe_topology(spec: str) -> dict[str, Any]:
     """Return counts, distances, constructions and algorithms of a topology."""
     topology = parse_topology(spec)
     return {
@@ -118,7 +116,7 @@ def draw_topology(spec: str) -> str:
     return drawing.draw_topology(_small(spec))
 
 
-def describe_forest(forest: str | Forest) -> Facts:
+def describe_forest(forest: str | Forest) -> dict[str, Any]:
     """Return the properties of a forest, which is given by its id or as an object."""
     built = find_forest(forest)
     return {**metrics.describe_forest(built, FOREST), "name": explorer.name_forest(built)}
@@ -139,7 +137,7 @@ def draw_forest(forest: str | Forest) -> str:
     return drawing.draw_forest(find_forest(forest))
 
 
-def describe_schedule(schedule_id: str) -> Facts:
+def describe_schedule(schedule_id: str) -> dict[str, Any]:
     """Return the properties of a schedule: its parameters, and counts of rows, units and steps."""
     built = _schedule(schedule_id)
     return {**model.describe_schedule(built), "name": explorer.name_schedule(built)}
@@ -185,7 +183,7 @@ def list_steps(schedule_id: str, output: Format = Format.JSON) -> str:
     return _listing(result.list_steps(), output)
 
 
-def simulate_schedule(schedule_id: str, faults: Sequence[str]) -> Facts:
+def simulate_schedule(schedule_id: str, faults: Sequence[str]) -> dict[str, Any]:
     """Return the results of a simulation, with the units that each node received."""
     if len(faults) > MAX_FAULTS:
         raise LimitError(

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starcast.support import log
 from starcast.support.errors import BusyError
 from starcast.support.vocabulary import Format
-from starcast.web.api import describe_problem, problem_response, refusal
+from starcast.web.api.problems import describe_problem, problem_response, refusal
 
 #: Maximum length of a path with its query string.
 MAX_URL = 8_000

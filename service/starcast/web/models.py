@@ -8,7 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from starcast.support.axes import AXES, POINT_AXES
 from starcast.support.vocabulary import Collective, Ports, VerdictWord
 
-Rows = list[dict[str, Any]]
+JsonRows = list[dict[str, Any]]
 #: A text, or the text of another object.
 Text = Annotated[str, BeforeValidator(str)]
 
@@ -237,7 +237,7 @@ class AnswerResource(BaseModel):
     query: str
     parameters: dict[str, Any]
     columns: list[str]
-    rows: Rows
+    rows: JsonRows
     more: bool = Field(description="whether the row limit cut off further rows")
     note: str
     cypher: str
@@ -373,14 +373,14 @@ class ComparisonResource(BaseModel):
     networks: list[str] = Field(
         description="sizes of the networks, if runs on different topologies are compared"
     )
-    summary: Rows = Field(description="for each side its runs, best rows and verdicts")
+    summary: JsonRows = Field(description="for each side its runs, best rows and verdicts")
     reasons: dict[str, int] = Field(description="numbers of rows that are not comparable")
     columns: list[str]
-    rows: Rows
+    rows: JsonRows
     note: str
     panels: list[PanelData]
-    crossovers: Rows
-    provenance: Rows = Field(description="code and machines of the runs")
+    crossovers: JsonRows
+    provenance: JsonRows = Field(description="code and machines of the runs")
     commands: list[CommandsData]
 
 

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Request
 from sqlalchemy import text
 
 from starcast.catalogue.plugins import ORIGINS
-from starcast.claims.report import Stored
+from starcast.claims.report import StoredVerdicts
 from starcast.lab import Lab
 from starcast.queries import Library, load_library
 from starcast.stores.database.sessions import open_session
@@ -46,7 +46,7 @@ class Service:
     settings: Settings
     workers: Workers = field(default_factory=Workers)
     published: Sequence[tuple[str, str]] = ()
-    verdicts: Stored = field(default_factory=dict)
+    verdicts: StoredVerdicts = field(default_factory=dict)
     flags: str = ""
     _labs: Pool[Lab] = field(
         default_factory=lambda: Pool(

@@ -38,7 +38,8 @@ from starcast.support.settings import Settings
 from starcast.topologies import Topology, topology
 from starcast.trees import Forest
 from starcast.web import computations
-from starcast.web.api import artifacts, evidence, explorer_url
+from starcast.web.api import artifacts, evidence
+from starcast.web.api.responses import explorer_url
 from starcast.web.app import NAVIGATION, create_app
 from starcast.web.service import Service
 from starcast.web.workers import P, Result, Workers

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from starcast.collectives import Schedule, schedule
-from starcast.ingest.artifacts import Structure
+from starcast.collectives.model import Structure
 from starcast.stores.graph.artifacts import graph_artifact
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.writer import BoltWriter, refresh_plans

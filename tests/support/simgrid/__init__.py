@@ -19,7 +19,7 @@ import numpy as np
 from starcast.collectives import Schedule
 from starcast.judges.simulator.execution_models import execute_valid, make_ticks
 from starcast.judges.simulator.faults import FaultLike
-from starcast.judges.simulator.packets import Number, Ticks, simplify
+from starcast.judges.simulator.packets import RealNumber, Ticks, simplify
 from starcast.judges.simulator.simulation import Executed
 from starcast.support.vocabulary import ExecutionModel
 from support.simgrid import program
@@ -52,9 +52,9 @@ class SimGridRequest:
     """A schedule to execute; the other attributes are the arguments of `starcast.timing`."""
 
     schedule: Schedule
-    unit_bytes: Number = 64
-    t_s: Number = 100
-    t_c: Number = 1
+    unit_bytes: RealNumber = 64
+    t_s: RealNumber = 100
+    t_c: RealNumber = 1
     execution: ExecutionModel = "synchronous"
     faults: Iterable[FaultLike] = ()
 

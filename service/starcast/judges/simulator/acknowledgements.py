@@ -16,8 +16,9 @@ import numpy as np
 from starcast.collectives.model import Schedule
 from starcast.judges.simulator.faults import FaultLike, Outages
 from starcast.judges.simulator.ownership import check_size, derive_postcondition
-from starcast.judges.simulator.rows import Indices, Links, Mask, Rows, repeats_previous
+from starcast.judges.simulator.rows import Indices, Links, Rows, repeats_previous
 from starcast.judges.simulator.simulation import Simulation, execute_outages, simulate
+from starcast.support.arrays import Mask
 from starcast.support.errors import InputError
 
 

@@ -27,7 +27,8 @@ import numpy as np
 
 from starcast.judges.simulator.dependencies import Dependencies
 from starcast.judges.simulator.packets import Batch, Packets, Ticks, Times, find_previous
-from starcast.judges.simulator.rows import Column, Indices, Mask, pack_sort, repeats_previous
+from starcast.judges.simulator.rows import Indices, pack_sort, repeats_previous
+from starcast.support.arrays import Integers, Mask
 
 
 class AsynchronousExecution:
@@ -171,7 +172,7 @@ class _Queue:
             after earlier batches.
     """
 
-    def __init__(self, number: Column, free: Times) -> None:
+    def __init__(self, number: Integers, free: Times) -> None:
         self._number = number
         self._free = free
         numbers, self.order = pack_sort(number)

@@ -25,9 +25,10 @@ from starcast.judges.simulator.ownership import (
     sort_rows,
 )
 from starcast.judges.simulator.packets import Packets, Times
-from starcast.judges.simulator.rows import Column, Indices, Mask, Rows, repeats_previous
+from starcast.judges.simulator.rows import Indices, Rows, repeats_previous
 from starcast.judges.simulator.simulation import Executed
 from starcast.judges.simulator.sums import Sums
+from starcast.support.arrays import Integers, Mask
 
 #: Maximum number of hops of a unit up to which `_never_returns` can check it. In starcast's
 #: schedules, units make at most one hop more than the diameter.
@@ -192,7 +193,7 @@ class SumDependencies(Dependencies):
         return self._needs(node, unit, unit, np.zeros_like(node), every)
 
     def _needs(
-        self, node: Column, unit: Column, lane: Indices, step: Column, passes: Mask
+        self, node: Integers, unit: Integers, lane: Indices, step: Integers, passes: Mask
     ) -> Needs:
         pair = node.astype(np.int64) * self._units + unit
         summed = self.sums.summed[pair].astype(np.int64)
@@ -209,10 +210,10 @@ class SumDependencies(Dependencies):
         entries[starts[direct]] = np.where(takes, self._pairs + pair, 0)[direct]
         return Needs(entries, starts)
 
-    def _pair(self, node: Column, unit: Column) -> Indices:
+    def _pair(self, node: Integers, unit: Integers) -> Indices:
         return np.asarray(node.astype(np.int64) * self._units + unit)
 
-    def _key(self, node: Column, lane: Indices, step: Column | int) -> Indices:
+    def _key(self, node: Integers, lane: Indices, step: Integers | int) -> Indices:
         """Return keys that sort by node, then lane (a pair of unit and tree), then step."""
         last = int(self._packets.step[-1]) + 2 if len(self._packets.step) else 2
         sums = np.int64(self.sums.lanes.count)
@@ -256,7 +257,7 @@ def _follow_journeys(packets: Packets, executed: Executed) -> Indices | None:
     return previous
 
 
-def _never_returns(unit: Column, receiver: Column, postcondition: Postcondition) -> bool:
+def _never_returns(unit: Integers, receiver: Integers, postcondition: Postcondition) -> bool:
     """Return whether every unit visits each node at most once; rows are sorted by unit."""
     if (receiver == postcondition.source(unit.astype(np.int64))).any():
         return False

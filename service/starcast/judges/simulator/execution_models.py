@@ -18,7 +18,7 @@ from starcast.judges.simulator.asynchronous import (
 from starcast.judges.simulator.dependencies import SumDependencies, make_dependencies
 from starcast.judges.simulator.faults import FaultLike
 from starcast.judges.simulator.ownership import Postcondition
-from starcast.judges.simulator.packets import Number, Packets, Ticks, Times, exact_number
+from starcast.judges.simulator.packets import Packets, RealNumber, Ticks, Times, exact_number
 from starcast.judges.simulator.rows import Indices
 from starcast.judges.simulator.simulation import Executed, Simulation, execute
 from starcast.judges.simulator.sums import Sums
@@ -102,9 +102,9 @@ class Timing:
 
 def timing(
     schedule: Schedule,
-    unit_bytes: Number = 64,
-    t_s: Number = 100,
-    t_c: Number = 1,
+    unit_bytes: RealNumber = 64,
+    t_s: RealNumber = 100,
+    t_c: RealNumber = 1,
     execution: ExecutionModel = "synchronous",
     faults: Iterable[FaultLike] = (),
 ) -> Timing:
@@ -186,7 +186,7 @@ def time_executed(executed: Executed, ticks: Ticks, execution: ExecutionModel) -
     return _time_data(executed, packets, ticks, clock)
 
 
-def make_ticks(unit_bytes: Number, t_s: Number, t_c: Number, execution: str) -> Ticks:
+def make_ticks(unit_bytes: RealNumber, t_s: RealNumber, t_c: RealNumber, execution: str) -> Ticks:
     """Check the parameters of an execution; return the conversion between times and ticks.
 
     Raises:

@@ -20,8 +20,9 @@ from starcast.judges.simulator.ownership import (
     derive_postcondition,
     make_pair_index,
 )
-from starcast.judges.simulator.rows import Indices, Links, Mask, Rows, repeats_previous
+from starcast.judges.simulator.rows import Indices, Links, Rows, repeats_previous
 from starcast.judges.simulator.sums import Sums
+from starcast.support.arrays import Mask
 from starcast.support.errors import InputError
 from starcast.support.vocabulary import parse_fault
 from starcast.topologies import Topology

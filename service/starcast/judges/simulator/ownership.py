@@ -19,20 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.collectives.model import REDUCTIONS, Schedule
-from starcast.judges.simulator.rows import (
-    Column,
-    Indices,
-    Mask,
-    Rows,
-    Violation,
-    pack_sort,
-    repeats_previous,
-)
+from starcast.judges.simulator.rows import Indices, Rows, Violation, pack_sort, repeats_previous
+from starcast.support.arrays import Integers, Mask
 from starcast.support.errors import InputError, LimitError
 from starcast.support.text import pluralize, with_article
 from starcast.support.vocabulary import Collective
-
-Numbers = NDArray[np.int64]
 
 #: Collectives with many sources. In these, the units of dead nodes need not be delivered.
 _MANY_SENDERS = ("allgather", "gather", "alltoall")
@@ -101,13 +92,13 @@ class Postcondition:
         """The number of required (node, unit) pairs, including those held from the start."""
         return self.units * (self.nodes if self.to_all else 1)
 
-    def source(self, unit: Numbers) -> Numbers:
+    def source(self, unit: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the node that holds each unit from the start; undefined for reductions."""
         if self.collective == "alltoall":
             return unit // (self.multiplicity * self.nodes)
         return unit // self.multiplicity if self.many_senders else np.full(len(unit), self.root)
 
-    def destination(self, unit: Numbers) -> Numbers:
+    def destination(self, unit: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the destination of each unit, for collectives with one destination per unit."""
         if self.collective in ("gather", "reduce"):
             return np.full(len(unit), self.root)
@@ -159,7 +150,7 @@ class PairIndex(ABC):
     size: int
 
     @abstractmethod
-    def of(self, node: Column, unit: Column) -> Indices:
+    def of(self, node: Integers, unit: Integers) -> Indices:
         """Return the position of each pair; nodes and units must exist."""
 
     def initial(self, postcondition: Postcondition) -> Indices:
@@ -168,14 +159,14 @@ class PairIndex(ABC):
         return self.of(postcondition.source(units), units)
 
 
-class Table(PairIndex):
+class AllPairs(PairIndex):
     """The index of all (node, unit) pairs, for which the position is computed."""
 
     def __init__(self, postcondition: Postcondition) -> None:
         self.units = postcondition.units
         self.size = postcondition.nodes * postcondition.units
 
-    def of(self, node: Column, unit: Column) -> Indices:
+    def of(self, node: Integers, unit: Integers) -> Indices:
         """Return the index of each pair in the table of all pairs."""
         index: Indices = np.multiply(node, self.units, dtype=np.int64)
         index += unit
@@ -198,7 +189,7 @@ class Pairs(PairIndex):
         self.keys = keys[~repeats_previous(keys)]
         self.size = len(self.keys) + 1
 
-    def of(self, node: Column, unit: Column) -> Indices:
+    def of(self, node: Integers, unit: Integers) -> Indices:
         """Return the index of each pair; pairs that cannot be held have the last index."""
         key = self._key(node, unit)
         index = np.searchsorted(self.keys, key)
@@ -208,7 +199,7 @@ class Pairs(PairIndex):
         index[~known] = self.size - 1
         return index
 
-    def _key(self, node: Column, unit: Column) -> Indices:
+    def _key(self, node: Integers, unit: Integers) -> Indices:
         key: Indices = np.multiply(unit, self.nodes, dtype=np.int64)
         key += node
         return key
@@ -219,7 +210,7 @@ def make_pair_index(postcondition: Postcondition, rows: Rows, end: int) -> PairI
 
     If every node must receive every unit, the index contains all pairs.
     """
-    return Table(postcondition) if postcondition.to_all else Pairs(postcondition, rows, end)
+    return AllPairs(postcondition) if postcondition.to_all else Pairs(postcondition, rows, end)
 
 
 def check_size(postcondition: Postcondition, rows: int, sources: int = 1) -> None:
@@ -276,7 +267,7 @@ class ArrivalTimes(Deliveries):
         pair_index: PairIndex | None = None,
     ) -> None:
         super().__init__(postcondition, rows, end)
-        self.pair_index = pair_index or Table(postcondition)
+        self.pair_index = pair_index or AllPairs(postcondition)
         # The table is read and written in random order, which is faster if the table is small. So
         # if there are few steps, an entry has only one byte.
         dtype = np.min_scalar_type(int(rows.step[end - 1]) + 1 if end else 1)
@@ -332,15 +323,15 @@ class SortedRows(NamedTuple):
     """
 
     order: Indices
-    unit: Column
-    receiver: Column
+    unit: Integers
+    receiver: Integers
     departs: Mask
     continues: Mask
 
 
 def sort_rows(
-    columns: tuple[Column, Column, Column, Column],
-    group: Column,
+    columns: tuple[Integers, Integers, Integers, Integers],
+    group: Integers,
     source: Callable[[Indices], Indices],
 ) -> SortedRows:
     """Sort rows by unit, and mark the rows that start or continue the journey of a unit.

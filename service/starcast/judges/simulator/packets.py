@@ -21,15 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.judges.simulator.rows import (
-    Column,
     Indices,
     Links,
-    Mask,
     complete_steps,
     pack_sort,
     repeats_previous,
 )
 from starcast.judges.simulator.simulation import Executed, Simulation
+from starcast.support.arrays import Integers, Mask
 from starcast.support.errors import InputError
 
 #: Number of rows per batch, if steps are small enough to be executed in batches.
@@ -48,7 +47,7 @@ class Chain(NamedTuple):
     """
 
     name: str
-    number: Column
+    number: Integers
     size: int
 
 
@@ -90,12 +89,12 @@ class Packets:
         links: the directed links of the topology.
     """
 
-    step: Column
-    sender: Column
-    port: Column
-    receiver: Column
-    tree: Column
-    unit: Column
+    step: Integers
+    sender: Integers
+    port: Integers
+    receiver: Integers
+    tree: Integers
+    unit: Integers
     combine: Mask
 
     def __init__(self, executed: Executed) -> None:
@@ -125,7 +124,7 @@ class Packets:
     def __len__(self) -> int:
         return len(self.begins)
 
-    def first_of(self, column: Column) -> Column:
+    def first_of(self, column: Integers) -> Integers:
         """Return, for each packet, the value that its first row has in a column."""
         return column if self.single else column[self.begins]
 
@@ -184,7 +183,7 @@ class Packets:
             setattr(self, name, getattr(self, name)[order])
 
 
-def find_previous(number: Column) -> Indices:
+def find_previous(number: Integers) -> Indices:
     """Return, for each packet, the previous packet on its link or at its node; -1 for the first.
 
     Args:
@@ -198,7 +197,7 @@ def find_previous(number: Column) -> Indices:
 
 
 #: Types of numbers that `exact_number` converts to fractions without rounding.
-Number = int | float | Fraction | Decimal | np.integer[Any] | np.floating[Any]
+RealNumber = int | float | Fraction | Decimal | np.integer[Any] | np.floating[Any]
 #: Times in ticks: int32 or int64, or Python integers (dtype object) if int64 could overflow.
 Times = NDArray[Any]
 

@@ -5,17 +5,16 @@ This module numbers the directed links, and checks that every row names an exist
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from starcast.collectives.model import Schedule
+from starcast.support.arrays import Integers, Mask
 from starcast.topologies import Topology
 
-Column = NDArray[np.integer[Any]]
 Indices = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 _ORDER = ("step", "sender", "port", "tree", "unit")
 #: Number of rows per batch, chosen so that temporary arrays fit into the processor's cache.
@@ -37,12 +36,12 @@ class Violation(NamedTuple):
 class Rows:
     """The rows of a schedule, as columns sorted by step, sender, port, tree and unit."""
 
-    step: Column
-    sender: Column
-    port: Column
-    receiver: Column
-    tree: Column
-    unit: Column
+    step: Integers
+    sender: Integers
+    port: Integers
+    receiver: Integers
+    tree: Integers
+    unit: Integers
     combine: Mask | None = None
 
     def __init__(self, schedule: Schedule) -> None:
@@ -100,7 +99,7 @@ class Rows:
         return topology.label(int(rank)) if 0 <= rank < topology.nodes else f"node {rank}"
 
 
-def complete_steps(step: Column, rows: int = _BATCH) -> Iterator[slice]:
+def complete_steps(step: Integers, rows: int = _BATCH) -> Iterator[slice]:
     """Yield batches of complete steps, with about ``rows`` rows each.
 
     Args:
@@ -116,7 +115,7 @@ def complete_steps(step: Column, rows: int = _BATCH) -> Iterator[slice]:
         begin = stop
 
 
-def repeats_previous(*columns: Column) -> Mask:
+def repeats_previous(*columns: Integers) -> Mask:
     """Return which rows have the same values as the previous row in all given columns."""
     same = np.zeros(len(columns[0]), dtype=bool)
     same[1:] = True
@@ -125,12 +124,12 @@ def repeats_previous(*columns: Column) -> Mask:
     return same
 
 
-def _as_signed(column: Column) -> Column:
+def _as_signed(column: Integers) -> Integers:
     # If uint64 and signed integers are combined, NumPy converts both to inexact floats.
     return column.astype(np.int64) if column.dtype == np.uint64 else column
 
 
-def _is_sorted(columns: list[Column]) -> bool:
+def _is_sorted(columns: list[Integers]) -> bool:
     """Return whether rows are sorted by the given columns; the first column is the primary key."""
     length = len(columns[0])
     for begin in range(0, length, _BATCH):
@@ -142,7 +141,7 @@ def _is_sorted(columns: list[Column]) -> bool:
     return True
 
 
-def _is_part_sorted(columns: list[Column]) -> bool:
+def _is_part_sorted(columns: list[Integers]) -> bool:
     in_order = np.ones(len(columns[0]) - 1, dtype=bool)
     for column in columns[::-1]:
         in_order = (column[1:] > column[:-1]) | ((column[1:] == column[:-1]) & in_order)
@@ -156,7 +155,7 @@ class SortedKeys(NamedTuple):
     order: Indices
 
 
-def pack_sort(keys: Column) -> SortedKeys:
+def pack_sort(keys: Integers) -> SortedKeys:
     """Sort non-negative keys; equal keys keep their order.
 
     Sorting pairs of key and row as single integers is several times as fast as a stable argsort.
@@ -189,17 +188,17 @@ class Links:
         self._first = np.full(256, -self.count, dtype=np.int64)
         self._first[list(topology.ports)] = np.arange(topology.degree) * topology.nodes
 
-    def has_port(self, port: Column) -> Mask:
+    def has_port(self, port: Integers) -> Mask:
         """Return which rows have a port that the topology has, bool ``[rows]``."""
         # A column with a larger dtype than uint8 can contain larger numbers. They are clipped to 0
         # or 255, which are not ports.
         return np.asarray(np.take(self._first, port, mode="clip") >= 0)
 
-    def port_index(self, port: Column) -> Indices:
+    def port_index(self, port: Integers) -> Indices:
         """Return the index of each port in the topology's order."""
         return np.asarray(np.take(self._first, port) // self.topology.nodes)
 
-    def number(self, sender: Column, port: Column) -> Indices:
+    def number(self, sender: Integers, port: Integers) -> Indices:
         """Return the index of the directed link that leaves each sender across its port.
 
         Returns:
@@ -219,7 +218,7 @@ class Receivers:
         # would take longer than computing their receivers.
         self._table = topology.table().reshape(-1) if rows > topology.nodes // 8 else None
 
-    def of(self, sender: Column, port: Column) -> NDArray[np.int32]:
+    def of(self, sender: Integers, port: Integers) -> NDArray[np.int32]:
         """Return the receivers, int32 ``[rows]``; arbitrary for nodes and ports out of range."""
         if self._table is not None:
             return np.take(self._table, self.links.number(sender, port), mode="clip")
@@ -257,5 +256,5 @@ def find_invalid_address(rows: Rows) -> Violation | None:
     return None
 
 
-def _out_of_range(column: Column, count: int) -> Mask:
+def _out_of_range(column: Integers, count: int) -> Mask:
     return (column < 0) | (column >= count)

@@ -26,15 +26,14 @@ from starcast.judges.simulator.ownership import (
     find_missing,
 )
 from starcast.judges.simulator.rows import (
-    Column,
     Links,
-    Mask,
     Rows,
     Violation,
     find_invalid_address,
     repeats_previous,
 )
 from starcast.judges.simulator.sums import Sums, find_double_count
+from starcast.support.arrays import Integers, Mask
 from starcast.support.errors import LimitError
 from starcast.support.text import pluralize
 from starcast.topologies import memory
@@ -176,7 +175,7 @@ def make_traffic(schedule: Schedule, rows: Rows) -> Traffic:
     return kind(rows, topology.nodes)
 
 
-def _receives_again(step: Column, sender: Column, receiver: Column, packet: Mask) -> Mask:
+def _receives_again(step: Integers, sender: Integers, receiver: Integers, packet: Mask) -> Mask:
     """Return which rows send to a node that another node also sends to in the same step.
 
     Args:
@@ -200,7 +199,7 @@ def _receives_again(step: Column, sender: Column, receiver: Column, packet: Mask
     return again
 
 
-def _occurred_before(step: Column, port: Column) -> Mask:
+def _occurred_before(step: Integers, port: Integers) -> Mask:
     """Return which rows have the step and port of an earlier row."""
     repeated = np.zeros(len(step), dtype=bool)
     # Ports are uint8, so this factor gives different pairs of step and port different keys.
@@ -215,7 +214,7 @@ def _occurred_before(step: Column, port: Column) -> Mask:
 _MAX_SPARSE_STEPS = 1_000_000
 
 
-def _last_step(step: Column, width: int = 2) -> int:
+def _last_step(step: Integers, width: int = 2) -> int:
     """Return the last step, after checking that arrays over all steps fit into memory.
 
     The number of a step comes from a file or a plug-in, so it alone must not size these arrays.
@@ -242,7 +241,7 @@ def _last_step(step: Column, width: int = 2) -> int:
     return last
 
 
-def _count_per_step(step: Column, steps: int) -> Counts:
+def _count_per_step(step: Integers, steps: int) -> Counts:
     """Return the number of rows of each step, int64 ``[steps]``, for ascending steps."""
     ends = np.searchsorted(step, np.arange(1, steps + 1, dtype=step.dtype), side="right")
     return np.diff(ends, prepend=0)

@@ -26,7 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.judges.simulator.ownership import Deliveries, Held, Postcondition
-from starcast.judges.simulator.rows import Column, Indices, Mask, Rows, Violation, repeats_previous
+from starcast.judges.simulator.rows import Indices, Rows, Violation, repeats_previous
+from starcast.support.arrays import Integers, Mask
 from starcast.support.errors import LimitError
 
 #: Maximum number of sums, and their maximum number if a schedule has so few rows that most sums
@@ -65,7 +66,7 @@ class Lanes:
                 hint="use fewer segments, messages or copies, or a smaller topology",
             )
 
-    def cells(self, node: Column, rows: slice | Indices) -> Indices:
+    def cells(self, node: Integers, rows: slice | Indices) -> Indices:
         """Return the array indices of the sums that the given nodes have in the lanes of the rows.
 
         Args:
@@ -119,7 +120,7 @@ class Sums(Deliveries):
         self._size = np.repeat(self._counted.astype(np.int32), self.lanes.count)
         self._execute()
 
-    def complete(self, node: Column, unit: Column) -> Indices:
+    def complete(self, node: Integers, unit: Integers) -> Indices:
         """Return the step after which each node has the complete unit, or `never`.
 
         Args:

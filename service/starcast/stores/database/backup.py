@@ -27,7 +27,7 @@ from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
 from starcast.stores.database import dumps, migrations, sessions
-from starcast.stores.database.dumps import Rows, not_a_backup
+from starcast.stores.database.dumps import DumpedRows, not_a_backup
 from starcast.stores.database.models import Base
 from starcast.stores.database.server_errors import first_line, sqlstate
 from starcast.stores.database.sessions import execute_sql, open_copy
@@ -268,7 +268,7 @@ def _fill(connection: Connection, file: Path, manifest: Manifest, decoder: Path 
                 raise not_a_backup(file, f"table {name}: {first_line(error)}") from None
 
 
-def _copy_in(connection: Connection, file: Path, name: str, rows: Rows) -> None:
+def _copy_in(connection: Connection, file: Path, name: str, rows: DumpedRows) -> None:
     columns, chunks = rows
     if sorted(columns) != _columns(connection, name):
         raise not_a_backup(file, f"the columns of its table {name} are {', '.join(columns)}")
@@ -296,7 +296,7 @@ def _columns(connection: Connection, table: str) -> list[str]:
 @contextmanager
 def _open_rows(
     file: Path, manifest: Manifest, decoder: Path | None
-) -> Iterator[Callable[[str], Rows]]:
+) -> Iterator[Callable[[str], DumpedRows]]:
     """Open a backup, and yield a function that returns the rows of a table."""
     with _open(file) as archive, tempfile.TemporaryDirectory() as folder:
         if manifest.dumped_by is None:
@@ -309,7 +309,7 @@ def _open_rows(
             yield partial(dumps.read_rows, file, decoder, dump)
 
 
-def _read_member(archive: zipfile.ZipFile, table: str) -> Rows:
+def _read_member(archive: zipfile.ZipFile, table: str) -> DumpedRows:
     member = archive.open(_MEMBER.format(table))
     header = member.readline(_CHUNK).decode(errors="replace")
     return header.rstrip("\n").split("\t"), iter(partial(member.read, _CHUNK), b"")

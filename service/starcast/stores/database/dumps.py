@@ -34,7 +34,7 @@ _EXPECTED_KINDS = {
 #: The statement of pg_restore's output that precedes the rows of a table.
 _COPY = re.compile(rb"^COPY public\.\S+ \(([^\n]*)\) FROM stdin;\n", re.MULTILINE)
 #: The rows of a table in a backup: their columns in order, and the text of COPY in pieces.
-Rows = tuple[list[str], Iterable[bytes]]
+DumpedRows = tuple[list[str], Iterable[bytes]]
 
 
 def check_contents(file: Path, decoder: Path, dump: str, tables: Collection[str]) -> None:
@@ -60,7 +60,7 @@ def check_contents(file: Path, decoder: Path, dump: str, tables: Collection[str]
         raise not_a_backup(file, "the tables of its dump are not those of its manifest")
 
 
-def read_rows(file: Path, decoder: Path, dump: str, table: str) -> Rows:
+def read_rows(file: Path, decoder: Path, dump: str, table: str) -> DumpedRows:
     """Return the columns and rows of a table in a dump; see `check_contents`.
 
     Raises:

@@ -29,6 +29,7 @@ from starcast.stores.database.views import ARTIFACT
 from starcast.support.axes import AXES, Parameters
 from starcast.support.errors import NotFoundError, RejectedError
 from starcast.support.runs import COST_FIELDS, RUN_FIELDS, Run, RunCost
+from starcast.support.table import Row
 from starcast.support.text import did_you_mean, pluralize
 
 if TYPE_CHECKING:
@@ -43,7 +44,6 @@ Stored = TypeVar("Stored")
 #: The maximum value of PostgreSQL's type bigint.
 _MAX_ID = 2**63 - 1
 
-Row = dict[str, Any]
 
 #: The table of each kind of artifact.
 MODELS: dict[str, type[models.Base]] = {
@@ -276,7 +276,7 @@ def _describe(kind: str, row: RowMapping) -> Row:
 
 def save_topology(session: Session, topology: "Topology") -> None:
     """Store a topology with its numbers of nodes and links, replacing an earlier row."""
-    from starcast.catalogue import FAMILIES  # noqa: PLC0415 - see the module's docstring
+    from starcast.catalogue.entries import FAMILIES  # noqa: PLC0415 - see the module's docstring
 
     noun = FAMILIES[topology.family].noun
     family = insert(models.Family).values(name=topology.family, noun=noun)

@@ -62,7 +62,6 @@ _BASE = len(ALPHABET) + 1
 #: The attributes of a schedule that hold the start, the end and the columns of each row.
 _SEND_COLUMNS = ("sender", "receiver", "step", "tree", "port", "unit")
 
-Column = NDArray[np.int64]
 
 #: Label of an artifact's node by kind of artifact, in the order in which artifacts are built.
 LABEL_OF: dict[str, Label] = {"topology": TOPOLOGY, "forest": FOREST, "schedule": SCHEDULE}
@@ -120,17 +119,17 @@ class Rows:
     table: NDArray[np.int64]
 
     @property
-    def start(self) -> Column:
+    def start(self) -> NDArray[np.int64]:
         """Ranks of the start nodes."""
         return self.table[0, :]
 
     @property
-    def end(self) -> Column:
+    def end(self) -> NDArray[np.int64]:
         """Ranks of the end nodes."""
         return self.table[1, :]
 
     @property
-    def columns(self) -> dict[str, Column]:
+    def columns(self) -> dict[str, NDArray[np.int64]]:
         """The other columns of the table, by name."""
         return dict(zip(self.relationship.columns, self.table[2:], strict=True))
 
@@ -173,10 +172,10 @@ class Rows:
         for places in _pieces(between, max(1, size // _BETWEEN)):
             yield (self._batch(places),)
 
-    def _batch(self, places: Column) -> "Rows":
+    def _batch(self, places: NDArray[np.int64]) -> "Rows":
         return self._select(places[np.argsort(self.start[places], kind="stable")])
 
-    def _select(self, places: Column) -> "Rows":
+    def _select(self, places: NDArray[np.int64]) -> "Rows":
         return replace(self, table=self.table[:, places])
 
 
@@ -186,7 +185,7 @@ def _symbols(labels: NDArray[np.str_]) -> NDArray[np.uint32]:
 
 
 @lru_cache(maxsize=1)
-def _substar_order(topology: Topology) -> Column:
+def _substar_order(topology: Topology) -> NDArray[np.int64]:
     """Return, for each rank, the position of the node in the order of the reversed labels."""
     symbols = _symbols(topology.labels(np.arange(topology.nodes)))
     place = np.empty(topology.nodes, dtype=np.int64)
@@ -296,7 +295,7 @@ def _select_sends(schedule: Schedule, rows: slice | NDArray[np.bool_]) -> list[N
     return [*columns, combine]
 
 
-def _pieces(array: Column, size: int) -> Iterator[Column]:
+def _pieces(array: NDArray[np.int64], size: int) -> Iterator[NDArray[np.int64]]:
     return (array[part] for part in _slices(len(array), size))
 
 

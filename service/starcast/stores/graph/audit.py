@@ -8,9 +8,10 @@ type.
 from collections.abc import Sequence
 from uuid import UUID
 
-from starcast.stores.graph.connection import Graph, Row
+from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.schema import INDEXES, LABELS, NODE, RELATIONSHIPS, STORE, VERSION, Index
 from starcast.support.errors import UnavailableError
+from starcast.support.table import Row
 from starcast.support.text import pluralize
 
 _CHECK_SETTINGS = "check the servers named in STARCAST_NEO4J_URI and STARCAST_POSTGRES_URI"

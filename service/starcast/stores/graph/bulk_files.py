@@ -63,8 +63,8 @@ def _digit_table(size: int) -> NDArray[Any]:
 #: The texts of all groups of 4, 2 and 1 decimal digits, by group size.
 _DIGITS = {size: _digit_table(size) for size in (4, 2, 1)}
 
-Value = str | int | bool | list[int] | None
-Column = NDArray[Any] | Value
+CsvValue = str | int | bool | list[int] | None
+CsvColumn = NDArray[Any] | CsvValue
 
 
 def write(
@@ -188,12 +188,12 @@ class BulkFiles:
             self._write(relationship, parents, {}, 1)
         first = self.first_ids[artifact.topology.spec]
         for rows in artifact.blocks():
-            columns: dict[str, Column] = dict.fromkeys(rows.relationship.names, artifact.id)
+            columns: dict[str, CsvColumn] = dict.fromkeys(rows.relationship.names, artifact.id)
             ends = {":START_ID": rows.start + first, ":END_ID": rows.end + first}
             self._write(rows.relationship, ends, columns | rows.columns, len(rows))
             task.advance(len(rows))
 
-    def write_node(self, label: Label, properties: Mapping[str, Value]) -> None:
+    def write_node(self, label: Label, properties: Mapping[str, CsvValue]) -> None:
         """Write a single node and assign it the next number."""
         self._write(label, {":ID": self.nodes}, properties, 1)
         self.nodes += 1
@@ -202,7 +202,7 @@ class BulkFiles:
         """Write a row for every node of the topology. Node 0 gets the :ID ``first``."""
         for start in range(0, topology.nodes, BLOCK):
             ranks = np.arange(start, min(start + BLOCK, topology.nodes))
-            columns: dict[str, Column] = {
+            columns: dict[str, CsvColumn] = {
                 "key": ranks + first_key(topology),
                 "topology": topology.spec,
                 "rank": ranks,
@@ -214,8 +214,8 @@ class BulkFiles:
     def _write(
         self,
         element: Element,
-        ids: Mapping[str, Column],
-        columns: Mapping[str, Column],
+        ids: Mapping[str, CsvColumn],
+        columns: Mapping[str, CsvColumn],
         rows: int,
     ) -> None:
         if element not in self.opened:
@@ -230,7 +230,7 @@ class BulkFiles:
         self.rows[element] += rows
 
 
-def format_lines(columns: Iterable[Column], rows: int) -> Iterator[NDArray[np.uint8]]:
+def format_lines(columns: Iterable[CsvColumn], rows: int) -> Iterator[NDArray[np.uint8]]:
     """Yield the CSV lines of rows, as matrices of characters with a line per row.
 
     All lines have the same length; a matrix is valid until the next is requested.
@@ -298,7 +298,7 @@ def _fill_digits(
         rest = quotient
 
 
-def _format(value: Value) -> bytes:
+def _format(value: CsvValue) -> bytes:
     """Return a value as text in the format that Neo4j's importer reads."""
     if value is None:
         return b""

@@ -28,6 +28,7 @@ from starcast.support.errors import (
     UnavailableError,
 )
 from starcast.support.progress import defer_signals
+from starcast.support.table import Row
 
 #: The oldest server that supports our Cypher: the LTS release of version 5.
 OLDEST = (5, 26)
@@ -48,9 +49,8 @@ _SCHEME = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://.+", re.IGNORECASE)
 # configure logging still receive it.
 logging.getLogger("neo4j").addHandler(logging.NullHandler())
 
-Row = dict[str, Any]
-Parameters = Mapping[str, Any]
-Work = Callable[[neo4j.ManagedTransaction], "QueryResult"]
+QueryParameters = Mapping[str, Any]
+TransactionWork = Callable[[neo4j.ManagedTransaction], "QueryResult"]
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class QueryResult:
     more: bool
     notices: tuple[Notice, ...]
     plan: dict[str, Any] | None
-    parameters: Parameters
+    parameters: QueryParameters
 
 
 class Graph:
@@ -130,7 +130,7 @@ class Graph:
         self.close()
 
     def read(
-        self, cypher: str, parameters: Parameters | None = None, timeout: float | None = None
+        self, cypher: str, parameters: QueryParameters | None = None, timeout: float | None = None
     ) -> list[Row]:
         """Run a statement that only reads, and return its rows.
 
@@ -147,7 +147,7 @@ class Graph:
     def run(
         self,
         cypher: str,
-        parameters: Parameters | None = None,
+        parameters: QueryParameters | None = None,
         timeout: float | None = None,
         row_limit: int | None = None,
     ) -> QueryResult:
@@ -170,7 +170,7 @@ class Graph:
         log.event("read Neo4j", logging.DEBUG, statement=cypher, rows=rows, seconds=seconds)
         return result
 
-    def write(self, cypher: str, parameters: Parameters | None = None) -> list[Row]:
+    def write(self, cypher: str, parameters: QueryParameters | None = None) -> list[Row]:
         """Run a statement that writes, in one transaction, and return its rows.
 
         Raises:
@@ -233,10 +233,10 @@ class Graph:
     def _work(
         self,
         cypher: str,
-        parameters: Parameters | None,
+        parameters: QueryParameters | None,
         timeout: float | None,
         row_limit: int | None,
-    ) -> Work:
+    ) -> TransactionWork:
         @neo4j.unit_of_work(timeout=timeout)
         def work(transaction: neo4j.ManagedTransaction) -> QueryResult:
             # The driver treats a killed connection as transient and runs this function again.
@@ -262,7 +262,7 @@ class Graph:
                     raise self._translate_server_error(error, timeout) from error
                 raise
 
-        return cast("Work", work)  # the decorator's return type is untyped
+        return cast("TransactionWork", work)  # the decorator's return type is untyped
 
     def _check_server(self) -> None:
         with self._translate_errors(None), self._interruptible():

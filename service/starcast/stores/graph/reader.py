@@ -26,9 +26,10 @@ from starcast.stores.graph.artifacts import (
     checksum_cypher,
     node_checksum_cypher,
 )
-from starcast.stores.graph.connection import Graph, Row
+from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.schema import LINK, NODE, Element, GraphState, first_key
 from starcast.support.errors import InputError
+from starcast.support.table import Row
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
 

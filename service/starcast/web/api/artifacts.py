@@ -14,7 +14,8 @@ from starcast.support.vocabulary import Format, normalize_id
 from starcast.trees import Forest
 from starcast.trees.construction import CONSTRUCTIONS
 from starcast.web import computations, models
-from starcast.web.api import (
+from starcast.web.api import evidence
+from starcast.web.api.responses import (
     ARRAY,
     ForestParameter,
     FormatParameter,
@@ -24,7 +25,6 @@ from starcast.web.api import (
     SpecParameter,
     array_response,
     describe_array,
-    evidence,
     text_response,
     with_formats,
 )

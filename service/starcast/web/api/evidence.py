@@ -13,7 +13,7 @@ from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
 from starcast.claims import Claim, Verdict, find_claim, report, select_claims, storage
-from starcast.claims.report import Stored
+from starcast.claims.report import StoredVerdicts
 from starcast.queries.counterexample import locate, to_cypher
 from starcast.records import PROBLEM_NAMES, Record, known_folders, verify
 from starcast.records.files import load_files, missing_reason, record_row
@@ -24,7 +24,7 @@ from starcast.support.vocabulary import Format, VerdictWord, format_spec, parse_
 from starcast.topologies import topology
 from starcast.trees import Forest
 from starcast.web import computations, models
-from starcast.web.api import (
+from starcast.web.api.responses import (
     ARRAY,
     Page,
     PagingParameter,
@@ -107,7 +107,7 @@ def find_known_claim(claim_id: str) -> Claim:
         raise NotFoundError(error.message, hint=error.hint) from None
 
 
-def stored_verdicts(service: Service) -> Stored:
+def stored_verdicts(service: Service) -> StoredVerdicts:
     """Return the newest verdicts by claim, omitting stored verdicts if PostgreSQL is down."""
     try:
         with service.lab() as lab, open_session(lab.engine) as session:

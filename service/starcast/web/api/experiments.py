@@ -19,7 +19,7 @@ from starcast.support.table import Row, Table
 from starcast.support.text import format_value
 from starcast.support.vocabulary import Format
 from starcast.web import models
-from starcast.web.api import (
+from starcast.web.api.responses import (
     FormatParameter,
     Page,
     PagingParameter,
@@ -31,7 +31,7 @@ from starcast.web.service import Service, ServiceParameter
 
 router = APIRouter(tags=["experiments"])
 # Earlier versions stored names of any length.
-NameParameter = Annotated[str, Path(examples=["e1"])]
+ExperimentParameter = Annotated[str, Path(examples=["e1"])]
 NamesParameter = Annotated[
     list[str],
     Query(alias="name", max_length=20, description="experiments by name, runs by number"),
@@ -61,7 +61,7 @@ def list_experiments(
 
 @router.get("/experiments/{name}", responses=with_formats(Format.CSV))
 def show_experiment(
-    name: NameParameter, service: ServiceParameter, paging: PagingParameter
+    name: ExperimentParameter, service: ServiceParameter, paging: PagingParameter
 ) -> models.ExperimentDetail:
     """Show the runs of an experiment in the order of its grid."""
     with service.lab() as lab:
@@ -75,7 +75,7 @@ def show_experiment(
 
 
 @router.get("/experiments/{name}/curves")
-def get_curves(name: NameParameter, service: ServiceParameter) -> models.Curves:
+def get_curves(name: ExperimentParameter, service: ServiceParameter) -> models.Curves:
     """Return the curves of an experiment (time against message size) and their crossovers."""
     return models.Curves(panels=describe_experiment(service, name))  # type: ignore[arg-type]
 

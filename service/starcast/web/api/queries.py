@@ -14,7 +14,7 @@ from starcast.support.errors import InputError, StarcastError
 from starcast.support.table import Row
 from starcast.support.vocabulary import Format, Layout
 from starcast.web import models
-from starcast.web.api import (
+from starcast.web.api.responses import (
     FormatParameter,
     Page,
     PagingParameter,
@@ -30,7 +30,7 @@ SearchParameter = Annotated[
     Query(description="a pack, or a word in names, titles and questions", max_length=200),
 ]
 PackParameter = Annotated[str, Path(max_length=100, examples=["overlap"])]
-NameParameter = Annotated[str, Path(max_length=100, examples=["load-histogram"])]
+QueryNameParameter = Annotated[str, Path(max_length=100, examples=["load-histogram"])]
 #: Names of URL parameters that are not parameters of a Cypher query.
 _RESERVED = ("format", "picture_layout")
 _FREE = {
@@ -56,7 +56,7 @@ def list_queries(
 
 @router.get("/queries/{pack}/{name}")
 def show_query(
-    pack: PackParameter, name: NameParameter, service: ServiceParameter
+    pack: PackParameter, name: QueryNameParameter, service: ServiceParameter
 ) -> models.QueryResource:
     """Show the parameters, columns and Cypher of a query."""
     return describe(service.library().find(f"{pack}/{name}"))
@@ -70,7 +70,7 @@ def show_query(
 def get_answer(
     request: Request,
     pack: PackParameter,
-    name: NameParameter,
+    name: QueryNameParameter,
     service: ServiceParameter,
     output: FormatParameter = Format.JSON,
     picture_layout: Annotated[

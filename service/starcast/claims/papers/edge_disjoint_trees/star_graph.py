@@ -15,6 +15,7 @@ from starcast.claims.cached_topology import (
 from starcast.claims.check import ClaimCheck
 from starcast.claims.registry import checks, forests
 from starcast.records import checkers
+from starcast.support.arrays import Mask
 from starcast.topologies.permutations import Perms, Ranks
 from starcast.trees.model import Forest
 
@@ -152,12 +153,7 @@ def necklaces(check: ClaimCheck) -> None:
 # nodes that have symbol 1 in position k.
 
 
-#: Symbols, positions or dimensions.
-Numbers = NDArray[np.int64]
-Mask = NDArray[np.bool_]
-
-
-def first_misplaced(labels: Perms) -> Numbers:
+def first_misplaced(labels: Perms) -> NDArray[np.int64]:
     """Return fmr(x,k), the first j of k+1, .., n, 2, .., k with x_j != j, int64 ``[nodes]``."""
     n = labels.shape[1]
     nodes = np.arange(len(labels))
@@ -169,7 +165,7 @@ def first_misplaced(labels: Perms) -> Numbers:
     return np.asarray(first)
 
 
-def parents_spt(labels: Perms) -> Numbers:
+def parents_spt(labels: Perms) -> NDArray[np.int64]:
     """Return p(x), the dimension from x to its parent in SPT; 0 for nodes that start with 1."""
     k = positions(labels)[0]
     first = labels[:, 0]
@@ -250,7 +246,7 @@ def children_edt(labels: Perms) -> Mask:
     return children
 
 
-def parents_edt(labels: Perms) -> Numbers:
+def parents_edt(labels: Perms) -> NDArray[np.int64]:
     """Return the dimension of each node's link to its parent in each subtree of EDT (Def. 8).
 
     Returns:
@@ -281,7 +277,7 @@ def _children_with_s1(labels: Perms) -> Mask:
     return np.asarray(children_outside_s1(labels) | toward_s1)
 
 
-def _placed_run(labels: Perms, m: Numbers) -> Mask:
+def _placed_run(labels: Perms, m: NDArray[np.int64]) -> Mask:
     """Mark position m and, to its left in cyclic order 2..n, all up to the first misplaced symbol.
 
     Returns:

@@ -10,19 +10,26 @@ Table 4 and section 5 compare S_n with the smallest hypercube Q_k of at least n!
 of order n log n.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
 from typing import NamedTuple
 
 from starcast.claims import lower_bound_counts, star_vs_hypercube
 from starcast.claims.check import ClaimCheck
-from starcast.claims.closed_forms import Number, diameter, distance_sum, divide, factorial, log2
+from starcast.claims.closed_forms import (
+    ClosedForm,
+    Number,
+    diameter,
+    distance_sum,
+    divide,
+    factorial,
+    log2,
+)
 from starcast.claims.lower_bound_counts import NetworkCounts
 from starcast.claims.registry import Memory, check_rows, checks
 from starcast.claims.star_vs_hypercube import (
     NETWORKS,
-    Bound,
     GrowthCell,
     Order,
     check_counts,
@@ -72,7 +79,7 @@ PAIRS_N_LOG_N = Order("O(Mx n!^2 n log n)", lambda n, m, x: m * x * factorial(n)
 
 ALLTOALL_TIME = "ft-alltoall-time"
 #: The bounds of Tables 2 and 3 as functions of a network's counts, of M messages and x copies.
-BOUNDS: dict[str, Bound] = {
+BOUNDS: dict[str, ClosedForm] = {
     "broadcast-time": lambda c, m, _: pipeline_steps(c, m),
     "broadcast-transmissions": lambda c, m, _: m * (c.nodes - 1),
     "ft-broadcast-time": lambda c, m, x: pipeline_steps(c, m * x),
@@ -174,11 +181,8 @@ def broadcast_transmissions(check: ClaimCheck) -> None:
     compare(check, "star / hypercube", *rows)
 
 
-# Tables 1 to 3
+# Tables 1 to 3. Stated bounds are functions of n (of k for hypercubes), M and x.
 
-
-#: A stated bound as a function of n (of k for hypercubes), M and x.
-Formula = Callable[[int, int, int], int | Fraction]
 
 #: The counted quantity of each entry of `BOUNDS`, in words.
 ARGUMENTS = {
@@ -201,7 +205,7 @@ def star_nodes(n: int) -> int:
 
 
 #: Table 1: bounds for the star graph S_n with n-1 copies.
-TABLE_1: dict[str, Formula] = {
+TABLE_1: dict[str, ClosedForm] = {
     "broadcast-time": lambda n, m, _: ceil_div(m, n - 1) + diameter(n) - 1,
     "broadcast-transmissions": lambda n, m, _: m * (star_nodes(n) - 1),
     "ft-broadcast-time": lambda n, m, _: m + diameter(n) - 1,
@@ -216,7 +220,7 @@ TABLE_1: dict[str, Formula] = {
     "ft-alltoall-transmissions": lambda n, m, _: m * star_nodes(n) * (n - 1) * distance_sum(n),
 }
 #: Table 2: bounds for the star graph S_n with x copies.
-TABLE_2: dict[str, Formula] = {
+TABLE_2: dict[str, ClosedForm] = {
     "broadcast-time": lambda n, m, _: ceil_div(m, n - 1) + diameter(n) - 1,
     "broadcast-transmissions": lambda n, m, _: m * (star_nodes(n) - 1),
     "ft-broadcast-time": lambda n, m, x: ceil_div(m * x, n - 1) + diameter(n) - 1,
@@ -229,7 +233,7 @@ TABLE_2: dict[str, Formula] = {
     "ft-alltoall-transmissions": lambda n, m, x: m * x * star_nodes(n) * distance_sum(n),
 }
 #: Table 3: bounds for the hypercube Q_k with x copies.
-TABLE_3: dict[str, Formula] = {
+TABLE_3: dict[str, ClosedForm] = {
     "broadcast-time": lambda k, m, _: ceil_div(m, k) + k - 1,
     "broadcast-transmissions": lambda k, m, _: m * (2**k - 1),
     "ft-broadcast-time": lambda k, m, x: ceil_div(m * x, k) + k - 1,
@@ -249,7 +253,7 @@ class BoundCell(NamedTuple):
 
     table: int
     row: str
-    stated: Formula
+    stated: ClosedForm
 
     @property
     def unit(self) -> str:

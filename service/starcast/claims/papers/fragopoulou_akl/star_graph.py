@@ -214,7 +214,7 @@ _RANDOM_SETS = 24  # number of random sets of links
 _EXHAUSTIVE = 4  # all pairs of links are tried up to S_4
 
 #: A set L_i of directed links: tails and types.
-Links = tuple[NDArray[np.integer], NDArray[np.integer]]
+LinkEnds = tuple[NDArray[np.integer], NDArray[np.integer]]
 
 
 def repeated_broadcasts(check: ClaimCheck) -> Iterator[Schedule]:
@@ -288,7 +288,7 @@ def random_broadcast(check: ClaimCheck, seed: int) -> Schedule:
     return build_pipeline(tree, "all", 1).complete(check.topology, "broadcast", f"drawn-{seed}")
 
 
-def translate_counts(check: ClaimCheck, links: Links) -> NDArray[np.int64]:
+def translate_counts(check: ClaimCheck, links: LinkEnds) -> NDArray[np.int64]:
     """Return how many translates of a set of links contain each link, ``[nodes * types]``."""
     tails, types = links
     degree = check.n - 1
@@ -298,7 +298,7 @@ def translate_counts(check: ClaimCheck, links: Links) -> NDArray[np.int64]:
     return np.bincount(codes.ravel(), minlength=check.nodes * degree)
 
 
-def random_links(check: ClaimCheck) -> Iterator[Links]:
+def random_links(check: ClaimCheck) -> Iterator[LinkEnds]:
     """Yield random sets of links of different types, of all sizes from 1 to n-1.
 
     Tails are any nodes, and may be equal.

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 from starcast.claims import lower_bound_counts, star_vs_hypercube
 from starcast.claims.check import ClaimCheck
 from starcast.claims.closed_forms import (
+    ClosedForm,
     Number,
     distance_sum,
     divide,
@@ -25,9 +26,9 @@ from starcast.claims.closed_forms import (
 )
 from starcast.claims.registry import Execution, Memory, check_rows, checks, execute
 from starcast.claims.star_vs_hypercube import (
-    Comparison,
     GrowthCell,
     Order,
+    Ratio,
     cube,
     least_steps,
 )
@@ -310,7 +311,7 @@ check_rows(
 compare = partial(star_vs_hypercube.compare, bounds=COUNTS, amounts=star_vs_hypercube.one_message)
 
 
-def networks_differ_by(check: ClaimCheck, row: tuple[Comparison, tuple[str, ...]]) -> None:
+def networks_differ_by(check: ClaimCheck, row: tuple[Ratio, tuple[str, ...]]) -> None:
     """Check, up to constants, the factors by which cells of Table 6 differ between the networks."""
     factor, cells = row
     star_vs_hypercube.check_counts(check)
@@ -318,7 +319,7 @@ def networks_differ_by(check: ClaimCheck, row: tuple[Comparison, tuple[str, ...]
 
 
 #: For each claim, the factor by which cells of Table 6 differ between the networks.
-_FACTORS: dict[str, tuple[Comparison, tuple[str, ...]]] = {
+_FACTORS: dict[str, tuple[Ratio, tuple[str, ...]]] = {
     "FA.hyper.degree": (
         "star / hypercube / log n",
         ("allgather-allport-time", "scatter-allport-time"),
@@ -346,12 +347,6 @@ def other_cells_are_of_one_order(check: ClaimCheck) -> None:
 # Tables 1 to 3: steps and transmissions of the paper's algorithms
 
 
-#: A number of steps or transmissions, as a function of n and M.
-Formula = Callable[[int, int], int]
-#: The numbers M of messages that are executed, as a function of n.
-Amounts = Callable[[int], tuple[int, ...]]
-
-
 def one_message(_n: int) -> tuple[int, ...]:
     """Return the only sample value of M, the number of messages: 1."""
     return (1,)
@@ -372,22 +367,22 @@ class ResultCell(NamedTuple):
 
     Attributes:
         collective, algorithm, ports: the schedules that are executed.
-        amounts: the numbers M of messages.
-        steps: the stated number of steps; None if the table states an order of growth, or if there
-            is a separate check.
-        transmissions: the stated number of transmissions.
+        amounts: the numbers M of messages, as a function of n.
+        steps: the stated number of steps, as a function of n and M; None if the table states an
+            order of growth, or if there is a separate check.
+        transmissions: the stated number of transmissions, as a function of n and M.
     """
 
     collective: str
     algorithm: str
     ports: str
-    amounts: Amounts
-    steps: Formula | None
-    transmissions: Formula
+    amounts: Callable[[int], tuple[int, ...]]
+    steps: ClosedForm | None
+    transmissions: ClosedForm
 
 
 #: An algorithm of the tables, with the quantity of one claim about it and the stated formula.
-Row = tuple[ResultCell, Literal["steps", "transmissions"], Formula]
+ClaimedQuantity = tuple[ResultCell, Literal["steps", "transmissions"], ClosedForm]
 
 _ON_CYCLE = partial(ResultCell, "allgather", "hamiltonian-cycle", "one")
 _PATHS = partial(ResultCell, "allgather", "rotated-hamiltonian", "all")
@@ -431,7 +426,7 @@ def run_cell(check: ClaimCheck, cell: ResultCell, messages: int = 1, root: int =
     return execute(check, cell.collective, cell.algorithm, cell.ports, root, **arguments)
 
 
-def quantity_is_exact(check: ClaimCheck, row: Row) -> None:
+def quantity_is_exact(check: ClaimCheck, row: ClaimedQuantity) -> None:
     """Check that every execution takes exactly the stated steps or transmissions."""
     cell, quantity, formula = row
     has_root = cell.collective == "scatter"
@@ -448,7 +443,7 @@ def quantity_is_exact(check: ClaimCheck, row: Row) -> None:
 
 
 for _name, _cell in CELLS.items():
-    _rows: dict[str, Row] = {
+    _rows: dict[str, ClaimedQuantity] = {
         f"FA.{_name}-transmissions": (_cell, "transmissions", _cell.transmissions)
     }
     if _cell.steps is not None:

@@ -36,9 +36,6 @@ from starcast.trees import Forest
 # other position is on the external chain of that symbol.
 
 
-Counts = NDArray[np.int64]
-
-
 class Cycles(NamedTuple):
     """The internal cycles and external chains of every node; positions are counted from 0.
 
@@ -48,9 +45,9 @@ class Cycles(NamedTuple):
         length: number of positions of that internal cycle; 0 on external chains.
     """
 
-    end: Counts
-    first: Counts
-    length: Counts
+    end: NDArray[np.int64]
+    first: NDArray[np.int64]
+    length: NDArray[np.int64]
 
     @property
     def misplaced(self) -> NDArray[np.bool_]:
@@ -58,30 +55,30 @@ class Cycles(NamedTuple):
         return self.length > 1
 
     @property
-    def chained(self) -> Counts:
+    def chained(self) -> NDArray[np.int64]:
         """The number of positions on each node's external chains, called M' in the paper."""
         return np.asarray(np.count_nonzero(self.end, axis=1))
 
     @property
-    def beta(self) -> Counts:
+    def beta(self) -> NDArray[np.int64]:
         """The number of symbols beyond k in each node, which is its number of external chains."""
         ordered = np.sort(self.end, axis=1)
         new = np.diff(ordered, axis=1, prepend=0) > 0
         return np.asarray(np.count_nonzero(new, axis=1))
 
-    def count_internal(self, length: int) -> Counts:
+    def count_internal(self, length: int) -> NDArray[np.int64]:
         """Return each node's number of internal cycles of the given length."""
         return np.asarray(np.count_nonzero(self.length == length, axis=1) // length)
 
     @property
-    def internal_steps(self) -> Counts:
+    def internal_steps(self) -> NDArray[np.int64]:
         """The number of steps for all internal cycles of each node, by the paper's formula (1)."""
         begins = self.misplaced & (self.first == np.arange(self.first.shape[1]))
         steps = np.where(self.first == 0, self.length - 1, self.length + 1)
         return np.asarray(np.where(begins, steps, 0).sum(axis=1))
 
     @property
-    def external_steps(self) -> Counts:
+    def external_steps(self) -> NDArray[np.int64]:
         """The numbers of steps by the paper's formula (2); 0 for nodes without external chains."""
         at_first = np.where(self.end[:, 0] > 0, -1, 1)
         return np.where(self.beta > 0, self.chained + self.beta + at_first, 0)
@@ -125,7 +122,7 @@ def shifted_roots(network: CachedTopology) -> list[int]:
     return [network.rank(label) for label in permutations.labels(shifts[:, :k])]
 
 
-def shifted_places(n: int, last: int, places: int) -> Counts:
+def shifted_places(n: int, last: int, places: int) -> NDArray[np.int64]:
     """Return the images of the numbers 0..n when 2..last are shifted cyclically by ``places``."""
     shifted = np.arange(n + 1)
     if last > 1:

@@ -9,17 +9,16 @@ from fractions import Fraction
 from math import factorial
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.closed_forms import arrangements, nk_diameter
+from starcast.claims.closed_forms import ExactNumber, arrangements, nk_diameter
 from starcast.claims.registry import checks
 
-Value = int | Fraction
 #: The columns start-up and transmission, and the coefficients of T_s, m T_c and 2 sqrt(m T_s T_c)
 #: in the column overall.
 COLUMNS = ("start-up", "transmission", "overall, T_s", "overall, m T_c", "overall, under the root")
 #: The coefficients of each row of a table, by column.
-Table = dict[str, tuple[Value, ...]]
+TableCells = dict[str, tuple[ExactNumber, ...]]
 #: The coefficients of T_s, m T_c and 2 sqrt(m T_s T_c) in the theorem that belongs to each row.
-Theorems = dict[str, tuple[Value, Value, Value]]
+Theorems = dict[str, tuple[ExactNumber, ExactNumber, ExactNumber]]
 
 ONE_ALL = "one tree SP, all-port"
 MANY_ALL = "trees MT, all-port"
@@ -29,7 +28,7 @@ CHEN_ALL = "Y.S. Chen, all-port"
 CHEN_ONE = "Y.S. Chen, one-port"
 
 
-def table1(n: int, k: int) -> Table:
+def table1(n: int, k: int) -> TableCells:
     """Return the coefficients in Table 1, by row; without the rows of Y.S. Chen's broadcasts."""
     d, links = nk_diameter(n, k), n - 1
     many = 2 * d - 1
@@ -56,7 +55,7 @@ def theorems1(n: int, k: int) -> Theorems:
     }
 
 
-def table2(n: int, k: int) -> Table:
+def table2(n: int, k: int) -> TableCells:
     """Return the coefficients in Table 2, by row."""
     d, links = nk_diameter(n, k), n - 1
     many = 2 * d - 1
@@ -84,7 +83,7 @@ def theorems2(n: int, k: int) -> Theorems:
     }
 
 
-def _cells(table: Table, theorems: Theorems) -> Iterator[tuple[str, str, Fraction, Fraction]]:
+def _cells(table: TableCells, theorems: Theorems) -> Iterator[tuple[str, str, Fraction, Fraction]]:
     """Yield the row, the column, the table's coefficient, and the theorem's coefficient."""
     for row, terms in theorems.items():
         for column, printed, stated in zip(COLUMNS, table[row], (*terms[:2], *terms), strict=True):
@@ -102,7 +101,7 @@ def table1_agrees_with_theorems(check: ClaimCheck) -> None:
     correction = check.correction()
     more_bytes = Fraction(arrangements(n, k) - 2, n - 1)
     # All other cells agree, so the list of differences is complete.
-    differences: dict[tuple[str, str], Value] = {
+    differences: dict[tuple[str, str], ExactNumber] = {
         (ONE_ALL, "start-up"): 1,
         (ONE_ALL, "overall, T_s"): 1,
         (MANY_ALL, "transmission"): more_bytes,
@@ -123,7 +122,7 @@ def table2_agrees_with_theorems(check: ClaimCheck) -> None:
         check.equal("coefficient of the term", printed, stated, row=row, column=column)
 
 
-def _chen(n: int, k: int) -> Table:
+def _chen(n: int, k: int) -> TableCells:
     """Return the start-up and transmission of Y.S. Chen's broadcasts in Table 1, by row."""
     tail = Fraction((n - k - 2) * factorial(n - k + 1), factorial(n))
     return {
@@ -149,7 +148,7 @@ def conclusion_agrees_with_tables(check: ClaimCheck) -> None:
         correction.equal(what, Fraction(expected), printed, **place)
 
 
-def _quotes(n: int, k: int) -> dict[tuple[int, str, str], Value]:
+def _quotes(n: int, k: int) -> dict[tuple[int, str, str], ExactNumber]:
     """Return the values that the conclusion quotes, by table, row and column."""
     d, links = nk_diameter(n, k), n - 1
     share = Fraction(arrangements(n, k) - 1, links)

@@ -320,10 +320,10 @@ def _check_levels(check: ClaimCheck, line: TableLine) -> None:
     check.true("start-ups are at most n-1 for every level", few)
 
 
-Column = Literal["startup", "transmission", "overall"]
+CostTerm = Literal["startup", "transmission", "overall"]
 
 
-def allgather_order(check: ClaimCheck, cell: tuple[TableLine, Column]) -> None:
+def allgather_order(check: ClaimCheck, cell: tuple[TableLine, CostTerm]) -> None:
     """Check a cell of Table 2: the order of growth of the start-ups, the bytes, or the time."""
     line, column = cell
     _check_levels(check, line)
@@ -345,7 +345,7 @@ check_rows(
     {
         f"NK.Tab2.{line.ports}port-{_NAMES[line.trees]}-{column}": (line, column)
         for line in LINES
-        for column in get_args(Column)
+        for column in get_args(CostTerm)
     },
 )
 

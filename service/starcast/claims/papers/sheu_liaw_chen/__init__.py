@@ -3,7 +3,7 @@
 `PORT_MODELS` has one row per claim about streams: closed form, order, and their quotient.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,7 +13,16 @@ from numpy.typing import NDArray
 
 from starcast.claims.cached_topology import heights
 from starcast.claims.check import ClaimCheck
-from starcast.claims.closed_forms import Number, ceil, diameter, divide, factorial, greatest, log2
+from starcast.claims.closed_forms import (
+    ClosedForm,
+    Number,
+    ceil,
+    diameter,
+    divide,
+    factorial,
+    greatest,
+    log2,
+)
 from starcast.claims.lower_bound_counts import algorithms_on
 from starcast.claims.papers.tseng_sheu.collectives import packet_sizes, place_of_rows
 from starcast.claims.papers.tseng_sheu.trees import check_star_size
@@ -88,8 +97,6 @@ def _check_substar(check: ClaimCheck, suffix: str) -> None:
 LENGTHS = (1, 2, 3, 7)
 #: Memory of the longest stream.
 STREAMS = Memory(BYTES_PER_ROW * max(LENGTHS))
-#: A quantity as a function of n and the number M of messages.
-Formula = Callable[[int, int], int]
 
 
 @dataclass(frozen=True)
@@ -98,14 +105,14 @@ class PortModel:
 
     Attributes:
         ports: the port model.
-        steps: closed form of the number of steps.
-        order: the order that the paper states.
+        steps: closed form of the number of steps, as a function of n and M.
+        order: the order that the paper states, as a function of n and M.
         quotient: the quotient of closed form and order, as text.
     """
 
     ports: str
-    steps: Formula
-    order: Formula
+    steps: ClosedForm
+    order: ClosedForm
     quotient: str
 
 
@@ -122,7 +129,7 @@ PORT_MODELS = {
 }
 
 
-def greatest_quotient(steps: Formula, order: Formula, n: int) -> Number:
+def greatest_quotient(steps: ClosedForm, order: ClosedForm, n: int) -> Number:
     """Return the maximum of steps divided by order, for M = 1, powers of n, and a far larger M."""
     # Numerator and denominator are linear in M, so the quotient is monotonic. M = 1 and the largest
     # M would be enough, but powers of n between them are tried as well.

@@ -33,8 +33,6 @@ from starcast.support.integers import ceil_div
 #: The parameter grid for Theorems 1 and 2: m = 1, 2; T_s = 1, 2, 4, .., 1024; T_c = 1, 2.
 WIDE = parameters((1, 2), tuple(2**power for power in range(11)), (1, 2))
 ON_WIDE = "m = 1, 2, T_s = 1, 2, 4, .., 1024, T_c = 1, 2"
-#: Arrays of times, which are fractions or surds.
-Times = NDArray[Any]
 
 
 def check_counts(check: ClaimCheck, source: int) -> None:
@@ -137,7 +135,7 @@ def time_of_theorem2(check: ClaimCheck) -> None:
     read_without_idle_steps(check, tables.theorem2(n))
 
 
-def least_times(pipeline: Pipeline) -> Times:
+def least_times(pipeline: Pipeline) -> NDArray[Any]:
     """Return the stated times, with the best real p, for all parameters of the grid `WIDE`."""
     return np.array([pipeline.exact_least(*load) for load in WIDE.each()], dtype=object)
 
@@ -172,7 +170,11 @@ def check_ends_within(check: ClaimCheck, pipeline: Pipeline, ports: str) -> None
 
 
 def check_least(
-    check: ClaimCheck, run: Execution, times: Times, stated: Times, known: NDArray[np.bool_]
+    check: ClaimCheck,
+    run: Execution,
+    times: NDArray[Any],
+    stated: NDArray[Any],
+    known: NDArray[np.bool_],
 ) -> None:
     """Compare the smallest time over all executed numbers p of segments with the stated time.
 
@@ -185,7 +187,7 @@ def check_least(
     check.at_most("least time over whole p", least, stated[known], **place, p=best, of=run.schedule)
 
 
-def correct_theorem(check: ClaimCheck, pipeline: Pipeline, stated: Times) -> None:
+def correct_theorem(check: ClaimCheck, pipeline: Pipeline, stated: NDArray[Any]) -> None:
     """Record the corrected statement that replaces Theorem 1 or 2."""
     correction = check.correction()
     ceilings = []

@@ -35,8 +35,6 @@ _CHUNK = 4_000_000  # number of array entries computed at a time
 _DEEP = ("rotated-hamiltonian", "hamiltonian-cycle")
 _DEEPEST = 6  # trees whose height is of order (n-1)! are used only up to S_6
 
-Row = NDArray[np.uint8]
-
 
 class Tree(NamedTuple):
     """A spanning tree.
@@ -50,7 +48,7 @@ class Tree(NamedTuple):
 
     name: str
     root: int
-    row: Row
+    row: NDArray[np.uint8]
     in_catalogue: bool = False
 
 
@@ -173,7 +171,7 @@ def tree_with_detour(network: CachedTopology) -> Tree | None:
 
 
 @cached
-def _row_with_detour(network: CachedTopology) -> Row:
+def _row_with_detour(network: CachedTopology) -> NDArray[np.uint8]:
     distances = network.distances()
     nodes = np.arange(network.nodes, dtype=np.int32)
     height = int(distances.max())
@@ -262,7 +260,7 @@ def dimension_changes_span(check: ClaimCheck) -> None:
         check.equal(what, measured, expected, of=forest)
 
 
-def dimension_words(check: ClaimCheck, row: Row) -> list[str]:
+def dimension_words(check: ClaimCheck, row: NDArray[np.uint8]) -> list[str]:
     """Return the sequences of dimensions (from 0) on the paths from the identity, sorted."""
     parent = check.parents(row)
     words = []

@@ -26,7 +26,7 @@ from starcast.trees.model import Forest
 # Roots with shifted labels, and the paths between them
 
 
-class Path(NamedTuple):
+class ShiftPath(NamedTuple):
     """The path p_i from a root r to the shifted root rho^i(r) in the greedy tree L(rho^i(r)).
 
     Attributes:
@@ -64,7 +64,7 @@ def greedy_ports(network: CachedTopology, root: int) -> NDArray[np.uint8]:
     return row
 
 
-def shift_paths(network: CachedTopology, root: int) -> list[Path]:
+def shift_paths(network: CachedTopology, root: int) -> list[ShiftPath]:
     """Return the paths p_1, .., p_{n-1} of a root.
 
     In a corrupted tree with a cycle, a path ends after as many links as the network has nodes.
@@ -72,7 +72,7 @@ def shift_paths(network: CachedTopology, root: int) -> list[Path]:
     return [_shift_path(network, root, i) for i in range(1, network.n)]
 
 
-def _shift_path(network: CachedTopology, root: int, i: int) -> Path:
+def _shift_path(network: CachedTopology, root: int, i: int) -> ShiftPath:
     goal = shifted_root(network, root, i)
     row = greedy_ports(network, goal)
     nodes = [root]
@@ -80,7 +80,7 @@ def _shift_path(network: CachedTopology, root: int, i: int) -> Path:
     while nodes[-1] != goal and row[nodes[-1]] and len(nodes) <= network.nodes:
         ports.append(row[nodes[-1]])
         nodes.append(int(network.neighbours[int(ports[-1]) - 2, nodes[-1]]))
-    return Path(i, np.array(nodes, dtype=np.int32), np.array(ports, dtype=np.uint8))
+    return ShiftPath(i, np.array(nodes, dtype=np.int32), np.array(ports, dtype=np.uint8))
 
 
 def loads_towards_roots(network: CachedTopology, root: int) -> NDArray[np.int64]:
@@ -216,7 +216,7 @@ def heights_of_trees(check: ClaimCheck) -> None:
         correction.equal("e", outside, diameter(n) - ((n == 3) & (i == 2)), **place)
 
 
-def level_outside_branch(check: ClaimCheck, path: Path) -> int:
+def level_outside_branch(check: ClaimCheck, path: ShiftPath) -> int:
     """Return the largest level of the tree L(rho^i(r)) outside the branch that contains r."""
     goal = shifted_root(check, int(path.nodes[0]), path.i)
     row = greedy_ports(check, goal)
@@ -248,14 +248,14 @@ def congestion_of_trees(check: ClaimCheck, forest: Forest) -> None:
 # Lemmas 5 and 6: the paths p_i from r to rho^i(r), their cycles and links
 
 
-def sample_paths(check: ClaimCheck) -> Iterator[Path]:
+def sample_paths(check: ClaimCheck) -> Iterator[ShiftPath]:
     """Yield the paths p_1, .., p_{n-1} from each sample root."""
     for root in check.roots():
         yield from shift_paths(check, root)
 
 
 @checks("TS.L5-path", given=sample_paths)
-def path_lengths(check: ClaimCheck, path: Path) -> None:
+def path_lengths(check: ClaimCheck, path: ShiftPath) -> None:
     """Check the end and the length of a path p_i between shifted roots."""
     root, end = int(path.nodes[0]), int(path.nodes[-1])
     place = {"node": root, "i": path.i}
@@ -313,7 +313,7 @@ def paths_are_disjoint(check: ClaimCheck, root: int) -> None:
 
 
 @checks("TS.L6-dimensions", given=sample_paths)
-def dimensions_of_paths(check: ClaimCheck, path: Path) -> None:
+def dimensions_of_paths(check: ClaimCheck, path: ShiftPath) -> None:
     """Check that p_i crosses the dimensions trail(C_0), C_1, first(C_1), C_2, first(C_2), ..
 
     C_0, C_1, .. are the cycles of the shift by i; trail(C_0) omits the first position of C_0.

@@ -1,0 +1,95 @@
+"""Faults of an experiment: given by labels in the grid, or drawn at random.
+
+Drawing them does not depend on the schedule, so that all algorithms are compared under the same
+faults.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from starcast.support.axes import NONE, drawn_faults
+from starcast.support.errors import InputError
+from starcast.topologies import Topology
+
+if TYPE_CHECKING:
+    from starcast.judges.simulator import Fault
+
+
+def resolve_faults(topology: Topology, text: str, seed: int) -> tuple[str, ...]:
+    """Return the faults that a value on the axis ``faults`` stands for, drawing them if needed.
+
+    Args:
+        topology: the topology; its root, the identity node, is never drawn.
+        text: ``none``, ``2 nodes``, ``1 link``, or labels of nodes and links.
+        seed: the random seed. The same topology, text and seed give the same faults for every
+            algorithm.
+
+    Returns:
+        The faults in the form of `canonical_faults`.
+
+    Raises:
+        InputError: the topology has too few nodes or links, or a label is not valid.
+    """
+    if text == NONE:
+        return ()
+    drawn = drawn_faults(text)
+    if drawn is None:
+        return canonical_faults(topology, text.split())
+    amount, kind = drawn
+    most = topology.nodes - 1 if kind == "node" else topology.links
+    if amount > most:
+        besides = " besides the root" if kind == "node" else ""
+        raise InputError(
+            f"{topology.spec} has fewer than {amount} {kind}s{besides}", hint=f"give at most {most}"
+        )
+    random = np.random.default_rng(seed)
+    if kind == "link":
+        return canonical_faults(topology, _draw_links(topology, amount, random))
+    # Rank 0, the root, is excluded.
+    ranks = 1 + random.choice(topology.nodes - 1, size=amount, replace=False)
+    return canonical_faults(topology, map(str, topology.labels(ranks)))
+
+
+def canonical_faults(topology: Topology, named: Iterable[str]) -> tuple[str, ...]:
+    """Return faults in the notation of `starcast.judges.simulator.Fault`, without repetition.
+
+    The faults are sorted by rank, nodes before links. The two nodes of a link are in the order of
+    their ranks.
+
+    Raises:
+        InputError: a word is not a fault, names no node or link of the topology, or a step is 0.
+    """
+
+    def position(fault: "Fault") -> tuple[int, ...]:
+        return (len(fault.ends), *map(topology.node, fault.ends), fault.step)
+
+    faults = {_place_fault(topology, word) for word in named}
+    return tuple(map(str, sorted(faults, key=position)))
+
+
+def _draw_links(topology: Topology, amount: int, random: np.random.Generator) -> list[str]:
+    """Draw undirected links with equal probability."""
+    # Directed links are drawn, because they are easily numbered. An undirected link is drawn at
+    # most twice, once per direction. So drawing twice as many directed links gives enough
+    # undirected links.
+    directed = random.choice(topology.nodes * topology.degree, size=2 * amount, replace=False)
+    rank, place = np.divmod(directed, topology.degree)
+    other = topology.step(np.array(topology.ports, dtype=np.uint8)[place], rank)
+    ends = zip(np.minimum(rank, other).tolist(), np.maximum(rank, other).tolist(), strict=True)
+    links = list(dict.fromkeys(ends))[:amount]
+    return [f"{topology.label(low)}-{topology.label(high)}" for low, high in links]
+
+
+def _place_fault(topology: Topology, word: str) -> "Fault":
+    # Comparisons need this module, but not the simulator.
+    from starcast.judges.simulator import Fault  # noqa: PLC0415
+
+    fault = Fault.parse(word)
+    try:
+        return fault.on(topology)
+    except InputError as error:
+        raise InputError(
+            f"the fault '{word}' is not on {topology.spec}: {error.message}", hint=error.hint
+        ) from None

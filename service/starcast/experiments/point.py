@@ -1,0 +1,156 @@
+"""Experiment points: the parameters of one run, checked and in canonical form."""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Self
+
+from starcast.collectives.algorithm import Algorithm, check_topology, find_algorithm
+from starcast.experiments.faults import canonical_faults
+from starcast.support.axes import AXES, LARGEST, POINT_AXES, Parameters, check_execution, read_seed
+from starcast.support.errors import InputError
+from starcast.support.vocabulary import format_spec, parse_spec
+from starcast.topologies import Topology, as_topology
+
+#: Algorithm arguments that are axes of a grid.
+ARGUMENT_AXES = tuple(name for name, axis in AXES.items() if axis.is_argument)
+
+#: The values of the parameters that determine a schedule and its execution.
+PointStructure = tuple[Any, ...]
+
+
+@dataclass(frozen=True, order=True)
+class Point(Parameters):
+    """The parameters of one run, checked and in canonical form; see `Parameters`."""
+
+    def __post_init__(self) -> None:
+        algorithm = self.catalogue_entry
+        topology = as_topology(self.topology)
+        check_topology(algorithm, topology)
+        if self.ports not in algorithm.ports:
+            raise InputError(
+                f"{algorithm} has no port model '{self.ports}'",
+                hint=f"write {' or '.join(algorithm.ports)}",
+            )
+        check_execution(self.execution)
+        self._check_numbers()
+        # A point can be written in several ways: with or without default arguments, with faults in
+        # another order, or with a seed but no faults. All have to be equal, or its run would be
+        # stored twice.
+        object.__setattr__(self, "algorithm", self._normalize_algorithm(topology))
+        object.__setattr__(self, "base", self._resolve_arguments().get("base"))
+        object.__setattr__(self, "faults", canonical_faults(topology, self.faults))
+        if not self.faults:
+            object.__setattr__(self, "seed", 0)
+        takes_messages = algorithm.split_argument == "messages"
+        object.__setattr__(self, "messages", self.segments if takes_messages else 1)
+
+    def _check_numbers(self) -> None:
+        for name in POINT_AXES:
+            axis, value = AXES[name], getattr(self, name)
+            if not isinstance(value, int | Fraction):
+                continue
+            if max(abs(value.numerator), value.denominator) > LARGEST:
+                raise InputError(
+                    f"{name} is out of range",
+                    hint="give a numerator and a denominator of at most 10^30",
+                )
+            if value < axis.least:
+                raise InputError(
+                    f"{name} is {value}, less than {axis.least}",
+                    hint=f"give {axis.option} {axis.least} or more",
+                )
+        if self.t_s == self.t_c == 0:
+            raise InputError("t_s and t_c cannot both be 0", hint="give a positive t_s or t_c")
+        read_seed(self.seed)
+
+    def _normalize_algorithm(self, topology: Topology) -> str:
+        name, own = parse_spec(self.algorithm, "algorithm")
+        axis = next((each for each in own if each in ARGUMENT_AXES), None)
+        if axis is not None:
+            raise InputError(
+                f"'{self.algorithm}' cannot have '{axis}' in parentheses",
+                hint=f"give it as `{axis}`",
+            )
+        if not own:
+            return name
+        defaults = self.catalogue_entry.default_arguments(topology)
+        changed = {key: value for key, value in own.items() if defaults.get(key) != value}
+        return format_spec(name, changed)
+
+    def _resolve_arguments(self) -> Mapping[str, int | str]:
+        """Return all arguments of the algorithm, after checking that it uses the given axes."""
+        algorithm = self.catalogue_entry
+        given: dict[str, int | str] = {}
+        for axis in (axis for axis in ARGUMENT_AXES if axis in POINT_AXES):
+            value = getattr(self, axis)
+            name = algorithm.split_argument if axis == "segments" else axis
+            if name not in algorithm.argument_names:
+                if value != (1 if axis == "segments" else AXES[axis].usual):
+                    title = "segments or messages" if axis == "segments" else axis
+                    raise InputError(f"{algorithm} takes no {title}", hint="omit it")
+            elif value is not None:
+                given[name] = value
+        name, own = parse_spec(self.algorithm, "algorithm")
+        values = tuple({**own, **given}.items())
+        return _with_defaults(self.topology, self.collective, name, values)
+
+    @classmethod
+    def of(cls, run: object) -> Self:
+        """Return the point of a run, without checking it again.
+
+        The point was checked when it was executed. Without a second check, stored runs can be read
+        even if the plug-in that defines their algorithm is not loaded.
+        """
+        point = object.__new__(cls)
+        for axis in AXES:
+            value = getattr(run, axis)
+            object.__setattr__(point, axis, tuple(value) if axis == "faults" else value)
+        return point
+
+    @property
+    def catalogue_entry(self) -> Algorithm:
+        """The algorithm's entry in the catalogue."""
+        return find_algorithm(self.collective, parse_spec(self.algorithm, "algorithm")[0])
+
+    @property
+    def arguments(self) -> dict[str, int | str]:
+        """All arguments used to build the schedule."""
+        return dict(self._resolve_arguments())
+
+    @property
+    def structure(self) -> PointStructure:
+        """The values that determine the schedule and its execution.
+
+        Points that differ only in message_bytes, t_s, t_c and seed have the same structure if the
+        execution is synchronous. In an asynchronous execution, these numbers determine which
+        packets wait, so they are part of the structure.
+        """
+        is_stepwise = self.execution == "synchronous"
+        return tuple(
+            getattr(self, name)
+            for name in POINT_AXES
+            if AXES[name].is_structural or not is_stepwise
+        )
+
+    def command(self) -> str:
+        """Return the command line that runs this point; faults are given by labels, not by seed."""
+        split = "messages" if self.messages > 1 else "segments"
+        values = {name: getattr(self, name) for name in POINT_AXES if name != "seed"}
+        words = [str(values.pop(name)) for name in ("topology", "collective", "algorithm")]
+        for name, value in values.items():
+            if AXES[name].is_usual(value) or (name == "segments" and value == 1):
+                continue
+            words.append(f"--{split}" if name == "segments" else AXES[name].option)
+            words.append(" ".join(value) if isinstance(value, tuple) else str(value))
+        return f"starcast run once {shlex.join(words)}"
+
+
+@lru_cache(maxsize=4096)
+def _with_defaults(
+    spec: str, collective: str, algorithm: str, given: tuple[tuple[str, int | str], ...]
+) -> Mapping[str, int | str]:
+    entry = find_algorithm(collective, algorithm)
+    return entry.resolve_arguments(as_topology(spec), dict(given))

@@ -1,0 +1,106 @@
+"""Import of schedules from files; the beginning or the suffix of a file tells its format."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from starcast.collectives import Schedule, schedule_from_csv
+from starcast.formats.goal_reader import schedule_from_goal
+from starcast.formats.msccl_reader import schedule_from_msccl
+from starcast.support.errors import InputError, LimitError, unreadable
+from starcast.support.limited import open_lines
+from starcast.support.vocabulary import Collective, Ports, RowsFormat
+from starcast.topologies import Topology
+
+#: The readers of schedule files, by format.
+READERS: dict[RowsFormat, Callable[..., Schedule]] = {
+    "csv": schedule_from_csv,
+    "goal": schedule_from_goal,
+    "msccl-xml": schedule_from_msccl,
+}
+_SUFFIXES: dict[str, RowsFormat] = {".goal": "goal", ".xml": "msccl-xml"}
+#: The beginnings of schedule files, and of other files that users may take for schedules.
+_BEGINNINGS: dict[str, RowsFormat] = {
+    r"(?s)<.*<algo\b|<algo\b": "msccl-xml",
+    r"//|/\*|num_ranks\s": "goal",
+    r"[^\n]*\bstep\b[^\n]*\bsender\b|[^\n]*\bsender\b[^\n]*\bstep\b": "csv",
+}
+_OTHERS = {
+    r"(?s)<.*<graphml\b|<graphml\b": "GraphML",
+    r"<": "XML",
+    r'(?s)\{.*"gpus"': "an MSCCL++ execution plan",
+    r"[{\[]": "JSON",
+    r"PAR1": "Parquet",
+    r"PK\x03\x04": "a spreadsheet or zip archive",
+    r"\x1f?\udc8b": "a compressed file",
+}
+
+
+def read_schedule(
+    path: str | Path,
+    topology: Topology | str,
+    collective: Collective,
+    ports: Ports = "all",
+    root: int | str = 0,
+    file_format: RowsFormat | None = None,
+) -> Schedule:
+    """Read a schedule from a CSV, GOAL or MSCCL XML file.
+
+    See `starcast.schedule_from_csv`, `starcast.schedule_from_goal` and
+    `starcast.schedule_from_msccl` for the other arguments and errors.
+
+    Args:
+        path: the file.
+        topology: the topology or its spec.
+        collective: the name of the collective.
+        ports: the port model: ``all`` or ``one``.
+        root: rank or label of the root.
+        file_format: ``csv``, ``goal`` or ``msccl-xml``. By default, the beginning of the file
+            decides, or else its suffix: ``.goal``, ``.xml``, or CSV for others.
+
+    Raises:
+        InputError: the file cannot be read as this format, or has another format.
+    """
+    recognized = file_format or _recognize(path)
+    name = recognized or _SUFFIXES.get(Path(path).suffix.lower(), "csv")
+    if name not in READERS:
+        raise InputError(
+            f"unknown format of a schedule file: '{name}'", hint=f"use {', '.join(READERS)}"
+        )
+    try:
+        return READERS[name](path, topology, collective, ports, root)
+    except (InputError, LimitError) as error:
+        if recognized or not Path(path).is_file():
+            raise
+        hint = f"{error.hint}; the file was read as {name}: {_FROM}"
+        raise type(error)(error.message, hint=hint) from None
+
+
+def _recognize(path: str | Path) -> RowsFormat | None:
+    """Return the format of a schedule file by its beginning, or None if it is unknown.
+
+    Raises:
+        InputError: the beginning is that of another format, or the file cannot be read.
+    """
+    if not Path(path).is_file():
+        return None  # reading the beginning of a pipe would remove it
+    try:
+        with open_lines(path) as file:
+            beginning = file.read(_BEGINNING).lstrip()
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except UnicodeError:
+        return None
+    for pattern, name in _BEGINNINGS.items():
+        if re.match(pattern, beginning):
+            return name
+    for pattern, noun in _OTHERS.items():
+        if re.match(pattern, beginning):
+            raise InputError(f"{path} seems to be {noun}; {_READABLE}", hint=_FROM)
+    return None
+
+
+_READABLE = "schedules are read from CSV, GOAL and MSCCL XML"
+_FROM = "if it has another format, name it with `file_format` csv, goal or msccl-xml"
+#: The number of characters by which a format is recognized.
+_BEGINNING = 4096

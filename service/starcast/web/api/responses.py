@@ -1,0 +1,213 @@
+"""Parameters and responses of all resources: pages of listings, arrays, CSV and pictures."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, Generic, Literal, TypeVar
+from urllib.parse import quote, urlencode
+
+import numpy as np
+from fastapi import Depends, Path, Query, Request
+from numpy.typing import NDArray
+from pydantic import BaseModel, Field
+from starlette.responses import Response
+
+from starcast.support.errors import InputError, NotFoundError
+from starcast.support.table import Row, Table
+from starcast.support.text import to_json
+from starcast.support.vocabulary import Format
+
+Item = TypeVar("Item")
+Model = TypeVar("Model", bound=BaseModel)
+
+#: Format of a response. A suffix of the path, such as ``.csv``, sets it too.
+FormatParameter = Annotated[
+    Literal[Format.JSON, Format.CSV, Format.SVG],
+    Query(
+        alias="format",
+        description="format of the response, also as a suffix of the path: .json, .csv, .svg",
+    ),
+]
+#: Largest number of items per page, and also the default number.
+MAX_ITEMS = 1_000
+SpecParameter = Annotated[
+    str, Path(max_length=50, description="spec: S5, S6,3, Q4", examples=["S4"])
+]
+ForestParameter = Annotated[
+    str, Path(max_length=500, description="id of a forest", examples=["S4:multiple:1234"])
+]
+ScheduleParameter = Annotated[
+    str, Path(max_length=500, description="id of a schedule", examples=["S4:broadcast:multiple"])
+]
+_MEDIA_TYPES = {
+    Format.JSON: "application/json",
+    Format.CSV: "text/csv",
+    Format.SVG: "image/svg+xml",
+}
+_BINARY = "application/octet-stream"
+_Responses = dict[int | str, dict[str, Any]]
+
+
+def describe_array(**others: object) -> _Responses:
+    """Return the OpenAPI description of an endpoint that returns an array.
+
+    Args:
+        others: the schemas of other formats that the endpoint can return; responses in these
+            formats have no array headers.
+    """
+    schemas = {_MEDIA_TYPES[Format(name)]: {"schema": schema} for name, schema in others.items()}
+    return {
+        200: {
+            "description": "little-endian values; the headers give dtype and shape",
+            "content": {_BINARY: {"schema": {"type": "string", "format": "binary"}}, **schemas},
+            "headers": {
+                name: {"required": not others, "schema": {"type": "string"}}
+                for name in ("X-Array-Dtype", "X-Array-Shape")
+            },
+        }
+    }
+
+
+#: Arguments of the decorator of endpoints that always return an array.
+ARRAY: dict[str, Any] = {"responses": describe_array(), "response_class": Response}
+
+
+def with_formats(*formats: Format) -> dict[int | str, dict[str, Any]]:
+    """Return the OpenAPI description of an endpoint that returns these formats besides JSON."""
+    content = {_MEDIA_TYPES[name]: {"schema": {"type": "string"}} for name in formats}
+    return {200: {"description": "the resource", "content": content}}
+
+
+class Page(BaseModel, Generic[Item]):
+    """A page of a listing."""
+
+    items: list[Item]
+    next: str | None = Field(description="relative URL of the next page; null on the last one")
+
+
+class Paging:
+    """The paging parameters of a request for a listing; a response has one page.
+
+    Args:
+        request: the request, whose other parameters are repeated in the URL of the next page.
+        after: the key of the last item on the previous page; None for the first page.
+        limit: the number of items of a page.
+        output: the format of the response.
+    """
+
+    def __init__(
+        self,
+        request: Request,
+        after: Annotated[
+            str | None,
+            Query(max_length=500, description="key of the last item on the previous page"),
+        ] = None,
+        limit: Annotated[
+            int, Query(ge=1, le=MAX_ITEMS, description="maximum number of items on a page")
+        ] = MAX_ITEMS,
+        output: FormatParameter = Format.JSON,
+    ) -> None:
+        self._request = request
+        self._after = after
+        self._limit = limit
+        self.output = output
+
+    def page(self, rows: Sequence[Row], key: str) -> Page[Row]:
+        """Return the requested page of a listing; ``key`` is a column with unique values.
+
+        Raises:
+            NotFoundError: no row has the key ``after``.
+        """
+        start = 0
+        if self._after is not None:
+            keys = [str(row[key]) for row in rows]
+            if self._after not in keys:
+                raise NotFoundError(
+                    f"no item of this listing has the key '{self._after}'",
+                    hint="begin again without the parameter 'after'",
+                )
+            # A page begins after a key, not at an offset. So no item is skipped or repeated if
+            # other items are stored or dropped between two requests.
+            start = keys.index(self._after) + 1
+        # On a static site a listing is a single file, so all items are on one page.
+        is_published = bool(self._request.app.state.service.published)
+        end = len(rows) if is_published else start + self._limit
+        shown = list(rows[start:end])
+        following = None
+        if end < len(rows):
+            parameters = self._request.query_params.multi_items()
+            others = [pair for pair in parameters if pair[0] != "after"]
+            name = self._request.url.path.rpartition("/")[2]
+            following = f"{name}?{urlencode([*others, ('after', shown[-1][key])])}"
+        return Page(items=shown, next=following)
+
+    def respond(self, model: type[Model], rows: Sequence[Row]) -> Page[Model]:
+        """Return the requested page of a listing, as JSON or as CSV with one column per field.
+
+        The first field is the key. For CSV the result is a `Response`; the return type is annotated
+        for the OpenAPI document.
+        """
+        columns = tuple(model.model_fields)
+        page = self.page(rows, columns[0])
+        items = [model(**row) for row in page.items]
+        if self.output != Format.CSV:
+            return Page(items=items, next=page.next)
+        table = Table.of((item.model_dump() for item in items), columns if items else ())
+        return text_response(table.to_csv(), Format.CSV)  # type: ignore[return-value]
+
+
+PagingParameter = Annotated[Paging, Depends()]
+
+
+def as_json_rows(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """Convert the values of rows to JSON values, as the command line does."""
+    plain: list[dict[str, Any]] = json.loads(
+        json.dumps(list(rows), default=to_json, ensure_ascii=False)
+    )
+    return plain
+
+
+def explorer_url(spec: str, state: Mapping[str, str]) -> str:
+    """Return the URL at which the explorer shows a topology in the state given by URL parameters.
+
+    The URL is relative to the root of the server.
+    """
+    query = f"?{urlencode(state, safe=':,()=')}" if state else ""
+    return f"explore/{quote(spec, safe=',')}{query}"
+
+
+def text_response(text: str, output: Format) -> Response:
+    """Return a response that contains this text, such as a CSV listing or an SVG picture."""
+    return Response(text, media_type=_MEDIA_TYPES[output])
+
+
+def array_response(array: NDArray[Any], columns: Sequence[str] = ()) -> Response:
+    """Return a response with the binary data of an array, little-endian and in C order."""
+    little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+    headers = {
+        "X-Array-Dtype": array.dtype.name,
+        "X-Array-Shape": ",".join(map(str, array.shape)),
+    }
+    if columns:
+        headers["X-Array-Columns"] = ",".join(columns)
+    content = little.reshape(-1).view(np.uint8).data  # a view, because a copy may be large
+    return Response(content, headers=headers, media_type="application/octet-stream")
+
+
+def check_format(request: Request) -> None:
+    """Refuse a request for a format that its endpoint does not declare.
+
+    Raises:
+        InputError: the resource is not available in this format.
+    """
+    name = request.query_params.get("format")
+    if name is None:
+        return
+    declared = request.scope["route"].responses.get(200, {}).get("content", {})
+    known = [each for each, media_type in _MEDIA_TYPES.items() if media_type in declared]
+    if _BINARY not in declared and Format.JSON not in known:
+        known.insert(0, Format.JSON)
+    if name not in known:
+        raise InputError(
+            f"this resource has no format '{name}'",
+            hint=f"choose {' or '.join(known)}" if known else "ask for it without a format",
+        )

@@ -1,0 +1,114 @@
+"""The operation that publishes the pages of ``starcast serve`` as a static web site."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated
+
+from starcast.lab.connection import Connection
+from starcast.lab.signature import ArtifactId, Jobs, Shell
+from starcast.support.errors import UnavailableError
+from starcast.support.table import Facts
+from starcast.support.text import pluralize
+
+#: Packages of the extra ``starcast[web]``, any of which may be missing.
+_PACKAGES = {"fastapi", "starlette", "uvicorn"}
+
+
+def explain_missing_package(error: ModuleNotFoundError) -> Exception:
+    """Return an error that names the extra if its package is missing, else the error itself."""
+    # Any other missing module is a defect of starcast.
+    if (error.name or "").partition(".")[0] not in _PACKAGES:
+        return error
+    return UnavailableError(
+        f"the pages need {error.name}, which is not installed",
+        hint="install it with: pip install 'starcast[web]'",
+    )
+
+
+#: Maximum number of listed problems, and of listed files that are no longer published.
+_NAMED = 5
+
+
+class Publishing(Connection):
+    """The operation that writes the pages of ``starcast serve`` to files."""
+
+    def publish(
+        self,
+        folder: Annotated["str | Path", Shell(Path, metavar="DIR")],
+        *ids: ArtifactId,
+        compare: Annotated[Sequence[str], Shell(metavar="NAME,NAME")] = (),
+        check_claims: bool = False,
+        jobs: Jobs = None,
+    ) -> Facts:
+        """Publish all stored results as a static web site.
+
+        The site has the pages of ``starcast serve`` for experiments, comparisons, claims, records
+        and stored artifacts, an explorer for each topology, CSV and JSON files of all tables, and a
+        search page. It opens from a file and from any folder of a web server. A page keeps its
+        address when the site is published again; the new site replaces the earlier one only when
+        it is complete. If no server is running, only claims and records are published. This command
+        needs the extra: pip install 'starcast[web]'.
+
+        Args:
+            folder: folder of the site: new, empty, or an earlier site.
+            ids: further topologies, forests and schedules for the explorer, such as S6,
+                S5:multiple or S5:broadcast:multiple.
+            compare: experiments or runs to compare on a page. Can be repeated.
+            check_claims: verify the claims that have no stored verdict, at quick sizes.
+            jobs: number of processes that verify claims.
+
+        Returns:
+            The folder, and the number of its pages, files and bytes.
+
+        Raises:
+            InputError: the folder holds other files or cannot be written, or something to publish
+                does not exist.
+            UnavailableError: the settings name a server, and it cannot be reached; or a package of
+                the extra is not installed.
+
+        Example:
+            >>> with Publishing(Settings.load()) as opened:
+            ...     opened.publish("site")
+
+            $ starcast publish site
+            $ starcast publish site S5:multiple S5:broadcast:multiple --compare first,second
+        """
+        try:
+            from starcast.web.site import Site, read_manifest, write_site  # noqa: PLC0415 - the extra
+        except ModuleNotFoundError as error:
+            raise explain_missing_package(error) from None
+
+        target = Path(folder).resolve()
+        # The folder is checked before the pages are rendered, because a folder with other files is
+        # refused.
+        earlier = read_manifest(target)
+        if outage := self._find_outage():
+            self.reporter.say(
+                "experiments and stored artifacts are not published: "
+                f"{outage.message}; {outage.hint}"
+            )
+        with Site(self.settings, has_stores=outage is None) as site:
+            if check_claims:
+                site.check_claims(jobs, self.reporter)
+            elif unchecked := site.count_unchecked():
+                count = pluralize(unchecked, "claim has", "claims have")
+                self.reporter.say(f"{count} no stored verdict; verify them with `check_claims`")
+            self.reporter.say("rendering the pages")
+            files = site.build(ids, [names.split(",") for names in compare], self.reporter)
+            self._say_each("not published", map(str, site.problems.values()))
+        write_site(target, files)
+        self._say_each("no longer published", sorted(earlier - files.keys()))
+        size = sum(map(len, files.values()))
+        pages = sum(name.endswith(".html") for name in files)
+        return Facts(
+            {"folder": str(folder), "pages": pages, "files": len(files), "bytes": size},
+            f"published {pluralize(pages, 'page')}, {size / 1e6:,.1f} MB: open "
+            f"{Path(folder) / 'index.html'}",
+        )
+
+    def _say_each(self, heading: str, lines: Iterable[str]) -> None:
+        listed = list(lines)
+        for line in listed[:_NAMED]:
+            self.reporter.say(f"{heading}: {line}")
+        if len(listed) > _NAMED:
+            self.reporter.say(f"{heading}: {len(listed) - _NAMED} more")
