@@ -448,8 +448,7 @@ def _centred(points: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(images[nearest, np.arange(len(points))])
 
 
-#: Ratio of the lengths of successive directions. With equal lengths, nodes would coincide. This and
-#: the turn of `place_by_projection` were chosen by eye, so that labels do not overlap.
+#: Ratio of the lengths of successive directions. With equal lengths, nodes would coincide.
 _GROWTH = 1.37
 
 
@@ -457,6 +456,7 @@ def place_by_projection(topology: Topology) -> NDArray[np.float64]:
     """Return the positions of the nodes of a hypercube, float64 ``[nodes, 2]``."""
     bits = topology.n
     exponents = np.arange(bits)
+    # Without the small turn, 0.12, the links of one dimension would be horizontal.
     directions = _GROWTH**exponents * np.exp(1j * (np.pi * exponents / bits + 0.12))
     values = (np.arange(topology.nodes)[:, None] >> exponents[::-1]) & 1
     points = values @ directions
