@@ -129,9 +129,9 @@ def children_function(
 def _inner_children(label: list[int], *, repaired: bool) -> list[int]:
     """Return the dimensions that lead to the children of a node that do not start with 1.
 
-    As the paper prints the rule, these are the fixed symbols, and the left minima of the cycle of 1. Repaired, they
-    are the fixed symbols of nodes with only one cycle, and the left minima of the complete
-    canonical notation.
+    As the paper prints the rule, these are the fixed symbols, and the left minima of the cycle
+    of 1. Repaired, they are the fixed symbols of nodes with only one cycle, and the left minima of
+    the complete canonical notation.
     """
     n = len(label)
     k = label.index(1) + 1
