@@ -81,5 +81,5 @@ def test_a_missing_extra_is_reported_in_one_sentence(
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     assert refused(starcast("serve --port 0"), 4) == (
         "the pages need uvicorn, which is not installed",
-        "install it with: pip install 'starcast[web]'",
+        "install it with: pip install 'fastapi>=0.136' 'uvicorn>=0.35'",
     )

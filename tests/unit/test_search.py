@@ -460,7 +460,7 @@ def test_the_error_for_a_missing_library_names_the_library_and_the_extra(
     monkeypatch.setattr(engines, "import_module", missing)
     with pytest.raises(UnavailableError, match="needs the library 'pysat'") as caught:
         search("edge-disjoint-trees", "S4")
-    assert "starcast[search]" in caught.value.hint
+    assert "'ortools>=" in caught.value.hint
 
 
 def test_every_problem_describes_its_question_its_formula_its_bound_and_its_proofs() -> None:

@@ -415,8 +415,8 @@ def serve(
     """Serve the explorer, the pages and the HTTP API, until Ctrl-C.
 
     Stored data come from the servers that the settings name; networks, forests and schedules are
-    computed without them. Nothing is ever written. This command needs the extra: pip install
-    'starcast[web]'.
+    computed without them. Nothing is ever written. This command needs the packages of the extra
+    web.
 
     \b
     starcast serve

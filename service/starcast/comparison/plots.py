@@ -22,6 +22,7 @@ from starcast.comparison.curves import Panel, panels
 from starcast.comparison.presentation import Profiles
 from starcast.support.errors import InputError, UnavailableError
 from starcast.support.html import read_palette
+from starcast.support.installation import install_command
 
 try:
     # This hides warnings about a read-only home directory and the first search for fonts.
@@ -35,7 +36,7 @@ try:
 except ModuleNotFoundError as error:
     raise UnavailableError(
         "plots need matplotlib, which is not installed",
-        hint="install it with: pip install 'starcast[plots]'",
+        hint=f"install it with: {install_command('plots')}",
     ) from error
 
 #: Metadata settings by file suffix; they make the files of equal plots identical.

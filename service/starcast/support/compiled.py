@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, TypeVar, cast
 
 from starcast.support.errors import InputError
+from starcast.support.installation import install_command
 from starcast.support.progress import Reporter
 
 try:
@@ -14,8 +15,7 @@ try:
 except ImportError:
     raise InputError(
         "this computation needs numba, which is not installed",
-        hint="run pip install 'starcast[blocks]' (or 'starcast[search]', which also contains"
-        " numba)",
+        hint=f"install it with: {install_command('blocks')}",
     ) from None
 
 Function = TypeVar("Function", bound=Callable[..., Any])

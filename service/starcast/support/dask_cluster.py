@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from starcast.support.errors import InputError, RejectedError, UnavailableError
-from starcast.support.installation import source_digest
+from starcast.support.installation import install_command, source_digest
 from starcast.support.parallel import WorkerKilledError
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ def _open_client(address: str) -> "Client":
         from distributed import Client  # noqa: PLC0415
     except ImportError:
         raise InputError(
-            "Dask is not installed", hint="run pip install 'starcast[dask]', or omit `executor`"
+            "Dask is not installed", hint=f"run {install_command('dask')}, or omit `executor`"
         ) from None
     # Silence Dask's loggers, because starcast reports these problems as its own errors.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)

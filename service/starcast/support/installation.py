@@ -42,6 +42,23 @@ def data_folder(name: str) -> Path:
     return shipped if shipped.is_dir() else _PACKAGE.parents[1] / name
 
 
+def install_command(extra: str) -> str:
+    """Return the command that installs the packages of an extra, such as ``web``.
+
+    It names the packages instead of the extra, because no package index has starcast yet.
+
+    Example:
+        >>> install_command("plots")
+        "pip install 'matplotlib>=3.10.7'"
+    """
+    import re  # noqa: PLC0415
+    from importlib.metadata import requires  # noqa: PLC0415 - see the module's docstring
+
+    needed = re.compile(rf"""(.*?) *; *extra == ['"]{extra}['"]""")
+    found = [match for each in requires("starcast") or () if (match := needed.fullmatch(each))]
+    return " ".join(["pip install", *(f"'{match[1]}'" for match in found)])
+
+
 def is_declared(group: str) -> bool:
     """Return whether an installed package may declare entry points of a group.
 

@@ -278,7 +278,7 @@ def _require(library: str) -> Any:
             raise
         raise UnavailableError(
             f"{library} is not installed",
-            hint=f"install it with: pip install {library}, or pip install 'starcast[notebook]'",
+            hint=f"install it with: pip install {library}",
         ) from None
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 from starcast.lab.connection import Connection
 from starcast.lab.signature import ArtifactId, Jobs, Shell
 from starcast.support.errors import UnavailableError
+from starcast.support.installation import install_command
 from starcast.support.table import Facts
 from starcast.support.text import pluralize
 
@@ -21,7 +22,7 @@ def explain_missing_package(error: ModuleNotFoundError) -> Exception:
         return error
     return UnavailableError(
         f"the pages need {error.name}, which is not installed",
-        hint="install it with: pip install 'starcast[web]'",
+        hint=f"install it with: {install_command('web')}",
     )
 
 
@@ -47,7 +48,7 @@ class Publishing(Connection):
         search page. It opens from a file and from any folder of a web server. A page keeps its
         address when the site is published again; the new site replaces the earlier one only when
         it is complete. If no server is running, only claims and records are published. This command
-        needs the extra: pip install 'starcast[web]'.
+        needs the packages of the extra ``web``.
 
         Args:
             folder: folder of the site: new, empty, or an earlier site.
