@@ -339,7 +339,8 @@ def test_runs_are_listed_on_a_terminal_without_folded_cells(
         gone[1].split(", ") if gone else []
     )
     usual = {
-        "base": None, "status": "complete", "seed": 0, "missing": 0, "execution": "synchronous",
+        "base": None, "status": "complete", "error": None, "seed": 0, "missing": 0,
+        "execution": "synchronous",
     }  # fmt: skip
     assert set(rows[0]) - set(head) - explained <= {
         name for name in usual if all(row[name] == usual[name] for row in rows)
@@ -434,9 +435,11 @@ def test_a_failed_run_is_reported_and_stored_with_the_reason(
     assert once[0].startswith("the run failed: step 1: ")
     grid = starcast(f"experiment run early --algorithm multiple {GRID}")
     error, _ = refused(grid, 6, remarks=True)
-    assert error == "4 runs failed and will not be compared"
+    beginning = "4 runs failed and will not be compared: the first because step 1: "
+    assert error.startswith(beginning)
     stored = starcast("run list -f json").json
     assert [(row["status"], row["time"]) for row in stored] == [("failed", None)] * 5
+    assert {row["error"][:8] for row in stored} == {"step 1: "}
     (row,) = starcast("compare 1 2 -f json").json
     assert row["verdict"] == "not comparable"
 

@@ -190,3 +190,17 @@ def test_the_time_of_a_schedule_is_printed(
     assert (found["execution"], str(found["time"])) == (execution, str(time))
     assert len(found["critical_path"]) == found["critical_packets"] == 11
     assert str(time) in found["critical_path"][-1]
+
+
+def test_the_number_of_undelivered_units_that_are_not_listed_is_shown(starcast: Starcast) -> None:
+    result = starcast("schedule simulate S4 broadcast greedy --fault 1234 -f json")
+    assert result.code == 0
+    (facts,) = result.json if isinstance(result.json, list) else [result.json]
+    assert facts["undelivered"][-1] == f"and {facts['missing'] - 10} more"
+    assert len(facts["undelivered"]) == 11
+
+
+def test_an_experiment_is_not_written_to_a_file_of_another_format(starcast: Starcast) -> None:
+    assert refused(starcast("experiment export mine --out mine.zip"), 2)[0] == (
+        "the file would hold JSON, but its name ends in '.zip': mine.zip"
+    )

@@ -65,3 +65,9 @@ def test_names_are_kept_in_the_order_of_registration_and_can_be_registered_only_
         registry.register(replace(GREEDY, source="Doe 2026"))
     assert registry.find("greedy") is GREEDY
     assert len(registry) == 2
+
+
+def test_a_spec_in_lower_case_is_suggested_in_capitals() -> None:
+    with pytest.raises(InputError) as caught:
+        topology("s6,3")
+    assert caught.value.hint.startswith("did you mean 'S6,3'? write S2 to ")

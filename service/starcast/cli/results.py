@@ -202,6 +202,8 @@ def comparison(
             found = result.crossovers()
             columns = table_columns(found.rows) if output in READABLE else found.columns
             emit(found.rows, columns, output)
+            if not found.rows:
+                below = ["no crossovers: the same side is fastest at all message sizes", *below]
         else:
             _emit_comparison(result, output)
             below = [*presentation.tell_crossovers(compared), *below]

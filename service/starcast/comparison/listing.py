@@ -29,7 +29,8 @@ from starcast.support.text import did_you_mean, format_value, pluralize
 from starcast.topologies import as_topology
 
 RUN_COLUMNS = (
-    "run", "experiment", *POINT_AXES, "status", "steps", "time", "gap", "missing", "finished",
+    "run", "experiment", *POINT_AXES, "status", "error", "steps", "time", "gap", "missing",
+    "finished",
 )  # fmt: skip
 PROVENANCE = (
     "version", "revision", "dirty", "host", "machine", "python", "numpy", "psycopg", "postgres",
@@ -41,8 +42,8 @@ EXPERIMENT_COLUMNS = ("experiment", "runs", "points", "failed", *AXES, "created"
 _SPARE_AXES = tuple(
     sorted((name for name, axis in AXES.items() if axis.spare), key=lambda name: -AXES[name].spare)
 )
-_SPARE = ("finished", "steps", "missing", *_SPARE_AXES, "experiment")
-_USUAL_FIGURES = (("status", "complete"), ("missing", 0))
+_SPARE = ("finished", "steps", "missing", *_SPARE_AXES, "experiment", "error")
+_USUAL_FIGURES = (("status", "complete"), ("error", None), ("missing", 0))
 #: The number of values per axis that a listing of experiments shows to people.
 _SHOWN_VALUES = 2
 
@@ -196,6 +197,7 @@ def run_row(run: Run, experiment: str) -> dict[str, Any]:
             "run": run.id,
             "experiment": experiment,
             "status": run.status,
+            "error": run.error,
             "steps": figure(run, "steps"),
             "time": figure(run, "time"),
             "gap": rounded(gap(run)),
@@ -241,7 +243,7 @@ def run_facts(run: Run, experiment: str) -> dict[str, Any]:
     """Return the stored parameters, figures, timings and provenance of a run, by name."""
     row = run_row(run, experiment)
     facts = {name: row[name] for name in RUN_COLUMNS}
-    facts |= {"messages": run.messages, "error": run.error}
+    facts["messages"] = run.messages
     for cost in cost_rows(run):
         kind = cost["cost"].replace(" ", "_")
         facts |= {f"{kind}_{name}": cost[name] for name in ("steps", "time", "source")}

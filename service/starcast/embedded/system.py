@@ -16,6 +16,7 @@ import fcntl
 import os
 import pwd
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -366,7 +367,7 @@ def require_private(folder: Path) -> None:
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise UnavailableError(
             f"{folder} has mode {stat.S_IMODE(status.st_mode):o}: other users can write to it",
-            hint=f"check its contents, then run 'chmod go-w {folder}'",
+            hint=f"check its contents, then run: chmod go-w {shlex.quote(str(folder))}",
         )
 
 

@@ -47,12 +47,14 @@ class Outcome:
         kept: the number of runs that were stored before.
         created: the number of new runs.
         failed: the number of new runs that failed.
+        reason: why the first of them failed.
     """
 
     name: str
     kept: int
     created: int
     failed: int = 0
+    reason: str = ""
 
     def require_success(self) -> None:
         """Check that no new run failed.
@@ -62,7 +64,8 @@ class Outcome:
         """
         if self.failed:
             raise RejectedError(
-                f"{pluralize(self.failed, 'run')} failed and will not be compared",
+                f"{pluralize(self.failed, 'run')} failed and will not be compared:"
+                f"{' the first because' if self.failed > 1 else ''} {self.reason}",
                 hint=f"see 'starcast run list --experiment {self.name}' and 'starcast run show'",
             )
 
@@ -106,8 +109,8 @@ def run_experiment(
         missing = [point for point in design.points() if point not in stored]
         # Every run is saved in its own session, so that an interruption loses no finished run.
         writer = _Writer(engine, lock, name, design)
-        failed = _run_points(writer, missing, reporter, jobs, executor) if missing else 0
-    return Outcome(name, len(stored), len(missing), failed)
+        errors = _run_points(writer, missing, reporter, jobs, executor) if missing else []
+    return Outcome(name, len(stored), len(missing), len(errors), next(iter(errors), ""))
 
 
 def run_once(
@@ -269,9 +272,9 @@ def _run_points(
     reporter: Reporter,
     jobs: int | None,
     executor: Executor | None,
-) -> int:
-    """Execute points, store their runs, and return the number of failed runs."""
-    failed = 0
+) -> list[str]:
+    """Execute points, store their runs, and return the errors of failed runs."""
+    errors: list[str] = []
     remarks: dict[str, list[Run]] = {}
     try:
         with (
@@ -282,7 +285,7 @@ def _run_points(
                 run = writer.save(point, execution, processes)
                 for remark in execution.remarks:
                     remarks.setdefault(remark, []).append(run)
-                failed += execution.error is not None
+                errors += filter(None, [execution.error])
                 task.advance()
     finally:
         # Many runs can have the same remark, so each remark is reported once, at the end.
@@ -291,7 +294,7 @@ def _run_points(
             name = f"run {first.id} ({first.collective} by {first.algorithm} on {first.topology})"
             several = f"{pluralize(len(runs), 'run')}, first " if len(runs) > 1 else ""
             reporter.say(f"{several}{name}: {remark}")
-    return failed
+    return errors
 
 
 def _save(session: Session, experiment: int, point: Point, execution: Execution, jobs: int) -> Run:

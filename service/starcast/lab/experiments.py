@@ -24,6 +24,7 @@ from starcast.lab.signature import (
     SomeExperiment,
     TopologyName,
     as_conditions,
+    check_suffix,
     plain_values,
 )
 from starcast.support.errors import InputError
@@ -358,13 +359,14 @@ class Experiments(Connection):
 
         Raises:
             NotFoundError: an experiment is not stored.
-            InputError: the file cannot be written.
+            InputError: the file cannot be written, or has the suffix of another format.
 
         Example:
             $ starcast experiment export crossovers --out crossovers.json.gz
         """
         from starcast.experiments.exchange import export_experiments
 
+        check_suffix(out, ".json", ".gz")
         runs = export_experiments(self.engine, names, Path(out))
         return Facts({"file": str(out), "runs": runs}, f"{out}: {pluralize(runs, 'run')}")
 

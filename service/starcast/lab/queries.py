@@ -11,6 +11,7 @@ from starcast.lab.results import Answer
 from starcast.lab.signature import Shell
 from starcast.support.errors import InputError, RejectedError, UnavailableError, unreadable
 from starcast.support.table import Table
+from starcast.support.text import pluralize
 
 if TYPE_CHECKING:
     from starcast.queries import Query
@@ -273,7 +274,7 @@ class Queries(Connection):
                 hint="fix the listed problems",
             )
             return Table(columns, rows, failure=failure)
-        note = f"{len(rows)} queries are valid"
+        note = f"{pluralize(len(rows), 'query is', 'queries are')} valid"
         if ready:
             note += f", and Neo4j {graph.version} plans them without problems"
         else:
@@ -373,7 +374,8 @@ def _select(target: str | None, packs: Sequence[Path]) -> "Sequence[Query]":
 def _answer(
     result: "QueryResult", cypher: str, advice: str, query: "Query | None" = None
 ) -> Answer:
-    shown = f"only the first {len(result.rows):,} rows are shown"
+    count = len(result.rows)
+    shown = f"only the first {count:,} rows are shown" if count > 1 else "only one row is shown"
     return Answer(
         result.columns,
         result.rows,

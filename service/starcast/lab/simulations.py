@@ -86,6 +86,8 @@ class Simulations(Connection):
             figures["undelivered"] = [
                 f"unit {unit} at {label}" for label, unit in result.undelivered
             ]
+            if more := result.missing - len(result.undelivered):
+                figures["undelivered"].append(f"and {more:,} more")
         return Facts(figures, failure=_failure(schedule, algorithm, result, faults))
 
     def profile_schedule(

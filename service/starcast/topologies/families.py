@@ -206,9 +206,12 @@ def topology(spec: str) -> Topology:
                 built: Topology = entry.build(text, *numbers)
                 return built
     spellings = ", ".join(entry.spelling for entry in FAMILIES.values())
+    capitals = text.upper()
+    is_close = any(entry.pattern.fullmatch(capitals) for entry in FAMILIES.values())
+    meant = f"did you mean '{capitals}'? " if is_close else ""
     raise InputError(
         f"unknown topology '{spec}'",
-        hint=f"write {spellings}; or load the plug-in of another family with `plugins`",
+        hint=f"{meant}write {spellings}; or load the plug-in of another family with `plugins`",
     )
 
 
