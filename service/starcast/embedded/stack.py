@@ -148,7 +148,7 @@ def _check_ports(settings: Settings) -> None:
 
 def _check_running(home: Home, running: dict[str, ServerProcess], settings: Settings) -> None:
     """Check that running servers have the requested ports, and Neo4j Browser if requested."""
-    restart = "run 'starcast down', then 'starcast up' again"
+    restart = "run 'starcast down', then this command again"
     for server in all_servers(home):
         wanted = server.wanted_port(settings)
         if server.name in running and wanted not in {None, running[server.name].port}:
