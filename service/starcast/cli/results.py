@@ -126,14 +126,13 @@ def cost_table(everything: AllOption = False, output: FormatOption = Format.TABL
     """
 
     def show(result: "CostTable") -> None:
-        from starcast.costs.presentation import COLUMNS
-
         if output not in (READABLE if result.is_paper else (Format.TABLE, Format.LATEX)):
             table(output)(result)
             return
         for part in result.parts:
             if everything and not result.is_paper:
-                emit(part.rows, COLUMNS, output, part.title)
+                # The title names the topology and the collective.
+                emit(part.rows, result.columns[2:], output, part.title)
             elif output is Format.MARKDOWN:
                 print(f"{part.title}\n")
                 emit(part.rows, part.columns, output)
