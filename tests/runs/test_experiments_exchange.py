@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from starcast.catalogue import plugins
 from starcast.catalogue.plugins import PluginMissingError
 from starcast.comparison.compare import compare
 from starcast.comparison.curves import load_profiles
-from starcast.comparison.listing import list_runs, run_facts
+from starcast.comparison.listing import list_repetitions, list_runs, run_facts
 from starcast.comparison.plots import plot_file
 from starcast.comparison.presentation import describe
 from starcast.comparison.sides import load_side
@@ -35,6 +36,7 @@ from support.experiments import make_point
 from support.fix_cli import Starcast, name_store
 from support.fix_plugins import load_examples
 from support.fix_servers import execute, scalars
+from support.recorder import Recorder
 from support.stored_runs import PROVENANCE
 
 GRID = Grid({
@@ -239,8 +241,9 @@ def own_file(engine: Engine, tmp_path: Path, registries: Callable[[], None]) -> 
 
 
 def test_runs_of_plug_ins_can_be_imported_without_the_plug_ins(
-    engine: Engine, own_file: tuple[Path, Path], colleague: Engine, tmp_path: Path
-) -> None:
+    engine: Engine, own_file: tuple[Path, Path], colleague: Engine, tmp_path: Path,
+    registries: Callable[[], None],
+) -> None:  # fmt: skip
     file, plugin = own_file
     assert import_experiments(colleague, file) == [
         Outcome("own", 0, 24),
@@ -264,12 +267,24 @@ def test_runs_of_plug_ins_can_be_imported_without_the_plug_ins(
         assert plot_file(comparison, load_profiles(session, comparison), ".svg")
     export_experiments(colleague, ["own"], tmp_path / "again.json")
     missing = r"'own' of the plug-in mine \(version 1.5, SHA-256 [0-9a-f]{12}\)"
-    with pytest.raises(PluginMissingError, match=missing):
-        reproduce(colleague, "single", Silent(), jobs=1)
+    (single,) = reproduce(colleague, "single", Silent(), jobs=1)
+    assert re.search(missing, str(single.obstacle))
+    assert run_facts(single.run, "single")["plugins"][0].startswith("own: mine, version 1.5, SHA-")
+    run_experiment(colleague, "shipped", SMALL, Silent(), jobs=1)
+    listed = list_repetitions([single, *reproduce(colleague, "shipped", Silent())], "mixed")
+    assert (listed.rows[0]["agrees"], listed.rows[-1]["agrees"]) == (None, True)
+    assert listed.note.endswith("; 1 run was not repeated")
+    assert isinstance(listed.failure, PluginMissingError)
     load_examples()
     plugins.load([str(plugin)])
     assert import_experiments(colleague, file)[0] == Outcome("own", 24, 0)
     assert all(each.agrees for each in reproduce(colleague, "own", Silent(), jobs=1))
+    registries()
+    plugin.write_text(f"{PLUGIN}\n", encoding="utf-8")
+    plugins.load([str(plugin)])
+    listener = Recorder()
+    assert all(each.agrees for each in reproduce(colleague, "single", listener, jobs=1))
+    assert "the plug-in of 'own' differs from the one that stored runs have used" in listener.lines
 
 
 @pytest.mark.parametrize(

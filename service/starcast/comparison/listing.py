@@ -22,7 +22,7 @@ from starcast.experiments.running import REPEATED, SAME, Repetition
 from starcast.judges.simulator.simulation import PROFILE_COLUMNS
 from starcast.stores.database import models, repository
 from starcast.support.axes import AXES, POINT_AXES
-from starcast.support.errors import InputError, NotFoundError, RejectedError
+from starcast.support.errors import InputError, NotFoundError, RejectedError, StarcastError
 from starcast.support.runs import FIGURES, Run
 from starcast.support.table import Row, Table, rounded, with_numbers
 from starcast.support.text import did_you_mean, format_value, pluralize
@@ -162,25 +162,25 @@ def list_grid(side: Side) -> Table:
 def list_repetitions(repetitions: Sequence[Repetition], name: str) -> Table:
     """List repeated runs, and whether the new figures agree with the stored figures.
 
-    If figures differ, the table's ``failure`` states the number of runs concerned.
+    If figures differ, or runs could not be repeated, the table's ``failure`` says so.
     """
     rows = [
         {**run_row(each.run, name), **each.figures, "agrees": each.agrees} for each in repetitions
     ]
-    different = sum(not each.agrees for each in repetitions)
-    total = pluralize(len(repetitions), "run")
-    return RunList.of(
-        rows,
-        ("run", *POINT_AXES, "agrees", *REPEATED),
-        f"all figures agree in {len(repetitions) - different} of {total}",
-        RejectedError(
+    agreeing = sum(each.agrees is True for each in repetitions)
+    different = sum(each.agrees is False for each in repetitions)
+    obstacles = [each.obstacle for each in repetitions if each.obstacle]
+    note = f"all figures agree in {agreeing} of {pluralize(len(repetitions), 'run')}"
+    if obstacles:
+        note += f"; {pluralize(len(obstacles), 'run was', 'runs were')} not repeated"
+    failure: StarcastError | None = next(iter(obstacles), None)
+    if different:
+        failure = RejectedError(
             f"{pluralize(different, 'run differs', 'runs differ')} from the stored figures",
             hint="use 'starcast run show' to find the code and machine of a stored run",
         )
-        if different
-        else None,
-        _SPARE_AXES,
-    )
+    columns = ("run", *POINT_AXES, "agrees", *REPEATED)
+    return RunList.of(rows, columns, note, failure, _SPARE_AXES)
 
 
 def list_profile(profile: Sequence[models.StepProfile | models.ScheduleStep]) -> Table:
@@ -250,6 +250,12 @@ def run_facts(run: Run, experiment: str) -> dict[str, Any]:
     for phase in ("build", "verify", "simulate", "price"):
         facts[f"{phase}_seconds"] = run.timings.get(phase)
     facts |= {name: run.provenance[name] for name in PROVENANCE if name in run.provenance}
+    if used := run.provenance.get("plugins"):
+        facts["plugins"] = [
+            f"{name}: {plugin['module']}, version {plugin['version'] or 'unknown'},"
+            f" SHA-256 {plugin['sha256'] or 'unknown'}"
+            for name, plugin in used.items()
+        ]
     return facts | {"reproduce": Point.of(run).command()}
 
 

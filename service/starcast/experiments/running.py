@@ -16,7 +16,7 @@ from sqlalchemy import Engine, select, text
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from starcast.catalogue.plugins import require_plugins
+from starcast.catalogue.plugins import PluginMissingError, find_changed, require_plugins
 from starcast.experiments.design import Design, Grid, check_name, describe_missing, stored_design
 from starcast.experiments.execution import Execution, execute, execute_all, price_run
 from starcast.experiments.point import Point
@@ -321,16 +321,18 @@ class Repetition:
     Attributes:
         run: the stored run.
         figures: for each of `REPEATED` either ``same``, or a text with the stored and the new
-            value.
+            value; empty if the run was not repeated.
+        obstacle: the plug-in without which the run cannot be repeated; None if it was repeated.
     """
 
     run: Run
     figures: dict[str, str]
+    obstacle: PluginMissingError | None = None
 
     @property
-    def agrees(self) -> bool:
-        """Whether all new figures equal the stored figures."""
-        return set(self.figures.values()) == {SAME}
+    def agrees(self) -> bool | None:
+        """Whether all new figures equal the stored figures; None without new figures."""
+        return set(self.figures.values()) == {SAME} if self.figures else None
 
 
 def reproduce(
@@ -347,17 +349,18 @@ def reproduce(
     Args:
         engine: a database with a checked schema.
         name: the name of an experiment, or the number of a run.
-        reporter: receives the progress and the number of missing runs of the experiment.
+        reporter: receives the progress, the number of missing runs of the experiment, and the names
+            of plug-ins that have changed.
         jobs: the number of processes; by default one per core, or only this process if the work is
             small.
         executor: executes the points instead of processes on this machine.
 
     Returns:
-        The repetitions in the order in which the runs were stored.
+        The repetitions in the order in which the runs were stored. Runs whose plug-in is not loaded
+        are not repeated.
 
     Raises:
         NotFoundError: no such experiment or run is stored.
-        PluginMissingError: the plug-in that defines a run's algorithm is not loaded.
         LimitError: a point does not fit into memory.
     """
     with open_session(engine) as session:
@@ -369,12 +372,16 @@ def reproduce(
             missing = describe_missing(experiment, runs)
             if missing:
                 reporter.say(missing)
-    for run in runs:
-        require_plugins(f"run {run.id}", run.provenance.get("plugins", {}))
-    stored = {Point.of(run): run for run in runs}
-    repetitions = []
+    repetitions = [
+        Repetition(run, {}, obstacle) for run in runs if (obstacle := _find_obstacle(run))
+    ]
+    lost = {each.run for each in repetitions}
+    stored = {Point.of(run): run for run in runs if run not in lost}
+    plugins = [run.provenance.get("plugins", {}) for run in stored.values()]
+    for changed in sorted({each for used in plugins for each in find_changed(used)}):
+        reporter.say(f"the plug-in of '{changed}' differs from the one that stored runs have used")
     with (
-        reporter.task(f"repeating {name}", len(runs), "runs") as task,
+        reporter.task(f"repeating {name}", len(stored), "runs") as task,
         execute_all(stored, jobs, executor) as (executions, _),
     ):
         for point, execution in executions:
@@ -385,6 +392,14 @@ def reproduce(
             repetitions.append(Repetition(run, figures))
             task.advance()
     return sorted(repetitions, key=attrgetter("run.id"))
+
+
+def _find_obstacle(run: Run) -> PluginMissingError | None:
+    try:
+        require_plugins(f"run {run.id}", run.provenance.get("plugins", {}))
+    except PluginMissingError as error:
+        return error
+    return None
 
 
 def load_steps(session: Session, run: Run) -> Steps:

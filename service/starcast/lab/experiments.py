@@ -266,8 +266,8 @@ class Experiments(Connection):
     ) -> Table:
         """Execute every stored run of an experiment again and compare the results.
 
-        The faults are those of the stored runs. Nothing is stored. In a shell, the exit code is 6
-        if a result differs.
+        The faults are those of the stored runs. Nothing is stored. Runs whose plug-in is not
+        loaded are listed, but not repeated. In a shell, the exit code is 6 if a result differs.
 
         Args:
             name: the experiment's name, or a run's number.
@@ -276,7 +276,8 @@ class Experiments(Connection):
 
         Returns:
             A row per run: for each result ``same``, or the stored and the new value. The column
-            ``agrees`` is true if all are the same; ``failure`` says how many runs differ.
+            ``agrees`` is true if all are the same, and None if the run was not repeated;
+            ``failure`` says how many runs differ, or which plug-in is missing.
 
         Raises:
             NotFoundError: no such experiment or run is stored.
