@@ -519,3 +519,14 @@ def test_few_experiments_are_shown_as_columns_and_many_as_lines() -> None:
     ]  # fmt: skip
     assert [len(names) for names in many.best[:4]] == [0, 1, 0, 1]
     assert many.parameters == 1
+
+
+def test_matching_by_segments_is_suggested_if_most_runs_have_no_partner() -> None:
+    ours = [run(9 + n, segments=n, message_units=3 * n) for n in (1, 16)]
+    theirs = [run(9 + n, segments=n, message_units=4 * n) for n in (1, 16)]
+    advice = "2 of 3 rows have no partner: runs with equal message_units are paired, and only the"
+    comparison = pair(ours, theirs)
+    (found,) = [line for line in presentation.explain(comparison) if "no partner" in line]
+    assert found == f"{advice} fastest of the others; `by` segments leaves 0 unpaired"
+    for other in (pair(ours, theirs, by="segments"), pair(ours, ours)):
+        assert "no partner" not in "".join(presentation.explain(other))

@@ -85,6 +85,11 @@ class Match:
         return len(figures) > 1 or any(self.reasons)
 
 
+def count_unmatched(matches: Iterable[Match]) -> int:
+    """Return the number of matches in which a side has no run."""
+    return sum(None in match.runs for match in matches)
+
+
 def value(run: Run, parameter: str) -> Any:
     """Return the value of a parameter of a run; faults as a sorted tuple.
 

@@ -27,7 +27,13 @@ from starcast.comparison.crossovers import (
     table_columns,
 )
 from starcast.comparison.curves import Curve, Panel, Polyline, panels
-from starcast.comparison.matching import MESSAGE_UNITS, figure
+from starcast.comparison.matching import (
+    MESSAGE_UNITS,
+    SEGMENTS,
+    count_unmatched,
+    figure,
+    find_matches,
+)
 from starcast.comparison.sides import describe_networks, parent
 from starcast.support.axes import QUESTION
 from starcast.support.html import inline_files, render_page
@@ -176,6 +182,8 @@ def explain(comparison: Comparison) -> list[str]:
             "some rows are not comparable, because they answer different questions;"
             f" {options} compares them all the same"
         )
+    if advice := _advise_pairing(comparison):
+        lines.append(advice)
     hidden = len(comparison.matches) - len(comparison.different)
     if hidden and not comparison.everything:
         total = len(comparison.matches)
@@ -184,6 +192,20 @@ def explain(comparison: Comparison) -> list[str]:
     if len(sources) > 1:
         lines.append(f"the runs come from different code: {'; '.join(sources)}")
     return lines
+
+
+def _advise_pairing(comparison: Comparison) -> str:
+    """Return the other way to match runs if most of the rows have no partner, or else ""."""
+    lonely, total = count_unmatched(comparison.matches), len(comparison.matches)
+    if comparison.by != MESSAGE_UNITS or 2 * lonely <= total:
+        return ""
+    others = find_matches(comparison.sides, comparison.across, SEGMENTS)
+    if count_unmatched(others) >= lonely:
+        return ""
+    return (
+        f"{lonely} of {total} rows have no partner: runs with equal message_units are paired, and"
+        f" only the fastest of the others; `by` segments leaves {count_unmatched(others)} unpaired"
+    )
 
 
 def matched_by(comparison: Comparison) -> str:
