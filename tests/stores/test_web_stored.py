@@ -210,6 +210,15 @@ def test_pages_show_the_stored_artifacts_with_the_rights_of_the_reader_role(
     service.close()
 
 
+def test_the_page_of_an_experiment_shows_minutes_and_the_symbols_of_the_machine(
+    client: TestClient,
+) -> None:
+    page = client.get("/experiments/ours").text
+    assert re.search(r"<td>20\d\d-\d\d-\d\d \d\d:\d\d</td>", page)
+    assert "t_s" in page
+    assert ">t s" not in page
+
+
 STORED_PAGES = ("/artifacts", "/experiments", "/experiments/ours", "/compare?name=ours&name=theirs")
 QUESTION, ASKED = "/queries/overlap/load-histogram", "?forest=S4:multiple:1234"
 

@@ -134,7 +134,8 @@ def _environment() -> "Environment":
     environment.filters |= {
         "cell": format_value,
         "inline": inline_html,
-        "words": lambda name: name.replace("_", " "),
+        # T_s and T_c are symbols; other underscores separate words.
+        "words": lambda name: name if name in {"t_s", "t_c"} else name.replace("_", " "),
         "css": lambda verdict: (verdict or "").replace(" ", "-"),
         "repeats": _group_repeats,
     }

@@ -227,7 +227,10 @@ def show_experiment(request: Request, name: str, service: ServiceParameter) -> R
     """Show an experiment: its curves, and its runs."""
     detail = experiments.show_experiment(name, service, Paging(request))
     panels = experiments.describe_experiment(service, name)
-    rows = [run.model_dump() for run in detail.runs[:_MAX_RUNS]]
+    rows = [
+        run.model_dump() | {"finished": run.finished[:16].replace("T", " ")}
+        for run in detail.runs[:_MAX_RUNS]
+    ]
     columns = [
         column for column in models.RunResource.model_fields if any(row[column] for row in rows)
     ]
