@@ -27,7 +27,6 @@ DAMAGED: list[tuple[dict[str, object], str]] = [
     ({"problem": "other"}, "unknown problem 'other'"),
     ({"problem": 5}, "problem: Input should be a valid string"),
     ({"topology": "S4;"}, "topology: String should match pattern"),
-    ({"topology": "S" + "4" * 1000}, "topology: String should have at most 100"),
     ({"topology": None}, "topology: Input should be a valid string"),
     ({"value": "5"}, "value: Input should be a valid integer"),
     ({"value": True}, "value: Input should be a valid integer"),
