@@ -1,6 +1,6 @@
 /** Charts of a schedule: steps from left to right, in the page's colours. */
 
-import { element, svgElement, treeColour } from "../elements.js";
+import { element, svgElement } from "../elements.js";
 
 /** @import { Replay } from "./replay.js" */
 
@@ -78,7 +78,8 @@ function heatMap({ figures: { byPort }, steps, network }, onStep) {
   const parts = byPort.flatMap((counts, index) => {
     const cells = [...counts].flatMap((count, at) => {
       const place = { x: LEFT + at * width, y: index * row + 2, width: wide, height: row - 1 };
-      const look = { class: "cell", fill: treeColour(index), "fill-opacity": 0.2 + (0.8 * count) / greatest };
+      // The colours of trees would suggest that port 2 belongs to tree 0.
+      const look = { class: "bar", "fill-opacity": 0.2 + (0.8 * count) / greatest };
       return count ? [box({ ...place, ...look }, `step ${at + 1}, port ${ports[index]}: ${count} units`)] : [];
     });
     return [write(LEFT - 4, index * row + 11, String(ports[index]), "end"), ...cells];
