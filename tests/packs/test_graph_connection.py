@@ -58,7 +58,7 @@ def test_a_result_that_exceeds_the_memory_is_refused(
         LimitError, match=r"does not fit into memory: 30,000 rows were read, and 134 MB are left"
     ) as caught:
         graph.run("UNWIND range(1, 10000000) AS i RETURN i", row_limit=10_000_000)
-    assert "--limit" in caught.value.hint
+    assert "`row_limit`" in caught.value.hint
     monkeypatch.undo()
     assert len(graph.run("UNWIND range(1, 25000) AS i RETURN i", row_limit=30_000).rows) == 25_000
 
