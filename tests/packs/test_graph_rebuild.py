@@ -178,7 +178,7 @@ def test_foreign_relationships_are_deleted_only_with_the_option(stores: Stores) 
         RejectedError, match="would delete data of other programs: 1 relationship of the type LIKES"
     ) as caught:
         over_bolt(stores)
-    assert "--discard-foreign" in caught.value.hint
+    assert "`discard_foreign`" in caught.value.hint
     assert counts(stores.graph) == before
     over_bolt(stores, [TREES])
     assert counts(stores.graph) == before
