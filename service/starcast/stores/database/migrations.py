@@ -325,7 +325,7 @@ def drop_tables(connection: Connection) -> None:
     """Drop starcast's views and tables in the current schema, in the connection's transaction."""
     schema = enter_schema(connection)
     tables = [*(table.name for table in Base.metadata.sorted_tables), VERSION_TABLE]
-    # PostgreSQL refuses to drop a table that a view reads. Revisions before 0015 have another view.
+    # PostgreSQL refuses to drop a table that a view reads. Revisions before 0016 have another view.
     views = [*(view.name for view in VIEWS), "comparison"]
     for kind, names in (("view", views), ("table", tables)):
         dropped = sql.SQL("drop {} if exists ").format(sql.SQL(kind)) + join_names(schema, names)
