@@ -93,7 +93,9 @@ def test_the_page_shows_all_rows_and_all_compared_experiments_with_their_command
     comparison = three().complete if everything else three()
     read = shown(comparison)
     layout = lay_out(comparison.with_short_names())
-    below = read.below([name.replace("_", " ") for name in layout.columns])
+    symbols = {"t_s", "t_c"}
+    heads = [name if name in symbols else name.replace("_", " ") for name in layout.columns]
+    below = read.below(heads)
     assert len(layout.rows) == 8
     for row, texts in zip(layout.rows, below, strict=False):
         for name, cell in zip(layout.columns, texts, strict=True):
