@@ -53,6 +53,21 @@ def test_the_schema_can_be_dropped_and_created_again(bare: Engine) -> None:
     migrations.check(bare)
 
 
+def test_a_drop_keeps_a_view_of_another_program_with_an_earlier_name(bare: Engine) -> None:
+    """Until revision 0015, starcast had a view of this name."""
+    migrations.upgrade(bare, Silent())
+    execute(bare, "create view comparison as select 5 as theirs")
+    migrations.drop(bare)
+    assert scalars(bare, "select theirs from comparison") == [5]
+
+
+def test_a_view_of_another_program_is_not_replaced(bare: Engine) -> None:
+    execute(bare, "create view artifact as select 5 as theirs")
+    with pytest.raises(RejectedError, match="holds a view of another program, 'artifact'"):
+        migrations.upgrade(bare, Silent())
+    assert scalars(bare, "select theirs from artifact") == [5]
+
+
 def test_an_upgrade_keeps_all_rows(engine: Engine, add_revision: Callable[[], None]) -> None:
     """A store of the previous revision is refused until it is upgraded."""
     points = Grid({

@@ -217,7 +217,8 @@ def restore(
     manifest = read_manifest(file)
     migrations.check_known(manifest.revision, f"the backup has schema {manifest.revision}, which")
     with migrations.migrating(engine) as connection:
-        if migrations.check_owner(connection) is not None:
+        revision = migrations.check_owner(connection)
+        if revision is not None:
             _lock_tables(connection)
             rows = _count_rows(connection)
             if rows and keep is None:
@@ -225,7 +226,7 @@ def restore(
             if rows and keep is not None:
                 listener.say(f"backing up the existing rows: {keep}")
                 _write(connection, keep)
-            migrations.drop_tables(connection)
+            migrations.drop_tables(connection, revision)
         migrations.upgrade_to(connection, manifest.revision, writer)
         _fill(connection, file, manifest, decoder)
         _verify(connection, manifest)

@@ -251,6 +251,13 @@ def check_owner(connection: Connection) -> str | None:
         )
     if revision is not None:
         check_known(revision, f"the schema of the database ({revision})")
+    # Without tables, starcast has no views either, and `declare` would replace those of others.
+    elif taken := {view.name for view in VIEWS}.intersection(inspect(connection).get_view_names()):
+        raise RejectedError(
+            f"the schema {schema} of the database '{connection.engine.url.database}' holds a view"
+            f" of another program, '{min(taken)}'",
+            hint="create an empty database for starcast and name it in STARCAST_POSTGRES_URI",
+        )
     return revision
 
 
@@ -317,16 +324,23 @@ def drop(engine: Engine) -> None:
         RejectedError, BusyError, UnavailableError: as for `upgrade`; nothing is changed.
     """
     with migrating(engine) as connection:
-        check_owner(connection)
-        drop_tables(connection)
+        drop_tables(connection, check_owner(connection))
 
 
-def drop_tables(connection: Connection) -> None:
-    """Drop starcast's views and tables in the current schema, in the connection's transaction."""
+def drop_tables(connection: Connection, revision: str | None) -> None:
+    """Drop starcast's views and tables in the current schema, in the connection's transaction.
+
+    Args:
+        connection: an open transaction of the owner.
+        revision: the schema revision of the tables, as `check_owner` returns it.
+    """
     schema = enter_schema(connection)
     tables = [*(table.name for table in Base.metadata.sorted_tables), VERSION_TABLE]
-    # PostgreSQL refuses to drop a table that a view reads. Revisions before 0016 have another view.
-    views = [*(view.name for view in VIEWS), "comparison"]
+    # PostgreSQL refuses to drop a table that a view reads.
+    views = [view.name for view in VIEWS]
+    if revision is not None and revision < "0016":
+        # In later revisions, a view of this name belongs to another program.
+        views.append("comparison")
     for kind, names in (("view", views), ("table", tables)):
         dropped = sql.SQL("drop {} if exists ").format(sql.SQL(kind)) + join_names(schema, names)
         execute_sql(connection, dropped)
