@@ -199,12 +199,12 @@ def _advise_pairing(comparison: Comparison) -> str:
     lonely, total = count_unmatched(comparison.matches), len(comparison.matches)
     if comparison.by != MESSAGE_UNITS or 2 * lonely <= total:
         return ""
-    others = find_matches(comparison.sides, comparison.across, SEGMENTS)
-    if count_unmatched(others) >= lonely:
+    unpaired = count_unmatched(find_matches(comparison.sides, comparison.across, SEGMENTS))
+    if unpaired >= lonely:
         return ""
     return (
         f"{lonely} of {total} rows have no partner: runs with equal message_units are paired, and"
-        f" only the fastest of the others; `by` segments leaves {count_unmatched(others)} unpaired"
+        f" only the fastest of the others; `by` segments leaves {unpaired} unpaired"
     )
 
 

@@ -285,7 +285,8 @@ def _run_points(
                 run = writer.save(point, execution, processes)
                 for remark in execution.remarks:
                     remarks.setdefault(remark, []).append(run)
-                errors += filter(None, [execution.error])
+                if execution.error is not None:
+                    errors.append(execution.error)
                 task.advance()
     finally:
         # Many runs can have the same remark, so each remark is reported once, at the end.

@@ -134,12 +134,18 @@ def _environment() -> "Environment":
     environment.filters |= {
         "cell": format_value,
         "inline": inline_html,
+        "minutes": to_minutes,
         # T_s and T_c are symbols; other underscores separate words.
         "words": lambda name: name if name in {"t_s", "t_c"} else name.replace("_", " "),
         "css": lambda verdict: (verdict or "").replace(" ", "-"),
         "repeats": _group_repeats,
     }
     return environment
+
+
+def to_minutes(time: str) -> str:
+    """Return a time in ISO format as pages show it: date, hours and minutes."""
+    return time[:16].replace("T", " ")
 
 
 def _show_unprintable(value: Any) -> Any:

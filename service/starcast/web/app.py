@@ -29,7 +29,7 @@ from starcast.queries.parameters import STORED
 from starcast.records import PROBLEM_NAMES
 from starcast.support import log
 from starcast.support.errors import NotFoundError, StarcastError, UnavailableError
-from starcast.support.html import STATIC, render_page
+from starcast.support.html import STATIC, render_page, to_minutes
 from starcast.support.table import Row, Table
 from starcast.support.text import format_value
 from starcast.web import models
@@ -228,8 +228,7 @@ def show_experiment(request: Request, name: str, service: ServiceParameter) -> R
     detail = experiments.show_experiment(name, service, Paging(request))
     panels = experiments.describe_experiment(service, name)
     rows = [
-        run.model_dump() | {"finished": run.finished[:16].replace("T", " ")}
-        for run in detail.runs[:_MAX_RUNS]
+        run.model_dump() | {"finished": to_minutes(run.finished)} for run in detail.runs[:_MAX_RUNS]
     ]
     columns = [
         column for column in models.RunResource.model_fields if any(row[column] for row in rows)
