@@ -1,5 +1,6 @@
 """The ``starcast`` command: command groups, global flags, and exit codes of errors."""
 
+import gc
 import os
 import sys
 import traceback
@@ -17,6 +18,8 @@ from starcast.support.errors import StarcastError, clean_message
 from starcast.support.text import add_flags
 
 INTERRUPTED = 130
+#: New objects after which garbage is collected (Python's default is 700); arrays are few objects.
+_ALLOCATIONS = 100_000
 _REPORT = "the output of the same command under STARCAST_DEBUG=1"
 
 
@@ -221,6 +224,10 @@ def main() -> None:
     An error is printed as one sentence with a hint. If ``STARCAST_DEBUG`` is set, a traceback is
     printed too if the exception is unexpected, or was caused by a plug-in or a server.
     """
+    # By default, garbage is collected hundreds of times while a short command imports its libraries,
+    # which takes a tenth of its time and finds nothing.
+    gc.freeze()
+    gc.set_threshold(_ALLOCATIONS)
     streams.prepare()
     # Shell completion is handled before logs and errors, because it must print neither.
     if completion.VARIABLE in os.environ:
