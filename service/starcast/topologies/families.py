@@ -60,13 +60,13 @@ def family(
 
     Args:
         name: lower-case words joined by hyphens.
-        pattern: a regular expression of the specs, such as ``P(\d+)``; its groups are numbers.
-            A spec has at most 50 characters: ASCII letters, digits, commas, points, underscores,
-            plus signs and hyphens, even if the pattern also matches other texts.
+        pattern: a regular expression of the specs, such as ``P(\d+)``; its groups are numbers. A
+            spec has at most 50 characters: ASCII letters, digits, commas, periods, underscores,
+            plus signs and hyphens, even if the pattern also matches other strings.
         source: the paper that defines the family.
         noun: the plural noun for the graphs in messages, such as ``pancake graphs``.
-        spelling: how messages explain the spec; by default the pattern, or with ``sizes`` a text
-            such as ``P2 to P12 for a pancake graph``.
+        spelling: a description of valid specs for messages, such as ``P2 to P12 for a pancake
+            graph``; by default derived from ``sizes``, or else the pattern.
         group: the group whose elements are the nodes of each graph.
         sizes: the allowed values of the first number in a spec; by default all.
 
@@ -141,7 +141,7 @@ def _compile_pattern(name: str, pattern: str, origin: Origin) -> re.Pattern[str]
             hint=f"specs consist of {SPEC_CHARACTERS}",
         )
     shipped = [each for each in FAMILIES.values() if each.origin.is_shipped and each.name != name]
-    # It is hard to decide whether two patterns can match the same text, so only sample specs are
+    # It is hard to decide whether two patterns can match the same string, so only sample specs are
     # tested.
     taken = next(filter(compiled.fullmatch, chain.from_iterable(map(_examples, shipped))), None)
     if taken is not None:
@@ -163,20 +163,20 @@ def _check_spec(built: Topology, spec: str) -> None:
 
 
 def _spell(pattern: str, noun: str, sizes: range) -> str:
-    """Return the text that explains a spec with one number: ``P2 to P12 for a pancake graph``."""
+    """Return the description of specs with one number: ``P2 to P12 for a pancake graph``."""
     letters = pattern.partition("(")[0]
     return f"{letters}{sizes[0]} to {letters}{sizes[-1]} for {with_article(noun[:-1])}"
 
 
 def _examples(shipped: Family) -> Iterator[str]:
-    """Yield sample specs such as S1, S2, ..: the first spec in a family's spelling, renumbered."""
+    """Yield sample specs such as S1, S2, ..: a family's first spec with other numbers."""
     first, *later = re.findall(r"\D+", shipped.spelling.split()[0])
     for number, other in product(range(1, 36), (1, 2)):
         yield f"{first}{number}" + "".join(f"{text}{other}" for text in later)
 
 
 def topology(spec: str) -> Topology:
-    """Return the topology of a spec.
+    """Return the topology of the given spec.
 
     Args:
         spec: ``S5`` for the star graph S_5, ``S6,3`` for the (n,k)-star S_{6,3}, ``Q4`` for the

@@ -125,7 +125,7 @@ class ArrangementGraph(Topology):
         return permutations.labels(self.rows(self._check_ranks(ranks)))
 
     def rank(self, label: str) -> int:
-        """Return the lexicographic rank of the arrangement with a label."""
+        """Return the lexicographic rank of the arrangement with the given label."""
         row = permutations.parse(label, self.n, self.length)
         return int(permutations.arrangement_rank(row[None, :], self.n)[0])
 
@@ -179,7 +179,7 @@ class Star(ArrangementGraph):
         return blocks.StarDistances(self.n, self.rows(root)[0])
 
     def step(self, ports: NDArray[np.uint8], ranks: NDArray[np.integer]) -> Ranks:
-        """Return each node's neighbour across its own port; see `Topology.step`."""
+        """Return each node's neighbour across the port given for it; see `Topology.step`."""
         index = ports.astype(np.intp) - 1
         if self._has_kept_table:
             return np.asarray(kept_table(self)[index - 1, ranks])
@@ -249,7 +249,9 @@ class NkStar(ArrangementGraph):
 
 
 def _along_clique(n: int, rows: Perms, steps: int | NDArray[np.intp]) -> NDArray[np.uint8]:
-    """Return the symbol ``steps`` places after each node's first, cyclically in its sorted clique.
+    """Return the symbol ``steps`` places after each node's first symbol in its sorted clique.
+
+    A clique is sorted by the first symbols of its nodes, and counted cyclically.
 
     Returns:
         uint8 ``[count]``.
@@ -303,7 +305,7 @@ def _profile(n: int, k: int) -> tuple[int, ...]:
 
 
 def _cycles(largest: int) -> list[Polynomial]:
-    """Return, for each j, the polynomial that counts the permutations of j positions by cost."""
+    """Return, for j = 0..``largest``, the polynomial of the permutations of j positions by cost."""
     ways: list[Polynomial] = [[1]]
     for j in range(1, largest + 1):
         # The last position is a fixed point, or it is on a cycle of m positions.
@@ -313,7 +315,7 @@ def _cycles(largest: int) -> list[Polynomial]:
 
 
 def _chains(positions: int, externals: int) -> Polynomial:
-    """Return the polynomial that counts the divisions of positions into external chains by cost."""
+    """Return the polynomial that counts divisions of positions into external chains, by cost."""
     if positions == 0:
         return [1]
     counts = [0] * (2 * positions + 2)
