@@ -140,10 +140,10 @@ def running_numbers(topology: Topology, copy: int = 0) -> NDArray[np.int64]:
 
 
 def _first_nodes(n: int, leader: NDArray[np.int64], begin: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return, for each necklace, the node to number first, at which v = v(m) can lead to the root.
+    """Return, for each necklace, the node that gets the necklace's first number m.
 
-    The number m comes first in the necklace. The node is the lowest whose symbol in position v is
-    not v. The result is indexed by the necklace's leader, the node of lowest rank.
+    This is the lowest node whose symbol in position v = v(m) is not v, so that its parent can be
+    across v. The result is indexed by the necklace's leader, the node of lowest rank.
     """
     nodes = np.arange(1, len(leader))
     v = numbered_dimensions(n, begin[leader[nodes]])
