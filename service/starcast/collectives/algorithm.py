@@ -180,7 +180,7 @@ REGISTRIES: dict[str, Registry[Algorithm]] = {
 
 
 class Foresight(TypedDict, total=False):
-    """Optional arguments of `algorithm`: facts about its schedules, as explained in `Algorithm`."""
+    """Optional arguments of the decorator `algorithm`, explained in `Algorithm`."""
 
     exclusion: Callable[[Topology], str | None]
     rows: Callable[[Topology, Arguments], int]
@@ -329,7 +329,7 @@ def algorithms_on(topology: Topology, collective: str | None = None) -> tuple[Al
 
 
 def find_algorithm(collective: str, name: str, topology: Topology | None = None) -> Algorithm:
-    """Return the algorithm with a name.
+    """Return the algorithm with the given name.
 
     Args:
         collective: the collective of the algorithm.
@@ -443,7 +443,7 @@ class ScheduleParameters(NamedTuple):
         return self.algorithm.id(self.topology, self.ports, self.arguments, self.root)
 
     def count_rows(self) -> int:
-        """Return the schedule's number of rows, without building it."""
+        """Return the number of rows of the schedule, without building it."""
         return self.algorithm.count(self.topology, self.ports, self.arguments)
 
     def build(self) -> Schedule:
@@ -463,13 +463,13 @@ class ScheduleParameters(NamedTuple):
 
 
 def parse_schedule_id(schedule_id: str) -> ScheduleParameters:
-    """Return the parameters of the schedule with an id.
+    """Return the parameters of the schedule with the given id.
 
     In a short id such as ``S5:broadcast:multiple(segments=4)``, the port model is the algorithm's
     default and the root is the identity.
 
     Raises:
-        InputError: the id has another form, or names something that does not exist.
+        InputError: the id is malformed, or its topology, algorithm or another part is invalid.
 
     Example:
         >>> parse_schedule_id("S4:broadcast:greedy").id
