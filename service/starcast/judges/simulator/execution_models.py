@@ -290,7 +290,7 @@ def _find_completions(
 
 
 def _describe_packets(packets: Packets, ticks: Ticks, start: Times) -> PacketTimes:
-    """Return the packets with their times; ``start`` is in ticks."""
+    """Return the packets with their start and end times; ``start`` is in ticks."""
     end = start + ticks.durations(packets.units)
     return PacketTimes(*packets.columns(), ticks.times(start), ticks.times(end))
 

@@ -38,7 +38,7 @@ _LARGE_STEP = 1000
 
 
 class Chain(NamedTuple):
-    """A resource that packets use one after the other, in the order of steps.
+    """A kind of resource that packets use one after the other, in the order of steps.
 
     Attributes:
         name: ``link``, ``sender`` or ``receiver``.
@@ -125,7 +125,7 @@ class Packets:
         return len(self.begins)
 
     def first_of(self, column: Integers) -> Integers:
-        """Return, for each packet, the value that its first row has in a column."""
+        """Return, for each packet, the value of its first row in the given column."""
         return column if self.single else column[self.begins]
 
     @cached_property
@@ -230,7 +230,7 @@ class Ticks:
         self.wide_dtype: type = object
 
     def choose_dtype(self, latest: int, links: int) -> None:
-        """Choose the dtype of times, and a dtype for the larger sums in the module `asynchronous`.
+        """Choose the dtype of times, and a dtype for sums of times in the module `asynchronous`.
 
         Args:
             latest: an upper bound of all times, in ticks.
@@ -250,11 +250,11 @@ class Ticks:
         return np.full(size, value, dtype=self.dtype)
 
     def durations(self, units: NDArray[np.int64]) -> Times:
-        """Return the durations, in ticks, of packets with these numbers of units."""
+        """Return the durations, in ticks, of packets with the given numbers of units."""
         return units.astype(self.dtype) * self.per_unit + self.start_up
 
     def time(self, ticks: int) -> int | Fraction:
-        """Convert ticks to a time, which is an int if it is a whole number."""
+        """Convert ticks to a time, as an int if it is a whole number."""
         return simplify(int(ticks) * self.tick)
 
     def times(self, ticks: Times) -> Times:
