@@ -29,8 +29,7 @@ class Entry:
 
     Attributes:
         form: ``form(topology, ports, **arguments)`` returns the formula.
-        each_tree: whether a message is split among ``degree`` trees before it is split into
-            segments.
+        each_tree: whether a message is first split among ``degree`` trees, and then into segments.
         each_node: whether a message is first split among all nodes.
     """
 
@@ -54,7 +53,7 @@ _RECORDS = "starcast: records"
 def optimal_broadcast(topology: Topology, _ports: str) -> Form:
     """Return the cost formula of an optimal broadcast.
 
-    Its number of rounds is that of the stored record, and it has N-1 transmissions.
+    The broadcast takes the rounds of the stored record, and N-1 transmissions.
     """
     steps = shipped_record("one-port-broadcast", topology.spec).value
     return stepwise_form(steps, 1, topology.nodes - 1, _RECORDS)
@@ -63,9 +62,9 @@ def optimal_broadcast(topology: Topology, _ports: str) -> Form:
 def substar_doubling(topology: Topology, _ports: str) -> Form:
     """Return the cost formula of the broadcast by substar doubling on S_{n,k}.
 
-    It takes R_k rounds and N-1 transmissions. With m = n-k+1, R_1 is ceil(log2 m). For j > 1, R_j
-    is R_{j-1} + 1 plus the minimum of max(i + j-2, i + c_i) over i = 1..R_1, where c_i is the
-    smallest c with (2^i - 1) 2^c >= m - 1.
+    The broadcast takes R_k rounds and N-1 transmissions. With m = n-k+1, R_1 is ceil(log2 m). For j
+    > 1, R_j is R_{j-1} + 1 plus the minimum of max(i + j-2, i + c_i) over i = 1..R_1, where c_i is
+    the smallest c with (2^i - 1) 2^c >= m - 1.
     """
     size, length = topology.n - int(topology.k or 1) + 1, int(topology.k or 1)
     doubling = ceil_log2(size)
@@ -106,7 +105,7 @@ def _symbol_rounds(n: int) -> int:
 def hamiltonian_decomposition(topology: Topology, _ports: str, messages: int) -> Form:
     """Return the cost formula of an allgather of M messages along C disjoint Hamiltonian cycles.
 
-    It takes ceil(k(N-1)/2) steps, where k = ceil(M/C), and M N(N-1) transmissions.
+    The allgather takes ceil(k(N-1)/2) steps, where k = ceil(M/C), and M N(N-1) transmissions.
     """
     cycles = shipped_record("hamiltonian-decomposition", topology.spec).value
     steps = ceil_div(ceil_div(messages, cycles) * (topology.nodes - 1), 2)
@@ -125,8 +124,8 @@ def hamiltonian_decomposition(topology: Topology, _ports: str, messages: int) ->
 def ring(topology: Topology, ports: str, messages: int) -> Form:
     """Return the cost formula of an allgather of M messages on a ring.
 
-    It takes M(N-1) steps, or ceil(M(N-1)/2) if messages travel round the ring in both directions.
-    The formula is exact.
+    The allgather takes M(N-1) steps, or ceil(M(N-1)/2) if messages travel in both directions. The
+    formula is exact.
     """
     hops = messages * (topology.nodes - 1)
     steps = hops if ports == "one" else ceil_div(hops, 2)
@@ -322,7 +321,7 @@ def optimal_pieces(
     The arguments are those of `closed_form`, without the number of pieces.
 
     Returns:
-        The optimum over the reals, and over whole numbers >= 1; see `find_optimum`.
+        The optimal real number, and the optimal whole number >= 1; see `find_optimum`.
 
     Raises:
         InputError: the algorithm does not split its messages, or T_s is 0, so more pieces are
@@ -353,7 +352,7 @@ def optimal_pieces(
 def find_optimum(
     price: Price, machine: Machine, period: int, allowed: Iterable[int]
 ) -> tuple[float, int]:
-    """Return the number of pieces with the minimum time: over the reals, and over whole numbers.
+    """Return the number of pieces with the minimum time, as a real and as a whole number.
 
     With p pieces a pipeline has a + cp start-ups and b + d/p bytes, for constants a, b, c and d.
     The time is minimal for p = sqrt(d T_c/(c T_s)), as in equation (5) of Tseng & Sheu 1997 and
@@ -385,7 +384,10 @@ def find_optimum(
 
 
 def _square(price: Price, machine: Machine, first: int, period: int) -> Fraction:
-    """Return the square of the real optimum, from the costs of ``first`` and ``first + period``."""
+    """Return the square of the optimal real number, from the costs of two numbers of pieces.
+
+    These numbers are ``first`` and ``first + period``.
+    """
     second = first + period
     fewer = price(first)
     more = price(second)

@@ -1,4 +1,4 @@
-"""Cost tables as they are printed: columns, titles, sources and headings."""
+"""Cost tables for display: columns, titles, sources and headings."""
 
 import re
 from collections.abc import Mapping
@@ -63,7 +63,7 @@ def part_of_paper(
         paper: the name of the table, such as tseng-sheu-1997-table-1.
         table: the table.
         values: the parameters, by axis.
-        rows: its rows for these parameters.
+        rows: the rows of the table for these parameters.
     """
     shown = ", ".join(f"{axis} {value}" for axis, value in with_numbers(values).items())
     headings = {
@@ -89,9 +89,9 @@ def part_of_paper(
 
 
 def _source(row: Mapping[str, Any]) -> str:
-    """Return the remark on a row, which is printed below the table.
+    """Return the remark on a row that is printed below the table.
 
-    It has the source, the word "(cited)" if the row is only cited, and the note of the row.
+    The remark has the source, the word "(cited)" if the row is only cited, and the row's note.
     """
     cited = " (cited)" if row["cited"] else ""
     note = f"; {row['note']}" if row["note"] else ""
