@@ -50,7 +50,7 @@ def build_page(
         schedules: schedules on the topology.
         state: the initial state of the page, as in the explorer's URLs: ``step=3&node=21345``. If
             it names no schedule or forest, the page shows the first schedule, or else the first
-            forest. An empty text selects neither a schedule nor a forest.
+            forest. An empty string selects neither a schedule nor a forest.
 
     Raises:
         InputError: a forest or schedule is on another topology.
@@ -105,7 +105,8 @@ def build_schedule(topology: Topology, name: str, root: int | str = 0) -> Schedu
         root: label or rank of the root, or of the source of a symmetric schedule.
 
     Raises:
-        InputError: the text, a name, an argument or the root is wrong.
+        InputError: the name is malformed, or the collective, algorithm, an argument or the root is
+            invalid.
         LimitError: the schedule does not fit into memory.
     """
     parts = name.split(":")
@@ -179,7 +180,7 @@ def pack(array: NDArray[Any]) -> dict[str, Any]:
 
 
 def name_schedule(schedule: Schedule) -> str:
-    """Return a text for `build_schedule`: collective, algorithm, arguments, and port model.
+    """Return a name for `build_schedule`: collective, algorithm, arguments, and port model.
 
     Arguments and a port model with their default values are omitted.
     """

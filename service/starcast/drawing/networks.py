@@ -140,7 +140,7 @@ class Frame:
         caption: str = "",
         colour: str = INK,
     ) -> Panel:
-        """Return a panel with the given strokes, and with nodes shaded by numbers from 0 to 1."""
+        """Return a panel with the given strokes; ``shares``, from 0 to 1, shade the nodes."""
         nodes = list(self._nodes)
         for rank, share in (shares or {}).items():
             # The colour is "white", which unlike PAPER is not replaced in dark mode, because it is
@@ -226,7 +226,7 @@ def draw_topology(topology: Topology, layout: str | None = None) -> str:
 
 
 def check_size(topology: Topology, panels: int) -> None:
-    """Check that a picture of this topology can have this number of panels.
+    """Check that a picture of a topology can have the given number of panels.
 
     Raises:
         LimitError: there are too many panels, or too many nodes in the panels.
@@ -293,7 +293,7 @@ class Subgraph:
 
     @cached_property
     def others(self) -> tuple[Link, ...]:
-        """The links between drawn nodes that occur in no row; each begins at its lower rank."""
+        """The links between drawn nodes that occur in no row, each from its end of lower rank."""
         ranks = np.array(self.drawn)
         named = {frozenset((link.sender, link.receiver)) for link in self.links}
         links: list[Link] = []
@@ -314,7 +314,7 @@ def draw_subgraph(subgraph: Subgraph, layout: Layout | None = None) -> str:
             subgraph has a source and links, else a ring.
 
     Raises:
-        InputError: there are no nodes, or the layout is levels but there is no source.
+        InputError: there are no nodes, or the layout is ``levels`` but there is no source.
         LimitError: there are more than `READABLE` nodes.
     """
     _check(subgraph, layout)
@@ -350,7 +350,7 @@ def _check(subgraph: Subgraph, layout: Layout | None) -> None:
         )
     if layout is Layout.LEVELS and subgraph.source is None:
         raise InputError(
-            "the layout levels needs a node to count from, but the query names none",
+            "layout 'levels' needs a source node, but the query declares none",
             hint="use the `layout` ring",
         )
     if len(subgraph.drawn) > READABLE:
@@ -435,7 +435,7 @@ def _summarize(subgraph: Subgraph, *, by_levels: bool) -> str:
 
 
 def _strokes(subgraph: Subgraph, boxes: Mapping[int, Node], *, by_levels: bool) -> Iterator[Stroke]:
-    """Yield the strokes of the links, beginning with the faint links, which are painted below.
+    """Yield the strokes of the links, the faint ones first, because later strokes cover them.
 
     The faint links are those that occur in no row of the result. If the rows contain no links at
     all, all links are drawn normally.

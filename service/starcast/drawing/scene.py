@@ -1,4 +1,4 @@
-"""Scenes: the nodes, strokes and panels of a picture, and their rendering as SVG, PNG and PDF.
+"""The contents of a picture (nodes, strokes, panels), and its rendering as SVG, PNG and PDF.
 
 A position is a complex number in pixels: the real part to the right, the imaginary part downwards.
 The colours of ports are the palette of Okabe and Ito, which people with the common kinds of colour
@@ -78,7 +78,7 @@ class Node(NamedTuple):
         """Return the end of a line that leads to the node, one pixel outside its outline.
 
         Args:
-            inside: the point inside the node to which the line leads.
+            inside: the point inside the node at which the line would end.
             towards: the point from which the line comes.
         """
         way = towards - inside

@@ -169,7 +169,7 @@ def _lines(schedule: Schedule) -> tuple[str, str]:
 
 
 def _part(schedule: Schedule) -> str:
-    """Return words that state which units of a symmetric schedule are counted; otherwise ""."""
+    """Return a phrase on which units of a symmetric schedule are counted; otherwise ""."""
     if not schedule.symmetric:
         return ""
     return " of one destination" if schedule.collective in REDUCTIONS else " of one source"
@@ -202,7 +202,7 @@ def _step_panel(
 
 
 def _shares(schedule: Schedule, step: int) -> NDArray[np.float64]:
-    """Return the number of units at each node after a step, divided by the largest final number.
+    """Return each node's number of units after a step, divided by the largest final number.
 
     For a reduction, return each node's share of the contributions to all units.
     """
