@@ -1,6 +1,6 @@
-"""Reading of schedules from GOAL files, written by starcast or by other programs.
+"""Read schedules from GOAL files, which starcast or other programs wrote.
 
-Operations are kept in arrays, because a file of a few megabytes can have a million of them.
+Operations are kept in arrays, because a file of a few megabytes can have a million operations.
 """
 
 import re
@@ -85,10 +85,10 @@ def schedule_from_goal(
     files, a send carries one unit, and its step follows from `requires`: it is the first step after
     all sends on which it depends. In a gather, scatter and alltoall, its tag is the number of its
     unit. In other collectives, sends with the same tag carry the same unit, unless they use the
-    same link; tags may have gaps. If a node would then not receive each unit of a broadcast, or not
-    send each unit of a reduce, but all nodes receive (send) as many, the tags do not name units:
-    each node receives (sends) the units in the order of tags and steps. The schedule is not
-    checked; check it with `starcast.simulate`.
+    same link; tags may have gaps. If some node would then not receive each unit of a broadcast (in
+    a reduce: not send each unit), but all nodes receive (send) equally many packets, tags do not
+    identify units: each node receives (sends) the units in the order of tags and steps. The
+    schedule is not checked; check it with `starcast.simulate`.
 
     Args:
         path: the file.
@@ -132,7 +132,7 @@ def _count_earlier(*columns: Indices) -> Indices:
 
 
 class _Reader:
-    """Reads the operations of one file, which refer to one another by their numbers.
+    """Reads the operations of one GOAL file, which refer to one another by their numbers.
 
     Files are not trusted: line lengths, numbers and the count of operations are limited. The
     simulator, not this class, decides whether a schedule is valid.
@@ -220,7 +220,7 @@ class _Reader:
                 yield text
 
     def _read_operation(self, text: str, rank: int) -> bool:
-        """Read a line within a rank, and return whether it is valid."""
+        """Read an operation or requirement of a rank; return False if the line is neither."""
         if match := _REQUIREMENT.fullmatch(text):
             first, word, second = match.groups()
             if first not in self._names or second not in self._names:
@@ -354,7 +354,8 @@ class _Reader:
     ) -> Indices:
         """Return the step of each send: the first step after all sends on which it depends.
 
-        For another operation, the entry is the last step of these sends.
+        For an operation that is not a send, the result is the last step of the sends on which it
+        depends.
         """
         count = len(operations.kind)
         arrivals = np.stack([receives, sends, np.zeros_like(sends)], axis=1)

@@ -79,9 +79,9 @@ def to_networkx(artifact: Topology | Forest, tree: int | None = None) -> "nx.Gra
 def to_igraph(artifact: Topology | Forest, tree: int | None = None) -> "igraph.Graph":
     """Convert a topology to an undirected `igraph.Graph`, a forest to a directed one.
 
-    Every node becomes a vertex, whose number is the node's rank and whose attribute is its
-    ``label``. Edges have the same attributes as in `to_networkx`. If trees share a link, the graph
-    has parallel edges.
+    Every node becomes a vertex, whose index is the node's rank, with the attribute ``label``. Edges
+    have the same attributes as in `to_networkx`. If trees share a link, the graph has parallel
+    edges.
 
     Args:
         artifact: a topology or a forest.
@@ -244,7 +244,7 @@ def _dot_nodes(topology: Topology, ranks: NDArray[np.int64]) -> Iterator[str]:
 
 
 def _dot_quote(text: str) -> str:
-    """Return a text as a quoted DOT string."""
+    """Return a string in quotes for DOT."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
@@ -337,7 +337,7 @@ def write_json_trees(forest: Forest, tree: int | None = None) -> Iterator[str]:
 
 
 def _children_by_tree(forest: Forest, tree: int | None) -> Iterator[dict[int, list[int]]]:
-    """Yield, for each tree, a mapping from inner nodes to their children in ascending order."""
+    """Yield, for each tree, a mapping from internal nodes to their children in ascending order."""
     edges = edges_of(forest, tree)
     for number in range(forest.trees) if tree is None else [tree]:
         chosen = edges.tree == number

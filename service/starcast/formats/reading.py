@@ -1,4 +1,4 @@
-"""Import of schedules from files; the beginning or the suffix of a file tells its format."""
+"""Import schedules from files; the beginning or the suffix of a file determines its format."""
 
 import re
 from collections.abc import Callable
