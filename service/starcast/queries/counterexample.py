@@ -101,7 +101,8 @@ def locate(verdict: Verdict) -> dict[str, Any]:
         ``topology``, its spec; ``nodes``, labels, the most important first, and ``node``, the first
         of them; ``sender`` and ``receiver``, the ends of a link; ``tree``, its number; ``step`` of
         a schedule; ``forest`` or ``schedule``, the id of an artifact that an ingest can store, and
-        ``command``, which ingests it; ``part``, if the place is more than the whole artifact.
+        ``command``, which ingests it; ``part``, if the counterexample is in a part of the artifact,
+        such as a step, tree or node.
 
     Raises:
         NotFoundError: the verdict has no counterexample, or it has no location in a topology.
@@ -154,7 +155,7 @@ def _labels(network: Topology, values: Iterable[object]) -> Iterator[str]:
 
 
 def _number(value: object, first: int = 0) -> int | None:
-    """Convert a number that counts from ``first`` to one that counts from 0; None if invalid."""
+    """Convert a number counted from ``first`` to one counted from 0; None if it is invalid."""
     if isinstance(value, bool) or not isinstance(value, int) or value < first:
         return None
     return value - first
@@ -180,9 +181,9 @@ def _ingest_command(network: Topology, of: str) -> dict[str, str]:
 
 
 def _query(known: Mapping[str, object]) -> str:
-    """Return the query that shows a location in the most detail, with literals for parameters."""
+    """Return the query that shows a location in the most detail, with its values as literals."""
     query = next(query for needs, query in _QUERIES.items() if known.keys() >= {*needs})
-    # Properties and conditions without a value are left out.
+    # Properties and conditions without a value are omitted.
     condition = r"(?:, \w+: |\nWHERE )\$(\w+)(?: IN .*)?"
     query = re.sub(condition, lambda name: name[0] if name[1] in known else "", query)
     # Parameters would have no values in Neo4j Browser.
@@ -200,5 +201,5 @@ def _literal(value: object) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Return a text without line breaks, for use in a comment."""
+    """Return a string without line breaks, for use in a comment."""
     return " ".join(text.split())

@@ -62,12 +62,12 @@ def run(
         timeout: seconds after which the server stops the query.
 
     Returns:
-        The rows, and the values with those that the query computes; ``more`` is true if there are
+        The rows, and all parameter values, including computed ones; ``more`` is true if there are
         more rows than the row limit.
 
     Raises:
-        InputError: a value cannot be computed, the server refuses the Cypher, or the columns differ
-            from those of the header.
+        InputError: a value cannot be computed, the server refuses the Cypher, or the columns are
+            not those that the header declares.
         NotFoundError: an artifact named by a parameter is not stored completely.
         LimitError: time or memory ran out.
         UnavailableError: the server cannot be reached.
@@ -165,17 +165,17 @@ def ingest_command(kind: str, artifact_id: str) -> str:
 
 
 def format_ingest(spec: str, options: Mapping[str, str]) -> str:
-    """Return the command 'starcast ingest' with these options, given by name."""
+    """Return the command 'starcast ingest' with the given options, by option name."""
     words = [word for name, value in options.items() for word in (f"--{name}", value)]
     return shlex.join(["starcast", "ingest", spec, *words])
 
 
 def ingest_options(kind: str, parts: Sequence[str]) -> dict[str, str]:
-    """Return the options of 'starcast ingest' by name, without root, for the id of an artifact.
+    """Return the options of 'starcast ingest' that recreate an artifact, except ``--root``.
 
     Args:
         kind: ``forest`` or ``schedule``.
-        parts: the parts of the id.
+        parts: the fields of the id, the spec first.
     """
     if kind == "forest":
         return {"trees": parts[1]}

@@ -78,7 +78,7 @@ def parse_header(text: str) -> Header:
 
 
 def _read_fields(text: str) -> dict[str, list[str]]:
-    """Return the lines of each field by name: its text, then its items."""
+    """Return the lines of each header field by name: its text, then its items."""
     lines = takewhile(lambda line: line.startswith("//"), text.splitlines())
     header = "\n".join(line.rstrip() for line in lines)
     fields: dict[str, list[str]] = {}
@@ -226,7 +226,7 @@ _PROBLEMS = (
 
 
 def check_reads_only(cypher: str, source: Path) -> None:
-    """Refuse texts with clauses that write, with procedure calls, or with several statements.
+    """Reject Cypher with clauses that write, with procedure calls, or with several statements.
 
     Args:
         cypher: a statement, with comments.
@@ -356,7 +356,7 @@ class Query:
             raise self._error(message, f"declare them in the order {', '.join(returned)}")
 
     def _require(self, names: Iterable[str], known: Sequence[str], message: str, hint: str) -> None:
-        """Raise an error about the first name that is not known."""
+        """Raise an error about the first of ``names`` that is not in ``known``, if any."""
         for name in names:
             if name not in known:
                 raise self._error(message.format(name), hint)
