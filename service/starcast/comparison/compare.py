@@ -71,7 +71,7 @@ class Comparison:
 
     @cached_property
     def figures(self) -> tuple[str, ...]:
-        """The compared figures; missing units are included only if a run has faults."""
+        """The compared figures, with ``missing`` (undelivered units) only if a run has faults."""
         faulty = any(run.faults for side in self.sides for run in side.runs)
         return (*FIGURES, MISSING) if faulty else FIGURES
 

@@ -74,7 +74,7 @@ class Match:
     reasons: tuple[str | None, ...]
 
     def values(self, parameter: str) -> tuple[Any, ...]:
-        """Return the values of a parameter: a single one if all runs share it, else one per run."""
+        """Return a parameter's values: a single one if all runs share it, else one per run."""
         values = tuple(None if run is None else value(run, parameter) for run in self.runs)
         present = {value for value, run in zip(values, self.runs, strict=True) if run is not None}
         return (present.pop(),) if len(present) == 1 else values

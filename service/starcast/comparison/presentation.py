@@ -48,13 +48,13 @@ _MAX_CROSSOVERS = 12
 
 @dataclass(frozen=True, repr=False)
 class Layout(Table):
-    """A comparison as a table for people.
+    """A comparison as a table for display.
 
     Attributes:
         columns: the column names in order.
         rows: one dictionary per line, with values for all columns and possibly for other names.
         best: for each line, the columns that hold the best value of all sides.
-        together: the number of consecutive lines per match.
+        together: the number of consecutive lines that show one match.
         parameters: the number of leftmost columns that hold the parameters of a match.
     """
 

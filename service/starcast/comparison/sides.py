@@ -115,7 +115,7 @@ def with_distinct_names(sides: Iterable[Side]) -> tuple[Side, ...]:
 
 
 def find_side(sides: Sequence[Side], name: str) -> int:
-    """Return the index of the side with this name.
+    """Return the index of the side with the given name.
 
     A run can also be named by its number, and a part by its short name.
 
@@ -310,7 +310,7 @@ def _part_name(key: Sequence[Any], keys: Sequence[Sequence[Any]], axes: Sequence
 
 
 def axis_value(axis: str, value: Any) -> str:
-    """Return the value on a crossed axis as text: ``Q7``, ``one-port``, ``t_s=10``."""
+    """Return the value of a run parameter as text, such as ``Q7``, ``one-port`` or ``t_s=10``."""
     if axis in {"topology", "execution"}:
         return str(value)
     return f"{value}-port" if axis == "ports" else f"{axis}={value}"
