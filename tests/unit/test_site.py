@@ -82,7 +82,7 @@ def test_on_a_full_disk_the_earlier_site_is_kept(site: Path) -> None:
 
 def test_folders_with_files_that_belong_to_no_site_are_refused(site: Path, tmp_path: Path) -> None:
     (site / "claims" / "notes.txt").write_text("mine")
-    with pytest.raises(InputError, match=r"not part of its site, such as claims/notes\.txt"):
+    with pytest.raises(InputError, match=r"did not write, such as claims/notes\.txt"):
         read_manifest(site)
     mine = tmp_path / "mine"
     mine.mkdir()

@@ -1,4 +1,6 @@
-"""Middleware for all requests: checks of host and origin, security headers, ETags, suffixes.
+"""Middleware for all requests: Host and Origin checks, security headers, and ETags.
+
+The middleware also converts format suffixes of API paths (``/forests.csv``) to parameters.
 
 A page of another site must neither read data of this server nor make it compute. Browsers let such
 a page send requests to this machine, either with its own origin or, after DNS rebinding, with its
@@ -118,7 +120,7 @@ class Guard:
         return None
 
     def _is_served(self, host: str) -> bool:
-        """Return whether a ``Host`` header is allowed. Others may come from DNS rebinding."""
+        """Return whether a ``Host`` header is allowed; other hosts may come from DNS rebinding."""
         match = _HOST.fullmatch(host)
         if match is None or int(match["port"] or 0) > _MAX_PORT:
             return False

@@ -9,7 +9,7 @@ from starcast.support.axes import AXES, POINT_AXES
 from starcast.support.vocabulary import Collective, Ports, VerdictWord
 
 JsonRows = list[dict[str, Any]]
-#: A text, or the text of another object.
+#: A string; other objects are converted to strings.
 Text = Annotated[str, BeforeValidator(str)]
 
 
@@ -244,7 +244,7 @@ class AnswerResource(BaseModel):
 
 
 class ExperimentResource(BaseModel):
-    """A stored experiment in a listing. The values of its axes are texts."""
+    """A stored experiment in a listing. The values of its axes are strings."""
 
     experiment: str
     runs: int
@@ -291,7 +291,7 @@ class ExperimentDetail(BaseModel):
 
 
 class SpotData(BaseModel):
-    """A point of a curve."""
+    """A point of a curve: the time at one message size."""
 
     message_bytes: float
     time: float

@@ -56,7 +56,7 @@ class Service:
 
     @contextmanager
     def lab(self) -> Iterator[Lab]:
-        """Provide a lab with connections to the stores. No other request uses this lab meanwhile.
+        """Provide a lab with connections to the stores, which no other request uses meanwhile.
 
         Raises:
             UnavailableError: PostgreSQL is not running.

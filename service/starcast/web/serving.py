@@ -1,4 +1,4 @@
-"""The web server: the socket that it listens on, and the configuration of uvicorn."""
+"""Run the web server: open the socket that it listens on, and configure uvicorn."""
 
 import errno
 import logging

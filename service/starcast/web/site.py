@@ -47,7 +47,7 @@ from starcast.web.workers import P, Result, Workers
 #: The name of the file that lists all files of a site. A folder that contains it is taken for a
 #: site.
 MANIFEST = "starcast-site.json"
-#: Number of characters of each page that are searched, and number that a search result shows.
+#: Number of characters of each page that are searched, and that a search result shows.
 _SEARCHED, _SHOWN = 1_000, 200
 #: Number of rendered pages and files after which progress is reported.
 _REPORTED = 250
@@ -64,7 +64,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.,=()_:-]{0,150}")
 
 @dataclass
 class Explorer:
-    """The contents of a topology's explorer page.
+    """The artifacts on a topology's explorer page.
 
     Attributes:
         forests: forests by their ids.
@@ -306,7 +306,7 @@ def read_manifest(folder: Path) -> set[str]:
     """Return the files that an earlier site lists, or an empty set for a new or empty folder.
 
     Raises:
-        InputError: the folder holds other files.
+        InputError: the folder contains other files.
     """
     try:
         listed = {
@@ -323,8 +323,9 @@ def read_manifest(folder: Path) -> set[str]:
     # The site replaces its folder, so other files in the folder would be lost.
     if others := sorted(listed - known):
         raise InputError(
-            f"{folder} holds files that are not part of its site, such as {others[0]}",
-            hint="move them, or name another folder",
+            f"{folder} contains files that an earlier 'starcast publish' did not write, "
+            f"such as {others[0]}",
+            hint="move them out of the folder, or choose another folder",
         )
     return known
 

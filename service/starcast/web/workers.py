@@ -37,7 +37,7 @@ Result = TypeVar("Result")
 
 @dataclass
 class Slot(Generic[Item]):
-    """A place for an item, which is empty until it is needed and after it became unusable."""
+    """A container for one item, which is empty until it is needed, and again if the item fails."""
 
     item: Item | None = None
 
@@ -50,7 +50,7 @@ class Pool(Generic[Item]):
 
     Args:
         count: number of slots.
-        places: number of requests that may borrow slots or wait for them. Further requests fail at
+        places: number of requests that may use slots or wait for them. Further requests fail at
             once, so that server threads remain for other pages.
         busy: the error message if no slot becomes idle in time.
     """
@@ -65,7 +65,7 @@ class Pool(Generic[Item]):
 
     @contextmanager
     def borrow(self, seconds: float) -> Iterator[Slot[Item]]:
-        """Reserve an idle slot for the context; wait at most this many seconds for it.
+        """Reserve an idle slot while the context is open; wait for it at most the given seconds.
 
         Raises:
             BusyError: no slot is idle, or too many requests are waiting.

@@ -95,7 +95,7 @@ def show_claim(claim_id: ClaimParameter, service: ServiceParameter) -> models.Cl
 
 
 def find_known_claim(claim_id: str) -> Claim:
-    """Return the claim with this id.
+    """Return the claim with the given id.
 
     Raises:
         NotFoundError: no claim has this id.

@@ -109,7 +109,7 @@ def refusal(status: int, detail: str, hint: str, path: str) -> ProblemDetails:
 
 
 def problem_response(problem: ProblemDetails, headers: dict[str, str] | None = None) -> Response:
-    """Return an HTTP response that contains these problem details."""
+    """Return an HTTP response that contains the given problem details."""
     return Response(
         problem.model_dump_json(),
         problem.status,

@@ -72,7 +72,7 @@ ARRAY: dict[str, Any] = {"responses": describe_array(), "response_class": Respon
 
 
 def with_formats(*formats: Format) -> dict[int | str, dict[str, Any]]:
-    """Return the OpenAPI description of an endpoint that returns these formats besides JSON."""
+    """Return the OpenAPI description of an endpoint that returns the given formats besides JSON."""
     content = {_MEDIA_TYPES[name]: {"schema": {"type": "string"}} for name in formats}
     return {200: {"description": "the resource", "content": content}}
 
@@ -176,7 +176,7 @@ def explorer_url(spec: str, state: Mapping[str, str]) -> str:
 
 
 def text_response(text: str, output: Format) -> Response:
-    """Return a response that contains this text, such as a CSV listing or an SVG picture."""
+    """Return a response that contains the given text, such as a CSV listing or an SVG picture."""
     return Response(text, media_type=_MEDIA_TYPES[output])
 
 
