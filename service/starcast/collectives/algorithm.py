@@ -1,4 +1,4 @@
-"""The `algorithm` decorator, the algorithms by name, and `schedule`, which builds a schedule.
+"""Declare algorithms (`algorithm`), find them by name, and build schedules (`schedule`).
 
 `starcast.collectives` imports the modules that declare the algorithms of starcast.
 """

@@ -260,14 +260,14 @@ def _displaced_cycles(node: Perms) -> list[Cycle]:
 
 
 def _entry_capacities(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
-    """Return how often each symbol may be an entry: the limit minus other crossings."""
+    """Return how often each symbol may be an entry without exceeding the limit per dimension."""
     crossed = Counter(symbol for cycle in cycles for symbol in cycle)
     limit = ceil_div(crossed.total() + len(cycles), n - 1)
     return {symbol: limit - crossed[symbol] for symbol in range(2, n + 1)}
 
 
 def _crossed_dimensions(cycle: Cycle, entry: int) -> Iterator[int]:
-    """Yield the dimensions that a path crosses to build a cycle that it enters at ``entry``."""
+    """Yield the dimensions that a path crosses to build a cycle, which it enters at ``entry``."""
     start = cycle.index(entry)
     yield entry
     yield from reversed((*cycle[start:], *cycle[:start]))

@@ -210,7 +210,7 @@ def _wrong_name(names: Collection[str], allowed: Collection[str]) -> str | None:
 
 
 def _least_units(topology: Topology, collective: str, symmetric: bool, rows: Columns) -> int:
-    """Return the smallest number of units that a collective with these rows can have.
+    """Return the smallest number of units that the collective can have with the given rows.
 
     This may be more than the largest unit in the rows plus one, because the units that a node would
     send to itself are numbered but have no rows.

@@ -222,7 +222,7 @@ class Schedule(Displayable):
         return self.replace_rows(rows, root=root, forest=forest)
 
     def expand(self) -> "Schedule":
-        """Return the schedule with the rows of all sources; if not symmetric, it is unchanged.
+        """Return the schedule with the rows of all sources, or unchanged if it is not symmetric.
 
         Units become source*M + i in an allgather and (source*N + destination)*M + i in an
         alltoall.

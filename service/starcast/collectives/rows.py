@@ -1,4 +1,4 @@
-"""Rows of a schedule as columns: route units along forests, and sort and translate rows."""
+"""Route units along forests, and sort and translate the rows of schedules."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

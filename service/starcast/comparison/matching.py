@@ -363,7 +363,7 @@ def _divide_into_rows(
 
 
 def _most_similar(run: Run | None, others: Sequence[Run | None], points: _Points) -> Run | None:
-    """Return which of the runs ``others`` differs from a run in the fewest choices."""
+    """Return the run among ``others`` that differs from the given run in the fewest choices."""
     present = [other for other in others if other is not None]
     if run is None or not present:
         return others[0]

@@ -85,7 +85,7 @@ def check_plot(file: Path) -> None:
     if file.suffix.lower().removeprefix(".") not in _FORMATS:
         raise InputError(
             f"the name of a plot's file must end in .svg, .pdf or .png: {file}",
-            hint="name a file that ends in .svg, .pdf or .png",
+            hint="use a file name that ends in .svg, .pdf or .png",
         )
 
 

@@ -272,7 +272,7 @@ def crossed_values(side: Side, axes: Sequence[str]) -> dict[str, Any]:
 
 
 def split_side(side: Side, axes: Sequence[str], *, alone: bool) -> list[Side]:
-    """Split a side by its values on the crossed axes and, if it is the only side, on `PARTS`."""
+    """Split a side by its values on the crossed axes, and a single side also on `PARTS`."""
     groups: dict[tuple[Any, ...], list[Run]] = {}
     names = (*axes, *PARTS) if alone else axes
     for run in side.runs:

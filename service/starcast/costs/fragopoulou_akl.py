@@ -32,7 +32,7 @@ _TRANSMISSIONS: dict[str, Callable[[Topology], int]] = {
 
 @dataclass(frozen=True)
 class CostFormula:
-    """The cost formula of an algorithm in the paper of 1993.
+    """The cost formula of an algorithm of Fragopoulou & Akl 1993.
 
     Attributes:
         steps: the number of steps for M messages.

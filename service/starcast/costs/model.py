@@ -1,4 +1,4 @@
-"""The cost model: machines, exact costs of collectives, and lower bounds, derived by counting.
+"""Machines, exact costs of collectives, and lower bounds that are derived by counting.
 
 The papers state the bounds for their topologies: Tseng & Sheu 1997, Lemmas 1 and 2 (S_n); Li, Chen,
 Xiang & Yao, Lemmas 1 and 2 (S_{n,k}); Fragopoulou & Akl 1993, Tables 4 (S_n) and 5 (Q_d);

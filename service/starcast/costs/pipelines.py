@@ -74,7 +74,7 @@ def _sub_slots(topology: Topology, ports: str) -> int:
 
 
 def _idle_note(topology: Topology, ports: str) -> str:
-    """Return the note on one-port pipelines: their cost formulas also count idle sub-slots."""
+    """Return the note that the cost formulas of one-port pipelines also count idle sub-slots."""
     if _sub_slots(topology, ports) == 1:
         return ""
     return "an upper bound: sub-slots in which nothing is sent are counted"

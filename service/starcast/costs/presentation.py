@@ -1,4 +1,4 @@
-"""Cost tables for display: columns, titles, sources and headings."""
+"""Format cost tables for display: columns, titles, sources and headings."""
 
 import re
 from collections.abc import Mapping
@@ -42,7 +42,7 @@ class CostPart(NamedTuple):
 
 
 def part_of_costs(rows: list[Row], title: str) -> CostPart:
-    """Return the costs of one collective in one port model, with their sources below."""
+    """Return the costs of one collective in one port model as a table with sources."""
     # Sources are marked by letters, because numbers could be confused with the numbers of tables
     # and theorems in names and sources.
     listed = enumerate(dict.fromkeys(map(_source, rows)))

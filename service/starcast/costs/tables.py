@@ -1,4 +1,4 @@
-"""Cost tables for any topology: algorithms, bounds and the papers' printed rows, sorted by time."""
+"""Build cost tables for any topology: algorithms, bounds and printed rows, sorted by time."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -82,7 +82,7 @@ def comparable_hypercube(topology: Topology, dimension: int | None = None) -> To
 
 
 def bound_name(copies: int, *subjects: str) -> str:
-    """Return the name of a lower bound; for several copies, it contains their number."""
+    """Return the name of a lower bound, with the number of copies if there are several."""
     parts = ["lower bound", *subjects]
     if copies > 1:
         parts.append(f"{copies} copies")

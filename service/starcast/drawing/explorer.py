@@ -1,4 +1,4 @@
-"""The explorer as one HTML file that works without a server, and the data that it shows.
+"""Write the explorer as one HTML file that works without a server, and encode its data.
 
 The data have the same field names as in the HTTP API, so that the same scripts read both.
 """
@@ -201,7 +201,7 @@ def name_schedule(schedule: Schedule) -> str:
 
 
 def _name_apart(schedules: dict[str, Any]) -> None:
-    """Name schedules by their ids, without the topology, if they have the same short name."""
+    """Replace equal short names of schedules by their ids without the topology."""
     names = [entry["name"] for entry in schedules.values()]
     for schedule_id, entry in schedules.items():
         if names.count(entry["name"]) > 1:

@@ -1,4 +1,4 @@
-"""Positions of the nodes of a topology, for pictures and for the explorer.
+"""Place the nodes of a topology, for pictures and for the explorer.
 
 A layout is one array, float32 ``[nodes, 2]``: x to the right and y downwards. The smallest distance
 between nodes is about 1. A layout depends only on the topology, so the pictures of all steps of a
@@ -437,7 +437,7 @@ def place_on_torus(topology: Topology) -> NDArray[np.float64]:
 
 
 def _centred(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Choose the image of each node that is nearest to the centre of one hexagon.
+    """Choose the image of each node in the plane that is nearest to the centre of one hexagon.
 
     The chosen images are the corners of this hexagon and of the six hexagons around it.
     """

@@ -1,4 +1,4 @@
-"""Pictures of a topology in one of its layouts, and of the nodes and links in a query result.
+"""Draw a topology in one of its layouts, or the nodes and links in a query result.
 
 A picture of a topology has one panel, or panels side by side; a node has the same position in all
 panels and in the explorer. In the picture of a query result, links between its nodes that the
@@ -357,7 +357,7 @@ def _check(subgraph: Subgraph, layout: Layout | None) -> None:
         raise LimitError(
             f"the result has {len(subgraph.drawn):,} nodes, but a drawing is readable only up to "
             f"{READABLE} nodes",
-            hint="ask for fewer rows (`row_limit`), or use another format",
+            hint="request fewer rows (`row_limit`), or use another format",
         )
 
 

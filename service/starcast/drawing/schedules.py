@@ -1,4 +1,4 @@
-"""Pictures of schedules: charts of units per step and port, and steps drawn on the topology."""
+"""Draw schedules: charts of units per step and port, and steps on the topology."""
 
 from collections.abc import Sequence
 
@@ -169,7 +169,7 @@ def _lines(schedule: Schedule) -> tuple[str, str]:
 
 
 def _part(schedule: Schedule) -> str:
-    """Return a phrase on which units of a symmetric schedule are counted; otherwise ""."""
+    """Return a phrase that states which units of a symmetric schedule are counted, else ""."""
     if not schedule.symmetric:
         return ""
     return " of one destination" if schedule.collective in REDUCTIONS else " of one source"

@@ -1,4 +1,4 @@
-"""GOAL, the text format of the simulators LogGOPSim and ATLAHS.
+"""Export to GOAL, the text format of the simulators LogGOPSim and ATLAHS.
 
 A file lists the sends and receives of each rank, and `requires` states which operations must end
 before another operation begins. A packet is one send and one receive with a unique tag. Its units,

@@ -1,4 +1,4 @@
-"""Topologies and forests as objects of graph libraries, and as files of graph tools.
+"""Convert topologies and forests to objects of graph libraries and to files of graph tools.
 
 The objects are those of networkx, igraph and scipy.sparse. Each library is installed by an extra of
 the same name, and is imported on demand. Nodes are ranks, with labels as attributes; files number

@@ -127,7 +127,7 @@ class _RunningBlock:
         return len(self.after)
 
     def knows(self, uses: dict[int, int]) -> Iterator[bool]:
-        """Yield, for each thread block in ``uses``, whether its given step has surely ended."""
+        """Yield, for each thread block of ``uses``, whether its step is known to have ended."""
         for number, step in uses.items():
             yield number == self.block.number or self.now.ended[number] >= step
 

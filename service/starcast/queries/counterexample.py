@@ -1,4 +1,4 @@
-"""Cypher queries that show where a counterexample is, to be pasted into Neo4j Browser.
+"""Write Cypher queries that show the location of a counterexample in Neo4j Browser.
 
 A query contains labels and ids as literals. A comment above it gives the 'starcast ingest' command
 that stores the forest, schedule or topology shown.
@@ -162,7 +162,10 @@ def _number(value: object, first: int = 0) -> int | None:
 
 
 def _ingest_command(network: Topology, of: str) -> dict[str, str]:
-    """Return an artifact's id by its kind, and the command that ingests it; empty if impossible."""
+    """Return a dictionary with an artifact's id, by kind, and the command that ingests it.
+
+    The dictionary is empty if no command ingests exactly this artifact.
+    """
     parts = of.split(":")
     kind = {3: "forest", 6: "schedule"}.get(len(parts), "")
     if not kind or parts[0] != network.spec:
@@ -173,8 +176,7 @@ def _ingest_command(network: Topology, of: str) -> dict[str, str]:
     # The plan shows which ids the command would store. Planning is fast, since it builds nothing.
     with suppress(StarcastError):
         plan = parse_request(network, **options)  # type: ignore[arg-type]
-        # Even if the command is valid, it might store a different artifact from the one to be
-        # shown.
+        # A valid command might still store an artifact other than the artifact to be shown.
         if of in {artifact.id for artifact in plan.artifacts}:
             return {kind: of, "command": format_ingest(network.spec, options)}
     return {}

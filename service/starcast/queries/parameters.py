@@ -76,7 +76,7 @@ def convert_value(name: str, given: object, depth: int = 0) -> Any:
             return [convert_value(name, item, depth + 1) for item in items]
     raise InputError(
         f"the parameter '{name}' {problem}",
-        hint="give numbers, texts, Booleans, dates, or lists and maps of them",
+        hint="give numbers, strings, Booleans, dates, or lists and maps of these",
     )
 
 

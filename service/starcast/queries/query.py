@@ -1,4 +1,4 @@
-"""A query file: its header, the statements that it may contain, and the checked query.
+"""Parse a query file, and check that its statement only reads.
 
 The header consists of ``//`` comments that people can read and starcast parses strictly. The fields
 have a fixed order, and each occurs once; `docs/queries.md` shows the form.
@@ -439,5 +439,5 @@ class Query:
 
 @lru_cache(maxsize=1_000)
 def _checked(path: Path, text: str) -> Query:
-    """Create and check a query, or return the cached one if the file has not changed."""
+    """Create and check a query, or return the cached query if the file has not changed."""
     return Query(path, text)

@@ -324,11 +324,11 @@ class StarDistances(Distances):
 
 @lru_cache(maxsize=8)
 def _fixed_point_gain(m: int, positions: tuple[int, ...]) -> NDArray[np.uint8]:
-    """Tabulate twice the number of fixed points, at the given positions, of each suffix pattern.
+    """Tabulate twice the number of fixed points of each suffix pattern, at given positions.
 
     Returns:
         uint8 ``[(m+1)^positions, m!]``. The first index has one digit in base m+1 per position: the
-        index in the rest of the root's symbol at this position, or m if the prefix has that symbol.
+        index, in the rest, of the root's symbol at this position; m if the prefix has the symbol.
     """
     gain = np.zeros((1, factorial(m)), dtype=np.uint8)
     for position in positions:

@@ -1,4 +1,4 @@
-"""Cayley graphs of a group, given by their generators, and the groups that they may have.
+"""Cayley graphs, each given by a group and generators, and the supported groups.
 
 Node x is linked to the product x∘g for every generator g. If g is a permutation, it moves
 positions, as port i of a star graph exchanges positions 1 and i. A translation x -> q∘x multiplies
@@ -88,7 +88,7 @@ class Permutations:
 class EvenPermutations(Permutations):
     """The even permutations of 1..n, the alternating group.
 
-    The permutations of ranks 2i and 2i+1 differ in their last two symbols, so one of them is even.
+    The permutations of ranks 2i and 2i+1 differ in their last two symbols, so exactly one is even.
     """
 
     generator = "an even permutation of the positions 1 to {n} that moves one of them"
@@ -414,7 +414,7 @@ def check_generators(
         ) from None
     if not 1 <= len(given) <= MAX_GENERATORS:
         raise InputError(
-            f"the number of generators is {len(given)}, not 1 to {MAX_GENERATORS}",
+            f"the number of generators is {len(given)}, which is out of range",
             hint=f"give 1 to {MAX_GENERATORS} generators",
         )
     elements = group(_check_size(group, given[0])) if isinstance(group, type) else group
@@ -443,7 +443,7 @@ def check_generators(
 def _check_size(group: type[Permutations], generator: tuple[int, ...]) -> int:
     if not 2 <= len(generator) <= group.largest:
         raise InputError(
-            f"the generators have the length {len(generator)}, not 2 to {group.largest}",
+            f"the generators have the length {len(generator)}, which is out of range",
             hint=f"give generators of a length from 2 to {group.largest}",
         )
     return len(generator)

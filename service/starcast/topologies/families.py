@@ -1,4 +1,4 @@
-"""The `family` decorator, which declares a topology family, and `topology`, which reads a spec."""
+"""Declare topology families (`family`), and build topologies from specs (`topology`)."""
 
 import inspect
 import re

@@ -1,4 +1,4 @@
-"""The memory size of this machine, and a check that refuses arrays larger than this size."""
+"""Check that arrays fit into the memory of this machine."""
 
 import os
 from contextlib import suppress

@@ -41,7 +41,7 @@ def rotate(perms: Perms, turns: int = 1) -> Perms:
 
 
 def rotated_dimension(dimension: _Dimensions, turns: int, n: int) -> _Dimensions:
-    """Return the dimension to which ``turns`` rotations R map a dimension, or an array of them."""
+    """Return the image of a dimension, or of an array of them, under ``turns`` rotations R."""
     return (dimension - 2 + turns) % (n - 1) + 2
 
 

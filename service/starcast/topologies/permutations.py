@@ -138,7 +138,7 @@ def composition_table(m: int) -> NDArray[np.int16]:
 
 @lru_cache(maxsize=8)
 def cycle_count_table(m: int) -> Perms:
-    """Return the numbers of cycles, including fixed points, of all compositions g∘p, for m <= 7.
+    """Return the number of cycles, including fixed points, of each composition g∘p, for m <= 7.
 
     Returns:
         Read-only uint8 ``[m!, m!]``, by the ranks of g and p.

@@ -1,4 +1,4 @@
-"""The decorator that declares constructions, `forest`, which builds trees, and their common parts.
+"""Declare constructions of trees (`construction`), and build their forests (`forest`).
 
 `starcast.trees` imports the modules that declare the constructions of starcast. The helpers at the
 end are shared by constructions: translation, re-rooting, and iteration over slabs of nodes.
@@ -286,7 +286,7 @@ def find_difference(built: Forest) -> str | None:
 
 
 def count_edges(topology: Topology | str, construction: str, **arguments: int | str) -> int:
-    """Return the number of edges of all trees that `starcast.forest` builds with these arguments.
+    """Return the number of edges of all trees that `starcast.forest` would build.
 
     Raises:
         InputError: the arguments are invalid, as in `starcast.forest`.

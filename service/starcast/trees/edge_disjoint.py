@@ -45,7 +45,7 @@ from starcast.trees.model import Forest
     source="Fragopoulou & Akl 1996, Def. 6", partial=True,
 )  # fmt: skip
 def shortest_path(topology: Topology, root: int) -> Forest:
-    """Return the shortest-path tree SPT, which omits all other nodes with the root's first symbol.
+    """Return the tree SPT, which omits the nodes with the root's first symbol, except the root.
 
     For the identity as root, the branch across dimension k has the nodes with symbol 1 in position
     k.

@@ -1,4 +1,4 @@
-"""`Forest`: an array that stores, for every tree and node, the port towards the parent.
+"""`Forest`, an array that stores the port towards the parent for every tree and node.
 
 Parents, levels, loads and all other properties are computed from that array and the topology.
 `Forest.verify` checks that the array is a forest, regardless of what built it.

@@ -1,4 +1,4 @@
-"""starcast in a browser: pages, and an HTTP API that only reads.
+"""starcast in a browser: pages, and a read-only HTTP API.
 
 This package needs the extra ``starcast[web]``; only ``starcast serve`` and ``starcast publish``
 import it. Stored data is read with the operations of a `Lab`, or in sessions on its database

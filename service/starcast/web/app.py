@@ -155,7 +155,7 @@ def redirect_to_explorer() -> Response:
 
 @router.get("/explore/{spec}")
 def show_explorer(spec: str) -> Response:  # noqa: ARG001 - the page reads it from its URL
-    """Show the explorer, which opens the parts in its URL and reports those that it cannot open."""
+    """Show the explorer, which opens the artifacts in its URL and reports invalid ones."""
     return FileResponse(EXPLORER, media_type="text/html")
 
 
@@ -419,7 +419,7 @@ def _stored_ids(service: Service) -> dict[str, list[str]]:
 
 
 def _explorer_link(root: str, kind: str) -> Callable[[str, Row], str | None]:
-    """Return a function that gives the link of a table cell: ids link to the explorer."""
+    """Return a function that gives the explorer URL of the id in a table cell, or None."""
 
     def link(column: str, row: Row) -> str | None:
         if column != "id":

@@ -128,7 +128,7 @@ def parent_ports(forest: str | Forest) -> NDArray[Any]:
 
 
 def link_loads(forest: str | Forest) -> NDArray[Any]:
-    """Return the number of trees on each directed link, int32 ``[nodes, ports]``."""
+    """Return the number of trees that use each directed link, int32 ``[nodes, ports]``."""
     return find_forest(forest).load().astype(np.int32)
 
 
@@ -230,7 +230,7 @@ def verify_claim(claim_id: str) -> "Verdict":
 
 
 def require_drawable(topology: Topology) -> Topology:
-    """Check that arrays of this topology's nodes are small enough, and return the topology.
+    """Check that arrays over the topology's nodes are small enough, and return the topology.
 
     Raises:
         LimitError: the topology has more than `MAX_NODES` nodes.

@@ -100,7 +100,7 @@ class Guard:
         )
 
     def _refusal(self, scope: Scope) -> tuple[int, str, str] | None:
-        """Return the status, message and hint for a request that is refused; None for others."""
+        """Return status, message and hint for a request that is refused; None for any other."""
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         if not self._is_served(host):

@@ -335,7 +335,7 @@ class ProfileData(BaseModel):
 
 
 class PanelData(BaseModel):
-    """Curves that share a plot: runs of one problem, except for message size and ``across``."""
+    """Curves that share a plot: runs of one problem, apart from message size and ``across``."""
 
     name: str
     curves: list[CurveData]

@@ -1,4 +1,4 @@
-"""A static site: the pages of the application as files, collected by following their links.
+"""Write a static site: collect the application's pages by following links, and save them.
 
 URL paths of the server become files: ``/claims/TS.L5`` becomes ``claims/TS.L5.html``, and
 ``/api/v1/experiments/e1.csv`` becomes ``experiments/e1.csv``. Links are relative. Each page
@@ -162,7 +162,7 @@ class Site:
         return {**files, MANIFEST: json.dumps(listed, indent=1).encode()}
 
     def _collect(self, addresses: set[str], reporter: Reporter) -> None:
-        """Read the pages and files at these URL paths, and follow their links."""
+        """Read the pages and files at the given URL paths, and follow their links."""
         # The links are followed in a fixed order, so that equal stores give identical files.
         waiting = deque(sorted(addresses))
         seen: set[str] = set()
@@ -318,7 +318,7 @@ def read_manifest(folder: Path) -> set[str]:
     except (OSError, ValueError, LookupError, TypeError):
         raise InputError(
             f"{folder} is not a folder that an earlier 'starcast publish' wrote",
-            hint="name a new or an empty folder",
+            hint="choose a new or empty folder",
         ) from None
     # The site replaces its folder, so other files in the folder would be lost.
     if others := sorted(listed - known):

@@ -1,4 +1,4 @@
-"""Worker processes for computations; a worker that exceeds the time limit is killed.
+"""Run computations in worker processes; a worker that exceeds the time limit is killed.
 
 Plug-ins contain users' code, which may never return, and the largest topologies take seconds. A
 thread cannot be stopped, so computations run in separate processes. Their memory is limited too.
@@ -65,7 +65,7 @@ class Pool(Generic[Item]):
 
     @contextmanager
     def borrow(self, seconds: float) -> Iterator[Slot[Item]]:
-        """Reserve an idle slot while the context is open; wait for it at most the given seconds.
+        """Reserve an idle slot while the context is open, after waiting at most ``seconds`` for it.
 
         Raises:
             BusyError: no slot is idle, or too many requests are waiting.
@@ -130,14 +130,14 @@ class _Worker:
             self.kill()
             raise LimitError(
                 f"the computation took longer than {seconds:.3g} s",
-                hint="ask for a smaller topology or fewer units, or use the command line",
+                hint="request a smaller topology or fewer units, or use the command line",
             ) from None
         except CancelledError:
             raise _stopping() from None
         except WorkerKilledError:
             raise LimitError(
                 "a worker process ended while it was computing",
-                hint="memory may have run out: ask for a smaller topology",
+                hint="memory may have run out: request a smaller topology",
             ) from None
 
 

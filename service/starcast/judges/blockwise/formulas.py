@@ -221,7 +221,7 @@ def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array
 
 @jit
 def relabel(n: int, m: int, x: Array, y: Array) -> tuple[int, int]:
-    """Relabel a node so that the root of the substar with its tail becomes the identity.
+    """Relabel a node: map the root of the substar that has the node's tail to the identity.
 
     For k = n, n-1, .., the nodes with symbol c in position k form a substar. It receives the
     message across port k at one node, its root, which has k in position 1, 1 in position c and c in

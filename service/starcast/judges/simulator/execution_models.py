@@ -166,7 +166,7 @@ def execute_valid(schedule: Schedule, faults: Iterable[FaultLike]) -> Executed:
     violation = executed.simulation.violation
     if violation is not None:
         raise RejectedError(
-            f"{schedule.id} has no time, because it is invalid: {violation}",
+            f"the time of {schedule.id} is undefined, because the schedule is invalid: {violation}",
             hint="correct its rows",
         )
     return executed

@@ -85,7 +85,7 @@ class Fault:
         return self.what if isinstance(self.what, tuple) else (self.what,)
 
     def on(self, topology: Topology) -> "Fault":
-        """Return this fault with labels of a topology's nodes; in a link, the lower rank is first.
+        """Return this fault with labels of a topology's nodes; a link begins at its lower rank.
 
         Raises:
             InputError: the topology has no such node or link.

@@ -407,7 +407,7 @@ class Journeys(Deliveries):
 def find_missing(
     postcondition: Postcondition, held: Held, alive: Mask | None, examples: int
 ) -> tuple[int, list[tuple[int, int]]]:
-    """Return the number of required (node, unit) pairs that are not held, and the first of them.
+    """Return the number of required (node, unit) pairs that are not held, and the first such pairs.
 
     Args:
         postcondition: the required pairs.

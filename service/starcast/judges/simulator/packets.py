@@ -1,4 +1,4 @@
-"""The packets of an execution, and their durations as exact integers.
+"""Group the executed rows of a schedule into packets, with durations as exact integers.
 
 A packet has all units that cross a directed link in a step. The rows of a symmetric schedule
 represent all sources. If translation keeps ports, a row is translated to every directed link of its
@@ -241,7 +241,7 @@ class Ticks:
         self.dtype = np.int32 if self.never < _MAX_SHORT else self.wide_dtype
 
     def end_of_steps(self, simulation: Simulation) -> int:
-        """Return when a synchronous execution ends, in ticks; an asynchronous one ends no later."""
+        """Return the end of a synchronous execution in ticks; an asynchronous one ends no later."""
         sent = int(simulation.packet_sizes.sum())
         return simulation.steps * self.start_up + sent * self.per_unit
 

@@ -1,4 +1,4 @@
-"""Resources with evidence: the papers' claims with verdicts, and records with witnesses.
+"""Resources for evidence: the papers' claims with verdicts, and records with witnesses.
 
 A claim has its newest stored verdict and a counterexample. A record is the best known object of a
 search problem.

@@ -1,4 +1,4 @@
-"""Errors as problem details (RFC 9457)."""
+"""Convert errors to problem details (RFC 9457)."""
 
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
