@@ -377,8 +377,9 @@ def schedule(
         ports: ``all`` (a node may use all its ports in a step) or ``one`` (it may send one packet
             and receive one); by default the first port model of the algorithm, which is ``all`` if
             the algorithm supports both.
-        root: label or rank of the root. For an allgather or alltoall it is the source that
-            represents all sources; it is ignored if the schedule contains the rows of all sources.
+        root: label or rank of the root. For an allgather or alltoall, the root is the source that
+            represents all sources; the root is ignored if the schedule contains the rows of all
+            sources.
         **arguments: the arguments that the algorithm declares: ``segments`` per tree,
             ``messages``, ``copies``, ``base``; each has a default.
 

@@ -87,8 +87,8 @@ class Schedule(Displayable):
         tree: uint8, the tree along which the unit travels: a row of ``forest.parent_port``.
         unit: int32, the number of the unit, as described above.
         root: rank or label of the root; in a symmetric schedule, the source (in reductions, the
-            destination) whose rows are given; in an expanded schedule (see `expand`), it is 0 and
-            has no meaning.
+            destination) whose rows are given; in an expanded schedule (see `expand`), the root is 0
+            and has no meaning.
         arguments: the algorithm's arguments, such as ``segments``.
         forest: the forest along which units travel, or None.
         symmetric: True if the rows of one source represent all sources by translation (allgather,
@@ -188,8 +188,8 @@ class Schedule(Displayable):
     def message_units(self) -> int:
         """The number of units into which one message is split.
 
-        The message of an allreduce is the entire vector of a node; in a reduce-scatter it is the
-        part for one destination.
+        The message of an allreduce is the entire vector of a node; in a reduce-scatter, the message
+        is the part for one destination.
         """
         if self.collective == "allreduce":
             return self.units * (self.topology.nodes if self.symmetric else 1)

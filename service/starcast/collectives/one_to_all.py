@@ -170,7 +170,7 @@ def build_scatter(forest: Forest, ports: Ports, messages: int, units: Units | No
 
     * Rule 5 (all-port): in every step, the root sends the next message of each subtree.
     * Rule 8 (one-port): in every step, the root sends one message; the messages of a subtree
-      precede those of the next.
+      precede the messages of the next subtree.
 
     Both rules send messages to the furthest nodes first, then by rank and message number. Messages
     never wait on their paths, so two messages of a subtree are never on the same level. In a single
@@ -183,7 +183,7 @@ def build_scatter(forest: Forest, ports: Ports, messages: int, units: Units | No
         forest: the trees; every node must be in at least one.
         ports: the port model.
         messages: M, the number of unit messages per destination.
-        units: the units and their trees; by default those of `assign_trees`.
+        units: the units and their trees; by default assigned by `assign_trees`.
 
     Raises:
         InputError: a node is in no tree.

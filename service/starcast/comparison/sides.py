@@ -39,7 +39,7 @@ def load_sides(
         reporter: receives the number of missing runs of each experiment.
 
     Raises:
-        NotFoundError: an experiment or run does not exist, or no run meets the conditions.
+        NotFoundError: there is no such experiment or run, or no run meets the conditions.
     """
     sides = [load_side(session, name) for name in names]
     for sentence in dict.fromkeys(side.incomplete for side in sides if side.incomplete):

@@ -53,7 +53,7 @@ _RECORDS = "starcast: records"
 def optimal_broadcast(topology: Topology, _ports: str) -> Form:
     """Return the cost formula of an optimal broadcast.
 
-    The broadcast takes the rounds of the stored record, and N-1 transmissions.
+    The broadcast takes as many rounds as the stored record, and N-1 transmissions.
     """
     steps = shipped_record("one-port-broadcast", topology.spec).value
     return stepwise_form(steps, 1, topology.nodes - 1, _RECORDS)
@@ -80,7 +80,7 @@ def substar_doubling(topology: Topology, _ports: str) -> Form:
 def symbol_doubling(topology: Topology, _ports: str) -> Form:
     """Return the cost formula of the broadcast by symbol doubling on S_n.
 
-    The number of rounds is the sum of 1 + ceil(log2(i-1)) for i = 2..n. There are N-1
+    The number of rounds is the sum of 1 + ceil(log2(i-1)) for i = 2..n. The broadcast has N-1
     transmissions.
     """
     return stepwise_form(_symbol_rounds(topology.n), 1, topology.nodes - 1, "starcast")
@@ -89,8 +89,8 @@ def symbol_doubling(topology: Topology, _ports: str) -> Form:
 def optimal_substars(topology: Topology, _ports: str) -> Form:
     """Return the cost formula of a broadcast on S_n that ends with optimal broadcasts on S_m.
 
-    Here m is the smaller of n and 9. The number of rounds is that of the stored record on S_m, plus
-    the sum of 1 + ceil(log2(i-1)) for i = m+1..n. There are N-1 transmissions.
+    Here m is the smaller of n and 9. The broadcast takes as many rounds as the stored record on
+    S_m, plus the sum of 1 + ceil(log2(i-1)) for i = m+1..n. The broadcast has N-1 transmissions.
     """
     substar = min(topology.n, LARGEST_OPTIMAL)
     steps = shipped_record("one-port-broadcast", f"S{substar}").value
@@ -166,9 +166,9 @@ def reduce_and_broadcast(broadcast: Callable[..., Form], is_single: bool) -> Cal
 
     In the all-port model with a single tree, the broadcast of a unit begins as soon as its reduce
     is complete. If a broadcast of p units takes S(p) steps, the allreduce takes S(p) + S(1) steps.
-    The formula is exact if that of the broadcast is. In all other cases the formula assumes that
-    the broadcast begins after the whole reduce, which gives an upper bound if there are several
-    units.
+    The formula is exact if the formula of the broadcast is exact. In all other cases the formula
+    assumes that the broadcast begins after the whole reduce, which gives an upper bound if there
+    are several units.
     """
 
     def form(topology: Topology, ports: str, **arguments: int | str) -> Form:
@@ -253,7 +253,8 @@ def unit_bytes(
 
     The arguments are those of `closed_form`.
 
-    Raises: InputError: as in `closed_form`.
+    Raises: InputError: a name or an argument is invalid, or the algorithm is not defined on the
+    topology.
     """
     check_message(message_bytes)
     topology = as_topology(topology)

@@ -78,8 +78,8 @@ class Form:
             byte of the message.
         transmissions: the number of times that a unit crosses a link; None if unknown.
         source: the paper, and the number of the theorem, rule or table.
-        steps: as in `Cost`.
-        note: as in `Cost`.
+        steps: the number of steps; None if the source states only a time.
+        note: how an execution differs from the formula; empty if it does not differ.
     """
 
     start_ups: int
@@ -111,9 +111,9 @@ def stepwise_form(
     Args:
         steps: the number of steps.
         packet: the size of a packet as a multiple of the message.
-        transmissions: as in `Form`.
-        source: as in `Form`.
-        note: as in `Form`.
+        transmissions: the number of times that a unit crosses a link; None if unknown.
+        source: the paper, and the number of the theorem, rule or table.
+        note: how an execution differs from the formula.
     """
     return Form(steps, Fraction(steps * packet), transmissions, source, steps, note)
 

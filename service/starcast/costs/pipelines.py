@@ -3,9 +3,9 @@
 The papers are Tseng & Sheu 1997 (S_n), Li, Chen, Xiang & Yao (S_{n,k}) and Johnsson & Ho 1989
 (Q_d). From other papers, only the formulas cited in the tables of the first two are included.
 
-The notation is that of docs/definitions/tseng-sheu.md, A6: m bytes per message, p segments per
-tree, h the largest height of a tree, D the diameter, N the number of nodes. A slot (step) of the
-all-port model becomes ``degree`` sub-slots in the one-port model (Tseng & Sheu 1997, Theorem 2).
+The notation follows docs/definitions/tseng-sheu.md, A6: m bytes per message, p segments per tree, h
+the largest height of a tree, D the diameter, N the number of nodes. A slot (step) of the all-port
+model becomes ``degree`` sub-slots in the one-port model (Tseng & Sheu 1997, Theorem 2).
 """
 
 from collections.abc import Callable
@@ -92,7 +92,7 @@ def _pipeline(
 ) -> Form:
     """Return the cost formula of a pipeline of p segments down trees: (height + p - 1) slots.
 
-    A packet has the size ``packet`` as a multiple of the message, by default that of a segment.
+    A packet has the size ``packet`` as a multiple of the message, by default the size of a segment.
     """
     steps = (height + segments - 1) * _sub_slots(topology, ports)
     units = segments * trees
@@ -119,7 +119,7 @@ def _allgather_bytes(topology: Topology, ports: str) -> Fraction:
 def greedy(topology: Topology, ports: str, segments: int) -> Form:
     """Return the cost formula of a pipelined broadcast along one tree of height D_n.
 
-    The formula is that of row [7] in Table 1.
+    Row [7] of Table 1 states this formula.
 
     In the all-port model the time is (D_n + p - 1)(T_s + m/p T_c), which is exact. In the one-port
     model the time is n-1 times as long. The formula counts all sub-slots of the last slot, but the
@@ -149,7 +149,7 @@ def multiple(topology: Topology, ports: str, segments: int) -> Form:
 def recursive_substar(topology: Topology, ports: str, messages: int) -> Form:
     """Return the cost formula of a broadcast of M messages by recursive substars.
 
-    The formula is that of row [16] in Table 1.
+    Row [16] of Table 1 states this formula.
 
     In the all-port model the time is (2n-4+M)(T_s + m/M T_c). In the one-port model the broadcast
     has n(n-1)/2 + (M-1)(n-1) slots. Both are exact. Sheu, Liaw & Chen 1993 state O(M + n) and O(Mn
@@ -288,10 +288,10 @@ def nk_greedy_allgather(topology: Topology, ports: str) -> Form:
 def nk_multiple_allgather(topology: Topology, ports: str) -> Form:
     """Return the cost formula of the allgather along multiple spanning trees (Theorems 10 and 11).
 
-    In the all-port model the time is (2D-1) T_s + (N-1)/(n-1) m T_c; in the one-port model it is
-    (n-1)(2D-1) T_s + (N-1) m T_c. The start-ups can be too few or too many: 2D - 1 is one too few
-    if a tree has height 2D, and too many if all trees are lower than 2D - 1. The bytes are a lower
-    bound.
+    In the all-port model the time is (2D-1) T_s + (N-1)/(n-1) m T_c; in the one-port model the time
+    is (n-1)(2D-1) T_s + (N-1) m T_c. The start-ups can be too few or too many: 2D - 1 is one too
+    few if a tree has height 2D, and too many if all trees are lower than 2D - 1. The bytes are a
+    lower bound.
     """
     start_ups = (2 * topology.diameter - 1) * _sub_slots(topology, ports)
     note = ""
@@ -304,7 +304,7 @@ def nk_multiple_allgather(topology: Topology, ports: str) -> Form:
 def chen(topology: Topology, ports: str) -> Form:
     """Return the cost formula of the broadcast of Y.S. Chen & Tai [4], as printed in Table 1.
 
-    In the all-port model it is (2D-1) T_s + 4/(n-1) m T_c; in the one-port model it is (2nk - n -
+    In the all-port model the time is (2D-1) T_s + 4/(n-1) m T_c; in the one-port model, (2nk - n -
     k^2) T_s + (2 + (n-k-2)(n-k+1)!/n!) m T_c.
     """
     n, k = topology.n, int(topology.k or 0)

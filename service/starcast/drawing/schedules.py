@@ -135,7 +135,7 @@ def animate_schedule(schedule: Schedule, layout: str | None = None) -> str:
     In browsers set to reduced motion, only the last step is shown.
 
     Args:
-        layout: as in `draw_steps`.
+        layout: one of `starcast.drawing.layouts.layouts`; by default the first.
 
     Raises:
         InputError: the topology has no such layout, or the schedule has no steps.

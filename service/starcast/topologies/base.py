@@ -135,7 +135,7 @@ class Topology(Displayable, ABC):
             The ranks of the neighbours, int32 ``[nodes]`` or ``[len(ranks)]``.
 
         Raises:
-            InputError: the port or a rank does not exist.
+            InputError: there is no such port or rank.
 
         Example:
             >>> topology("S5").label(topology("S5").neighbours(5)[0])
@@ -225,7 +225,7 @@ class Topology(Displayable, ABC):
         """Return the ports of links after the translation that maps the identity to the root.
 
         Args:
-            root: label or rank of the root, as in `translation`.
+            root: label or rank of the node to which the translation maps the identity.
             ports: for each node one of its ports, which selects a link, or 0; uint8 ``[nodes]``.
 
         Returns:

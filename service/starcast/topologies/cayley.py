@@ -404,7 +404,7 @@ def check_generators(
     """Check generators, and return their group and the generators as elements of the group.
 
     Raises:
-        InputError: see `CayleyGraph`.
+        InputError: a generator is malformed or repeated, or its inverse is missing.
     """
     try:
         given = [tuple(int(value) for value in generator) for generator in generators]

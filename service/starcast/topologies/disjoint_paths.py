@@ -18,7 +18,7 @@ _ENTRY, _EXIT = False, True
 
 
 def find_disjoint_paths(topology: Topology, source: int, target: int) -> list[list[int]]:
-    """Return the maximum number of paths without common internal nodes, of minimum total length.
+    """Find as many internally disjoint paths as there are, with minimum total length.
 
     Star graphs have n-1 such paths, each at most 4 links longer than the distance (day1994). A
     computation for every target shows that in S_3 to S_6 this also holds for the paths of minimum
@@ -26,7 +26,7 @@ def find_disjoint_paths(topology: Topology, source: int, target: int) -> list[li
 
     Args:
         source: rank of the first node of all paths.
-        target: rank of their last node.
+        target: rank of the last node of all paths.
 
     Returns:
         The ranks of the nodes of each path, the shortest path first.

@@ -183,7 +183,7 @@ def topology(spec: str) -> Topology:
             hypercube Q_4; plug-ins add specs for their own families.
 
     Raises:
-        InputError: the spec has another form, or its size is out of range.
+        InputError: the spec is unknown, or its size is out of range.
 
     Example:
         >>> topology("S5").diameter
@@ -227,7 +227,7 @@ def as_topology(topology_or_spec: Topology | str) -> Topology:
     """Return a topology unchanged, or the topology of a spec.
 
     Raises:
-        InputError: see `topology`.
+        InputError: the spec is unknown, or its size is out of range.
     """
     if isinstance(topology_or_spec, Topology):
         return topology_or_spec

@@ -85,7 +85,7 @@ def necklaces(n: int) -> Necklaces:
 
 
 def necklace_count(n: int) -> int:
-    """Count the necklaces of S_n, except that of node 12..n, by Burnside's lemma."""
+    """Count the necklaces of S_n by Burnside's lemma, without the necklace of node 12..n."""
     return (factorial(n) + sum(count_fixed(n, j) for j in range(1, n - 1))) // (n - 1) - 1
 
 

@@ -289,7 +289,7 @@ def count_edges(topology: Topology | str, construction: str, **arguments: int | 
     """Return the number of edges of all trees that `starcast.forest` would build.
 
     Raises:
-        InputError: the arguments are invalid, as in `starcast.forest`.
+        InputError: the construction is not defined on the topology, or an argument is invalid.
 
     Example:
         >>> count_edges("S5", "multiple")

@@ -39,7 +39,7 @@ def serve(
         port: the port; 0 for a free one.
         say: receives the address.
         warn: receives a warning if other machines can reach the server.
-        flags: see `Service`.
+        flags: flags that are added to the commands in hints and on pages.
 
     Raises:
         InputError: there is no such address on this machine.

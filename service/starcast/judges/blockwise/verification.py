@@ -400,7 +400,7 @@ def verify_shard(
         source: the forest.
         shard: the shard.
         file: the path of the result file; an existing file is replaced only by a complete one.
-        jobs: the number of processes, as in `verify_blocks`.
+        jobs: the number of processes; by default one per core if the work is large enough.
         reporter: receives the progress.
         executor: runs the ranges of blocks, in place of worker processes on this machine.
 

@@ -203,8 +203,8 @@ class _FirstQueue:
     Let d_j be the duration of packet j in a queue, and ready_j the time at which it is ready.
     Packet i ends at the maximum of ready_j + d_j + .. + d_i over j <= i. With the sums D_i = d_1 +
     .. + d_i, this is D_i plus a prefix maximum of ready_j - D_{j-1}. A single call computes the
-    prefix maxima of all queues: an offset makes all values of a queue larger than those of the
-    queues before it, so the maximum starts again with each queue.
+    prefix maxima of all queues: an offset makes all values of a queue larger than the values of all
+    earlier queues, so the maximum starts again with each queue.
     """
 
     def __init__(self, queue: _Queue, duration: Times, ticks: Ticks) -> None:

@@ -133,7 +133,7 @@ def timing(
         t_s: T_s, the start-up time of a packet.
         t_c: T_c, the time per byte.
         execution: the execution model, as described above.
-        faults: as in `starcast.simulate`.
+        faults: faulty nodes and links, as in `starcast.simulate`.
 
     Raises:
         InputError: a number is negative, a unit has 0 bytes, the execution model is unknown, or a

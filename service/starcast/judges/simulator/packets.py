@@ -132,7 +132,7 @@ class Packets:
     def link(self) -> Indices:
         """The index of each row's directed link.
 
-        In a symmetric schedule it is the index of the port, since all links of a port are alike.
+        In a symmetric schedule, the index of the port is used, since all links of a port are alike.
         """
         if self.symmetric:
             return self.links.port_index(self.port)
@@ -187,7 +187,7 @@ def find_previous(number: Integers) -> Indices:
     """Return, for each packet, the previous packet on its link or at its node; -1 for the first.
 
     Args:
-        number: ``[packets]``, the link or node that each packet uses, as in `Chain`.
+        number: ``[packets]``, the link or node that each packet uses (see `Chain`).
     """
     keys, order = pack_sort(number)
     previous = np.full(len(number), -1, dtype=np.int64)

@@ -271,7 +271,7 @@ Profile = Sequence[tuple[int, ...]]
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """The results of a simulation; for a symmetric schedule, counts are those of all sources.
+    """The results of a simulation; for a symmetric schedule, all sources are counted.
 
     Attributes:
         steps: the last step in which a unit moved.
