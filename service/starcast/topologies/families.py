@@ -157,7 +157,7 @@ def _compile_pattern(name: str, pattern: str, origin: Origin) -> re.Pattern[str]
 def _check_spec(built: Topology, spec: str) -> None:
     if built.spec != spec:
         raise InputError(
-            f"the topology of {spec} has the spec {built.spec!r}",
+            f"the function returned a topology with the spec {built.spec!r} for {spec}",
             hint=f"return a topology whose spec is {spec}",
         )
 
