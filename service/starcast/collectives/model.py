@@ -173,7 +173,7 @@ class Schedule(Displayable):
     def forest_id(self) -> str | None:
         """The id of the forest that ``tree`` refers to.
 
-        It is None if there is no forest, or if no construction builds that forest.
+        The id is None if there is no forest, or if no construction builds that forest.
         """
         if self.forest is None or self.forest.construction == UNNAMED:
             return None

@@ -154,7 +154,8 @@ def _declare(
 ) -> None:
     """Declare an algorithm that derives its schedules from those of another algorithm.
 
-    It has the same arguments, port models and trees, and ``passes`` times as many rows.
+    The derived algorithm has the same arguments, port models and trees, and ``passes`` times as
+    many rows.
     """
 
     def build(topology: Topology, root: int, ports: Ports, **arguments: int | str) -> Schedule:

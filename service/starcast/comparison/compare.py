@@ -159,7 +159,7 @@ class Comparison:
         return columns + self._result_columns() + self._note_column()
 
     def change_columns(self, side: Side) -> list[str]:
-        """Return the names of a side's `CHANGES`, without the side's name if there are only two."""
+        """Return the names of a side's `CHANGES`, without its name if there are two sides."""
         return [name if len(self.sides) == 2 else self.column(name, side) for name in CHANGES]
 
     def data_columns(self) -> list[str]:

@@ -151,7 +151,7 @@ def doubling(topology: Topology, _ports: str) -> Form:
 def scatter_and_gather(allgather: Callable[..., Form]) -> Callable[..., Form]:
     """Return the cost formula of an allreduce by a reduce-scatter and an allgather.
 
-    Both send messages of m/N bytes.
+    Both parts send messages of m/N bytes.
     """
 
     def form(topology: Topology, ports: str, **arguments: int | str) -> Form:

@@ -197,10 +197,10 @@ def _exchange(n: int, k: int, port: int, smaller: int) -> tuple[NDArray[np.intp]
 
 
 def _next_in_clique(n: int, k: int, steps: int, smaller: int) -> NDArray[np.intp]:
-    """Return, for each pattern, the symbol ``steps`` places after the first symbol in its clique.
+    """Return, for each pattern, the symbol ``steps`` places after the node's first symbol.
 
-    Places are counted cyclically through the sorted first symbols of the node's clique. The result
-    has indices in the rest, ``[size]``.
+    Places are counted cyclically through the sorted first symbols of the node's clique. The symbols
+    are returned as indices in the rest, ``[size]``.
     """
     blocks = _blocks(n, k)
     is_missing = np.ones((blocks.size, blocks.rest.shape[1]), dtype=bool)

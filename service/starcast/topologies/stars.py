@@ -249,9 +249,9 @@ class NkStar(ArrangementGraph):
 
 
 def _along_clique(n: int, rows: Perms, steps: int | NDArray[np.intp]) -> NDArray[np.uint8]:
-    """Return the symbol ``steps`` places after each node's first symbol in its sorted clique.
+    """Return the symbol ``steps`` places after each node's first symbol, within its clique.
 
-    A clique is sorted by the first symbols of its nodes, and counted cyclically.
+    The first symbols of a clique's nodes are sorted, and counted cyclically.
 
     Returns:
         uint8 ``[count]``.

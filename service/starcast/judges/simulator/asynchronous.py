@@ -220,7 +220,7 @@ class _FirstQueue:
     def ends(self, ready: Times) -> Times:
         """Return when packets end, given when they are ready and when their queue was last free.
 
-        Both arrays have the order of `_Queue.order`.
+        The ready times and the results have the order of `_Queue.order`.
         """
         start = np.maximum(ready, self._least) + self._before
         np.maximum.accumulate(start, out=start)

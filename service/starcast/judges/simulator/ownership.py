@@ -174,9 +174,7 @@ class AllPairs(PairIndex):
 
 
 class Pairs(PairIndex):
-    """Index of the (node, unit) pairs that can be held.
-
-    These are the pairs held initially or delivered by some row.
+    """Index of the pairs (node, unit) held initially or delivered by some row.
 
     All other pairs map to the last index.
     """
