@@ -86,7 +86,7 @@ def test_query_files_run_with_and_without_a_header(filled: Lab, tmp_path: Path) 
         filled.query(copy, forest=MULTIPLE).rows
         == filled.query("overlap/load-histogram", {"forest": MULTIPLE}).rows
     )
-    assert filled.check_queries(copy)["problems"] == [""]
+    assert filled.check_queries(copy)["problem"] == [""]
     assert filled.ask("RETURN $a + $b AS c", {"a": 1}, b=2).rows == [{"c": 3}]
 
 

@@ -224,8 +224,8 @@ def main() -> None:
     An error is printed as one sentence with a hint. If ``STARCAST_DEBUG`` is set, a traceback is
     printed too if the exception is unexpected, or was caused by a plug-in or a server.
     """
-    # By default, garbage is collected hundreds of times while a short command imports its libraries,
-    # which takes a tenth of its time and finds nothing.
+    # By default, garbage is collected hundreds of times while a command imports its libraries. This
+    # takes a tenth of a short command's time, and finds nothing.
     gc.freeze()
     gc.set_threshold(_ALLOCATIONS)
     streams.prepare()

@@ -243,14 +243,14 @@ class Queries(Connection):
             target: a query, a pack, a file, or the folder of a pack or of packs (default: all).
 
         Returns:
-            The queries, their files, and the problems of their plans.
+            The queries, their files, and the problems of their columns and plans, one per row.
 
         Raises:
             InputError: a file or its header is not valid.
             NotFoundError: there is no such query.
 
         Example:
-            >>> lab.check_queries("overlap/shared-links")["problems"]
+            >>> lab.check_queries("overlap/shared-links")["problem"]
             ['']
         """
         from starcast.queries.execution import find_problems, has_indexes
@@ -265,15 +265,18 @@ class Queries(Connection):
         # Without indexes every plan scans all nodes. This is not the fault of the query, so scans
         # are not reported in this case.
         ready = has_indexes(graph)
-        for row, each in zip(rows, queries, strict=True):
-            row["problems"] = "; ".join(find_problems(graph, each, ready))
-        columns = ("query", "file", "problems")
-        if wrong := [row["query"] for row in rows if row["problems"]]:
+        checked = [
+            {**row, "problem": problem}
+            for row, each in zip(rows, queries, strict=True)
+            for problem in find_problems(graph, each, ready) or [""]
+        ]
+        columns = ("query", "problem", "file")
+        if wrong := dict.fromkeys(row["query"] for row in checked if row["problem"]):
             failure = RejectedError(
                 f"the planner of Neo4j {graph.version} reports problems with {', '.join(wrong)}",
                 hint="fix the listed problems",
             )
-            return Table(columns, rows, failure=failure)
+            return Table(columns, checked, failure=failure)
         note = f"{pluralize(len(rows), 'query is', 'queries are')} valid"
         if ready:
             note += f", and Neo4j {graph.version} plans them without problems"
@@ -282,7 +285,7 @@ class Queries(Connection):
                 f" for Neo4j {graph.version}; plans were not checked because the schema's indexes"
                 " are missing: run 'starcast ingest S3' to create them"
             )
-        return Table(columns, rows, note)
+        return Table(columns, checked, note)
 
     def new_query(
         self,

@@ -209,7 +209,6 @@ def find_problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]
     try:
         # EXPLAIN only plans, but the server still requires a value for every parameter.
         result = graph.run(f"EXPLAIN {query.cypher}", sample, _PLAN_SECONDS)
-        query.check_columns(result.columns)
     except (InputError, LimitError) as error:
         return [error.message]
     notices = [each for each in result.notices if not _is_expected(each.status, each.text)]
@@ -217,6 +216,7 @@ def find_problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]
     operators = dict.fromkeys(map(operator_name, planned))
     costly = [name for name in operators if indexes and name in _COSTLY]
     return [
+        *(error.message for error in query.find_column_errors(result.columns)),
         *(notice.text for notice in notices),
         *(f"the plan contains {name}: {_COSTLY[name]}" for name in costly),
         *(f"the plan writes: {name}" for name in operators if _WRITING.search(name)),

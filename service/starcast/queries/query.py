@@ -11,7 +11,7 @@ anywhere in the text, so a name that is also a keyword needs backticks.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import takewhile
@@ -343,23 +343,36 @@ class Query:
         Raises:
             InputError: the columns have other names or another order.
         """
+        for error in self.find_column_errors(returned):
+            raise error
+
+    def find_column_errors(self, returned: Sequence[str]) -> Iterator[InputError]:
+        """Yield an error for each difference between the returned columns and the header."""
         declared = [column.name for column in self.columns]
         if not returned:
             hint = f"end with RETURN {', '.join(declared)}"
-            raise self._error("the query has no RETURN clause", hint)
+            yield self._error("the query has no RETURN clause", hint)
+            return
         missing = "the column '{}' is declared but not returned"
-        self._require(declared, returned, missing, "add it to RETURN")
+        yield from self._find_unknown(declared, returned, missing, "add it to RETURN")
         surplus = "the column '{}' is returned but not declared"
-        self._require(returned, declared, surplus, "add it to the header's columns")
-        if list(returned) != declared:
+        yield from self._find_unknown(returned, declared, surplus, "add it to the header's columns")
+        if sorted(returned) == sorted(declared) and list(returned) != declared:
             message = "the columns of RETURN and of the header are in a different order"
-            raise self._error(message, f"declare them in the order {', '.join(returned)}")
+            yield self._error(message, f"declare them in the order {', '.join(returned)}")
 
-    def _require(self, names: Iterable[str], known: Sequence[str], message: str, hint: str) -> None:
-        """Raise an error about the first of ``names`` that is not in ``known``, if any."""
+    def _require(self, *arguments: Any) -> None:
+        """Raise the first error that `_find_unknown` yields."""
+        for error in self._find_unknown(*arguments):
+            raise error
+
+    def _find_unknown(
+        self, names: Iterable[str], known: Sequence[str], message: str, hint: str
+    ) -> Iterator[InputError]:
+        """Yield an error for each of ``names`` that is not in ``known``."""
         for name in names:
             if name not in known:
-                raise self._error(message.format(name), hint)
+                yield self._error(message.format(name), hint)
 
     def _error(self, message: str, hint: str) -> InputError:
         return InputError(f"{self.path}: {message}", hint=hint)
