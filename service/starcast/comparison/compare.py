@@ -179,9 +179,10 @@ class Comparison:
         return list(dict.fromkeys(columns))
 
     def crossed_columns(self) -> list[str]:
-        """Return the names of each side's columns for its values on the crossed axes.
+        """Return the names of each side's columns for the crossed axes.
 
-        If the topology is crossed, they include the nodes, degree and links of the side's network.
+        If the topology is crossed, the columns include the nodes, degree and links of the side's
+        network.
         """
         return [
             self.column(name, side)

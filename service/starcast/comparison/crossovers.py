@@ -98,7 +98,7 @@ class Crossing:
 
     @property
     def change(self) -> str:
-        """A text with the message size, the better curve below and above it, and the segments."""
+        """The message size, the better curves below and above it, and the segments, as text."""
         at = "at message_bytes =" if self.how == AT else "with message_bytes"
         better = f"{self.below} is better below, {self.above} above"
         return f"{at} {self.place}: {better} (segments: {self.segments_text})"

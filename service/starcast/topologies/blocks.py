@@ -375,7 +375,7 @@ def _through_prefix(
 
 @lru_cache(maxsize=8)
 def _closed_cycles(symbols: int, m: int) -> NDArray[np.uint8]:
-    """Return the number of cycles of each pattern that stay in the suffix, uint8 ``[size]``.
+    """Return, for each pattern, the number of cycles that stay in the suffix, uint8 ``[size]``.
 
     Fixed points count as cycles.
     """

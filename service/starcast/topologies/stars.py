@@ -305,7 +305,7 @@ def _profile(n: int, k: int) -> tuple[int, ...]:
 
 
 def _cycles(largest: int) -> list[Polynomial]:
-    """Return, for j = 0..``largest``, the polynomial of the permutations of j positions by cost."""
+    """Return, for each j, the polynomial that counts the permutations of j positions by cost."""
     ways: list[Polynomial] = [[1]]
     for j in range(1, largest + 1):
         # The last position is a fixed point, or it is on a cycle of m positions.

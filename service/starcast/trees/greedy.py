@@ -109,7 +109,7 @@ def _as_arrangement_graph(topology: Topology) -> ArrangementGraph:
 def _write_greedy_ports(topology: ArrangementGraph, root: Perms, out: NDArray[np.uint8]) -> None:
     """Write each node's port towards its parent in the greedy tree into ``out``, and 0 at the root.
 
-    In rank order the ports form runs. For the nodes with the same first symbol, if it is not the
+    In rank order, equal ports form runs. For the nodes with the same first symbol, if it is not the
     root's but occurs in the root, the port is the position of that symbol in the root. For the
     nodes with the root's first symbol, it is the first position from 2 on where the node differs
     from the root.

@@ -116,7 +116,7 @@ class Forest(Displayable):
         return len(self.parent_port)
 
     def members(self) -> NDArray[np.bool_]:
-        """Return which nodes each tree contains, bool ``[trees, nodes]``; all contain the root."""
+        """Return which nodes each tree contains, bool ``[trees, nodes]``; all trees have the root."""
         members: NDArray[np.bool_] = self.parent_port != 0
         members[:, self.root] = True
         return members

@@ -207,7 +207,7 @@ _MAX_SHORT = 2**30
 
 
 class Ticks:
-    """Conversion between the times of an execution and integers, which count ticks.
+    """Converts the times of an execution to integers that count ticks, and back.
 
     The tick is the largest time of which T_s and the time per unit are multiples.
 

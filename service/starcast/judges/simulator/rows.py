@@ -195,7 +195,7 @@ class Links:
         return np.asarray(np.take(self._first, port, mode="clip") >= 0)
 
     def port_index(self, port: Integers) -> Indices:
-        """Return the index of each port in the topology's order."""
+        """Return the index of each row's port in the topology's list of ports."""
         return np.asarray(np.take(self._first, port) // self.topology.nodes)
 
     def number(self, sender: Integers, port: Integers) -> Indices:
