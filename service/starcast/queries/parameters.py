@@ -32,7 +32,7 @@ _DRIVER_TYPES = {"datetime", "neo4j", "numpy", "pandas", "pyarrow", "uuid"}
 
 
 def convert_value(name: str, given: object, depth: int = 0) -> Any:
-    """Convert a value to types that the driver sends to Neo4j, for every value from a user.
+    """Convert a value from a user to types that the driver sends to Neo4j.
 
     Args:
         name: the parameter's name, for messages.

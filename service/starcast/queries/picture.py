@@ -91,7 +91,7 @@ def _ranks(rank_of: Callable[[str], int], value: Any) -> list[int]:
 
 
 def _links(ports_of: PortsOf, ranks: Sequence[int]) -> Iterator[Link]:
-    """Yield the links between those consecutive nodes that are adjacent."""
+    """Yield the links between consecutive nodes; nodes that are not adjacent have no link."""
     for sender, receiver in pairwise(ranks):
         port = ports_of(sender).get(receiver)
         if port is not None:

@@ -45,7 +45,7 @@ def require(needed: int, purpose: str, hint: str = _SMALLER) -> None:
     Args:
         needed: the required memory in bytes.
         purpose: plural subject of the error message, such as ``the arrivals of all units``.
-        hint: what the caller can do instead.
+        hint: alternatives for the caller.
 
     Raises:
         LimitError: more bytes are needed than the machine has.

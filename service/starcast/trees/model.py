@@ -1,7 +1,7 @@
 """`Forest`, an array that stores the port towards the parent for every tree and node.
 
 Parents, levels, loads and all other properties are computed from that array and the topology.
-`Forest.verify` checks that the array is a forest, regardless of what built it.
+`Forest.verify` checks that the array is a forest, whichever code built it.
 """
 
 import os
@@ -116,7 +116,7 @@ class Forest(Displayable):
         return len(self.parent_port)
 
     def members(self) -> NDArray[np.bool_]:
-        """Return which nodes each tree contains, bool ``[trees, nodes]``; all trees have the root."""
+        """Return which nodes each tree contains, bool ``[trees, nodes]``; the root is in all."""
         members: NDArray[np.bool_] = self.parent_port != 0
         members[:, self.root] = True
         return members

@@ -52,7 +52,7 @@ def serve(
         if not is_loopback(host):
             warn(
                 f"other machines can reach this server on {host}:{bound}: it has no passwords, and "
-                "shows everything that is stored"
+                "shows all stored data"
             )
         say(f"serving on http://{shown}:{bound}; stop it with Ctrl-C")
         config = configure(create_app(Service(settings, flags=flags), host))

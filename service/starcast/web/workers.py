@@ -99,7 +99,7 @@ class _Worker:
         self.is_killed = False
 
     def wait(self) -> None:
-        """Wait until the process has started and has imported what computations need."""
+        """Wait until the process has started and has imported the modules for computations."""
         try:
             self._result(self._started, START_SECONDS)
         except Exception:

@@ -38,7 +38,7 @@ _LARGE_STEP = 1000
 
 
 class Chain(NamedTuple):
-    """A kind of resource that packets use one after the other, in the order of steps.
+    """Resources of one kind, each used by packets one after the other, in the order of steps.
 
     Attributes:
         name: ``link``, ``sender`` or ``receiver``.

@@ -346,9 +346,9 @@ def simulate(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Simulation
     """Execute a schedule and check it.
 
     Under faults a row whose node or link is down, or whose sender does not hold the unit, is
-    dropped; this is not a violation. Units need not be delivered to nodes that die, in whatever
-    step. In an allgather, gather or alltoall, the units that come from these nodes need not be
-    delivered either. Faults break the symmetry, so a symmetric schedule is expanded.
+    dropped; this is not a violation. Units need not be delivered to nodes that die in any step. In
+    an allgather, gather or alltoall, the units that come from these nodes need not be delivered
+    either. Faults break the symmetry, so a symmetric schedule is expanded.
 
     In a reduction, counting a contribution twice is a violation, and so is passing on an incomplete
     unit as complete. Under faults such a row is dropped instead, and a unit is complete with the

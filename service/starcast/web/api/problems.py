@@ -124,7 +124,7 @@ def _describe_status(error: HTTPException, path: str) -> tuple[str, str]:
         return f"{clean_message(path)} can only be read", "use GET"
     if error.status_code == 404:
         return f"the address {clean_message(path)} does not exist", "begin at the page /"
-    return str(error.detail), "see /api/v1/openapi.json for what exists"
+    return str(error.detail), "see the paths in /api/v1/openapi.json"
 
 
 def _invalid_parameter(error: RequestValidationError) -> InputError:
