@@ -46,10 +46,10 @@ from starcast.web.service import Service, ServiceParameter, get_service, show_he
 from starcast.web.service import router as health_router
 
 _DESCRIPTION = """\
-Topologies, forests and schedules of the star graph and its relatives, computed on request; and stored
-artifacts, queries, experiments and verdicts. The API is read-only. Arrays are
-little-endian, with dtype and shape in the headers `X-Array-Dtype` and `X-Array-Shape`. Listings
-have pages: follow `next`. Every response has an ETag. Errors are problem details (RFC 9457)."""
+Topologies, forests and schedules of the star graph and its relatives, computed on request; and
+stored artifacts, queries, experiments and verdicts. The API is read-only. Arrays are little-endian,
+with dtype and shape in the headers `X-Array-Dtype` and `X-Array-Shape`. Listings have pages: follow
+`next`. Every response has an ETag. Errors are problem details (RFC 9457)."""
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
 #: The pages in the navigation: address and title.
