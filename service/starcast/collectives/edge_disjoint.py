@@ -197,7 +197,7 @@ def scatter_transmissions(topology: Topology, messages: int, copies: int) -> int
     rounds, rest = divmod(messages * copies, tree_count)
     first = np.arange(len(short))[:, None] * rest
     extra = (np.arange(tree_count) - first) % tree_count < rest
-    # The product can exceed 64 bits, so it is computed with integers of Python.
+    # The product can exceed 64 bits, so it is computed with Python integers.
     short_detours = rounds * int(fixed.sum()) + int((fixed & extra).sum())
     return messages * (copies * topology.distance_sum + detour_sum) + 2 * short_detours
 

@@ -20,7 +20,7 @@ from starcast.judges.simulator.simulation import Executed
 from starcast.support.errors import LimitError
 from starcast.support.vocabulary import GoalDialect
 
-#: LogGOPSim stores the number of a network interface in one byte, and also that of a CPU.
+#: LogGOPSim stores the indices of network interfaces and of CPUs in one byte each.
 MAX_INTERFACES = 256
 
 

@@ -22,7 +22,8 @@ _NODES = ("node", "other", "source", "root")
 #: The keys under which a counterexample gives the number of a tree. The value is the number of the
 #: first tree.
 _TREES = {"tree": 0, "subtree": 2, "i": 1}
-#: Cypher by the values that it needs; the first query whose values are all known is shown.
+#: Cypher statements, with the values that each needs; the first statement whose values are all
+#: known is shown.
 _QUERIES = {
     # The link is shown even if nothing is sent over it.
     ("schedule", "sender"): """\

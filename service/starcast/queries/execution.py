@@ -122,7 +122,7 @@ def _unusable(graph: Graph, kind: str, artifact_id: str, state: str | None) -> N
         message = f"{subject} complete in the graph: its state is '{state}'"
         hint = f"wait for the running ingest, or run '{command}', which completes it"
         return NotFoundError(message, hint=hint)
-    # All ids are read in order to suggest a similar one.
+    # All ids are read, because the error suggests a similar id.
     key = "spec" if kind == "topology" else "id"
     rows = graph.read(f"MATCH (o:{kind.capitalize()}) RETURN o.{key} AS id ORDER BY id")
     suggestion = did_you_mean(artifact_id, [row["id"] for row in rows])

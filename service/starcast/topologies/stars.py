@@ -146,7 +146,7 @@ class ArrangementGraph(Topology):
     def residual_port(self, rows: Perms, newcomer: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return the residual ports from nodes to the neighbours with given first symbols."""
         inner = rows[:, 1:]
-        # A symbol's index in the clique is its index among all symbols less the number of smaller
+        # A symbol's index in the clique is its index among all symbols minus the number of smaller
         # symbols that are not in the clique.
         steps = newcomer.astype(np.intp) - (inner < newcomer[:, None]).sum(axis=1)
         steps -= rows[:, 0].astype(np.intp) - (inner < rows[:, :1]).sum(axis=1)

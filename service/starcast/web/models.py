@@ -422,7 +422,7 @@ class RecordResource(BaseModel):
     bound: int = Field(description="no object has a better value than this")
     optimal: bool
     proof: str = Field(
-        description="evidence for the bound; says so if it was not checked or not made again"
+        description="evidence for the bound, and whether it was not checked or not made again"
     )
     reason: str = Field(description="why the bound holds")
     seconds: float = Field(description="time of all searches")
@@ -437,7 +437,7 @@ class SearchAttempt(BaseModel):
     """A search that contributed to a record, or that ended without a result."""
 
     method: str
-    target: int = Field(description="the value that the search was to reach")
+    target: int = Field(description="target value of the search")
     result: Literal["witness", "none", "open"]
     seconds: float
 

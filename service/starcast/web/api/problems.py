@@ -42,8 +42,8 @@ class ProblemDetails(BaseModel):
     type: str = Field(description="urn:starcast:problem:KIND", examples=[f"{_PREFIX}input"])
     title: str = Field(description="the kind of error, for people")
     status: int = Field(description="HTTP status")
-    detail: str = Field(description="one sentence: what is wrong, with which value")
-    hint: str = Field(description="what to do about it; may be empty")
+    detail: str = Field(description="one sentence that names the problem and the value")
+    hint: str = Field(description="suggested action; may be empty")
     instance: str = Field(description="path of the request")
 
 
