@@ -268,6 +268,13 @@ class Graph:
         with self._translate_errors(None), self._interruptible():
             # Unlike a transaction, this is not retried, so a stopped server is reported at once.
             self.driver.verify_connectivity()
+        self.version = self._read_version()
+        if not new_enough(self.version):
+            raise RejectedError(
+                f"the server at {self.uri} is Neo4j {self.version}, which is too old", hint=_NEEDED
+            )
+
+    def _read_version(self) -> str:
         rows = self.read(
             "CALL dbms.components() YIELD name, versions WHERE name STARTS WITH 'Neo4j' "
             "RETURN versions"
@@ -276,11 +283,7 @@ class Graph:
             raise RejectedError(
                 f"the server at {self.uri} is not Neo4j", hint=f"check the address; {_NEEDED}"
             )
-        self.version = str(rows[0]["versions"][0])
-        if not new_enough(self.version):
-            raise RejectedError(
-                f"the server at {self.uri} is Neo4j {self.version}, which is too old", hint=_NEEDED
-            )
+        return str(rows[0]["versions"][0])
 
     @contextmanager
     def _translate_errors(self, timeout: float | None) -> Iterator[None]:
