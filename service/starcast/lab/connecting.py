@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starcast.lab.claims import Claims
 from starcast.lab.connection import Administration, Progress, as_reporter
@@ -14,9 +14,6 @@ from starcast.lab.queries import Queries
 from starcast.lab.records import Records
 from starcast.lab.simulations import Simulations
 from starcast.support.errors import InputError, UnavailableError
-
-if TYPE_CHECKING:
-    pass
 
 
 class Lab(
