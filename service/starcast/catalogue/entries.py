@@ -151,7 +151,14 @@ class Entry:
         """
         # Unknown names are reported first: such a name may be a misspelled required argument, which
         # would otherwise be reported as missing.
-        self._check_names(arguments)
+        known = self.argument_names
+        for name in arguments:
+            if name not in known:
+                expected = f"its arguments are {', '.join(known)}" if known else "it takes none"
+                raise InputError(
+                    f"{self} has no argument '{name}'",
+                    hint=f"{did_you_mean(name, known)}{expected}",
+                )
         values: dict[str, ArgumentValue] = {}
         for argument in self.arguments:
             if argument.name in arguments:
@@ -182,16 +189,6 @@ class Entry:
             for argument in self.arguments
             if argument.default is not None
         }
-
-    def _check_names(self, arguments: Mapping[str, object]) -> None:
-        known = self.argument_names
-        for name in arguments:
-            if name not in known:
-                expected = f"its arguments are {', '.join(known)}" if known else "it takes none"
-                raise InputError(
-                    f"{self} has no argument '{name}'",
-                    hint=f"{did_you_mean(name, known)}{expected}",
-                )
 
 
 AnyEntry = TypeVar("AnyEntry", bound=Entry)

@@ -243,7 +243,11 @@ def main() -> None:
     except Exception as error:  # noqa: BLE001 - the last resort
         reported = _as_starcast_error(error)
         context.finish(reported.exit_code, error)
-        sys.exit(_report(reported))
+        print(f"error: {in_shell(reported.message)}", file=sys.stderr)
+        if reported.hint:
+            hint = add_flags(in_shell(reported.hint), context.named_flags(sys.argv[1:]))
+            print(f"hint: {hint}", file=sys.stderr)
+        sys.exit(reported.exit_code)
 
 
 def _end(code: int) -> NoReturn:
@@ -283,15 +287,6 @@ def _as_starcast_error(error: Exception) -> StarcastError:
         # An expected error has a cause only if a plug-in or a server raised an exception.
         traceback.print_exception(error)
     return translate(error, report=_REPORT)
-
-
-def _report(error: StarcastError) -> int:
-    """Print an error and return its exit code."""
-    print(f"error: {in_shell(error.message)}", file=sys.stderr)
-    if error.hint:
-        hint = add_flags(in_shell(error.hint), context.named_flags(sys.argv[1:]))
-        print(f"hint: {hint}", file=sys.stderr)
-    return error.exit_code
 
 
 if __name__ == "__main__":

@@ -361,10 +361,11 @@ def demo(ctx: typer.Context, home: context.HomeOption = None) -> None:
         # If stdout and stderr go to the same file, each output must follow its command.
         sys.stdout.flush()
     say("\nThe servers are still running. Next steps:")
+    program = "starcast" if which("starcast") else sys.argv[0]
     for purpose, *commands in NEXT_STEPS:
         say(f"  # {purpose}")
         for words in commands:
-            say(f"  {shlex.join([_program(), *flags])} {words}")
+            say(f"  {shlex.join([program, *flags])} {words}")
 
 
 def _require_embedded(settings: "Settings") -> None:
@@ -384,11 +385,6 @@ def _require_embedded(settings: "Settings") -> None:
             f"{' and '.join(servers)}",
             hint="remove these settings",
         )
-
-
-def _program() -> str:
-    """Return ``starcast``, or the path of this program if ``starcast`` is not on the PATH."""
-    return "starcast" if which("starcast") else sys.argv[0]
 
 
 def _global_flags(ctx: typer.Context) -> list[str]:

@@ -139,7 +139,8 @@ def constructions(ctx: typer.Context, incomplete: str) -> list[str]:
     """
     from starcast.trees.construction import constructions as names
 
-    return _in_list(names(_topology(ctx)), incomplete)
+    topology = ctx.params.get("topology") or ctx.params.get("source")
+    return _in_list(names(topology if isinstance(topology, str) else None), incomplete)
 
 
 def layouts(incomplete: str) -> list[str]:
@@ -241,11 +242,6 @@ def _in_list(names: Iterable[str], incomplete: str) -> list[str]:
         # The cursor is inside the arguments of a construction, for which there are no candidates.
         return []
     return [f"{head}{comma}{name}" for name in _matching(names, last)]
-
-
-def _topology(ctx: typer.Context) -> str | None:
-    value = ctx.params.get("topology") or ctx.params.get("source")
-    return value if isinstance(value, str) else None
 
 
 def _settings(ctx: typer.Context) -> Any:

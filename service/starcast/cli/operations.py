@@ -252,8 +252,9 @@ def _as_typer(parameter: Parameter, meaning: str, flags: Mapping[str, str]) -> P
     default = None if parameter.default == () else parameter.default
     if parameter.kind is Parameter.VAR_POSITIONAL:
         kind, default = list[kind], Parameter.empty if shell.required else None  # type: ignore[valid-type]
+    text = _plain(meaning, flags)
     texts: dict[str, Any] = {
-        "help": _sentence(_plain(meaning, flags)),
+        "help": f"{text[:1].upper()}{text[1:]}",
         "metavar": shell.metavar,
         "autocompletion": shell.completes and getattr(completion, shell.completes),
         "show_default": shell.default or True,
@@ -305,10 +306,6 @@ def _plain(text: str, flags: Mapping[str, str]) -> str:
 
     ours = _FOR_SHELL.sub(lambda found: found[1].upper(), _FOR_PYTHON.sub("", text))
     return _CODE.sub(replace, ours)
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"
 
 
 def _call(

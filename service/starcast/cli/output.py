@@ -269,10 +269,10 @@ def _print_table(
     def print_row(texts: Sequence[str], emphasized: Collection[str]) -> None:
         folded = [_fold(text, width) for text, width in zip(texts, widths, strict=True)]
         for number in range(max(map(len, folded))):
-            parts = [
-                _align(part[number] if number < len(part) else "", width, right)
-                for part, width, right in zip(folded, widths, is_right, strict=True)
-            ]
+            parts = []
+            for lines, width, right in zip(folded, widths, is_right, strict=True):
+                part = lines[number] if number < len(lines) else ""
+                parts.append(part.rjust(width) if right else part.ljust(width))
             if has_styles:
                 parts = [
                     f"{_BOLD}{part}{_PLAIN}" if name in emphasized else part
@@ -300,10 +300,6 @@ def _fold(text: str, width: int) -> list[str]:
     import textwrap
 
     return textwrap.wrap(text, width, break_on_hyphens=False) or [""]
-
-
-def _align(text: str, width: int, right: bool) -> str:
-    return text.rjust(width) if right else text.ljust(width)
 
 
 def _column_widths(

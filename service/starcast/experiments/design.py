@@ -18,7 +18,16 @@ from typing import TYPE_CHECKING, Any, Self
 from starcast.collectives.algorithm import Algorithm, check_topology, find_algorithm
 from starcast.experiments.faults import resolve_faults
 from starcast.experiments.point import ARGUMENT_AXES, Point, PointStructure
-from starcast.support.axes import AXES, BEST, DEGREE, NONE, POINT_AXES, drawn_faults, read_axis
+from starcast.support.axes import (
+    AXES,
+    BEST,
+    DEGREE,
+    NONE,
+    POINT_AXES,
+    drawn_faults,
+    read_axis,
+    read_word,
+)
 from starcast.support.errors import InputError, LimitError, StarcastError, unreadable
 from starcast.support.installation import data_folder
 from starcast.support.limited import parse_toml, read_text
@@ -295,7 +304,7 @@ class Design:
             InputError: a key is unknown, or the values of an axis are not valid; if there are
                 several grids, the message names the grid.
         """
-        texts = {key: _read_text(stored[key], key) for key in _TEXTS if key in stored}
+        texts = {key: read_word(stored[key], key) for key in _TEXTS if key in stored}
         axes = {key: value for key, value in stored.items() if key not in _TEXTS}
         if _GRID not in axes:
             return cls((Grid(axes | dict(options or {})),), **texts)
@@ -465,14 +474,6 @@ def _parse(name: str, file: Path) -> dict[str, Any]:
             f"the grid {name} cannot be read as TOML: {error}",
             hint='write lines like message_bytes = [1024, "23/3"]',
         ) from None
-
-
-def _read_text(value: object, key: str) -> str:
-    if not isinstance(value, str):
-        raise InputError(
-            f"{key} is {value!r}, which is not text", hint=f'write it in quotes: {key} = "..."'
-        )
-    return value
 
 
 def _quote(value: Any) -> str:

@@ -8,7 +8,6 @@ bounds. Runs are parsed one at a time, so reading a file takes little more memor
 import re
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -28,6 +27,7 @@ from starcast.support.json_files import (
     MAX_KEYS,
     Count,
     JsonCursor,
+    Moment,
     StrictRecord,
     check_keys,
     describe_error,
@@ -60,11 +60,6 @@ _Rational = Annotated[
     Fraction,
     pydantic.PlainValidator(_read_rational),
     pydantic.PlainSerializer(str),
-]
-#: A time that `datetime` converts to every time zone.
-Moment = Annotated[
-    pydantic.AwareDatetime,
-    pydantic.Field(ge=datetime(1970, 1, 2, tzinfo=UTC), le=datetime(9000, 1, 1, tzinfo=UTC)),
 ]
 
 

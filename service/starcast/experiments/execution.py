@@ -235,6 +235,8 @@ def price_run(point: Point, execution: Execution, **origin: Any) -> Run:
     simulation = execution.valid_simulation
     with _measure(timings, "price"):
         costs_of_run = () if simulation is None else _price(point, simulation, execution)
+    entry = (f"{point.collective} algorithm", point.catalogue_entry.name)
+    used = describe_used(as_topology(point.topology), entry, point.arguments)
     return Run(
         **{axis: getattr(point, axis) for axis in AXES},
         message_units=execution.message_units,
@@ -242,18 +244,11 @@ def price_run(point: Point, execution: Execution, **origin: Any) -> Run:
         status="failed" if execution.error else "complete",
         error=execution.error,
         timings=timings,
-        provenance=provenance() | _plugin_provenance(point) | origin,
+        provenance=provenance() | ({"plugins": used} if used else {}) | origin,
         started_at=execution.started_at,
         finished_at=datetime.now(UTC),
         costs=costs_of_run,
     )
-
-
-def _plugin_provenance(point: Point) -> dict[str, Any]:
-    """Return the name, version and SHA-256 of each plug-in that defines part of a point."""
-    entry = (f"{point.collective} algorithm", point.catalogue_entry.name)
-    described = describe_used(as_topology(point.topology), entry, point.arguments)
-    return {"plugins": described} if described else {}
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from starcast.collectives.model import (
     Schedule,
     check_request,
 )
-from starcast.judges.simulator.rows import Indices, repeats_previous
+from starcast.judges.simulator.rows import Indices, count_earlier, repeats_previous
 from starcast.support.errors import InputError, LimitError, StarcastError, unreadable
 from starcast.support.limited import open_lines
 from starcast.support.vocabulary import Collective, Ports
@@ -120,15 +120,6 @@ def schedule_from_goal(
 
 def _view(values: Any) -> memoryview:
     return memoryview(values)
-
-
-def _count_earlier(*columns: Indices) -> Indices:
-    """Return, for each row, the number of earlier rows with the same values in all columns."""
-    order = np.lexsort(columns)
-    first = np.flatnonzero(~repeats_previous(*(column[order] for column in columns)))
-    earlier = np.empty_like(order)
-    earlier[order] = np.arange(len(order)) - np.repeat(first, np.diff(first, append=len(order)))
-    return earlier
 
 
 class _Reader:
@@ -305,7 +296,7 @@ class _Reader:
             return np.asarray(np.minimum(tag, 2**31), dtype=np.int64)
         _, unit = np.unique(tag, return_inverse=True)
         # A link carries different units, even if they have the same tag.
-        turn = _count_earlier(tag, operations.peer[sends], operations.rank[sends])
+        turn = count_earlier(tag, operations.peer[sends], operations.rank[sends])
         _, unit = np.unique(unit * (turn.max(initial=0) + 1) + turn, return_inverse=True)
         end = _TO_OR_FROM_ALL.get(self._collective)
         if end is None or not len(sends):
@@ -330,7 +321,7 @@ class _Reader:
         sender = np.where(receives, peer[moves], rank[moves])
         receiver = np.where(receives, rank[moves], peer[moves])
         keys = [receives, tag[moves], receiver, sender]
-        keys.insert(1, _count_earlier(*keys))
+        keys.insert(1, count_earlier(*keys))
         order = np.lexsort(keys)
         second = np.flatnonzero(repeats_previous(*(key[order] for key in keys[1:])))
         pairs = moves[np.stack([order[second - 1], order[second]])]

@@ -71,7 +71,10 @@ def to_networkx(artifact: Topology | Forest, tree: int | None = None) -> "nx.Gra
     )
     ends = edges.start.tolist(), edges.end.tolist()
     keys = [edges.attributes["tree"].tolist()] if graph.is_multigraph() else []
-    attributes = _records(edges.attributes)
+    columns = (column.tolist() for column in edges.attributes.values())
+    attributes = [
+        dict(zip(edges.attributes, row, strict=True)) for row in zip(*columns, strict=True)
+    ]
     graph.add_edges_from(zip(*ends, *keys, attributes, strict=True))
     return graph
 
@@ -162,11 +165,6 @@ def _graph_attributes(artifact: Topology | Forest) -> dict[str, str | int]:
     if isinstance(artifact, Topology):
         return {"topology": artifact.spec}
     return {"forest": artifact.id, "topology": artifact.topology.spec, "root": artifact.root}
-
-
-def _records(columns: dict[str, NDArray[np.int64]]) -> list[dict[str, int]]:
-    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
-    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def _edges(artifact: Topology | Forest, tree: int | None) -> _Edges:

@@ -22,7 +22,7 @@ import numpy as np
 
 from starcast.collectives.model import MULTI_SOURCE
 from starcast.judges.simulator.dependencies import find_deliveries
-from starcast.judges.simulator.rows import Indices, Rows
+from starcast.judges.simulator.rows import Rows, count_earlier
 from starcast.support.errors import LimitError
 from starcast.support.vocabulary import Collective
 
@@ -170,7 +170,8 @@ class _Program:
             lay_out(schedule.collective, self._ranks, self._chunks, schedule.root, rank)
             for rank in range(self._ranks)
         ]
-        place, longest = _places_on_links(rows)
+        place = count_earlier(rows.sender, rows.port)  # rows are in the order of steps
+        longest = int(place.max(initial=-1)) + 1
         self.channels = max(1, -(-longest // _SENDS_PER_CHANNEL))
         if self.channels > MAX_CHANNELS:
             raise LimitError(
@@ -403,17 +404,6 @@ def _follow_chunks(rows: Rows) -> tuple[list[int], list[int], set[int]]:
             else:
                 held.setdefault((*received[row][:2], -1), (row, nodes))
     return delivery, addend, partial
-
-
-def _places_on_links(rows: Rows) -> tuple[Indices, int]:
-    """Number the rows of each link from 0; return the numbers and the maximum row count."""
-    # Ports are uint8, so no two links have the same number.
-    link = rows.sender * np.int64(256) + rows.port
-    order = np.argsort(link, kind="stable")  # rows are in the order of steps
-    _, first, counts = np.unique(link[order], return_index=True, return_counts=True)
-    place = np.empty(len(link), dtype=np.int64)
-    place[order] = np.arange(len(link)) - np.repeat(first, counts)
-    return place, int(counts.max(initial=0))
 
 
 def _group(keys: list[int], count: int) -> list[list[int]]:

@@ -106,7 +106,12 @@ def ingest(
         missing = [artifact for artifact in plan.artifacts if artifact not in stored]
         present = [artifact for artifact in stored if artifact in plan.artifacts]
         outdated = _find_outdated(present, listener)
-        created = _create(locked, missing, stored, method, listener, on_stage) if missing else []
+        created: list[Loaded] = []
+        if missing:
+            loader = choose_loader(choose_method, locked, method, missing, stored, listener)
+            loader.check([*stored, *missing])
+            listener.say(loader.reason)
+            created = loader.load(missing, on_stage)
     present_ids = [artifact.id for artifact in plan.artifacts if artifact in stored]
     return Summary(created, present_ids, recovered, time.monotonic() - began, outdated)
 
@@ -143,20 +148,6 @@ def _refuse_other_trees(stores: Stores, plan: Plan) -> None:
                 hint="rename the forest, or drop the stored one: starcast forest drop "
                 f"'{artifact_id}'",
             )
-
-
-def _create(
-    stores: Stores,
-    missing: Sequence[Artifact],
-    stored: Sequence[Artifact],
-    requested: LoadMethod,
-    reporter: Reporter,
-    on_stage: OnStage,
-) -> list[Loaded]:
-    loader = choose_loader(choose_method, stores, requested, missing, stored, reporter)
-    loader.check([*stored, *missing])
-    reporter.say(loader.reason)
-    return loader.load(missing, on_stage)
 
 
 def drop(

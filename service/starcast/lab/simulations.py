@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from starcast.collectives import Schedule
-    from starcast.judges.simulator import CriticalSend, Fault, FaultLike, Simulation, Timing
+    from starcast.judges.simulator import CriticalSend, Fault, FaultLike, Simulation
 
 Faults = Annotated["Sequence[FaultLike]", Shell(Sequence[str])]
 #: Maximum number of packets of the critical path that are listed. These are its last packets.
@@ -209,7 +209,18 @@ class Simulations(Connection):
         faults = _faults(fault)
         times = timing(schedule, **values, execution=execution, faults=faults)
         failure = _failure(schedule, algorithm, times.simulation, faults)
-        figures = {"id": schedule.id, "complete": times.simulation.complete, **_times(times)}
+        # Nodes that never receive all of their units have the time -1, which is not an arrival.
+        arrivals = times.arrivals[times.arrivals >= 0].tolist()
+        figures = {
+            "id": schedule.id,
+            "complete": times.simulation.complete,
+            "execution": times.execution,
+            "time": _exact(times.time),
+            "last_arrival": _exact(max(arrivals, default=0)),
+            "greatest_link_busy": _exact(max(times.link_busy.ravel().tolist(), default=0)),
+            "critical_packets": len(times.critical_path),
+            "critical_path": [_describe_send(send) for send in times.critical_path[-_MAX_SENDS:]],
+        }
         return Facts(figures, failure=failure)
 
     def import_schedule(
@@ -299,19 +310,6 @@ def _failure(
     if plugins := describe_used(schedule.topology, entry, schedule.arguments):
         return RejectedError(problem, hint=f"correct the plug-in of {' and '.join(plugins)}")
     return RejectedError(problem, hint="this is a defect of starcast: please report it")
-
-
-def _times(timing: "Timing") -> dict[str, Any]:
-    # Nodes that never receive all of their units have the time -1, which is not an arrival.
-    known = timing.arrivals[timing.arrivals >= 0]
-    return {
-        "execution": timing.execution,
-        "time": _exact(timing.time),
-        "last_arrival": _exact(max(known.tolist(), default=0)),
-        "greatest_link_busy": _exact(max(timing.link_busy.ravel().tolist(), default=0)),
-        "critical_packets": len(timing.critical_path),
-        "critical_path": [_describe_send(send) for send in timing.critical_path[-_MAX_SENDS:]],
-    }
 
 
 def _exact(time: "int | Fraction") -> int | str:

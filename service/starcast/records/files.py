@@ -151,7 +151,8 @@ def load_all(folder: Path) -> Iterator[Record]:
     """
     for problem in PROBLEMS:
         paths = (folder / problem).glob(f"*{_SUFFIX}")
-        yield from (load_record(path) for path in sorted(paths, key=_natural_order))
+        for path in sorted(paths, key=lambda path: (len(path.stem), path.stem)):
+            yield load_record(path)
 
 
 def load_named(path: Path) -> Record:
@@ -240,10 +241,6 @@ def unpack_witness(content: bytes, source: str) -> Witness:
             f"the witness {source} cannot be read: {error}",
             hint="restore the file, or search again",
         ) from None
-
-
-def _natural_order(path: Path) -> tuple[int, str]:
-    return len(path.stem), path.stem
 
 
 class Published(NamedTuple):

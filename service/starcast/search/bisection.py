@@ -73,6 +73,13 @@ def _second_eigenvalue(graph: Topology) -> float:
     return float(np.linalg.eigvalsh(laplacian)[1])
 
 
+def _halves(order: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """Return halves of the nodes: the first half of a list of all nodes is in half 1."""
+    side = np.zeros(len(order), dtype=np.uint8)
+    side[order[: len(order) // 2]] = 1
+    return side
+
+
 def _substar_halves(graph: Topology) -> NDArray[np.uint8]:
     """Return two halves of the nodes that consist of substars; for odd n one substar is divided.
 
@@ -84,15 +91,7 @@ def _substar_halves(graph: Topology) -> NDArray[np.uint8]:
     if graph.family in ("star", "nk-star"):
         # The last key of lexsort is the primary key.
         order = np.lexsort(permutations.arrangements(graph.n, graph.k or graph.n).T)
-    side = np.zeros(graph.nodes, dtype=np.uint8)
-    side[order[: graph.nodes // 2]] = 1
-    return side
-
-
-def _random_halves(graph: Topology, generator: np.random.Generator) -> NDArray[np.uint8]:
-    side = np.zeros(graph.nodes, dtype=np.uint8)
-    side[generator.permutation(graph.nodes)[: graph.nodes // 2]] = 1
-    return side
+    return _halves(order)
 
 
 def _perturbed(side: NDArray[np.uint8], generator: np.random.Generator) -> NDArray[np.uint8]:
@@ -228,8 +227,8 @@ class _Program:
         rounded = np.rint(self._dual * _DENOMINATOR).astype(np.int64)
         used = np.flatnonzero(rounded[:-1] > 0)
         vectors = np.array([self._vectors[number] for number in used], dtype=np.int64)
-        if not len(used):
-            vectors = np.zeros((0, len(self._orbit)), dtype=np.int64)
+        # There may be no vectors.
+        vectors = vectors.reshape(-1, len(self._orbit))
         return vectors, np.append(rounded[used], rounded[-1])
 
 
@@ -429,7 +428,7 @@ class BisectionWidth(FormulaProblem):
                 if best is None:
                     side = _substar_halves(graph)
                 elif generator.random() < 0.5:
-                    side = _random_halves(graph, generator)
+                    side = _halves(generator.permutation(graph.nodes))
                 else:
                     side = _perturbed(best, generator)
                 side, cut = _tabu(table, side, generator, target, budget)

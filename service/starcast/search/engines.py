@@ -270,8 +270,13 @@ def race(function: Callable[[Any, int], Any], work: object, budget: Budget, subj
     with _started(function, work, budget) as running, budget.reporter.task(text, 100, "%") as task:
         start, allowed, shown = monotonic(), max(budget.left, 1e-9), 0
         while budget.left > 0 and running:
-            for connection in wait(list(running), timeout=min(_INTERVAL, budget.left)):
-                answer = _receive(running, connection)
+            ready: list[Any] = wait(list(running), timeout=min(_INTERVAL, budget.left))
+            for connection in ready:
+                try:
+                    answer = connection.recv()
+                except EOFError:
+                    answer = MemoryError()  # the system kills a process that runs out of memory
+                _end(connection, running.pop(connection))
                 if isinstance(answer, MemoryError):
                     failures += 1
                 elif isinstance(answer, Exception):
@@ -315,22 +320,13 @@ def _started(
         yield running
     finally:
         for connection, process in running.items():
-            process.kill()
-            process.join()
-            connection.close()
+            _end(connection, process)
 
 
-def _receive(running: Running, connection: Any) -> Any:
-    """Return the answer of a process, or the exception that it raised."""
-    process = running.pop(connection)
-    try:
-        answer = connection.recv()
-    except EOFError:
-        answer = MemoryError()  # the system kills a process that runs out of memory
+def _end(connection: Any, process: BaseProcess) -> None:
     process.kill()
     process.join()
     connection.close()
-    return answer
 
 
 def _serve(
@@ -341,7 +337,11 @@ def _serve(
     memory: int,
 ) -> None:
     """Run the function in a solver process, and send its answer to the parent."""
-    _end_with_parent()
+    # The kernel kills this process when its parent ends, as a solver blocks all threads.
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    parent = multiprocessing.parent_process()
+    if parent is None or not parent.is_alive():
+        os._exit(1)
     # With this limit the system refuses more memory, instead of killing other processes later.
     resource.setrlimit(resource.RLIMIT_AS, (memory * 10**6,) * 2)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -389,14 +389,6 @@ def _cp_sat(work: _Work, seed: int) -> tuple[str, list[int]] | None:
         true = [number for number, each in enumerate(literals, start=1) if solver.value(each)]
         return "satisfiable", true
     return ("unsatisfiable", []) if status == cp_model.INFEASIBLE else None
-
-
-def _end_with_parent() -> None:
-    """Ask the kernel to kill this process when its parent ends, as a solver blocks all threads."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    parent = multiprocessing.parent_process()
-    if parent is None or not parent.is_alive():
-        os._exit(1)
 
 
 def write_lrat(clauses: list[list[int]], path: Path) -> None:

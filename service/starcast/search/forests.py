@@ -37,7 +37,6 @@ from starcast.support.errors import LimitError
 from starcast.topologies import Topology, ports_towards
 from starcast.trees import constructions, forest
 from starcast.trees.construction import CONSTRUCTIONS
-from starcast.trees.model import Forest
 
 
 def distances_without_root(graph: Topology, start: int) -> NDArray[np.int64]:
@@ -51,20 +50,6 @@ def distances_without_root(graph: Topology, start: int) -> NDArray[np.int64]:
         distances[following] = distances[front[0]] + 1
         front = following
     return distances
-
-
-def _best_construction(graph: Topology, congestion: int) -> Forest | None:
-    """Return the lowest constructed forest within a congestion limit, or None."""
-    candidates = [
-        forest(graph, name)
-        for name in constructions(graph)
-        if CONSTRUCTIONS[name].one_tree_per_port
-        and not CONSTRUCTIONS[name].partial
-        and not CONSTRUCTIONS[name].arguments
-        and name != "optimal-edge-disjoint"
-    ]
-    fitting = [each for each in candidates if each.congestion <= congestion]
-    return min(fitting, key=lambda each: each.height, default=None)
 
 
 def _one_tree(
@@ -147,9 +132,17 @@ class EdgeDisjointTrees(FormulaProblem):
 
     def start(self, budget: Budget) -> Witness:
         graph = self.topology
-        found = _best_construction(graph, self.congestion)
-        if found is not None:
-            return {"parent_port": found.parent_port}
+        constructed = [
+            forest(graph, name)
+            for name in constructions(graph)
+            if CONSTRUCTIONS[name].one_tree_per_port
+            and not CONSTRUCTIONS[name].partial
+            and not CONSTRUCTIONS[name].arguments
+            and name != "optimal-edge-disjoint"
+        ]
+        fitting = [each for each in constructed if each.congestion <= self.congestion]
+        if fitting:
+            return {"parent_port": min(fitting, key=lambda each: each.height).parent_port}
         # Any sufficiently large height limit will do: by Edmonds' theorem, such trees exist,
         # because there are enough links.
         outcome = self.solve(graph.diameter + 6, budget)

@@ -73,8 +73,10 @@ class _Factor:
             return 0
         by_cycle: dict[int, list[tuple[int, int, int]]] = {}
         for a, b in removed:
-            # Orient the link in the direction of the cycle, from tail to head.
-            tail, head = (a, b) if self._follows(a, b) else (b, a)
+            # Orient the link in the direction of the cycle, from tail to head. A cycle has at least
+            # three nodes, and the node in place 0 follows the one in the last place.
+            difference = self.place[b] - self.place[a]
+            tail, head = (a, b) if difference == 1 or difference < -1 else (b, a)
             by_cycle.setdefault(self.cycle[a], []).append((self.place[tail], tail, head))
         # Removing links divides a cycle into paths, each from the head of a removed link to the
         # tail of the next one.
@@ -85,13 +87,6 @@ class _Factor:
                 partner[head], partner[tail] = tail, head
         linked = dict(added) | {b: a for a, b in added}
         return _count_closed(partner, linked) - len(by_cycle)
-
-    def _follows(self, a: int, b: int) -> bool:
-        """Return whether node b comes directly after node a on their common cycle."""
-        # A cycle has at least three nodes, and the node in place 0 follows the one in the last
-        # place.
-        difference = self.place[b] - self.place[a]
-        return difference == 1 or difference < -1
 
     def exchange(self, removed: list[tuple[int, int]], added: list[tuple[int, int]]) -> None:
         """Move the links of an exchange between the two factors."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from starcast.records import Witness
 from starcast.search.engines import Budget, Formula, require_fit, solve
 from starcast.support.errors import InputError
+from starcast.support.integers import check_count
 from starcast.support.text import did_you_mean
 from starcast.topologies import Topology
 
@@ -167,11 +168,7 @@ class SearchProblem(ABC):
                     f"the problem {cls.name} has no argument '{name}'",
                     hint=f"{did_you_mean(name, cls.arguments)}its arguments are: {known}",
                 )
-            if value < 1:
-                raise InputError(
-                    f"{name} is {value!r}, not a whole number of at least 1",
-                    hint=f"give {name} 1 or more",
-                )
+            check_count(name, value)
         return {**cls.arguments, **given}
 
     @classmethod

@@ -342,8 +342,12 @@ def run_searches(
     Raises:
         LimitError: a worker of the executor does not have enough memory, or was killed repeatedly.
     """
+    best: dict[object, Record] = {}
     if executor is None:
-        yield from _run_in_turn(tasks, budget, find_known, keep)
+        for task in tasks:
+            known = best.get(task.subject) or find_known(task)
+            best[task.subject] = task.run(budget, known, keep)
+            yield task, best[task.subject]
         return
     # Tasks with the same subject run at the same time, so all start from the known record.
     starts: dict[object, Record | None] = {}
@@ -435,19 +439,6 @@ def merge_searches(files: Sequence[Path], budget: Budget | None = None) -> list[
             )
         merged[checked.record.id] = checked
     return list(merged.values())
-
-
-def _run_in_turn(
-    tasks: Sequence[SearchTask],
-    budget: Budget,
-    find_known: FindKnown,
-    keep: Callable[[Record], None],
-) -> Iterator[tuple[SearchTask, Record]]:
-    best: dict[object, Record] = {}
-    for task in tasks:
-        known = best.get(task.subject) or find_known(task)
-        best[task.subject] = task.run(budget, known, keep)
-        yield task, best[task.subject]
 
 
 def _search_in_worker(budget: Budget, item: tuple[SearchTask, Record | None]) -> Record:

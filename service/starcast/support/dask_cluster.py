@@ -273,10 +273,8 @@ def _run(
     return function(*args, **kwargs)
 
 
-@cache
-def _own_identity() -> Identity:
-    """Return the software versions of this worker, cached because reading them takes 2 ms."""
-    return code_identity()
+#: Returns the software versions of this worker, cached because reading them takes 2 ms.
+_own_identity = cache(code_identity)
 
 
 @cache

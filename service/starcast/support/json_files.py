@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Annotated, Any, NoReturn, TypeVar
 
 import pydantic
@@ -23,6 +24,11 @@ Item = TypeVar("Item")
 Count = Annotated[int, pydantic.Field(strict=True, ge=0, lt=2**63)]
 #: A number, but not a text that contains one.
 StrictNumber = Annotated[float, pydantic.Field(strict=True)]
+#: A time that is far enough from the limits of `datetime` to be converted to every time zone.
+Moment = Annotated[
+    pydantic.AwareDatetime,
+    pydantic.Field(ge=datetime(1970, 1, 2, tzinfo=UTC), le=datetime(9000, 1, 1, tzinfo=UTC)),
+]
 #: Values of one type. Reading them ends at the first one that is not valid; otherwise a long list
 #: could cause as many errors as it has elements.
 Many = Annotated[tuple[Item, ...], pydantic.FailFast()]

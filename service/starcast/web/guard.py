@@ -155,9 +155,6 @@ class _Reply:
         self._body += message.get("body", b"")
         if message.get("more_body", False):
             return
-        await self._complete()
-
-    async def _complete(self) -> None:
         headers = MutableHeaders(scope=self._start)
         for name, value in _HEADERS.items():
             headers.setdefault(name, value)
@@ -167,7 +164,9 @@ class _Reply:
         if self.status == 200:
             tag = f'"{hashlib.sha256(self._body).hexdigest()[:32]}"'
             headers["ETag"] = tag
-            if tag in _tags(self._asked.get("if-none-match", "")):
+            # Weak tags match too, because a proxy that compresses responses makes their tags weak.
+            known = self._asked.get("if-none-match", "").split(",")
+            if tag in {each.strip().removeprefix("W/") for each in known}:
                 self.status = 304
                 self._body.clear()
                 # These headers describe the body, and a response with status 304 has no body.
@@ -208,11 +207,6 @@ def _is_part_of_foreign_page(headers: Headers) -> bool:
         "navigate",
         "document",
     )
-
-
-def _tags(header: str) -> set[str]:
-    # Weak tags match too, because a proxy that compresses responses makes their tags weak.
-    return {tag.strip().removeprefix("W/") for tag in header.split(",")}
 
 
 def _split_suffix(scope: Scope) -> dict[str, object]:

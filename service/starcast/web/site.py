@@ -193,7 +193,9 @@ class Site:
         # The application is called in this process, so that no port is opened.
         status, headers, body = asyncio.run(_get(self._app, url))
         if status != 200:
-            raise _as_error(url, body.decode())
+            shown = _PROBLEM.findall(body.decode()) or [("it cannot be read", "")]
+            detail, hint = shown[0]
+            raise InputError(f"{unquote(url)}: {unescape(detail)}", hint=unescape(hint))
         if url.startswith(_API):
             self._files[url] = _as_array_file(headers, body) or body
             return set()
@@ -388,11 +390,6 @@ async def _get(app: Any, url: str) -> tuple[int, dict[str, str], bytes]:
     start, *parts = sent
     headers = {name.decode().lower(): value.decode() for name, value in start["headers"]}
     return start["status"], headers, b"".join(part["body"] for part in parts)
-
-
-def _as_error(url: str, page: str) -> InputError:
-    detail, hint = (*(_PROBLEM.findall(page) or [("it cannot be read", "")]),)[0]
-    return InputError(f"{unquote(url)}: {unescape(detail)}", hint=unescape(hint))
 
 
 def _as_array_file(headers: Mapping[str, str], body: bytes) -> bytes | None:

@@ -124,6 +124,15 @@ def repeats_previous(*columns: Integers) -> Mask:
     return same
 
 
+def count_earlier(*columns: Integers) -> Indices:
+    """Return, for each row, the number of earlier rows with the same values in all columns."""
+    order = np.lexsort(columns)
+    first = np.flatnonzero(~repeats_previous(*(column[order] for column in columns)))
+    earlier = np.empty_like(order)
+    earlier[order] = np.arange(len(order)) - np.repeat(first, np.diff(first, append=len(order)))
+    return earlier
+
+
 def _as_signed(column: Integers) -> Integers:
     # If uint64 and signed integers are combined, NumPy converts both to inexact floats.
     return column.astype(np.int64) if column.dtype == np.uint64 else column

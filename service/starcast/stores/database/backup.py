@@ -33,6 +33,7 @@ from starcast.stores.database.server_errors import first_line, sqlstate
 from starcast.stores.database.sessions import execute_sql, open_copy
 from starcast.support.atomic import atomic_write
 from starcast.support.errors import RejectedError, StarcastError, unreadable
+from starcast.support.json_files import Moment
 from starcast.support.limited import open_archive, read_member
 from starcast.support.progress import Reporter, Silent
 from starcast.support.text import pluralize
@@ -64,12 +65,6 @@ _FORGET_GRAPH = text(
     " where state = 'complete'"
 )
 
-#: A time that is far enough from datetime's limits to be converted to every time zone.
-_Moment = Annotated[
-    pydantic.AwareDatetime,
-    pydantic.Field(ge=datetime(1970, 1, 2, tzinfo=UTC), le=datetime(9000, 1, 1, tzinfo=UTC)),
-]
-
 
 class TableContent(pydantic.BaseModel):
     """Number of rows and checksum of a table."""
@@ -96,7 +91,7 @@ class Manifest(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
     format: Literal["starcast backup 1", "starcast backup 2"]
-    created_at: _Moment
+    created_at: Moment
     starcast: str
     postgres: Annotated[str, pydantic.Field(pattern=r"^[1-9][0-9]{0,3}([^0-9]|$)")]
     revision: str

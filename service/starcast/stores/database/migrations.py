@@ -488,9 +488,8 @@ def _comments() -> Iterator[str]:
 
 def _grants(role: str, schema: str, *, writes: bool) -> Iterator[str]:
     tables = [table.name for table in Base.metadata.sorted_tables]
-    readable = [*tables, VERSION_TABLE, *(view.name for view in VIEWS)]
     yield f"grant usage on schema {schema} to {role}"
-    yield f"grant select on {', '.join(readable)} to {role}"
+    yield f"grant select on {', '.join(_names())} to {role}"
     if writes:
         written = [table for table in tables if table not in _OWNED]
         yield f"grant insert, update, delete on {', '.join(written)} to {role}"

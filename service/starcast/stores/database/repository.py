@@ -31,6 +31,7 @@ from starcast.support.errors import NotFoundError, RejectedError
 from starcast.support.runs import COST_FIELDS, RUN_FIELDS, Run, RunCost
 from starcast.support.table import Row
 from starcast.support.text import did_you_mean, pluralize
+from starcast.support.vocabulary import format_arguments
 
 if TYPE_CHECKING:
     from starcast.collectives import Schedule
@@ -269,8 +270,7 @@ def _describe(kind: str, row: RowMapping) -> Row:
     """Return an artifact's row of a listing; an artifact that was not saved has few values."""
     values = {name: row[name] for name in artifact_columns(kind)}
     if values.get("arguments"):
-        arguments = sorted(values["arguments"].items())
-        values["arguments"] = ",".join(f"{name}={value}" for name, value in arguments)
+        values["arguments"] = format_arguments(values["arguments"])
     return values
 
 
