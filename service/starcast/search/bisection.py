@@ -3,11 +3,11 @@
 Lower bounds come from a linear program with cutting planes. It has a variable for each orbit of
 node pairs (u, v): the average of y_u y_v over the orbit, where y is 1 in one half and -1 in the
 other. Each integer vector b gives an inequality: the square (b y)^2 of the scalar product is at
-least 0, and at least 1 if the sum of b is odd. These inequalities are the cutting planes. Vectors
-whose inequality the solution violates are added until none is found. They are eigenvectors of the
-matrix of averages, triangles (vectors with three entries of +-1), and vectors of small numbers
-found by local search. The dual solution, rounded to whole numbers, is the certificate that
-`starcast.records.cut_bounds` checks.
+least 0, and at least 1 if the sum of b is odd. These inequalities are the cutting planes. In each
+round, vectors b are added whose inequalities the current solution violates, until no such vector is
+found. They are eigenvectors of the matrix of averages, triangles (vectors with three entries of
++-1), and vectors of small integers found by local search. The dual solution, rounded to whole
+numbers, is the certificate that `starcast.records.cut_bounds` checks.
 """
 
 from collections.abc import Sequence
@@ -74,7 +74,7 @@ def _second_eigenvalue(graph: Topology) -> float:
 
 
 def _substar_halves(graph: Topology) -> NDArray[np.uint8]:
-    """Return two halves of the nodes that consist of substars; for odd n one substar is divided.
+    """Divide the nodes into two halves that consist of substars; for odd n, one substar is divided.
 
     A substar of S_n or S_{n,k} consists of all nodes with the same last symbol. A substar is
     divided in the same way as the whole. In other families the halves are the lower and the higher
@@ -111,9 +111,10 @@ def _tabu(
     target: int,
     budget: Budget,
 ) -> tuple[NDArray[np.uint8], int]:
-    """Exchange pairs of nodes between the halves by tabu search, until there is no more progress.
+    """Exchange pairs of nodes between the two halves by tabu search, as long as the cut improves.
 
-    Each step exchanges the best pair of nodes that have not moved recently.
+    Each step exchanges the best pair of nodes that have not moved recently. The result is the best
+    halves and their number of cut links.
     """
     nodes = len(side)
     free_at = np.zeros(nodes, dtype=np.int64)
@@ -168,7 +169,10 @@ def find_certificate(
 
 
 class _Program:
-    """The linear program that bounds the cut; its variables are the averages z of pair orbits."""
+    """The linear program that bounds the number of cut links.
+
+    It has a variable for each orbit of node pairs: the average z.
+    """
 
     def __init__(self, orbit: NDArray[np.int64], linked: Floats) -> None:
         self._orbit = orbit
@@ -180,7 +184,7 @@ class _Program:
         self._dual = np.zeros(1)
 
     def add(self, vector: NDArray[np.int64]) -> bool:
-        """Add the inequality for (b y)^2, given b; return whether the program lacked it."""
+        """Add the inequality for (b y)^2, given b; return False if the program has it already."""
         row = quadratic_form(self._orbit, vector, len(self._sizes))
         key = row.tobytes()
         if key in self._known:
@@ -191,7 +195,7 @@ class _Program:
         return True
 
     def solve(self) -> Floats:
-        """Solve the program; return the averages z, by orbit, with the smallest cut."""
+        """Solve the program; return the averages z by orbit that minimize the cut links."""
         from ortools.linear_solver import pywraplp  # noqa: PLC0415 - an optional library
 
         solver = pywraplp.Solver.CreateSolver("GLOP")
@@ -234,7 +238,7 @@ class _Program:
 
 
 def _violated(matrix: Floats, generator: np.random.Generator) -> list[NDArray[np.int64]]:
-    """Return vectors b whose inequality the averages z violate; ``matrix`` has z for all pairs."""
+    """Return vectors b whose inequality is violated; ``matrix`` has the average z of each pair."""
     values, vectors = np.linalg.eigh(matrix)
     found = [_scaled(vector) for vector in vectors[:, values < -_TOLERANCE].T[:10]]
     found += _triangles(matrix, generator)
@@ -302,7 +306,7 @@ def _descend(matrix: Floats, generator: np.random.Generator) -> NDArray[np.int64
 
 
 class BisectionWidth(FormulaProblem):
-    """The problem of finding two halves with the fewest links between them."""
+    """The problem of dividing the nodes into two halves with the fewest links between them."""
 
     name = "bisection-width"
     question = "fewest links between two halves"
@@ -415,7 +419,7 @@ class BisectionWidth(FormulaProblem):
         return Decision("none", evidence=evidence, target=value - 1)
 
     def _exchange_nodes(self, target: int, budget: Budget) -> Decision:
-        """Improve halves by tabu search, from substars, random halves and perturbed best halves."""
+        """Run tabu searches that start from substars, random halves, and perturbed best halves."""
         graph = self.topology
         generator = np.random.default_rng(budget.seed)
         table = graph.table().astype(np.int64)
@@ -438,5 +442,5 @@ class BisectionWidth(FormulaProblem):
                 if cut <= target:
                     break
                 task.advance()
-        # Halves that do not reach the target are returned too, because they may improve the record.
+        # Halves with more cut links than the target are returned too: they may improve the record.
         return OPEN if best is None else Decision("witness", {"side": best})
