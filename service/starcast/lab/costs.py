@@ -1,4 +1,4 @@
-"""The operations that tabulate costs, either by closed forms or of stored runs."""
+"""The operations that tabulate costs, either from closed forms or from stored runs."""
 
 from collections.abc import Mapping, Sequence
 from inspect import signature
@@ -321,14 +321,14 @@ def _machine(t_s: NumberOption, t_c: NumberOption) -> "Machine":
 
 
 def _check_defaults(values: Mapping[str, Any]) -> None:
-    """Check that the parameters that apply only to computed costs have their defaults.
+    """Check that parameters that apply only to computed costs have their default values.
 
     Raises:
         InputError: a parameter has another value than its default.
     """
     parameters = signature(Costs.cost_table).parameters
     for name, value in values.items():
-        # Compared as text, because the command line passes numbers as text.
+        # Compared as strings, because the command line passes numbers as strings.
         if str(value) != str(parameters[name].default):
             raise InputError(
                 f"`{name}` applies only to computed costs, but an experiment is given",

@@ -332,7 +332,7 @@ def dimension_balance(topology: Topology, parent_port: ParentPorts, root: int) -
 
 
 def _children_by_port(graph: UncheckedForest) -> Iterator[tuple[int, TraversedTree, Ranks]]:
-    """Yield, for each port and tree, the port's index, the tree, and the children over this port."""
+    """Yield each port's index with each tree and the children that are reached over the port."""
     for tree in graph.trees:
         children = np.flatnonzero(tree.levels > 0)
         parents = tree.parents[children]

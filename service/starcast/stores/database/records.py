@@ -34,7 +34,7 @@ _ALL = select(StoredRecord).order_by(StoredRecord.problem, StoredRecord.topology
 def store_all(session: Session, records: Iterable[tuple[Record, Verification]]) -> int:
     """Verify records, store those that improve on stored records, and return their number.
 
-    Each record is combined with the stored record (`starcast.records.model.combine_verified`):
+    Each record is combined with the stored record (`starcast.records.model.combine_verified`), so
     neither a better value nor a better bound is lost, and an unverified bound never replaces a
     verified bound. A verification state is only stored with the bound for which it was found. An
     invalid stored record is replaced, because earlier versions accepted some invalid records.

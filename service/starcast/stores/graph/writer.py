@@ -313,7 +313,7 @@ def delete_orphans(graph: Graph, known: Collection[tuple[str, str]], batch: int)
     """Delete nodes and relationships whose properties name an artifact that does not exist.
 
     Such elements are left over from manual edits. Only elements with starcast's properties are
-    deleted: a node that has only the label may belong to another program.
+    deleted, because a node that has only the label may belong to another program.
 
     Args:
         graph: the database.
