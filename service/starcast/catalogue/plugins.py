@@ -226,7 +226,7 @@ def describe(error: BaseException) -> str:
 
 @contextmanager
 def located(noun: str, origin: Origin) -> Iterator[None]:
-    """Make errors in this context, which reads a plug-in's result, name the plug-in's function."""
+    """Add the name of a plug-in's function to errors in this context, which reads its result."""
     try:
         yield
     # A result that is computed while it is read may also raise SystemExit.
@@ -324,7 +324,7 @@ def _import(name: str, action: Callable[[], object]) -> None:
 
 
 class _Loader(SourceFileLoader):
-    """A loader that compiles the file each time, without the bytecode cache.
+    """An import loader that compiles a plug-in's file each time, without the bytecode cache.
 
     Python's bytecode cache treats a file as unchanged if its size and its modification time, in
     whole seconds, are the same. So it could run an old version of an edited plug-in.

@@ -128,7 +128,7 @@ def command(
     printer: Callable[..., results.Show] | None = None,
     **fixed: Any,
 ) -> None:
-    """Add the command of an operation.
+    """Add a command that runs an operation.
 
     Args:
         app: the command group, or the root command.
@@ -227,7 +227,7 @@ def _expanded(parameters: list[Parameter]) -> Iterator[Parameter]:
 
 
 def _documented(operation: Operation, parameters: list[Parameter]) -> Documentation:
-    """Return the parsed docstring of an operation, with those of its ``**options`` included."""
+    """Return the parsed docstring of an operation, including the options in ``**options``."""
     about = Documentation.of(operation)
     for each in parameters:
         if each.kind is Parameter.VAR_KEYWORD:

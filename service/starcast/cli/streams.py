@@ -1,4 +1,4 @@
-"""The standard streams of the command line; they may be closed, full, or lack characters."""
+"""The standard streams of the command line, even if closed, full, or limited to few characters."""
 
 import codecs
 import errno

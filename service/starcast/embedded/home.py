@@ -237,7 +237,7 @@ class Home:
             return {}
 
     def publish(self, started: dict[str, ServerProcess]) -> None:
-        """Add servers to those in ``stack.json`` that are running."""
+        """Add servers to ``stack.json``, and keep only those listed servers that are running."""
         servers = self.running() | started
         entries = {name: asdict(server) for name, server in servers.items()}
         write_text(self._state_file, json.dumps(entries, indent=2) + "\n", mode=0o600)

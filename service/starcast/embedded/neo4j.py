@@ -472,7 +472,7 @@ def _copy(written: Path, part: Path) -> None:
     with os.fdopen(descriptor, "rb") as source, part.open("wb") as target:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
-            raise OSError(f"{written} is a link or not a file")
+            raise OSError(f"{written} is not a regular file")
         shutil.copyfileobj(source, target)
 
 

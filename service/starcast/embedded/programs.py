@@ -162,7 +162,7 @@ def create_readable(folder: Path) -> None:
 
 
 def find_pg_restore(major: int) -> Path:
-    """Return the program pg_restore of this major version of PostgreSQL, or of a newer one.
+    """Return the path of pg_restore from a major version of PostgreSQL, or a newer version.
 
     The program decodes backups of the first format. It comes with the operating system's packages
     or with a package of ``starcast[embedded]``.

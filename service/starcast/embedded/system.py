@@ -176,7 +176,7 @@ def is_alive(pid: int) -> bool:
 
 
 def send_signal(processes: Sequence[psutil.Process], number: signal.Signals) -> None:
-    """Send a signal to processes; those that have ended are skipped."""
+    """Send a signal to processes; ended processes are skipped."""
     for process in processes:
         with suppress(psutil.NoSuchProcess):
             process.send_signal(number)

@@ -157,7 +157,7 @@ class RunRecord(_Axes):
             value = getattr(self, axis)
             if value != getattr(point, axis):
                 raise InputError(
-                    f"a run of {point.algorithm} has {axis} = {value}, which contradicts the rest"
+                    f"a run of {point.algorithm} has {axis} = {value}, which is inconsistent"
                 )
         return point
 
@@ -462,7 +462,7 @@ def _check_simulated(point: Point, cost: CostRecord, profile: Profile) -> Iterat
 
 
 def _check_bytes(point: Point, stated: Fraction, units: int) -> Iterator[str]:
-    """Yield a contradiction if packets of ``units`` equal units cannot have ``stated`` bytes."""
+    """Yield a contradiction if ``units`` units of equal size cannot have ``stated`` bytes."""
     if (point.collective, point.algorithm) in costs.FORMS:
         unit = costs.unit_bytes(
             as_topology(point.topology),

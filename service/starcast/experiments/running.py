@@ -201,7 +201,7 @@ def _stored_points(session: Session, name: str, design: Design) -> set[Point]:
 
 
 def check_design(experiment: models.Experiment, design: Design | None) -> None:
-    """Check that a stored experiment has the points of a design, or no design if that is None.
+    """Check that an experiment has the points of a design or, without a design, has no grid.
 
     Designs with the same points count as equal, whatever their titles and the order of values.
 

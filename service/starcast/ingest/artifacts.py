@@ -32,7 +32,7 @@ from starcast.trees.construction import count_edges, forest_from_id
 
 
 class Built(NamedTuple):
-    """An artifact after building and verifying it.
+    """An artifact that has been built and verified.
 
     Attributes:
         graph: the artifact in the form that the graph stores.
@@ -202,7 +202,7 @@ def verify_schedule(built: Schedule) -> Simulation:
 
 
 def topology_artifact(topology: Topology) -> Artifact:
-    """Return the artifact of a topology; its rows are nodes and undirected links."""
+    """Return the artifact of a topology: its nodes, and its undirected links as relationships."""
     plugins = describe_used(topology)
     return Artifact("topology", topology.spec, *_size(topology), plugins, lambda: topology)
 

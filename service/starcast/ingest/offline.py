@@ -247,7 +247,7 @@ def _import(
 
 
 def _record(stores: Stores, old: Sequence[Artifact], changed: Mapping[Artifact, Built]) -> None:
-    """Record the import, and save stored artifacts that this starcast builds differently."""
+    """Record the import, and save artifacts that this version of starcast builds differently."""
     method = LoadMethod.IMPORT.value
     # An import compares only a sample, so the columns for a complete comparison stay empty.
     unread = dict.fromkeys(FOUND_COLUMNS)

@@ -203,7 +203,7 @@ class Costs(Connection):
         return CostTable(records.columns, records.rows, parts=parts, is_paper=True)
 
     def _costs(self, problem: "CostProblem", max_rows: int) -> list[Row]:
-        """Return the rows of a collective in a port model, fastest first."""
+        """Return the rows of a cost table for a collective in a port model, fastest first."""
         from starcast.costs.tables import build_table
 
         return [

@@ -1,4 +1,4 @@
-"""The operations on topologies and schedules that need no server, because they compute these."""
+"""The operations on topologies and schedules that are computed on demand, without a server."""
 
 import os
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ class Networks(Artifacts):
     def show_topology(
         self, topology: TopologyName, *, stored: bool = False, verify: bool = False
     ) -> Facts:
-        """Show the counts and distances of a topology, either computed now or as stored.
+        """Show the counts and distances of a topology, either computed or stored.
 
         The distance profile counts the nodes at distance 0, 1, ... from any node. The reverse port
         of a port is the port that the neighbour uses for the same link; the two differ only for

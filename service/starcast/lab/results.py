@@ -184,7 +184,7 @@ class ComparisonTable(Table):
             opened.write(content)
 
     def profiles(self) -> "Profiles":
-        """Return the number of directed links in use in each step, for each plotted run by number.
+        """Return the number of directed links in use in each step, by run number, for plotted runs.
 
         Raises:
             UnavailableError: the lab is closed.

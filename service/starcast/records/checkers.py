@@ -72,7 +72,7 @@ class UncheckedForest:
         return self.topology.label(int(node))
 
     def link(self, tail: int | np.integer, head: int | np.integer) -> str:
-        """Return a directed link as text."""
+        """Return a directed link as a string."""
         return f"{self.label(tail)} -> {self.label(head)}"
 
     @cached_property
@@ -449,7 +449,7 @@ def _place(graph: UncheckedForest, end: int, apart: str) -> dict[str, int | str]
                 reason = _explain_sharing(graph, step, first_tree[step], apart)
                 return {"tree": number, "node": graph.label(end), "why": reason}
             first_tree[step] = number
-    raise AssertionError(f"the paths to {end} share a place")
+    raise AssertionError(f"the paths to {end} share a node or link")
 
 
 def _explain_sharing(graph: UncheckedForest, step: int, other: int, apart: str) -> str:

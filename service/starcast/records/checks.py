@@ -95,11 +95,11 @@ class _Judge:
 
     @classmethod
     def of(cls, record: Record) -> "_Judge":
-        """Return the witness of a record with its topology."""
+        """Return the checks of a record's witness."""
         return cls(record.problem, record.topology, record.id, record.witness)
 
     def array(self, name: str, *shape: int | None) -> NDArray[np.int64]:
-        """Return an integer array of the witness with the given shape; None allows any length."""
+        """Return an integer array of the witness, with a checked shape; None allows any length."""
         array = self._witness.get(name)
         self.require(array is not None, f"the array '{name}' is missing")
         values = np.asarray(array)

@@ -84,7 +84,7 @@ def locked_path(folder: Path, record: Record) -> Iterator[Path]:
 
 
 def write_record(path: Path, record: Record) -> None:
-    """Write the files of a record, unchecked, and replace those that exist.
+    """Write the files of a record without checking it, and replace existing files.
 
     Only `starcast.search.save_record` should call this function: it checks the record, and holds
     the lock on the folder.

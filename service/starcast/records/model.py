@@ -58,7 +58,7 @@ _MAX_LENGTH = 2_000
 
 def _require_printable(text: str) -> str:
     if not text.isprintable():
-        raise ValueError("the text has control characters")
+        raise ValueError("the string has control characters")
     return text
 
 

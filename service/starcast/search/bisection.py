@@ -359,7 +359,7 @@ class BisectionWidth(FormulaProblem):
         return 8 * self.topology.links * target + 4 * self.topology.nodes**2
 
     def write(self, target: int) -> tuple[Formula, NDArray[np.int32]]:
-        """Return the formula that at most ``target`` links are cut, and its variables ``side``."""
+        """Return a formula for bisections with at most ``target`` cut links, and its variables."""
         graph = self.topology
         # On some topologies the number of links between halves always has the same parity. A target
         # of the other parity is then replaced by the next smaller number of the right parity. So
@@ -391,7 +391,7 @@ class BisectionWidth(FormulaProblem):
         return decision._replace(target=excluded) if decision.result == "none" else decision
 
     def bound_cuts(self, target: int, budget: Budget) -> Decision:
-        """Look for a certificate that no bisection has at most ``target`` links."""
+        """Look for a certificate that every bisection cuts more than ``target`` links."""
         require("ortools")
         graph = self.topology
         translations = [graph.translation(int(node)) for node in graph.table()[:, 0]]

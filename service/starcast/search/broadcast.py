@@ -222,7 +222,7 @@ class OnePortBroadcast(FormulaProblem):
         return self.topology.nodes * target * (degree**2 + 4 * degree + 4)
 
     def write(self, target: int) -> tuple[Formula, NDArray[np.int32]]:
-        """Return the formula that a broadcast takes at most ``target`` rounds.
+        """Return the formula for a broadcast in at most ``target`` rounds.
 
         Returns:
             The formula, and its variables ``sends`` [nodes, ports, rounds + 1].

@@ -339,7 +339,7 @@ def _serve(
     seed: int,
     memory: int,
 ) -> None:
-    """Run the function in a solver process, and send its answer to the parent."""
+    """Run a function in a solver process, and send its answer to the parent process."""
     _end_with_parent()
     # With this limit the system refuses more memory, instead of killing other processes later.
     resource.setrlimit(resource.RLIMIT_AS, (memory * 10**6,) * 2)
@@ -399,7 +399,7 @@ def _end_with_parent() -> None:
 
 
 def write_lrat(clauses: list[list[int]], path: Path) -> None:
-    """Refute clauses with CaDiCaL, and write its LRAT proof.
+    """Refute clauses with CaDiCaL, and write the LRAT proof to a file.
 
     The low-level functions of python-sat are called, because its class `Solver` writes only DRAT.
     The format must be set before CaDiCaL receives the output file, and cannot be changed later.

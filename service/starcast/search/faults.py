@@ -29,7 +29,7 @@ def targets(graph: Topology) -> list[int]:
 
 
 def path_formula(graph: Topology, paths: list[NodePath]) -> Formula:
-    """Return the formula that, for at least one target, all given paths to it contain a fault.
+    """Return a formula: for at least one target, all given paths to this target contain a fault.
 
     Args:
         graph: the topology.

@@ -241,7 +241,7 @@ class EdgeDisjointTrees(FormulaProblem):
 
 
 class CongestionTrees(EdgeDisjointTrees):
-    """The problem of finding spanning trees of minimum height, as many as the degree."""
+    """The problem of finding as many spanning trees as the degree, of minimum height."""
 
     name = "congestion-trees"
     question = "smallest height of as many spanning trees as the degree, with bounded congestion"

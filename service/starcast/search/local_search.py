@@ -222,7 +222,7 @@ def exchange(tree: BroadcastTree, steps: int, chance: np.random.Generator) -> in
 
 @jit
 def _price(tree: BroadcastTree, node: int) -> float:
-    """Return the cost of freeing a node: 1.9 if it has just moved, and nearly 1 long after that."""
+    """Return the cost of freeing a node: from 1.9 if it has just moved, down to nearly 1."""
     age = float(tree.counts[3] - tree.moved[node])
     # The cost is below 2, so freeing one node that has just moved is cheaper than freeing any two.
     return 1.0 + 0.9 * _TENURE / (_TENURE + age)

@@ -124,7 +124,7 @@ class SearchProblem(ABC):
 
     @abstractmethod
     def bound(self) -> TheoryBound:
-        """Return the bound on the value that theory gives."""
+        """Return the bound from theory on the values of all objects."""
 
     @abstractmethod
     def start(self, budget: Budget) -> Witness:

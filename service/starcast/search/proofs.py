@@ -141,7 +141,7 @@ def check_drat(formula: Formula, proof: str) -> str:
 
 
 def _prove(work: tuple[list[list[int]], str], _seed: int) -> int:
-    """Write an LRAT proof to a file and check it; return its steps, or 0 if it is too long."""
+    """Write an LRAT proof to a file and check it; return the number of steps, 0 if too long."""
     clauses, path = work
     proof = Path(path)
     raw = proof.with_suffix(".raw")
@@ -294,7 +294,7 @@ def formula_of(record: Record, memory: int = Budget.memory) -> Formula:
 def prove_again(
     record: Record, budget: Budget | None = None, out: Path | None = None
 ) -> Refutation | None:
-    """Make a new LRAT proof of a record, whatever the format of its first proof, and check it.
+    """Make and check a new LRAT proof for a record, even if its first proof has another format.
 
     Args:
         record: a record with a proof.
@@ -321,7 +321,7 @@ def compare_proof(record: Record, refutation: Refutation) -> str:
     known = record.proof
     if known is None or known.format != "LRAT" or known.proof_sha256 == refutation.sha256:
         return ""
-    return "another proof than that of the record; another version of CaDiCaL"
+    return "the proof differs from that of the record, which another version of CaDiCaL wrote"
 
 
 def check_record_proof(record: Record, proof: str) -> str:

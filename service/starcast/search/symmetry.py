@@ -1,4 +1,4 @@
-"""Automorphisms of topologies, as arrays of images; they are checked against the links.
+"""Automorphisms of topologies, as arrays of the nodes' images, checked against the links.
 
 A search may use two kinds of automorphisms: translations, which can map any node to any other, and
 automorphisms that fix the identity node (rank 0). For topology families from plug-ins, the only

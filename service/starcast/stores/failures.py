@@ -36,7 +36,7 @@ _DOCTOR = "'starcast doctor' checks servers and programs; STARCAST_DEBUG=1 print
 
 
 def translate(error: Exception, report: str) -> StarcastError:
-    """Return the error to report for any exception.
+    """Convert any exception to the error to report.
 
     Args:
         error: the exception.

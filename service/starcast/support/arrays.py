@@ -68,7 +68,7 @@ class ArrayArchive:
             ValueError: a member is not an array.
         """
         if not all(name.endswith(".npy") for name in self._members):
-            raise ValueError("a part is not an array")
+            raise ValueError("a member is not an array")
         return [name.removesuffix(".npy") for name in self._members]
 
     def header(self, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
@@ -96,7 +96,7 @@ class ArrayArchive:
         return shape, dtype
 
     def read(self, name: str, limit: int = MAX_ARRAY) -> NDArray[Any]:
-        """Return an array.
+        """Return the array with the given name.
 
         Raises:
             LimitError: the array has more bytes than the limit.

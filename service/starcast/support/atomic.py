@@ -119,7 +119,7 @@ def temporary_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Hold the lock on a folder, the file ``.lock`` in it; wait while another process holds it.
+    """Hold the lock on a folder (its file ``.lock``); wait while another process holds the lock.
 
     The kernel releases the lock however the process ends.
 

@@ -87,7 +87,7 @@ _JSON_COSTS = {b"{": 232, b"[": 80, b'"': 32, b",": 40, b":": 60}
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number of JSON")
+    raise ValueError(f"{name} is not a valid JSON number")
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
@@ -203,7 +203,7 @@ class JsonCursor:
         """Check that the document ends at the current position."""
         self.skip_blanks()
         if self.position < len(self.data):
-            raise ValueError("text follows after its end")
+            raise ValueError("further text follows its end")
 
     def _advance(self, value: Any, text: str) -> Any:
         start = self.position

@@ -191,7 +191,7 @@ def _float(tabular: list[str], caption: str | None, label: str | None) -> list[s
     if label is not None:
         if not _LABEL.fullmatch(label):
             raise InputError(
-                f"'{label}' is not a label of a table in LaTeX",
+                f"'{label}' is not a valid label of a LaTeX table",
                 hint="use ASCII letters, digits and : _ . + / -",
             )
         head.append(f"\\label{{{label}}}")
@@ -206,7 +206,7 @@ def _alignment(
         return "".join("r" if is_right else "l" for is_right in numeric)
     if len(alignment) != len(columns) or not _ALIGNMENTS.issuperset(alignment):
         raise InputError(
-            f"'{alignment}' is not an alignment of {len(columns)} columns",
+            f"'{alignment}' is not a valid alignment of {len(columns)} columns",
             hint="give each column a letter: l, c or r",
         )
     return alignment

@@ -69,7 +69,7 @@ def redact(text: str) -> str:
 
 
 def start(target: Target) -> OSError | None:
-    """Begin to write events to a file; with the level ``off``, none are written.
+    """Begin to write events to a file; with the level ``off``, no events are written.
 
     Returns:
         None, or the error if the file cannot be written; in this case nothing is logged.

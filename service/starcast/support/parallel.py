@@ -402,7 +402,7 @@ class ProcessExecutor(ThreadPoolExecutor):
             process.join()
 
     def _call(self, pickled: bytes) -> Any:
-        """Perform a call in the process of the current thread, and return its result."""
+        """Perform a call in the worker process of the current thread, and return its result."""
         for _ in range(1 + RERUNS):
             process, connection = self._worker()
             try:
@@ -461,7 +461,7 @@ def _start_error(reason: str) -> LimitError:
 
 
 def _serve(connection: Connection, target: log.Target | None) -> None:
-    """Perform arriving calls until the pipe is closed; log to the same file as the parent."""
+    """Perform calls received over a pipe until it is closed; log to the same file as the parent."""
     if target is not None:
         log.start(target)
     threading.Thread(target=_end_with_parent, daemon=True).start()

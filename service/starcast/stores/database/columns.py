@@ -168,8 +168,8 @@ def moment(comment: str) -> MappedColumn[Any]:
 def double_of(column: str) -> Mapped[float | None]:
     """Return a generated column that holds the value of an `Exact` column as a double.
 
-    The generating expression is written as PostgreSQL prints it, because alembic compares these two
-    strings.
+    The expression is written as PostgreSQL prints it, because alembic compares it with PostgreSQL's
+    expression as a string.
     """
     numerator = f"split_part({column}, '/'::text, 1)"
     denominator = f"COALESCE(NULLIF(split_part({column}, '/'::text, 2), ''::text), '1'::text)"

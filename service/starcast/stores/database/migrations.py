@@ -130,7 +130,7 @@ def enter_schema(connection: Connection) -> str:
 
 
 def find_tables(connection: Connection) -> list[Table]:
-    """Return starcast's tables in the current schema, each after those that it refers to."""
+    """Return starcast's tables in the current schema, each after the tables to which it refers."""
     present = set(connection.scalars(_TABLES))
     return [table for table in Base.metadata.sorted_tables if table.name in present]
 

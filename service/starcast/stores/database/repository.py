@@ -311,7 +311,7 @@ def save_forest(session: Session, forest: "Forest") -> None:
 
 
 def load_forest(session: Session, forest_id: str) -> "Forest":
-    """Load the forest with this id: its stored trees.
+    """Return the stored forest with this id, with all its trees.
 
     Raises:
         NotFoundError: no such forest is stored.

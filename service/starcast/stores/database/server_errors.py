@@ -155,7 +155,7 @@ def read_reason(error: psycopg.Error) -> tuple[str, str]:
 
 
 def _name_target(url: URL | None, error: psycopg.Error) -> tuple[str, str, str]:
-    """Return the address, user and database of a connection; libpq reports them if it failed."""
+    """Return address, user and database of a connection, from libpq if the connection failed."""
     if error.pgconn is not None and error.pgconn.port:
         known = error.pgconn
         parts = (known.host, known.port, known.user, known.db)
