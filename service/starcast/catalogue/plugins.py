@@ -226,7 +226,7 @@ def describe(error: BaseException) -> str:
 
 @contextmanager
 def located(noun: str, origin: Origin) -> Iterator[None]:
-    """Add the name of a plug-in's function to errors in this context, which reads its result."""
+    """Name a plug-in's function in errors of this context, which reads the function's result."""
     try:
         yield
     # A result that is computed while it is read may also raise SystemExit.

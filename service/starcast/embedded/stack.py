@@ -419,7 +419,7 @@ def find_traces(settings: Settings) -> list[Trace]:
 
 
 def remove(settings: Settings, traces: Iterable[Trace], reporter: Reporter) -> None:
-    """Stop the servers of the home and remove traces that have no obstacle.
+    """Stop the servers of the home, and remove all traces that can be removed.
 
     Raises:
         BusyError: a server of the home cannot be stopped.

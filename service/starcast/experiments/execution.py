@@ -282,7 +282,7 @@ def _find_error(simulation: Simulation, *, has_faults: bool) -> str | None:
 
 
 def _price(point: Point, simulation: Simulation, execution: Execution) -> tuple[RunCost, ...]:
-    """Return the closed form of a run, if there is one, its simulated cost and its lower bound."""
+    """Return a run's costs: the closed form, if any, the simulated cost and the lower bound."""
     unit = point.message_bytes / execution.message_units
     machine = costs.Machine(point.t_s, point.t_c)
     simulated = costs.price_simulation(simulation, unit, machine, execution.critical_work)

@@ -117,7 +117,7 @@ class Manifest(pydantic.BaseModel):
 
 
 def count_rows(engine: Engine) -> dict[str, int]:
-    """Return the number of rows of each nonempty table, except tables that are never empty."""
+    """Return the row count of each nonempty table, without tables that every store fills."""
     with sessions.translated_errors(engine.url), engine.connect() as connection:
         return _count_rows(connection)
 
