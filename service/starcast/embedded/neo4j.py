@@ -7,7 +7,7 @@ home whose configuration and program belong to root.
 An offline import fills a new data directory, which then replaces the current one. The file
 ``store`` in Neo4j's home names the current directory; without that file, it is ``data``. The file
 is written atomically, so it always names exactly one directory. Every other data directory is
-stale: an interrupted import left it, or a newer one replaced it.
+stale: it was left by an interrupted import, or replaced by a newer directory.
 
 An archive of classes saves a third of the processor time of starting Neo4j. Without it, Java reads,
 checks and links 15,000 classes at each start. The archive has two parts: the classes of Java

@@ -1,6 +1,6 @@
 """Experiment designs: the points of an experiment, given by one or several grids.
 
-Designs are read from TOML files and stored as JSON. Some come with starcast as examples.
+Designs are read from TOML files and stored as JSON. Some designs come with starcast as examples.
 """
 
 import json

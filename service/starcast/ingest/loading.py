@@ -214,7 +214,7 @@ def _compare(stores: Stores, built: GraphArtifact) -> None:
 def discard(stores: Stores, artifact: Artifact, error: str | None, reporter: Reporter) -> None:
     """Delete an artifact from both stores.
 
-    If there is an error to keep (``error`` or a recorded one), the artifact's row stays in state
+    If there is an error, given as ``error`` or recorded earlier, the artifact's row stays in state
     ``failed``. After an interruption the artifact is ``loading`` in PostgreSQL or not complete in
     the graph, so that `recover` finds it.
     """

@@ -9,11 +9,11 @@ are defined on the topology, and ``all`` those of every collective. A schedule r
 must be possible. Schedules covered by ``all`` that are not possible are skipped, and the reason is
 reported.
 
-The load method is how rows get into Neo4j. Over Bolt, rows are written to a running server, about
-40 000 relationships per second. An offline import writes files and fills a new store from them, ten
-times as fast. But the new store replaces the old one, so all stored artifacts have to be imported
-again, and the server, which must be the embedded Neo4j, has to be restarted. So small ingests, and
-all ingests into other servers, use Bolt; large ingests use the import.
+The load method determines how rows get into Neo4j. Over Bolt, rows are written to a running server,
+about 40 000 relationships per second. An offline import writes files and fills a new store from
+them, ten times as fast. But the new store replaces the old one, so all stored artifacts have to be
+imported again, and the server, which must be the embedded Neo4j, has to be restarted. So small
+ingests, and all ingests into other servers, use Bolt; large ingests use the import.
 """
 
 import re

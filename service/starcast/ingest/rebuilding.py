@@ -187,8 +187,8 @@ def restore(
 ) -> Manifest:
     """Restore a backup into empty stores, or replace their content, and rebuild the graph.
 
-    Meanwhile no other process can write to the stores, so the backup of the previous content is
-    complete, and no process changes the graph while it is emptied.
+    During the restoration no other process can write to the stores, so the backup of the previous
+    content is complete, and no process changes the graph while it is emptied.
 
     Args:
         settings: the settings that name the stores.

@@ -77,8 +77,8 @@ def _substar_halves(graph: Topology) -> NDArray[np.uint8]:
     """Divide the nodes into two halves that consist of substars; for odd n, one substar is divided.
 
     A substar of S_n or S_{n,k} consists of all nodes with the same last symbol. A substar is
-    divided in the same way as the whole. In other families the halves are the lower and the higher
-    ranks.
+    divided in the same way as the topology. In other families the halves are the lower and the
+    higher ranks.
     """
     order = np.arange(graph.nodes)
     if graph.family in ("star", "nk-star"):

@@ -222,8 +222,8 @@ def make_proof(formula: Formula, statement: str, command: str, budget: Budget) -
 def verify_bound(record: Record) -> None:
     """Check that a record's bound follows from theory, or that its proof is for the right formula.
 
-    The formula is written again, and must have the SHA-256 in the record. The
-    proof itself is not made again; `starcast.search.check_record` can do this, which takes longer.
+    The formula is written again, and must have the SHA-256 in the record. The proof itself is not
+    made again; `starcast.search.check_record` can do this, which takes longer.
 
     Raises:
         RejectedError: the bound is not proven in this way.

@@ -2,9 +2,8 @@
 
 A search starts from the known record of a problem, and keeps every improvement. A list of searches
 has one for each problem, topology and random seed. Each is a single task, because the methods of a
-search build on each other's results.
-Searches for the same problem and topology differ in their random seeds; `combine_records` merges
-their records into one with the best value and the best bound.
+search build on each other's results. Searches for the same problem and topology differ in their
+random seeds; `combine_records` merges their records into one with the best value and bound.
 """
 
 import base64

@@ -2,8 +2,8 @@
 
 A job consists of numbered tasks whose results are JSON values. Shard i of N computes every N-th
 task, beginning with task i, and writes the results to a file. `merge_shards` reads the files of all
-shards. It accepts them only if together they hold every result of one job exactly once, and if the
-same version of the code computed and merges them.
+shards. The files are accepted only if together they hold every result of one job exactly once, and
+if the same version of the code computed and merges them.
 """
 
 import gzip

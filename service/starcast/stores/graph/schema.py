@@ -2,7 +2,7 @@
 
 Constraints, writers, checksums, the headers of offline imports and the schema page are derived from
 these declarations. ``docs/decisions/0002-keys-and-labels.md`` explains why nodes have an integer
-key, ``0007-graph-model.md`` why relationships are indexed by the artifact that they belong to.
+key, and ``0007-graph-model.md`` why relationships are indexed by their artifact.
 """
 
 from abc import ABC, abstractmethod
