@@ -163,10 +163,11 @@ class RunRecord(_Axes):
 
     @property
     def needs_plugin(self) -> bool:
-        """Whether the run has an unknown name and was executed with a plug-in that is not loaded.
+        """Whether the run's topology, algorithm or base is from a plug-in that is not loaded.
 
         Raises:
-            StarcastError: the algorithm is not a name with optional arguments in parentheses.
+            StarcastError: the algorithm is malformed: not a name with optional arguments in
+                parentheses.
         """
         point = Point.of(self)
         is_known = (

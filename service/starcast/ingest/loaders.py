@@ -87,7 +87,7 @@ class BoltLoader:
         return self._write(artifacts, ignore_stage, REBUILDING)
 
     def replaced_topologies(self, artifacts: Sequence[Artifact]) -> list[str] | None:
-        """Return the topologies at whose nodes a rebuild deletes all relationships."""
+        """Return the topologies that a rebuild deletes, with all relationships at their nodes."""
         return [each.id for each in artifacts if each.nodes]
 
     def _write(

@@ -231,7 +231,7 @@ def unpack_witness(content: bytes, source: str) -> Witness:
 
     Raises:
         InputError: the content is not an npz file.
-        LimitError: its arrays are larger than those of a witness can be.
+        LimitError: the arrays are larger than any witness.
     """
     try:
         return read_arrays(content, _MAX_WITNESS, f"the witness {source}")
