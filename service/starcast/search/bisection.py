@@ -111,7 +111,7 @@ def _tabu(
     target: int,
     budget: Budget,
 ) -> tuple[NDArray[np.uint8], int]:
-    """Exchange pairs of nodes between the two halves by tabu search, as long as the cut improves.
+    """Exchange pairs of nodes between the halves by tabu search, until the cut stops improving.
 
     Each step exchanges the best pair of nodes that have not moved recently. The result is the best
     halves and their number of cut links.
