@@ -400,7 +400,7 @@ def test_parameter_values_are_text_or_json(starcast: Starcast, home: Path) -> No
     assert ask(starcast, home, COUNT, "topology=S4", "most:=7") == [{"nodes": 7}]
     digits = starcast("query ask -f json", COUNT, "topology=S4", "most=7", home=home)
     assert digits.json == [{"nodes": 0}]
-    assert "$most is the text '7'; write most:=7 for a number" in digits.err
+    assert "$most is the string '7'; write most:=7 for a number" in digits.err
     lists = "RETURN $list AS list, $flag AS flag, $none AS none, $text AS text"
     values = ("list:=[1, 2]", "flag:=true", "none:=null", "text=a=b")
     assert ask(starcast, home, lists, *values) == [

@@ -210,8 +210,8 @@ def test_values_that_only_python_can_pass_are_refused(filled: Lab) -> None:
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("a\0b", "a text contains the character NUL"),
-        ("a\udc80", r"the text 'a\\udc80' contains an unpaired surrogate"),
+        ("a\0b", "a string contains the character NUL"),
+        ("a\udc80", r"the string 'a\\udc80' contains an unpaired surrogate"),
     ],
 )
 def test_a_text_that_postgresql_does_not_have_is_refused(lab: Lab, name: str, problem: str) -> None:

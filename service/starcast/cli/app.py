@@ -18,7 +18,8 @@ from starcast.support.errors import StarcastError, clean_message
 from starcast.support.text import add_flags
 
 INTERRUPTED = 130
-#: New objects after which garbage is collected (Python's default is 700); arrays are few objects.
+#: Number of new objects after which garbage is collected (Python's default is 700). It is large,
+#: because starcast's data are mostly arrays, which are few objects.
 _ALLOCATIONS = 100_000
 _REPORT = "the output of the same command under STARCAST_DEBUG=1"
 
@@ -26,7 +27,7 @@ _REPORT = "the output of the same command under STARCAST_DEBUG=1"
 class _Root(TyperGroup):
     """The root command, which imports a command group only when it is used, to start quickly.
 
-    It adds ``--quiet`` and ``--verbose`` to all commands.
+    The options ``--quiet`` and ``--verbose`` are added to all commands.
     """
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -58,7 +59,7 @@ class _Root(TyperGroup):
             self.commands.update(added)
 
     def make_context(self, *arguments: Any, **options: Any) -> Any:
-        """Parse the words before the command.
+        """Parse the command line up to the command's name.
 
         Errors quote the input; special characters are escaped, and long input is shortened.
         """
@@ -94,7 +95,7 @@ def _clean_errors() -> Iterator[None]:
 
 
 def _show_place(error: Any, ctx: Any) -> None:
-    """Replace the message about an unknown option, if it is an option of the root command.
+    """Correct the message about an unknown option if the root command has this option.
 
     The new message states that the option belongs before the command.
     """
@@ -109,7 +110,7 @@ def _show_place(error: Any, ctx: Any) -> None:
 
 
 def _leaves(listed: dict[str, Any]) -> Iterator[Any]:
-    """Yield the commands, including those within groups."""
+    """Yield all commands in a list of commands and groups, including those within groups."""
     for command in listed.values():
         if hasattr(command, "commands"):
             yield from _leaves(command.commands)
@@ -260,7 +261,7 @@ def _end(code: int) -> NoReturn:
 def _run() -> None:
     """Run the command, and flush stdout.
 
-    Python flushes stdout only at exit, when a failure can no longer be reported.
+    Python itself flushes stdout only at exit, when a failure can no longer be reported.
     """
     try:
         _command()()

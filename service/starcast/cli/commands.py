@@ -1,6 +1,6 @@
 """The table of command groups ("nouns") and commands, each with the function that adds it.
 
-Most command lines need only one of these functions; the help of the root command needs all of them.
+Most command lines need only one of these functions; the help of the root command needs all.
 So each function imports the operations of its commands only when it is called. The commands
 ``demo``, ``serve`` and ``uninstall``, which are not operations of `Lab`, are defined below the
 table.
@@ -297,7 +297,7 @@ PARTS: dict[str, Callable[[typer.Typer], None]] = {
 
 
 class Step(NamedTuple):
-    """A command of the demo: its purpose, and its words without ``starcast``."""
+    """A command of the demo: its purpose, and its arguments without ``starcast``."""
 
     purpose: str
     words: str
@@ -369,7 +369,7 @@ def demo(ctx: typer.Context, home: context.HomeOption = None) -> None:
 
 
 def _require_embedded(settings: "Settings") -> None:
-    """Check that the settings name no servers, because the demo starts and uses the embedded ones.
+    """Check that the settings name no servers, because the demo uses the embedded servers.
 
     Raises:
         InputError: the settings name a server.

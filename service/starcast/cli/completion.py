@@ -37,7 +37,7 @@ _SPECIAL = frozenset(" ()[]{}*?!;&|<>$`\"'\\#~")
 
 
 def complete_and_exit(run: Callable[[], Any]) -> None:
-    """Print the candidates that a shell's completion script requests, and end the process.
+    """Print the candidates for a shell's completion script, and end the process.
 
     Args:
         run: runs the command line, which prints the candidates and exits.
@@ -105,7 +105,7 @@ def _join_bash_words() -> str:
 
 
 def _for_bash(candidate: str, typed: str) -> str:
-    """Return the text that bash inserts for a candidate, with special characters escaped.
+    """Return the string that bash inserts for a candidate, with special characters escaped.
 
     Args:
         candidate: the complete word.
@@ -149,7 +149,7 @@ def layouts(incomplete: str) -> list[str]:
 
 
 def collectives(incomplete: str) -> list[str]:
-    """Return the collectives."""
+    """Return the names of the collectives."""
     return _matching(get_args(Collective), incomplete)
 
 
@@ -197,7 +197,7 @@ def query_values(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def stored_topologies(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the stored topologies."""
+    """Return the specs of the stored topologies."""
     return _matching(_ask(ctx, _STORED, "topology"), incomplete)
 
 
@@ -262,9 +262,9 @@ def _query_names(ctx: typer.Context) -> list[str]:
 
 
 def _ask(ctx: typer.Context, statement: str, *values: str) -> list[str]:
-    """Run an SQL statement, and return the first column.
+    """Run an SQL statement, and return the first column of its rows.
 
-    If PostgreSQL does not answer within `PATIENCE` seconds, the rows read so far are returned.
+    If PostgreSQL does not answer within `PATIENCE` seconds, the rows read so far are used.
     """
     import psycopg
 

@@ -23,7 +23,7 @@ from starcast.support.progress import ProgressLines, Reporter, Silent, Task
 from starcast.support.text import format_value, is_numeric, to_json
 from starcast.support.vocabulary import Format, ListingFormat
 
-#: Formats for human readers. Their cells are texts, as in a table, and long values are shortened.
+#: Formats for human readers: cells contain text, as in a table, and long values are shortened.
 READABLE = (Format.TABLE, Format.MARKDOWN, Format.LATEX)
 
 FormatOption = Annotated[ListingFormat, typer.Option("--format", "-f", help="Output format.")]
@@ -56,7 +56,7 @@ _options = dict(_GLOBAL_OPTIONS)
 _PARAMETER = re.compile(r"`(\w+)(=False)?`")
 
 _BEYOND_ASCII = re.compile("[\x7f-\U0010ffff]")
-#: Number of blanks between two columns of a table.
+#: Number of spaces between two columns of a table.
 _COLUMN_GAP = 3
 #: Terminal codes that begin and end bold text.
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
@@ -122,7 +122,7 @@ def _is_list_of_sentences(value: Any) -> bool:
 
 
 def write_text(text: str, out: Path | None) -> None:
-    """Write a page or a picture to the file that the user named, or to stdout if it is None.
+    """Write a page or a picture to a file, or to stdout if no file is given.
 
     Raises:
         InputError: the file cannot be written.
@@ -180,7 +180,7 @@ def fits(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> bool:
 def narrowed(
     rows: Sequence[Mapping[str, Any]], columns: Sequence[str], optional: Sequence[str]
 ) -> list[str]:
-    """Remove optional columns, in the given order, until the table fits; return the rest.
+    """Remove optional columns, in the given order, until the table fits; return the other columns.
 
     A table that is written to a file is limited to the width `PAGE`, so that it can be read on a
     terminal later.
@@ -196,7 +196,7 @@ def narrowed(
 
 
 def limited(columns: Sequence[str], optional: Sequence[str]) -> list[str]:
-    """Remove optional columns, in the given order, until `MAX_IN_LATEX` columns remain."""
+    """Remove optional columns, in the given order, until at most `MAX_IN_LATEX` columns remain."""
     kept = list(columns)
     for name in optional:
         if len(kept) > MAX_IN_LATEX and name in kept:
@@ -205,7 +205,7 @@ def limited(columns: Sequence[str], optional: Sequence[str]) -> list[str]:
 
 
 def omitted_columns(columns: Sequence[str], shown: Collection[str]) -> list[str]:
-    """Return the lines to print below a table: one that names the omitted columns, or none."""
+    """Return the lines to print below a table: the names of the omitted columns, if any."""
     omitted = [name for name in columns if name not in shown]
     return [f"not shown: {', '.join(omitted)}; --all shows all columns"] if omitted else []
 
@@ -219,7 +219,7 @@ def _widths(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> dict[s
 
 
 def _fit(widths: Iterable[int], room: int) -> bool:
-    # There is no gap after the last column, but a margin of one blank on each side of the table.
+    # There is no gap after the last column, but a margin of one space on each side of the table.
     return sum(width + _COLUMN_GAP for width in widths) - 1 <= room
 
 
@@ -294,7 +294,7 @@ def _print_table(
 
 
 def _fold(text: str, width: int) -> list[str]:
-    """Wrap a text to the width of a column; break words that are too long."""
+    """Wrap text to the width of a column; break words that are too long."""
     if len(text) <= width:
         return [text]
     import textwrap
@@ -356,7 +356,7 @@ def _terminal_width() -> int:
 
 
 def in_shell(text: str) -> str:
-    """Return a text in which options replace the names of parameters: `jobs` becomes --jobs.
+    """Return text with parameter names replaced by options: `jobs` becomes --jobs.
 
     A name in backticks may be followed by a value: `store=False` becomes --no-store.
     """
@@ -369,7 +369,7 @@ def in_shell(text: str) -> str:
 
 
 def set_options(options: Mapping[str, str]) -> None:
-    """Set the options of the current command by the names of its parameters, for `in_shell`."""
+    """Set the options of the current command, by parameter name; `in_shell` uses them."""
     _options.clear()
     _options.update({**options, **_GLOBAL_OPTIONS})
 
@@ -409,7 +409,7 @@ def echo_log(level: int) -> None:
 
 
 class _Echo(logging.StreamHandler[TextIO]):
-    """Prints log events as lines, with their values as ``name=value``."""
+    """A log handler that prints each event as a line, with its values as ``name=value``."""
 
     def __init__(self, level: int) -> None:
         super().__init__(sys.stderr)
@@ -424,7 +424,7 @@ class _Echo(logging.StreamHandler[TextIO]):
 
 
 class _Terminal:
-    """A `Reporter` with progress bars."""
+    """A `Reporter` that shows progress bars on a terminal."""
 
     def say(self, line: str) -> None:
         say(line)

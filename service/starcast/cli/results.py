@@ -1,7 +1,7 @@
 """Printers, which show the results of operations on the command line: one per class of results.
 
-The parameters of a printer are the output options of the command. A printer is called before the
-operation begins. It checks the options, and returns the function that prints the result.
+A printer's parameters are the output options of the command. A printer is called before the
+operation begins; it checks the options, and returns the function that prints the result.
 """
 
 import json
@@ -245,13 +245,13 @@ _DISPENSABLE = ("change", "note", "steps", "missing", "gap", "verdict", "change_
 
 
 def _rank(column: str) -> int:
-    """Return the position of a column in `_DISPENSABLE`, or a larger number if it is not listed."""
+    """Return the index of a column in `_DISPENSABLE`, or a larger number if it is not listed."""
     kinds = [kind for kind in _DISPENSABLE if f"{column}_".startswith(f"{kind}_")]
     return _DISPENSABLE.index(max(kinds, key=len)) if kinds else len(_DISPENSABLE)
 
 
 def text() -> Show:
-    """Print a text, or the path of a file."""
+    """Print a string, or the path of a file."""
     return lambda result: print(escape(str(result).rstrip(), LAYOUT))
 
 
@@ -310,7 +310,7 @@ def claim_report(
 def _readable(properties: dict[str, Any]) -> dict[str, Any]:
     """Return the properties of an artifact, without nested values.
 
-    A nested value becomes a text, or several properties.
+    A nested value becomes a string or several properties.
     """
     shown: dict[str, Any] = {}
     for name, value in properties.items():
@@ -341,7 +341,7 @@ def picture(out: PictureFile = None) -> Show:
 
 
 def exchange_file(out: OutOption = None) -> Show:
-    """Write a file for another program; without a file name, print the text to stdout."""
+    """Write a file for another program; without a file name, print its content to stdout."""
 
     def show(result: "ExchangeFile") -> None:
         if out is None:

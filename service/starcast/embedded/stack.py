@@ -1,4 +1,4 @@
-"""The embedded stack of one home: start and stop its servers, report their state, and remove it.
+"""Start, stop and remove the embedded stack of a home, and report the state of its servers.
 
 If `up` fails or is interrupted, it stops the servers that it started. The next `up` reuses
 downloaded and written files.
@@ -37,8 +37,8 @@ ServerState = Literal["running", "not responding", "starting", "rebuilding", "st
 #: Time limit in seconds for a server start. A start takes 5 seconds on an idle machine, but far
 #: longer on a busy machine or after a crash.
 _STARTUP_SECONDS = 180.0
-#: Seconds allowed for a clean shutdown. The rest of the 15 seconds that `down` may take is for
-#: killing processes.
+#: Seconds allowed for a clean shutdown. In the rest of the 15 seconds that `down` may take,
+#: processes are killed.
 _SHUTDOWN_SECONDS = 11.0
 #: Seconds within which a running server answers, even on a busy machine.
 _RESPONSE_SECONDS = 3.0
@@ -63,14 +63,14 @@ class ServerStatus:
     """The state of one server.
 
     Attributes:
-        server: its name.
-        state: its state. ``starting`` includes a server left behind by an interrupted start; ``not
-            responding`` means that its process is alive but does not answer, such as a frozen one.
-        pid: its process id.
-        port: its TCP port on 127.0.0.1.
-        uptime_s: seconds since its start.
-        memory_mb: resident memory in 10^6 bytes; pages that its processes share count once.
-        log: the file with its output.
+        server: the name of the server.
+        state: the state of the server. ``starting`` includes a server left behind by an interrupted
+            start; ``not responding`` means that the process is alive but does not answer.
+        pid: the process id of the server.
+        port: the TCP port on 127.0.0.1.
+        uptime_s: seconds since the start.
+        memory_mb: resident memory in 10^6 bytes; pages shared by the server's processes count once.
+        log: the file with the server's output.
     """
 
     server: str
@@ -118,7 +118,7 @@ def up(settings: Settings, reporter: Reporter) -> None:
 
 
 def _start(home: Home, servers: Sequence[Server], settings: Settings, reporter: Reporter) -> None:
-    """Download what is missing, start servers, and write the archive of Neo4j's classes."""
+    """Download missing program files, start servers, and write the archive of Neo4j's classes."""
     has_run = bool(home.published())
     size = sum(_RESTART_MB if has_run else server.required_mb for server in servers)
     system.require_space(home.root, size, "the embedded stack")
@@ -167,7 +167,7 @@ def _check_running(home: Home, running: dict[str, ServerProcess], settings: Sett
 def prepare_store(home: Home, reporter: Reporter) -> None:
     """Create the roles in a running PostgreSQL, and upgrade its tables to the newest revision.
 
-    If the database holds data in an older revision, they are first backed up to the folder
+    If the database holds data in an older revision, the data are first backed up to the folder
     ``backups`` of the home.
 
     Raises:
@@ -262,7 +262,7 @@ def _status(server: Server, running: ServerProcess | None) -> ServerStatus:
 
 
 def stop(servers: Sequence[Server], spare: int | None = None) -> dict[str, bool]:
-    """End every process of these servers, except the process with the id ``spare``.
+    """End every process of the given servers, except the process with the id ``spare``.
 
     Returns:
         By server title, whether each server that was running ended without being killed.
@@ -300,7 +300,7 @@ def start(
         servers: the servers of one home to start.
         settings: the settings, which name ports, caches and options.
         reporter: receives progress messages.
-        publish: False if the caller lists them later with `Home.publish`.
+        publish: False if the caller lists the servers later with `Home.publish`.
 
     Raises:
         UnavailableError: a server does not start; then none of them is running.
@@ -336,7 +336,7 @@ def _launch(server: Server, settings: Settings, reporter: Reporter) -> ServerPro
 def _wait(
     server: Server, started: ServerProcess, settings: Settings, reporter: Reporter
 ) -> ServerProcess:
-    """Wait until a server is ready; start it again if its port is taken or its log is damaged."""
+    """Wait until a server is ready; restart it if its port is taken or its data log is damaged."""
     attempts = _MAX_PORT_ATTEMPTS
     deadline = time.monotonic() + _STARTUP_SECONDS
     while time.monotonic() < deadline:
@@ -379,9 +379,9 @@ class Trace:
     """A file, a folder or an account that starcast left on this machine.
 
     Attributes:
-        kind: the part of starcast that it belongs to.
+        kind: the part of starcast to which the file, folder or account belongs.
         name: the path of a file or folder, or the name of the system user.
-        obstacle: why it cannot be removed, or an empty string.
+        obstacle: the reason why it cannot be removed, or an empty string.
     """
 
     kind: PlaceKind
@@ -390,7 +390,7 @@ class Trace:
 
 
 def find_traces(settings: Settings) -> list[Trace]:
-    """List everything that `remove` would delete, and everything that it cannot remove."""
+    """List all files, folders and accounts of starcast, including those that cannot be removed."""
     home = Home(settings.home)
     log = settings.log_file
     obstacle = _obstacle(home)
@@ -419,7 +419,7 @@ def find_traces(settings: Settings) -> list[Trace]:
 
 
 def remove(settings: Settings, traces: Iterable[Trace], reporter: Reporter) -> None:
-    """Stop the servers of the home and remove traces that have no obstacle.
+    """Stop the servers of the home, and remove all traces that can be removed.
 
     Raises:
         BusyError: a server of the home cannot be stopped.
@@ -444,7 +444,7 @@ def remove(settings: Settings, traces: Iterable[Trace], reporter: Reporter) -> N
 
 
 def _obstacle(home: Home) -> str:
-    """Return why files and accounts shared by all users cannot be removed; empty if they can."""
+    """Return the reason why files shared by all users cannot be removed; empty if they can."""
     if os.geteuid() != 0:
         return "only root can remove it"
     account = system.find_system_user()

@@ -57,7 +57,7 @@ def connect(
             keeps running when the lab is closed; see `Lab.stop`.
         plugins: plug-ins to load in addition to those of the settings: modules or .py files.
         reporter: receives progress: a `starcast.support.progress.Reporter`, or a function that
-            takes a line of text, such as ``print``.
+            takes a string, such as ``print``.
         settings: other settings, such as ``neo4j_uri``; ``starcast config`` lists them.
 
     Returns:

@@ -1,4 +1,4 @@
-"""The operations that tabulate costs, either by closed forms or of stored runs."""
+"""The operations that tabulate costs, either from closed forms or from stored runs."""
 
 from collections.abc import Sequence
 from inspect import signature
@@ -210,7 +210,7 @@ class Costs(Connection):
         return CostTable(records.columns, records.rows, parts=parts, is_paper=True)
 
     def _costs(self, problem: "CostProblem", max_rows: int) -> list[Row]:
-        """Return the rows of a collective in a port model, fastest first."""
+        """Return the rows of a cost table for a collective in a port model, fastest first."""
         from starcast.costs.tables import build_table
 
         return [

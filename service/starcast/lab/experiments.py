@@ -360,7 +360,7 @@ class Experiments(Connection):
 
         Raises:
             NotFoundError: an experiment is not stored.
-            InputError: the file cannot be written, or has the suffix of another format.
+            InputError: the file cannot be written, or its suffix belongs to another format.
 
         Example:
             $ starcast experiment export crossovers --out crossovers.json.gz

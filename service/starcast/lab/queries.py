@@ -89,12 +89,12 @@ class Queries(Connection):
         Args:
             query: a query, as pack/name or name, or a .cypher file. In Python also a Cypher
                 statement, as for `ask`.
-            parameters: values of its parameters: name=TEXT, or name:=JSON. In Python also as
-                keywords.
+            parameters: values of the query's parameters: name=TEXT, or name:=JSON. In Python also
+                as keywords.
             row_limit: maximum number of rows.
             timeout: time limit in seconds.
             drawable: refuse a query whose result cannot be drawn, before it runs.
-            values: values of its parameters.
+            values: values of the query's parameters.
 
         Returns:
             The columns, the rows, and the Cypher that ran.
@@ -150,17 +150,17 @@ class Queries(Connection):
     ) -> Answer:
         """Run a Cypher statement that only reads, and show its rows.
 
-        It runs like the query of a pack: in a read-only transaction, with a row limit and a time
-        limit. Writing clauses and procedures are refused before it runs. It may also read artifacts
-        that are not complete. docs/schema.md lists labels and properties.
+        The statement runs like the query of a pack: in a read-only transaction, with a row limit
+        and a time limit. Writing clauses and procedures are refused before it runs. The statement
+        may also read artifacts that are not complete. docs/schema.md lists labels and properties.
 
         Args:
             statement: Cypher, a .cypher file without a header, or - for stdin.
-            parameters: its parameters: name=TEXT, or name:=JSON for numbers, lists and Booleans.
-                In Python also as keywords.
+            parameters: values of the statement's parameters: name=TEXT, or name:=JSON for numbers,
+                lists and Booleans. In Python also as keywords.
             row_limit: maximum number of rows.
             timeout: time limit in seconds.
-            values: values of its parameters.
+            values: values of the statement's parameters.
 
         Returns:
             The columns, the rows, and the Cypher that ran.
@@ -181,12 +181,12 @@ class Queries(Connection):
         if statement == "-" or (is_file(statement) and not _is_statement(statement)):
             text, source = _read(statement), "stdin" if statement == "-" else statement
         given = {**(parameters or {}), **values}
-        # In Cypher the string '5' does not equal the number 5, so a number that is given as text
-        # probably matches nothing.
+        # In Cypher the string '5' does not equal the number 5, so a number that is given as a
+        # string probably matches nothing.
         for name, value in given.items():
             if isinstance(value, str) and value.isdecimal():
                 self.reporter.say(
-                    f"${name} is the text '{value}'; write {name}:={value} for a number"
+                    f"${name} is the string '{value}'; write {name}:={value} for a number"
                 )
         return self._run_statement(text, source, given, row_limit, timeout)
 
@@ -233,7 +233,7 @@ class Queries(Connection):
     def check_queries(
         self, target: Annotated[str | Path | None, Shell(str, completes="queries")] = None
     ) -> Table:
-        """Check query files, and the plans that Neo4j makes for them.
+        """Check query files, and Neo4j's plans for the queries.
 
         A query must return the columns that its header declares, and its plan must have no
         notifications, Cartesian products or writes. No query is executed. If Neo4j is not running,
@@ -326,14 +326,14 @@ class Queries(Connection):
 
 
 def _is_statement(text: str) -> bool:
-    """Return whether a text is Cypher rather than the name or file of a query."""
+    """Return whether a string is Cypher, not the name or the file of a query."""
     # A statement contains white space, and the name of a query does not. The path of a file may
     # contain white space, too.
     return any(map(str.isspace, text)) and not os.path.isfile(text)  # noqa: PTH113 - never raises
 
 
 def _read(source: str) -> str:
-    """Return the text of a file, or of stdin for ``-``."""
+    """Return the content of a file, or of stdin for ``-``."""
     from starcast.support.limited import SMALL_TEXT, LimitedStream, decode_text, read_text
 
     name = "stdin" if source == "-" else source

@@ -1,4 +1,4 @@
-"""The results of operations that are not only tables: answers, runs, comparisons, pictures, files.
+"""The classes of results that are more than a table: answers, runs, comparisons, pictures, files.
 
 Signatures name these classes, so this module imports no large modules.
 """
@@ -35,7 +35,7 @@ class Answer(Table):
         rows: one dictionary per row.
         note: a sentence about omitted rows and the option that shows them; empty if complete.
         cypher: the statement that ran.
-        parameters: the values of its parameters.
+        parameters: the values of the statement's parameters.
         more: whether the row limit omitted further rows.
     """
 
@@ -81,7 +81,7 @@ class Answer(Table):
 
 
 def _are_paths(rows: Sequence[Row]) -> bool:
-    """Return whether all rows hold paths: one port for every node but the last."""
+    """Return whether each row holds a path: nodes, and a port for every node but the last."""
     # A query may have columns `path` and `ports` with other contents, which `hops` cannot join.
     pairs = [(row["path"] or [], row["ports"] or []) for row in rows]
     return all(
@@ -91,7 +91,7 @@ def _are_paths(rows: Sequence[Row]) -> bool:
 
 
 def hops(nodes: Sequence[Any], ports: Sequence[Any]) -> str:
-    """Return a path as text, hop by hop, with the sender's port: ``123 -2-> 213 -3-> 312``."""
+    """Return a path as a string, hop by hop, with the sender's port: ``123 -2-> 213 -3-> 312``."""
     steps = [f" -{port}-> {node}" for node, port in zip(nodes[1:], ports, strict=True)]
     return "".join([str(nodes[0]), *steps]) if nodes else ""
 
@@ -139,8 +139,8 @@ class CostTable(Table):
 class ComparisonTable(Table):
     """A comparison of stored runs, with one row per common grid point.
 
-    Notebooks show it as the command line does, with the results of the compared experiments or runs
-    next to each other, and the best results in bold.
+    Like the command line, notebooks show the results of the compared experiments or runs next to
+    each other, and the best results in bold.
 
     Attributes:
         comparison: the matched runs.
@@ -155,7 +155,7 @@ class ComparisonTable(Table):
         return self.comparison.everything
 
     def html(self) -> str:
-        """Return the page of the comparison as one HTML file with its data and scripts.
+        """Return the page of the comparison as a single HTML file with its data and scripts.
 
         Raises:
             UnavailableError: the lab is closed.
@@ -184,7 +184,7 @@ class ComparisonTable(Table):
             opened.write(content)
 
     def profiles(self) -> "Profiles":
-        """Return the number of directed links in use in each step, for each plotted run by number.
+        """Return the number of directed links in use in each step, by run number, for plotted runs.
 
         Raises:
             UnavailableError: the lab is closed.
@@ -209,7 +209,7 @@ class ComparisonTable(Table):
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture, which notebooks display.
+    """A picture of an artifact or a query result, which notebooks display.
 
     Attributes:
         svg: an SVG document.

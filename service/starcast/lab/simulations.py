@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from starcast.judges.simulator import CriticalSend, Fault, FaultLike, Simulation
 
 Faults = Annotated["Sequence[FaultLike]", Shell(Sequence[str])]
-#: Maximum number of packets of the critical path that are listed. These are its last packets.
+#: Maximum number of packets that are listed for a critical path: its last packets.
 _MAX_SENDS = 30
 
 
@@ -262,7 +262,7 @@ class Simulations(Connection):
                 allreduce.
             ports: port model.
             root: label of the root (default: the identity). In Python also its rank.
-            file_format: format of the file (default: by its content, or else its suffix).
+            file_format: format of the file (default: recognized by content, or else by suffix).
 
         Raises:
             InputError: a name is wrong, the file cannot be read, or a value in it is not valid.
@@ -313,7 +313,7 @@ def _failure(
 
 
 def _exact(time: "int | Fraction") -> int | str:
-    """Return a time as a value that JSON represents exactly: an int, or a text such as 2444/3."""
+    """Return a time as a value that JSON represents exactly: an int, or a string such as 2444/3."""
     return time if isinstance(time, int) else str(time)
 
 

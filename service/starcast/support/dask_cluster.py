@@ -123,7 +123,7 @@ class DaskExecutor(Executor):
         return max(1, self._slots)
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Submit a call to the cluster; see `concurrent.futures.Executor.submit`."""
+        """Submit a function call to the cluster; see `concurrent.futures.Executor.submit`."""
         future: Future[Any] = Future()
         # `pure=False`, because for equal arguments Dask would return the earlier result.
         task = self._client.submit(

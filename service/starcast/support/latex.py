@@ -51,7 +51,7 @@ def booktabs(
     alignment: str | None = None,
     bold: Sequence[Collection[str]] = (),
 ) -> str:
-    r"""Return a table in LaTeX; a document that includes it has to load the package booktabs.
+    r"""Return a table as LaTeX code; the document must load the package booktabs.
 
     Headings consist of words and mathematics: ``time_ours`` becomes "time ours", and t_s becomes T
     with the index s. In topology columns, a spec such as S5 becomes S with the index 5. Thin spaces
@@ -61,8 +61,8 @@ def booktabs(
 
     Args:
         columns: the names of the columns.
-        rows: for each row a value per column: text, numbers, None for an empty cell, or any other
-            value that `starcast.support.text.format_value` can write.
+        rows: for each row, one value per column: a string, a number, None for an empty cell, or any
+            other value that `starcast.support.text.format_value` can write.
         caption: the caption. With a caption or a label the table is a float, ``table``; without
             them, it is a bare ``tabular``.
         label: the name for ``\ref``: ASCII letters, digits and ``: _ . + / -``.
@@ -110,14 +110,14 @@ def booktabs(
 
 
 def escape_latex(text: str) -> str:
-    """Return LaTeX that prints a text unchanged, on one line."""
+    """Return LaTeX code that prints the given text unchanged, on one line."""
     # The no-break space has a macro.
     cleaned = escape(_INVISIBLE.sub(" ", text), kept="\xa0")
     return str(_encoder().unicode_to_latex(cleaned))
 
 
 def typeset(text: str) -> str:
-    """Return a text in LaTeX, with topology specs and axis names as mathematics."""
+    """Return text as LaTeX code, with topology specs and axis names as mathematics."""
     parts = _MATHEMATICS.split(text)
     return "".join(
         _symbol(part) if turn % 2 else escape_latex(part) for turn, part in enumerate(parts)
@@ -191,7 +191,7 @@ def _float(tabular: list[str], caption: str | None, label: str | None) -> list[s
     if label is not None:
         if not _LABEL.fullmatch(label):
             raise InputError(
-                f"'{label}' is not a label of a table in LaTeX",
+                f"'{label}' is not a valid label of a LaTeX table",
                 hint="use ASCII letters, digits and : _ . + / -",
             )
         head.append(f"\\label{{{label}}}")
@@ -206,7 +206,7 @@ def _alignment(
         return "".join("r" if is_right else "l" for is_right in numeric)
     if len(alignment) != len(columns) or not _ALIGNMENTS.issuperset(alignment):
         raise InputError(
-            f"'{alignment}' is not an alignment of {len(columns)} columns",
+            f"'{alignment}' is not a valid alignment of {len(columns)} columns",
             hint="give each column a letter: l, c or r",
         )
     return alignment

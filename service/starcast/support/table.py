@@ -84,7 +84,7 @@ class Table:
         failure: StarcastError | None = None,
         spare: tuple[str, ...] = (),
     ) -> Self:
-        """Return a table of the given columns of rows; missing values are None."""
+        """Return a table with the given columns of the rows; missing values become None."""
         names = tuple(columns)
         chosen = [{name: row.get(name) for name in names} for row in rows]
         return cls(names, chosen, note, failure, spare)

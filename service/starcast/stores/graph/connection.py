@@ -1,4 +1,4 @@
-"""Connection to Neo4j: the official driver, with its errors translated in one place.
+"""Connections to Neo4j by the official driver, whose errors are translated in this module.
 
 Every statement names its database and runs in a managed transaction with its access mode, so that
 routing works and transient errors are retried. The server's notifications about a statement are
@@ -69,7 +69,7 @@ class QueryResult:
     Attributes:
         columns: names of the columns, in the order of the statement.
         rows: the rows, up to the row limit.
-        more: whether the row limit cut off further rows.
+        more: whether the result has further rows, which exceed the row limit.
         notices: notifications of the server.
         plan: the query plan, if the statement begins with EXPLAIN or PROFILE.
         parameters: the values with which the statement ran.
@@ -181,7 +181,7 @@ class Graph:
 
     @contextmanager
     def concurrent(self, threads: int) -> Iterator[ThreadPoolExecutor]:
-        """Provide a thread pool for statements. Ctrl-C cancels them, and the context ends."""
+        """Open a thread pool for statements. Ctrl-C cancels all statements and ends the context."""
         with ThreadPoolExecutor(threads) as pool:
             try:
                 yield pool
@@ -214,9 +214,9 @@ class Graph:
                 connection.kill()
 
     def _wrap_new_connections(self) -> None:
-        """Limit the answers on new connections.
+        """Make new connections limit their answers.
 
-        After Ctrl-C no connections are opened, because the server may not answer.
+        After Ctrl-C no new connections are opened, because the server may not answer.
         """
         pool = self.driver._pool  # noqa: SLF001
         open_connection = pool.opener
@@ -253,8 +253,8 @@ class Graph:
             ) as error:
                 # The driver itself converts dates, points and data frames, but not all of them.
                 raise InputError(
-                    f"the driver of Neo4j cannot convert a value: {error.__cause__ or error}",
-                    hint="use numbers, texts, lists or maps instead",
+                    f"the Neo4j driver cannot convert a value: {error.__cause__ or error}",
+                    hint="use numbers, strings, lists or maps instead",
                 ) from error
             except neo4j.exceptions.TransientError as error:
                 if "Memory" in (error.code or ""):
@@ -415,8 +415,8 @@ def fetch_result(result: neo4j.Result, row_limit: int | None) -> QueryResult:
 def _as_data(value: Any) -> Any:
     """Convert nodes and relationships in a value to dicts of their properties, paths to lists.
 
-    The dict of a relationship begins with its type and, if the server sent them, the labels of its
-    ends. The driver's `Record.data` would omit the properties of relationships.
+    The dict of a relationship begins with its type and, if the server sent them, the labels of the
+    relationship's end nodes. The driver's `Record.data` would omit the properties of relationships.
     """
     match value:
         case neo4j.graph.Node():
