@@ -185,6 +185,8 @@ def comparison(
         )
     if out is not None:
         check_suffix(out, ".html", ".htm")
+    if crossovers and runs:
+        raise InputError("--crossovers and --runs cannot be combined", hint="remove one of them")
     if plot is None and plot_only is not None:
         raise InputError("--plot-only needs --plot", hint="add --plot FILE, or omit --plot-only")
     if plot is not None:

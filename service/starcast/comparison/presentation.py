@@ -40,7 +40,7 @@ from starcast.comparison.matching import (
 from starcast.comparison.sides import PART, describe_networks, parent
 from starcast.support.axes import QUESTION
 from starcast.support.html import inline_files, render_page
-from starcast.support.latex import booktabs, table_label
+from starcast.support.latex import table_label
 from starcast.support.runs import FIGURES, Run
 from starcast.support.table import Row, Table, as_number, with_numbers
 
@@ -48,7 +48,6 @@ from starcast.support.table import Row, Table, as_number, with_numbers
 MAX_ABREAST = 3
 #: The last parameter on which runs are paired, as `describe_pairing` names it.
 _UNITS = {MESSAGE_UNITS: "message_units (the pieces of a message)", SEGMENTS: "segments"}
-_GAP = "gap = time / lower bound"
 #: Columns that a table in LaTeX omits if it is too wide, in this order.
 _DISPENSABLE = ("note", "change", "steps", "missing", "verdict", "gap", "change_percent")
 #: Maximum number of crossovers in the text; the option --crossovers lists all.
@@ -193,7 +192,7 @@ def explain(comparison: Comparison) -> list[str]:
     """Describe what is compared, what all rows share, and what is hidden or not comparable."""
     baseline, *others = (side.name for side in comparison.sides)
     head = f"{', '.join(others)} against {baseline}"
-    lines = [f"{head}; {_GAP}"]
+    lines = [f"{head}; gap = time / lower bound"]
     if shared := _shared(comparison):
         lines.append(f"in all rows: {shared}")
     if comparison.across:
@@ -293,48 +292,32 @@ def legend(comparison: Comparison, shown: Comparison) -> list[str]:
     return names + comparison.networks
 
 
-def write_latex(
-    comparison: Comparison,
-    caption: str | None = None,
-    label: str | None = None,
-    alignment: str | None = None,
-    *,
-    wide: bool = False,
-) -> str:
-    """Return a comparison as a table in LaTeX, with explanations below it.
-
-    The arguments are those of `starcast.support.latex.booktabs`. By default the caption and the
-    label name the sides.
-    """
+def describe_latex(comparison: Comparison) -> dict[str, Any]:
+    """Return the arguments of `starcast.support.latex.booktabs` for a comparison."""
     shown = comparison.with_letters()
     layout = lay_out(shown)
     shared = _shared(comparison)
-    experiments = (side.name.partition(PART)[0] for side in comparison.sides)
     below = [
         *legend(comparison, shown),
-        _GAP,
+        "a gap, if shown, is time / lower bound",
         f"in all rows: {shared}" if shared else "",
         describe_pairing(comparison),
         "rows without a bold time have equal times, or runs that are not comparable",
     ]
+    experiments = dict.fromkeys(side.name.partition(PART)[0] for side in comparison.sides)
     ranks = {name: _rank(name) for name in layout.columns}
     spare = sorted(
         (name for name, rank in ranks.items() if rank >= 0), key=lambda each: ranks[each]
     )
-    table = booktabs(
-        layout.columns,
-        [[row[name] for name in layout.columns] for row in layout.rows],
-        caption or title_of(comparison),
-        label or table_label("compare", *dict.fromkeys(experiments)),
-        alignment,
-        layout.best,
-        [f"{line[0].upper()}{line[1:]}." for line in below if line],
-        () if comparison.everything else spare,
-        wide=wide,
-    )
-    head = table.partition("\\midrule")[0].partition("\\toprule")[2]
-    # The table itself decides which columns fit.
-    return table if "gap" in head else table.replace(f"{_GAP.capitalize()}.\\par\n", "")
+    return {
+        "columns": layout.columns,
+        "rows": layout.rows,
+        "caption": title_of(comparison),
+        "label": table_label("compare", *experiments),
+        "bold": layout.best,
+        "below": [f"{line[0].upper()}{line[1:]}." for line in below if line],
+        "spare": () if comparison.everything else spare,
+    }
 
 
 def _rank(column: str) -> int:

@@ -134,30 +134,15 @@ class CostTable(Table):
     parts: "tuple[CostPart, ...]" = ()
     is_paper: bool = False
 
-    def to_latex(
-        self,
-        caption: str | None = None,
-        label: str | None = None,
-        alignment: str | None = None,
-        *,
-        wide: bool = False,
-    ) -> str:
-        """Return a LaTeX table for each part, with its sources below.
-
-        The arguments are those of `Table.to_latex`, and apply to every part. By default a part has
-        its title as the caption, and a label of its own.
-        """
-        from starcast.support.latex import booktabs
-
-        return "\n\n".join(
-            booktabs(
-                part.columns,
-                [[row.get(name) for name in part.columns] for row in part.rows],
-                caption or part.title, label or part.label, alignment,
-                below=part.sources, spare=part.spare, wide=wide,
-            )
+    def latex_parts(self) -> list[Row]:
+        """Return the parts as LaTeX tables, with their titles as captions and sources below."""
+        return [
+            {
+                "columns": part.columns, "rows": part.rows, "caption": part.title,
+                "label": part.label, "below": part.sources, "spare": part.spare,
+            }
             for part in self.parts
-        )  # fmt: skip
+        ]  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -189,22 +174,14 @@ class ComparisonTable(Table):
 
         return render_file(self.comparison, self.profiles())
 
-    def to_latex(
-        self,
-        caption: str | None = None,
-        label: str | None = None,
-        alignment: str | None = None,
-        *,
-        wide: bool = False,
-    ) -> str:
-        """Return the comparison as a LaTeX table, with the sides A, B, ... explained below it.
+    def latex_parts(self) -> list[Row]:
+        """Return the comparison as one LaTeX table that calls the sides A, B, ...
 
-        The arguments are those of `Table.to_latex`. By default the caption and the label name the
-        compared sides.
+        The lines below it explain the sides and which runs are paired.
         """
-        from starcast.comparison.presentation import write_latex
+        from starcast.comparison.presentation import describe_latex
 
-        return write_latex(self.comparison, caption, label, alignment, wide=wide)
+        return [describe_latex(self.comparison)]
 
     def plots(self, file: str | Path, only: Plot | None = None) -> None:
         """Write the plots of the page, one below the other, to a file.

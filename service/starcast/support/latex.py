@@ -50,7 +50,7 @@ _NORMAL, _SMALL = (10.0, 6.0), (8.5, 3.0)
 _SMALL_STYLE = r"\footnotesize\setlength{\tabcolsep}{3pt}%"
 #: The widths of TeX's letters in em, rounded up; bold letters are wider.
 _WIDTHS = dict.fromkeys("ijl.,:;'! ", 0.34) | dict.fromkeys("frst-()[]/", 0.46)
-_WIDTHS |= dict.fromkeys("mw%&=<>", 0.84)
+_WIDTHS |= dict.fromkeys("mw%&=<>", 0.84) | dict.fromkeys("MW", 1.04)
 _BOLD = 1.18
 _MACRO = re.compile(r"\\[A-Za-z]+(?:\{\})?")
 _UNPRINTED = dict.fromkeys(map(ord, r"\{}$"))
