@@ -51,6 +51,7 @@ _MACROS = {
     r"\ensuremath": "",
 }
 _ACCENTS = {r"\"o": "ö", r"\'e": "é"}
+_HAT = re.compile(r"\\\^\{([A-Za-z])\}")
 
 
 @dataclass(frozen=True)
@@ -124,6 +125,7 @@ def read_text(latex: str) -> str:
             raise ValueError(f"{ligature} is a ligature in {latex!r}")
     if re.search(r"(?<![{\\])[\[\]*|]", latex):
         raise ValueError(f"a bracket, star or bar without braces: {latex!r}")
+    latex = _HAT.sub("\\1\u0302", latex)
     for written, letter in _ACCENTS.items():
         latex = latex.replace(written, letter)
     printed = []

@@ -24,6 +24,8 @@ _PROTECTED = {
 }
 #: Pairs of characters that TeX would combine into a ligature; braces separate them.
 _LIGATURE = re.compile(r"([-,'])(?=\1)")
+#: A letter with a combining circumflex, which the papers' trees have: pdflatex does not know it.
+_HAT = re.compile("([A-Za-z])\u0302")
 _LABEL = re.compile(r"[A-Za-z0-9:_.+/-]+")
 _INVISIBLE = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029\ufeff]+")
 #: The papers' symbols for columns and parameters.
@@ -125,11 +127,12 @@ def booktabs(
         grid.append(_Column(name, letters[place], _head(name), emphasized))
     is_float = caption is not None or label is not None or bool(below) or wide
     room = (_TEXT if wide else _COLUMN) - (0 if is_float else _INDENTATION)
-    em, space = _NORMAL
-    if sum(column.natural * em + 2 * space for column in grid) <= room:
-        lines = _tabular(grid, letters, [column.head for column in grid])
-    else:
-        lines = [_SMALL_STYLE, *_fit(grid, room, spare)]
+    widths = [
+        sum(column.natural * em + 2 * space for column in grid) for em, space in (_NORMAL, _SMALL)
+    ]
+    lines = _tabular(grid, letters, [column.head for column in grid])
+    if widths[0] > room:
+        lines = [_SMALL_STYLE, *(_fit(grid, room, spare) if widths[1] > room else lines)]
         if not is_float:
             lines = ["\\noindent{%", *lines[:-1], f"{lines[-1]}%", "}"]
     if is_float:
@@ -178,8 +181,7 @@ def _fit(grid: Sequence[_Column], room: float, spare: Sequence[str]) -> list[str
     least = [column.folded * em for column in kept]
     inner = room - 2 * space * len(kept)
     is_scaled = sum(least) > inner
-    # Before a table is scaled, its texts get more room, because narrow ones would be tall.
-    widths = fold_widths(stacked, least, 1.3 * sum(least) if is_scaled else inner)
+    widths = least if is_scaled else fold_widths(stacked, least, inner)
     letters, heads = [], []
     for column, full, given in zip(kept, stacked, widths, strict=True):
         is_folded = given < full
@@ -200,15 +202,10 @@ def _tabular(grid: Sequence[_Column], letters: Iterable[str], heads: Sequence[st
 
 
 def _stack(column: _Column) -> str:
-    """Return a head with as many words per line as the column has room for."""
-    lines: list[str] = []
-    for word in column.head.split():
-        if lines and _width(f"{lines[-1]} {word}") <= column.stacked:
-            lines[-1] += f" {word}"
-        else:
-            lines.append(word)
-    text = "\\\\".join(lines)
-    return text if len(lines) < 2 else f"\\shortstack[{column.letter}]{{{text}}}"
+    """Return a head with one word per line."""
+    words = column.head.split()
+    text = "\\\\".join(words)
+    return text if len(words) < 2 else f"\\shortstack[{column.letter}]{{{text}}}"
 
 
 def _width(latex: str) -> float:
@@ -286,7 +283,7 @@ def _encoder() -> "UnicodeToLatexEncoder":
     return UnicodeToLatexEncoder(
         conversion_rules=[
             UnicodeToLatexConversionRule(RULE_DICT, protected),
-            UnicodeToLatexConversionRule(RULE_REGEX, [(_LIGATURE, r"\1{}")]),
+            UnicodeToLatexConversionRule(RULE_REGEX, [(_LIGATURE, r"\1{}"), (_HAT, r"\\^{\1}")]),
             "defaults",
         ],
         # Braces end a macro. Without them, TeX would swallow a space after the macro.
