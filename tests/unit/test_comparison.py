@@ -202,9 +202,8 @@ def test_runs_are_matched_by_the_number_of_pieces_of_the_message_by_default() ->
         for algorithm in ("multiple", "edge-disjoint")
     ]  # fmt: skip
     comparison = compare(sides)
-    by_units = "a row compares runs with equal message_units (the pieces of a message)"
-    fastest = "of the runs that remain, the fastest of each side are compared"
-    assert describe_pairing(comparison) == f"{by_units}; {fastest}"
+    rule = "runs with equal message_units (the pieces of a message) or, of the others, the fastest"
+    assert describe_pairing(comparison) == f"a row compares {rule} of each side"
     pairs = {(row["message_units"], row["segments"]) for row in comparison.complete.rows()}
     assert pairs == {(4, "1 | 4"), ("16 | 1", "4 | 1")}
     by_segments = compare(sides, by="segments")
@@ -555,6 +554,14 @@ def test_the_rule_of_pairing_names_the_parameters_that_vary_and_are_equal_in_eac
     rule = "a row compares runs with equal message_bytes, t_s and segments"
     assert describe_pairing(pair(ours, theirs)) == rule
     assert describe_pairing(pair(ours, theirs).complete) == rule
+    units = [(1, 3), (4, 4)]
+    left, right = (
+        [run(time, message_units=each[place], t_s=Fraction(t)) for each in units for t in (1, 2)]
+        for place, time in enumerate((10, 5))
+    )
+    assert describe_pairing(pair(left, right)).startswith(
+        "a row compares runs with equal t_s: runs with equal message_units"
+    )
     crossed = pair([ours[0], ours[2]], [theirs[1], theirs[3]], across=["t_s"])
     assert describe_pairing(crossed) == "a row compares runs with equal message_bytes and segments"
     with pytest.raises(InputError, match="runs cannot be paired by 'steps'"):

@@ -210,9 +210,9 @@ def comparison(
         elif crossovers:
             found = result.crossovers()
             columns = table_columns(found.rows) if output in READABLE else found.columns
-            emit(found.rows, columns, output)
-            if not found.rows:
-                below = ["no crossovers: the same side is fastest at all message sizes", *below]
+            if found.rows or output is not Format.TABLE:
+                emit(found.rows, columns, output)
+            below = [found.note, *below] if found.note else below
         elif runs:
             table(output)(result.runs())
         else:

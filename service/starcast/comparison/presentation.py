@@ -149,7 +149,10 @@ def tabulate_runs(comparison: Comparison) -> Table:
 
 def tabulate_crossovers(comparison: Comparison) -> Table:
     """Return all crossovers of a comparison as a table for programs."""
-    return Table.of(map(with_numbers, crossover_rows(all_crossovers(comparison))), COLUMNS)
+    rows = list(map(with_numbers, crossover_rows(all_crossovers(comparison))))
+    sizes = [as_number(run.message_bytes) for side in comparison.sides for run in side.runs]
+    note = f"no crossovers between {min(sizes)} and {max(sizes)} bytes" if sizes else ""
+    return Table.of(rows, COLUMNS, "" if rows else note)
 
 
 def _set_abreast(comparison: Comparison) -> Layout:
@@ -247,11 +250,15 @@ def describe_pairing(comparison: Comparison) -> str:
     }
     columns = replace(comparison, everything=False).parameters()
     varying = [name for name in columns if name in equal and name not in _UNITS]
-    *first, last = [*varying, _UNITS[comparison.by]]
-    rule = f"a row compares runs with equal {', '.join(first)}{' and ' if first else ''}{last}"
+    units = _UNITS[comparison.by]
     if comparison.by in equal:
-        return rule
-    return f"{rule}; of the runs that remain, the fastest of each side are compared"
+        return f"a row compares runs with equal {_enumerate([*varying, units])}"
+    rule = f"runs with equal {units} or, of the others, the fastest of each side"
+    return f"a row compares {f'runs with equal {_enumerate(varying)}: ' if varying else ''}{rule}"
+
+
+def _enumerate(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def tell_crossovers(comparison: Comparison) -> list[str]:
