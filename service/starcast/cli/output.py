@@ -1,4 +1,4 @@
-"""Output of every command: data on stdout in one of five formats, everything else on stderr.
+"""Output of every command: data on stdout in one of six formats, everything else on stderr.
 
 `rich` draws only the progress bars: drawing a table with it takes longer than most commands.
 """
@@ -20,11 +20,13 @@ from starcast.cli.streams import encodable
 from starcast.support import log
 from starcast.support.errors import LAYOUT, InputError, escape
 from starcast.support.progress import ProgressLines, Reporter, Silent, Task
-from starcast.support.text import format_value, is_numeric, to_json
+from starcast.support.text import fold_widths, format_value, is_numeric, to_json
 from starcast.support.vocabulary import Format, ListingFormat
 
 #: Formats for human readers: cells contain text, as in a table, and long values are shortened.
-READABLE = (Format.TABLE, Format.MARKDOWN, Format.LATEX)
+READABLE = (Format.TABLE, Format.MARKDOWN, Format.LATEX, Format.LATEX_WIDE)
+#: The formats in LaTeX: a table that fits into a column, or into a page with two columns.
+IN_LATEX = (Format.LATEX, Format.LATEX_WIDE)
 
 FormatOption = Annotated[ListingFormat, typer.Option("--format", "-f", help="Output format.")]
 #: The option --all, for listings that otherwise omit columns too wide for the terminal.
@@ -35,9 +37,6 @@ AllOption = Annotated[
 
 #: Width of tables that are written to a file, in characters.
 PAGE = 120
-
-#: Maximum number of columns of a LaTeX table, unless --all is given.
-MAX_IN_LATEX = 8
 
 #: The values of --quiet and --verbose of the running command.
 quiet = False
@@ -70,6 +69,7 @@ def emit(
     bold: Sequence[Collection[str]] = (),
     below: Sequence[str] = (),
     label: str | None = None,
+    spare: Sequence[str] = (),
 ) -> None:
     """Write rows to stdout.
 
@@ -81,6 +81,7 @@ def emit(
         bold: for each row the columns to emphasize, on a terminal, in Markdown and in LaTeX.
         below: lines below a table.
         label: the label of a table in LaTeX.
+        spare: the columns that a table in LaTeX omits if it is too wide, in this order.
     """
     table = [[row.get(column) for column in columns] for row in rows]
     if output is Format.JSON:
@@ -94,10 +95,16 @@ def emit(
         write_csv(sys.stdout, columns, table)
     elif output is Format.MARKDOWN:
         print(markdown(columns, table, bold))
-    elif output is Format.LATEX:
+    elif output in IN_LATEX:
         from starcast.support.latex import booktabs
 
-        print(booktabs(columns, table, title or None, label, bold=bold))
+        is_wide = output is Format.LATEX_WIDE
+        print(
+            booktabs(
+                columns, table, title or None, label,
+                bold=bold, below=below, spare=spare, wide=is_wide,
+            )
+        )  # fmt: skip
     else:
         _print_table(columns, table, title, bold, below)
 
@@ -192,15 +199,6 @@ def narrowed(
         if _fit((widths[column] for column in kept), width):
             break
         kept = [column for column in kept if column != name]
-    return kept
-
-
-def limited(columns: Sequence[str], optional: Sequence[str]) -> list[str]:
-    """Remove optional columns, in the given order, until at most `MAX_IN_LATEX` columns remain."""
-    kept = list(columns)
-    for name in optional:
-        if len(kept) > MAX_IN_LATEX and name in kept:
-            kept.remove(name)
     return kept
 
 
@@ -323,14 +321,7 @@ def _column_widths(
     room = terminal_width - len(columns) * _COLUMN_GAP + 1
     if sum(words) > room:
         return None
-    limit = max(complete, default=0)
-    widths = complete
-    while sum(widths) > room:
-        limit -= 1
-        widths = [
-            max(word, min(wanted, limit)) for word, wanted in zip(words, complete, strict=True)
-        ]
-    return widths
+    return fold_widths(complete, words, room)
 
 
 def _print_records(

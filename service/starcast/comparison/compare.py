@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, count
-from typing import Any, Literal
+from typing import Any, get_args
 
 from starcast.comparison import sides as side_names
 from starcast.comparison.matching import (
@@ -24,6 +24,7 @@ from starcast.comparison.matching import (
 from starcast.support.axes import AXES
 from starcast.support.errors import InputError
 from starcast.support.runs import FIGURES, Run
+from starcast.support.vocabulary import PairedBy
 
 #: The figures (costs and counts of a run) that a comparison shows by default.
 USUAL = ("steps", "time", MISSING)
@@ -348,7 +349,7 @@ def compare(
     sides: Sequence[Side],
     baseline: str | None = None,
     across: Iterable[str] = (),
-    by: Literal["message_units", "segments"] = "message_units",
+    by: PairedBy = "message_units",
 ) -> Comparison:
     """Match the runs of every side (a set of runs) with those of the baseline side.
 
@@ -361,10 +362,14 @@ def compare(
             segments.
 
     Raises:
-        InputError: there is nothing to compare, or an axis cannot be crossed.
+        InputError: there is nothing to compare, an axis cannot be crossed, or ``by`` is wrong.
         NotFoundError: no side has the name of the baseline.
     """
     axes = side_names.check_crossed(across)
+    if by not in get_args(PairedBy):
+        raise InputError(
+            f"runs cannot be paired by '{by}'", hint=f"choose {' or '.join(get_args(PairedBy))}"
+        )
     parts = side_names.with_distinct_names(
         part for side in sides for part in side_names.split_side(side, axes, alone=len(sides) == 1)
     )

@@ -143,6 +143,7 @@ class Costs(Connection):
         from starcast.costs.presentation import COLUMNS, part_of_costs
         from starcast.costs.tables import CostProblem
         from starcast.support.axes import BEST, read_count, read_number
+        from starcast.support.latex import table_label
         from starcast.topologies import as_topology
 
         network = as_topology(topology)
@@ -170,7 +171,8 @@ class Costs(Connection):
                     execution,
                 )
                 costs = self._costs(problem, max_rows if simulate else 0)
-                parts.append(part_of_costs(costs, f"{name} {title}, {model}-port"))
+                label = table_label("cost", name, network.spec, model)
+                parts.append(part_of_costs(costs, f"{name} {title}, {model}-port", label))
                 rows += costs
             # Rows without a time come last. The key has two parts, because Python cannot compare
             # None with numbers.

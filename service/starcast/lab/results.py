@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from starcast.lab.signature import choose
 from starcast.support.errors import InputError
 from starcast.support.table import Row, Table
-from starcast.support.vocabulary import Layout
+from starcast.support.vocabulary import Layout, Plot
 
 if TYPE_CHECKING:
     from starcast.collectives.model import Structure
@@ -134,6 +134,16 @@ class CostTable(Table):
     parts: "tuple[CostPart, ...]" = ()
     is_paper: bool = False
 
+    def latex_parts(self) -> list[Row]:
+        """Return the parts as LaTeX tables, with their titles as captions and sources below."""
+        return [
+            {
+                "columns": part.columns, "rows": part.rows, "caption": part.title,
+                "label": part.label, "below": part.sources, "spare": part.spare,
+            }
+            for part in self.parts
+        ]  # fmt: skip
+
 
 @dataclass(frozen=True, repr=False)
 class ComparisonTable(Table):
@@ -164,11 +174,22 @@ class ComparisonTable(Table):
 
         return render_file(self.comparison, self.profiles())
 
-    def plots(self, file: str | Path) -> None:
+    def latex_parts(self) -> list[Row]:
+        """Return the comparison as one LaTeX table that calls the sides A, B, ...
+
+        The lines below it explain the sides and which runs are paired.
+        """
+        from starcast.comparison.presentation import describe_latex
+
+        return [describe_latex(self.comparison)]
+
+    def plots(self, file: str | Path, only: Plot | None = None) -> None:
         """Write the plots of the page, one below the other, to a file.
 
         Args:
             file: a file name that ends in .svg, .pdf or .png.
+            only: ``time`` for only the plots of time against message size, or ``links`` for only
+                those of the links busy in each step.
 
         Raises:
             InputError: the name has another ending, or there is nothing to plot.
@@ -179,7 +200,7 @@ class ComparisonTable(Table):
 
         # Reading the profiles and drawing the plots takes time, so the file name is checked first.
         check_plot(Path(file))
-        content = plot_file(self.comparison, self.profiles(), Path(file).suffix)
+        content = plot_file(self.comparison, self.profiles(), Path(file).suffix, only)
         with atomic_write(Path(file)) as opened:
             opened.write(content)
 
@@ -191,6 +212,16 @@ class ComparisonTable(Table):
         """
         return self._load_profiles()
 
+    def runs(self) -> Table:
+        """Return all compared runs, one per row, in columns that are the same for all comparisons.
+
+        The column ``side`` names the experiment, run or part. Rows with equal ``pair`` are compared
+        with each other; ``verdict``, ``change`` and ``note`` refer to the baseline.
+        """
+        from starcast.comparison.presentation import tabulate_runs
+
+        return tabulate_runs(self.comparison)
+
     def crossovers(self) -> Table:
         """Return the message sizes at which a different one of the compared sides becomes fastest.
 
@@ -201,10 +232,11 @@ class ComparisonTable(Table):
         return tabulate_crossovers(self.comparison)
 
     def _repr_html_(self) -> str:
-        from starcast.comparison.presentation import lay_out
+        from starcast.comparison.presentation import describe_pairing, lay_out
 
         layout = lay_out(self.comparison.with_short_names())
-        return replace(layout, note=self.note).head().html()
+        note = "; ".join(filter(None, [describe_pairing(self.comparison), self.note]))
+        return replace(layout, note=note).head().html()
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,9 @@ from datetime import datetime
 from difflib import get_close_matches
 from fractions import Fraction
 from string import ascii_uppercase
-from typing import Any
+from typing import Any, TypeVar
+
+Number = TypeVar("Number", int, float)
 
 _WORD = re.compile(r"[a-z]{3,}[ ,:]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -89,6 +91,23 @@ def is_numeric(values: Iterable[object]) -> bool:
     return bool(types) and all(
         issubclass(each, int | float | Fraction) and each is not bool for each in types
     )
+
+
+def fold_widths(widths: Iterable[Number], words: Iterable[Number], room: Number) -> list[Number]:
+    """Return column widths that fit into the room; the widest columns become narrower first.
+
+    Args:
+        widths: the width of each column without wrapped lines.
+        words: the width of each column's longest word, which remains; their sum must fit.
+        room: the sum of all widths.
+    """
+    columns = list(zip(widths, words, strict=True))
+    folded = [width for width, _ in columns]
+    limit = max(folded, default=room)
+    while sum(folded) > room:
+        limit -= 1
+        folded = [max(word, min(width, limit)) for width, word in columns]
+    return folded
 
 
 def with_article(noun: str) -> str:

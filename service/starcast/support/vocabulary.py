@@ -39,6 +39,12 @@ GoalDialect = Literal["loggopsim", "atlahs"]
 GOAL_DIALECTS: tuple[GoalDialect, ...] = get_args(GoalDialect)
 
 
+#: The parameter in which the runs of a comparison are equal if possible.
+PairedBy = Literal["message_units", "segments"]
+#: A plot of a comparison: time against message size, or links busy in each step.
+Plot = Literal["time", "links"]
+
+
 class Format(StrEnum):
     """Output format; each command, and each resource of the server, allows some of the formats."""
 
@@ -47,12 +53,16 @@ class Format(StrEnum):
     CSV = "csv"
     MARKDOWN = "markdown"
     LATEX = "latex"
+    #: A table for the whole width of a page with two columns.
+    LATEX_WIDE = "latex-wide"
     HTML = "html"
     SVG = "svg"
 
 
 #: The formats that every listing supports.
-ListingFormat = Literal[Format.TABLE, Format.JSON, Format.CSV, Format.MARKDOWN, Format.LATEX]
+ListingFormat = Literal[
+    Format.TABLE, Format.JSON, Format.CSV, Format.MARKDOWN, Format.LATEX, Format.LATEX_WIDE
+]
 
 
 class LoadMethod(StrEnum):

@@ -70,7 +70,7 @@ _EXAMPLES = (
     ("Q4", "a hypercube, to compare with"),
 )
 #: The URL parameters of a comparison, apart from the names of the compared items.
-_COMPARED = ("across", "condition", "baseline")
+_COMPARED = ("across", "condition", "baseline", "by")
 #: Maximum number of runs listed on the page of an experiment.
 _MAX_RUNS = 200
 
@@ -256,12 +256,14 @@ def compare(request: Request, service: ServiceParameter) -> Response:
         return _render(request, "compare.html.j2", title="Comparison", remarks=(), sides=())
     chosen = {name: list(filter(None, given.getlist(name))) for name in _COMPARED}
     baseline = next(iter(chosen["baseline"]), None)
+    by: Any = next(iter(chosen["by"]), "message_units")
     table, profiles = experiments.build_comparison(
-        service, names, chosen["across"], chosen["condition"], baseline
+        service, names, chosen["across"], chosen["condition"], baseline, by
     )
     options = [f"--across={axis}" for axis in chosen["across"]]
     options += [f"--where={condition}" for condition in chosen["condition"]]
     options += [f"--baseline={baseline}"] if baseline else []
+    options += [f"--by={by}"] if chosen["by"] else []
     return _render(
         request,
         "compare.html.j2",

@@ -369,7 +369,7 @@ class ComparisonResource(BaseModel):
     remarks: list[str] = Field(description="sentences such as how many runs are missing")
     parameters: dict[str, str] = Field(description="parameters that all rows share")
     across: list[str] = Field(description="axes in which compared runs may differ")
-    matched_by: str = Field(description="whether rows are matched by units or segments")
+    matched_by: str = Field(description="a sentence on which runs are paired")
     networks: list[str] = Field(
         description="sizes of the networks, if runs on different topologies are compared"
     )
