@@ -6,15 +6,18 @@ So each function imports the operations of its commands only when it is called. 
 below the table.
 """
 
+import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
+from platformdirs import user_cache_path
 
 from starcast.cli import context, results
 from starcast.cli.context import HomeOption
@@ -44,6 +47,14 @@ _PORTS = {
         int | None, typer.Option(help="Port of Neo4j Browser (default: 7474 if it is free).")
     ],
 }
+
+
+#: Files that --install-completion writes, in the user's folder.
+COMPLETION_SCRIPTS = (
+    ".bash_completions/starcast.sh",
+    ".zfunc/_starcast",
+    ".config/fish/completions/starcast.fish",
+)
 
 
 def add_noun(app: typer.Typer, name: str, text: str) -> typer.Typer:
@@ -471,8 +482,8 @@ def uninstall(
     """Stop the embedded servers and delete all their data, downloads, logs and passwords.
 
     The command first lists everything that it would delete, and asks. It keeps files that starcast
-    did not create, and everything that other homes still need. Use pip to remove the Python
-    package.
+    did not create, and everything that other homes still need. At the end, it names what is left,
+    such as the Python packages.
     """
     from starcast.embedded.stack import find_traces, remove
 
@@ -481,11 +492,24 @@ def uninstall(
     rows = [{"kind": trace.kind, "name": trace.name, "stays": trace.obstacle} for trace in traces]
     emit(rows, ["kind", "name", "stays"], output)
     removable = [trace for trace in traces if not trace.obstacle]
-    if not removable:
+    if removable:
+        listed = pluralize(len(removable), "entry", "entries")
+        if not yes:
+            confirm(f"delete {listed} of this list?", "nothing was deleted")
+        remove(settings, removable, reporter())
+        say(f"deleted {listed}")
+    else:
         say("nothing to delete")
-        return
-    listed = pluralize(len(removable), "entry", "entries")
-    if not yes:
-        confirm(f"delete {listed} of this list?", "nothing was deleted")
-    remove(settings, removable, reporter())
-    say(f"deleted {listed}")
+    for remains in _describe_remains():
+        say(f"not deleted: {remains}")
+
+
+def _describe_remains() -> Iterator[str]:
+    """Yield what other programs have installed for starcast, and how to remove it."""
+    yield f"the Python packages in {sys.prefix}; delete this folder, or use pip"
+    uv = Path(os.environ.get("UV_CACHE_DIR") or user_cache_path("uv"))
+    if uv.is_dir():
+        yield f"uv's cache {uv}, which all projects share; 'uv cache clean' deletes it"
+    for name in COMPLETION_SCRIPTS:
+        if (script := Path.home() / name).exists():
+            yield f"the completion {script}; delete it, and its line in .bashrc or .zshrc"
