@@ -1,6 +1,7 @@
 """Commands copied from the README and the tutorial work, and print the outputs shown there."""
 
 import doctest
+import re
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,10 @@ import sessions
 from sessions import PLUGINS, PYTHON, README, ROOT, TUTORIAL, SessionError
 
 from starcast.embedded import stack
+from starcast.embedded.home import Home
+from starcast.embedded.neo4j import Neo4j
 from starcast.support.progress import Silent
+from starcast.support.settings import Settings
 
 SHELL = {"PATH": "/bin:/usr/bin"}
 
@@ -78,6 +82,20 @@ def test_the_readme_works_in_a_fresh_clone_and_leaves_nothing_in_it(
 
 
 @pytest.mark.slow
+def test_the_documented_sizes_are_those_of_the_demo(reader: tuple[Path, str]) -> None:
+    """Of the Python environment, and of the jars that the first start downloads."""
+    home, _ = reader
+    jars = Neo4j(Home(home)).jars(Settings.load()).folder / "jars"
+    page = (ROOT / "docs" / "operation.md").read_text(encoding="utf-8")
+    (environment,) = re.findall(r"^\| the Python environment .* (\d+) MB \|$", page, re.MULTILINE)
+    (download,) = re.findall(r"(\d+) MB of Neo4j jars", README.read_text(encoding="utf-8"))
+    for folder, megabytes in ((home / "starcast" / ".venv", environment), (jars, download)):
+        files = (path for path in folder.rglob("*") if not path.is_symlink())
+        found = sum(path.stat().st_size for path in files) / 1e6
+        assert found == pytest.approx(int(megabytes), rel=0.15), folder
+
+
+@pytest.mark.slow
 def test_all_pages_and_notebooks_run_one_after_another_in_one_home(
     reader: tuple[Path, str],
 ) -> None:
@@ -97,7 +115,7 @@ def test_all_pages_and_notebooks_run_one_after_another_in_one_home(
             (folder / ".venv").symlink_to(demo)
             sessions.run_page(page.read_text(encoding="utf-8"), folder, environment, {})
         examples = doctest.DocTestParser().get_examples(PYTHON.read_text(encoding="utf-8"))
-        program = "".join(example.source for example in examples)
+        program = "".join(example.source for example in examples if not example.exc_msg)
         subprocess.run([sys.executable, "-c", program], cwd=home, env=environment, check=True)
         for path in notebooks.paths():
             notebooks.execute(path, environment)

@@ -29,7 +29,7 @@ from starcast.embedded.endpoints import graph_address, store_url
 from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.postgres import Postgres
-from starcast.support.errors import LimitError, UnavailableError
+from starcast.support.errors import InputError, LimitError, UnavailableError
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
 from support.endpoints import Endpoints, endpoints, listening, start_stack
@@ -467,8 +467,9 @@ def test_logs_prints_the_last_lines_of_the_chosen_logs(stack_settings: Settings)
     assert starcast(home, "logs", "postgres", "--lines", "1").stdout == f"{last['postgres']}\n"
     both = starcast(home, "logs", "--lines", "1").stdout
     assert [line for line in both.splitlines() if line in last.values()] == [*last.values()]
-    wrong = starcast(home, "logs", "mysql")
-    assert wrong.stderr == "error: unknown server 'mysql'\nhint: choose neo4j or postgres\n"
+    assert starcast(home, "logs", "mysql").returncode == InputError.exit_code
+    missing = starcast(home / "new", "logs")
+    assert missing.stderr.startswith(f"error: there is no log {home}/new/logs/neo4j.log\n")
 
 
 @pytest.mark.slow

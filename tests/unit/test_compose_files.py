@@ -183,7 +183,7 @@ def test_each_server_has_a_network_of_its_own_and_a_limit_of_processors() -> Non
         "database": {"postgres", *clients},
         "workers": {"scheduler", "worker", "starcast"},
     }
-    assert SERVICES["neo4j"]["ulimits"] == {"nofile": 40_000}
+    assert SERVICES["neo4j"]["ulimits"] == {"nofile": "${NEO4J_FILES:-40000}"}
 
 
 def test_commands_log_in_as_the_writer_and_only_setup_as_the_owner() -> None:

@@ -25,7 +25,8 @@ ORDINARY = {
     "CLI": """
         --all --as --browser --by --cascade --check-claims --compare --cypher --discard-foreign
         --dry-run --folder --follow --force --fresh --format --graph --home --i
-        --install-completion --jobs --layout --limit --lines --memory --most --neo4j-http-port --neo4j-port --neo4j-uri --no-graph
+        --install-completion --jobs --layout --limit --lines --memory --most --neo4j-http-port
+        --neo4j-port --neo4j-uri --no-graph
         --no-store --out --plot --postgres-port --postgres-uri --quiet --replace --sample --seeds
         --show-completion --show-cypher --sort --store --stored --table --timeout
         --verbose --version --wait --where --yes

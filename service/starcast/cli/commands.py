@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from enum import StrEnum
 from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -23,7 +24,7 @@ from starcast.cli import context, results
 from starcast.cli.context import HomeOption
 from starcast.cli.operations import command
 from starcast.cli.output import FormatOption, confirm, emit, reporter, say, warn
-from starcast.support.errors import InputError
+from starcast.support.errors import InputError, NotFoundError
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import Format
 
@@ -47,14 +48,19 @@ _PORTS = {
         int | None, typer.Option(help="Port of Neo4j Browser (default: 7474 if it is free).")
     ],
 }
-
-
 #: Files that --install-completion writes, in the user's folder.
 COMPLETION_SCRIPTS = (
     ".bash_completions/starcast.sh",
     ".zfunc/_starcast",
     ".config/fish/completions/starcast.fish",
 )
+
+
+class ServerName(StrEnum):
+    """The embedded servers, by the names of their logs."""
+
+    NEO4J = "neo4j"
+    POSTGRES = "postgres"
 
 
 def add_noun(app: typer.Typer, name: str, text: str) -> typer.Typer:
@@ -419,7 +425,7 @@ def _global_flags(ctx: typer.Context) -> list[str]:
 def logs(
     ctx: typer.Context,
     servers: Annotated[
-        list[str] | None, typer.Argument(help="neo4j or postgres (default: both).")
+        list[ServerName] | None, typer.Argument(help="The servers (default: both).")
     ] = None,
     home: context.HomeOption = None,
     lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="Lines of each log.")] = 20,
@@ -433,9 +439,12 @@ def logs(
     starcast logs
     starcast logs postgres --follow
     """
-    from starcast.embedded.stack import find_logs
+    from starcast.embedded.home import Home
 
-    files = find_logs(context.settings(ctx, home=home).home, servers or ())
+    folder = Home(context.settings(ctx, home=home).home).logs
+    files = [folder / f"{name}.log" for name in servers or ServerName]
+    if missing := [file for file in files if not file.exists()]:
+        raise NotFoundError(f"there is no log {missing[0]}", hint="run 'starcast up'")
     # By name: `up` starts a new log.
     options = ["--follow=name", "--retry"] if follow else []
     with suppress(KeyboardInterrupt):

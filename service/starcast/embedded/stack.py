@@ -28,7 +28,7 @@ from starcast.embedded.postgres import Postgres
 from starcast.embedded.system import LOOPBACK
 from starcast.stores.database import sessions
 from starcast.support.atomic import PREFIX
-from starcast.support.errors import BusyError, InputError, NotFoundError, UnavailableError
+from starcast.support.errors import BusyError, InputError, UnavailableError
 from starcast.support.progress import Reporter
 from starcast.support.settings import Settings
 
@@ -282,22 +282,6 @@ def describe_failure(servers: Sequence[ServerStatus]) -> UnavailableError | None
     if stopped := [each.server for each in servers if each.state != "running"]:
         return UnavailableError(f"not running: {' and '.join(stopped)}", hint="run 'starcast up'")
     return None
-
-
-def find_logs(home: Path, names: Sequence[str]) -> list[Path]:
-    """Return the logs of some servers of a home, by the servers' names; of both if none is named.
-
-    Raises:
-        InputError: a name is unknown.
-        NotFoundError: a server has no log, because it was never started.
-    """
-    logs = {server.name: server.log for server in all_servers(Home(home))}
-    if unknown := [name for name in names if name not in logs]:
-        raise InputError(f"unknown server '{unknown[0]}'", hint=f"choose {' or '.join(logs)}")
-    files = [logs[name] for name in names or logs]
-    if missing := [file for file in files if not file.exists()]:
-        raise NotFoundError(f"there is no log {missing[0]}", hint="run 'starcast up'")
-    return files
 
 
 def stop(servers: Sequence[Server], spare: int | None = None) -> dict[str, bool]:
