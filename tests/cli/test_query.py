@@ -253,13 +253,19 @@ def test_the_shown_parameters_are_valid_cypher(
         assert graph.read(find("shared-links").cypher, values) == result.json
 
 
-def test_rows_beyond_the_limit_are_reported_on_stderr(starcast: Starcast, home: Path) -> None:
-    words = "query run substar topology=S4 'pattern=****' --limit 5"
-    result = starcast(f"{words} -f csv", home=home)
-    assert result.code == 0
-    assert len(result.out.splitlines()) == 6
-    assert result.err.startswith("only the first 5 rows are shown: choose a smaller topology")
-    assert result.err.endswith("or raise the row limit\n")
+def test_rows_beyond_the_limit_are_reported_on_stderr(
+    starcast: Starcast, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The advice is for those who have not chosen the limit."""
+    words = "query run substar topology=S4 'pattern=****' -f csv"
+    chosen = starcast(f"{words} --limit 5", home=home)
+    monkeypatch.setenv("STARCAST_ROW_LIMIT", "5")
+    limited = starcast(words, home=home)
+    assert limited.code == 0
+    assert len(limited.out.splitlines()) == 6
+    assert limited.err.startswith("only the first 5 rows are shown: choose a smaller topology")
+    assert limited.err.endswith("or raise the row limit\n")
+    assert (chosen.out, chosen.err) == (limited.out, "only the first 5 rows are shown\n")
 
 
 def test_several_paths_are_printed_hop_by_hop(starcast: Starcast, home: Path) -> None:

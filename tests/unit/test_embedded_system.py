@@ -348,6 +348,11 @@ def test_the_memory_of_a_process_is_measured_although_a_child_process_ends_meanw
         # Java reports an unusable archive of classes at every start, as an error.
         ("[1s][error][cds] Disabling x\nINFO stopped\n", UnavailableError, "INFO stopped"),
         ("PANIC: x: No space left on device\nFATAL: ended\n", LimitError, ""),
+        (
+            "[1] FATAL:  bad\n[2] STATEMENT:  SELECT error FROM run\n",
+            UnavailableError,
+            "[1] FATAL:  bad",
+        ),
     ],
 )
 def test_a_startup_error_reports_the_last_error_in_the_log(

@@ -3,6 +3,7 @@
 import os
 import pwd
 import subprocess
+import sys
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -55,6 +56,30 @@ def test_without_a_terminal_nothing_is_deleted_unless_yes_is_given(settings: Set
     assert list(settings.home.parent.iterdir()) == []
     again = CliRunner().invoke(app, words)
     assert (again.exit_code, "nothing to delete" in again.stderr) == (0, True)
+
+
+def test_what_other_programs_installed_is_named_at_the_end(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`make` has filled uv's cache, and --install-completion has changed ~/.bashrc."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
+    words = ["--home", str(settings.home), "uninstall", "--yes"]
+    before = CliRunner().invoke(app, words).stderr.splitlines()
+    (tmp_path / "uv").mkdir()
+    script = tmp_path / ".bash_completions" / "starcast.sh"
+    script.parent.mkdir()
+    script.touch()
+    after = CliRunner().invoke(app, words).stderr.splitlines()
+    cache = f"uv's cache {tmp_path}/uv, which all projects share; 'uv cache clean' deletes it"
+    packages = f"not deleted: the Python packages in {sys.prefix}; delete this folder, or use pip"
+    assert before[-1] == packages
+    assert after == [
+        "nothing to delete",
+        packages,
+        f"not deleted: {cache}",
+        f"not deleted: the completion {script}; delete it, and its line in .bashrc or .zshrc",
+    ]
 
 
 def test_shared_programs_and_the_system_user_stay_while_another_home_uses_them(

@@ -24,10 +24,11 @@ COLUMNS = ("term", "meaning", "CLI", "Python", "SQL", "Cypher", "queries")
 ORDINARY = {
     "CLI": """
         --all --as --browser --by --cascade --check-claims --compare --cypher --discard-foreign
-        --dry-run --folder --force --fresh --format --graph --home --i --install-completion --jobs
-        --layout --limit --memory --most --neo4j-http-port --neo4j-port --neo4j-uri --no-graph
-        --no-store --out --plot --plot-only --postgres-port --postgres-uri --quiet --replace --runs
-        --sample --seeds --show-completion --show-cypher --sort --store --stored --table --timeout
+        --dry-run --folder --follow --force --fresh --format --graph --home --i
+        --install-completion --jobs --layout --limit --lines --memory --most --neo4j-http-port
+        --neo4j-port --neo4j-uri --no-graph --no-store --out --plot --plot-only --postgres-port
+        --postgres-uri --quiet --replace --runs --sample --seeds --show-completion --show-cypher
+        --sort --store --stored --table --timeout
         --verbose --version --wait --where --yes
     """,
     "Python": """

@@ -2,23 +2,29 @@
 
 Most command lines need only one of these functions; the help of the root command needs all.
 So each function imports the operations of its commands only when it is called. The commands
-``demo``, ``serve`` and ``uninstall``, which are not operations of `Lab`, are defined below the
-table.
+``demo``, ``logs``, ``serve`` and ``uninstall``, which are not operations of `Lab`, are defined
+below the table.
 """
 
+import os
 import shlex
+import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from enum import StrEnum
+from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
+from platformdirs import user_cache_path
 
 from starcast.cli import context, results
 from starcast.cli.context import HomeOption
 from starcast.cli.operations import command
 from starcast.cli.output import FormatOption, confirm, emit, reporter, say, warn
-from starcast.support.errors import InputError
+from starcast.support.errors import InputError, NotFoundError
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import Format
 
@@ -42,6 +48,19 @@ _PORTS = {
         int | None, typer.Option(help="Port of Neo4j Browser (default: 7474 if it is free).")
     ],
 }
+#: Files that --install-completion writes, in the user's folder.
+COMPLETION_SCRIPTS = (
+    ".bash_completions/starcast.sh",
+    ".zfunc/_starcast",
+    ".config/fish/completions/starcast.fish",
+)
+
+
+class ServerName(StrEnum):
+    """The embedded servers, by the names of their logs."""
+
+    NEO4J = "neo4j"
+    POSTGRES = "postgres"
 
 
 def add_noun(app: typer.Typer, name: str, text: str) -> typer.Typer:
@@ -53,6 +72,7 @@ def add_noun(app: typer.Typer, name: str, text: str) -> typer.Typer:
 
 def _terminal(app: typer.Typer) -> None:
     app.command("demo")(demo)
+    app.command("logs")(logs)
     app.command("serve")(serve)
     app.command("uninstall")(uninstall)
 
@@ -271,6 +291,7 @@ PARTS: dict[str, Callable[[typer.Typer], None]] = {
     "up": _servers,
     "down": _servers,
     "status": _servers,
+    "logs": _terminal,
     "doctor": _servers,
     "serve": _terminal,
     "publish": _publish,
@@ -397,6 +418,35 @@ def _global_flags(ctx: typer.Context) -> list[str]:
     return flags
 
 
+def logs(
+    ctx: typer.Context,
+    servers: Annotated[
+        list[ServerName] | None, typer.Argument(help="The servers (default: both).")
+    ] = None,
+    home: context.HomeOption = None,
+    lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="Lines of each log.")] = 20,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Print new lines until Ctrl-C.")
+    ] = False,
+) -> None:
+    """Print the last lines of the logs of the embedded servers.
+
+    \b
+    starcast logs
+    starcast logs postgres --follow
+    """
+    from starcast.embedded.home import Home
+
+    folder = Home(context.settings(ctx, home=home).home).logs
+    files = [folder / f"{name}.log" for name in servers or ServerName]
+    if missing := [file for file in files if not file.exists()]:
+        raise NotFoundError(f"there is no log {missing[0]}", hint="run 'starcast up'")
+    # By name: `up` starts a new log.
+    options = ["--follow=name", "--retry"] if follow else []
+    with suppress(KeyboardInterrupt):
+        subprocess.run(["tail", f"--lines={lines}", *options, "--", *files], check=False)
+
+
 def serve(
     ctx: typer.Context,
     home: context.HomeOption = None,
@@ -437,8 +487,8 @@ def uninstall(
     """Stop the embedded servers and delete all their data, downloads, logs and passwords.
 
     The command first lists everything that it would delete, and asks. It keeps files that starcast
-    did not create, and everything that other homes still need. Use pip to remove the Python
-    package.
+    did not create, and everything that other homes still need. At the end, it names what is left,
+    such as the Python packages.
     """
     from starcast.embedded.stack import find_traces, remove
 
@@ -447,11 +497,24 @@ def uninstall(
     rows = [{"kind": trace.kind, "name": trace.name, "stays": trace.obstacle} for trace in traces]
     emit(rows, ["kind", "name", "stays"], output)
     removable = [trace for trace in traces if not trace.obstacle]
-    if not removable:
+    if removable:
+        listed = pluralize(len(removable), "entry", "entries")
+        if not yes:
+            confirm(f"delete {listed} of this list?", "nothing was deleted")
+        remove(settings, removable, reporter())
+        say(f"deleted {listed}")
+    else:
         say("nothing to delete")
-        return
-    listed = pluralize(len(removable), "entry", "entries")
-    if not yes:
-        confirm(f"delete {listed} of this list?", "nothing was deleted")
-    remove(settings, removable, reporter())
-    say(f"deleted {listed}")
+    for remains in _describe_remains():
+        say(f"not deleted: {remains}")
+
+
+def _describe_remains() -> Iterator[str]:
+    """Yield what other programs have installed for starcast, and how to remove it."""
+    yield f"the Python packages in {sys.prefix}; delete this folder, or use pip"
+    uv = Path(os.environ.get("UV_CACHE_DIR") or user_cache_path("uv"))
+    if uv.is_dir():
+        yield f"uv's cache {uv}, which all projects share; 'uv cache clean' deletes it"
+    for name in COMPLETION_SCRIPTS:
+        if (script := Path.home() / name).exists():
+            yield f"the completion {script}; delete it, and its line in .bashrc or .zshrc"

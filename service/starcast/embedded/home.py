@@ -345,3 +345,7 @@ class Server(ABC):
             UnavailableError: the server refuses the password stored in the home.
             UnreadableDataError: the server cannot open its data.
         """
+
+    @abstractmethod
+    def find_problem(self, port: int) -> str:
+        """Return why the server on a port cannot write, or an empty string if it can."""

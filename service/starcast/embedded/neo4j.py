@@ -353,6 +353,21 @@ class Neo4j(Server):
             return False
         return self.is_ready(port)
 
+    def find_problem(self, port: int) -> str:
+        """Return why the server cannot write, or an empty string.
+
+        After it could not write, such as to a full disk, the server refuses everything until it is
+        restarted.
+        """
+        from starcast.stores.graph.driver import neo4j  # noqa: PLC0415
+
+        try:
+            with self._connect(port, self.password) as driver:
+                found = driver.execute_query(_STATUS, name=self.database, database_="system")
+        except (neo4j.exceptions.DriverError, neo4j.exceptions.Neo4jError) as error:
+            return str(error)
+        return " ".join(record["statusMessage"] for record in found.records)
+
     def _connect(self, port: int, password: str) -> "neo4j.Driver":
         # Imported only here: commands that only need the address do not load the driver.
         from starcast.stores.graph.driver import neo4j  # noqa: PLC0415

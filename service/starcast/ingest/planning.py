@@ -427,11 +427,14 @@ def choose_method(
             hint=f"{alternative}{_REDUCE}",
         )
     reason = (
-        f"over Bolt: {adding.rows:,} rows in about {format_duration(adding.seconds)}, or "
-        f"{format_duration(adding.cold_seconds)} if Neo4j has just started"
+        f"over Bolt: {adding.rows:,} rows in about {format_duration(max(1, adding.seconds))}, or "
+        f"{format_duration(max(1, adding.cold_seconds))} if Neo4j has just started"
     )
     if embedded:
-        reason += f"; an offline import of all {total.rows:,} rows would take {duration}"
+        reason += (
+            f"; an offline import, which also writes what is stored, would take {duration} for "
+            f"{total.rows:,} rows"
+        )
     return ChosenMethod(LoadMethod.BOLT, reason)
 
 

@@ -254,19 +254,17 @@ class Administration(Connection):
     def status(self) -> Table:
         """Show process, port, uptime, memory and log of the embedded servers.
 
-        In a shell, the exit code is 0 if both are running, else 4.
+        The servers are asked whether they can write: after a full disk, Neo4j has to be restarted.
+        In a shell, the exit code is 0 if both are running and can write, else 4.
         """
         from starcast.embedded import stack
 
-        servers = [vars(server) for server in stack.status(self.settings.home)]
+        servers = stack.status(self.settings.home)
         columns = ("server", "state", "pid", "port", "uptime_s", "memory_mb", "log")
         # The error is returned with the table, so the command line can print the states and then
         # exit with the code of the error.
-        failure = None
-        if stopped := [each for each in servers if each["state"] != "running"]:
-            named = " and ".join(each["server"] for each in stopped)
-            failure = UnavailableError(f"not running: {named}", hint="run 'starcast up'")
-        return Table.of(servers, columns, failure=failure)
+        failure = stack.describe_failure(servers)
+        return Table.of(map(vars, servers), columns, failure=failure)
 
     def doctor(self) -> Table:
         """Check packages, servers, schema, disk and memory.

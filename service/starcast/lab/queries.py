@@ -136,7 +136,8 @@ class Queries(Connection):
             # The check comes first, because the query may run as long as the time limit.
             check_drawable(found, bound)
         result = run(self.graph, found, bound, row_limit=rows, timeout=seconds)
-        return _answer(result, found.cypher, narrowing_advice(found), found)
+        advice = narrowing_advice(found) if row_limit is None else ""
+        return _answer(result, found.cypher, advice, found)
 
     def ask(
         self,
@@ -210,7 +211,7 @@ class Queries(Connection):
         # reported.
         for notice in find_unknown_names(result):
             self.reporter.say(notice)
-        return _answer(result, text, "add LIMIT")
+        return _answer(result, text, "add LIMIT" if row_limit is None else "")
 
     def _limits(self, row_limit: Any, timeout: Any) -> tuple[int, float]:
         """Return the row limit and the time limit, replacing None by the limit in the settings."""
@@ -379,10 +380,12 @@ def _answer(
 ) -> Answer:
     count = len(result.rows)
     shown = f"only the first {count:,} rows are shown" if count > 1 else "only one row is shown"
+    if advice:  # empty if the caller has chosen the row limit
+        shown = f"{shown}: {advice}, or raise the row limit"
     return Answer(
         result.columns,
         result.rows,
-        f"{shown}: {advice}, or raise the row limit" if result.more else "",
+        shown if result.more else "",
         cypher=cypher,
         parameters=dict(result.parameters),
         more=result.more,

@@ -393,7 +393,7 @@ class CayleyGraph(Topology):
         if reached < self.nodes:
             raise InputError(
                 f"the generators of {self.spec} reach only {reached:,} of its {self.nodes:,} nodes",
-                hint="give generators of the whole group, because the graph has to be connected",
+                hint="give generators of the whole group: all of its elements are nodes",
             )
         return distances
 

@@ -208,10 +208,9 @@ def topology(spec: str) -> Topology:
     spellings = ", ".join(entry.spelling for entry in FAMILIES.values())
     capitals = text.upper()
     is_close = any(entry.pattern.fullmatch(capitals) for entry in FAMILIES.values())
-    meant = f"did you mean '{capitals}'? " if is_close else ""
+    listed = f"write {spellings}; or load the plug-in of another family with `plugins`"
     raise InputError(
-        f"unknown topology '{spec}'",
-        hint=f"{meant}write {spellings}; or load the plug-in of another family with `plugins`",
+        f"unknown topology '{spec}'", hint=f"did you mean '{capitals}'?" if is_close else listed
     )
 
 

@@ -9,7 +9,7 @@ import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Self, cast
@@ -43,6 +43,7 @@ _FETCH = 10_000
 _SPARE = 2**28
 
 _NEEDED = f"starcast needs Neo4j {'.'.join(map(str, OLDEST))} (LTS) or newer"
+_DISK_FULL = re.compile("space left|disk", re.IGNORECASE)
 _SCHEME = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://.+", re.IGNORECASE)
 
 # Everything that the driver logs is also part of a QueryResult or of an error. Programs that
@@ -319,6 +320,14 @@ class Graph:
                 raise
             raise _malformed(self.uri, str(error)) from None
 
+    def _read_status_message(self) -> str:
+        """Return why the server has closed the database, such as a full disk; empty if unknown."""
+        drivers_errors = (neo4j.exceptions.DriverError, neo4j.exceptions.Neo4jError)
+        with suppress(*drivers_errors), self.driver.session(database="system") as session:
+            rows = session.run("SHOW DATABASE $name YIELD statusMessage", name=self.database)
+            return " ".join(row["statusMessage"] for row in rows)
+        return ""
+
     def _translate_server_error(
         self, error: neo4j.exceptions.Neo4jError, timeout: float | None
     ) -> StarcastError:
@@ -336,16 +345,22 @@ class Graph:
         # A full disk can be recognized only by the operating system's error text. Errors of the
         # client quote names and values, which may contain the same words.
         is_server_fault = not code.startswith("Neo.ClientError.")
-        if is_server_fault and ("space left" in text or "disk" in text.lower()):
+        if is_server_fault and ("needs to be restarted" in text or "TransactionLog" in code):
+            text = self._read_status_message() or text
+            restart = "restart it: 'starcast down' and 'starcast up' restart the embedded servers"
+            if _DISK_FULL.search(text):
+                return LimitError(
+                    f"the disk of Neo4j at {self.uri} is full, and it has to be restarted: {text}",
+                    hint=f"free some space, then {restart}",
+                )
+            return UnavailableError(
+                f"Neo4j at {self.uri} has to be restarted: {text}",
+                hint=f"see its log, then {restart}",
+            )
+        if is_server_fault and _DISK_FULL.search(text):
             return LimitError(
                 f"Neo4j at {self.uri} ran out of disk space: {text}",
                 hint="free some space, then try again",
-            )
-        if is_server_fault and "needs to be restarted" in text:  # for example after a full disk
-            return UnavailableError(
-                f"Neo4j at {self.uri} has to be restarted: {text}",
-                hint="free some space if its disk is full, then restart it: 'starcast down' and "
-                "'starcast up' restart the embedded servers",
             )
         # The server is a follower in a cluster, or its database is read-only.
         if "ForbiddenOnReadOnlyDatabase" in code or "NotALeader" in code:
