@@ -552,6 +552,26 @@ def test_labels_remain_visible_when_the_page_is_zoomed(
         assert 2 * float(size) >= 11
 
 
+@pytest.mark.parametrize(
+    ("state", "line"),
+    [
+        (
+            "schedule=broadcast:multiple&step=2&faults=3214&unit=1",
+            "schedule broadcast:multiple, step 2 of 8; unit 1; failed: 3214; 22 units are missing.",
+        ),
+        ("forest=multiple&trees=0,2&node=4321", "trees 0, 2 of 3; selected: node 4321."),
+    ],
+)
+def test_a_printed_page_names_its_schedule_step_trees_and_faults(
+    open_page: Open, state: str, line: str
+) -> None:
+    page = open_page("S4", state)
+    expect(page.locator("#shown")).to_be_hidden()
+    page.emulate_media(media="print")
+    expect(page.locator("#shown")).to_be_visible()
+    expect(page.locator("#shown")).to_contain_text(line)
+
+
 @pytest.mark.parametrize("paper", [(794, 1123), (1123, 794)])
 def test_a_printed_page_contains_the_entire_picture_and_its_legend(
     open_page: Open, paper: tuple[int, int]
@@ -565,6 +585,7 @@ def test_a_printed_page_contains_the_entire_picture_and_its_legend(
     page.set_viewport_size({"width": paper[0], "height": paper[1]})
     for part in (
         page.locator("#legend"),
+        page.locator("#shown"),
         *(node(page, label) for label in ("2314", "1243", "4132")),
     ):
         box = part.bounding_box()

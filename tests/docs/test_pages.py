@@ -15,7 +15,7 @@ from starcast.web.app import create_app
 from starcast.web.service import Service
 from starcast.web.workers import Workers
 from support.accessibility import MODES, enter_mode, find_faults
-from support.fix_browser import PATIENCE, served
+from support.fix_browser import served
 
 FOREST = "S4:multiple:1234"
 QUERY = "/queries/overlap/load-histogram"
@@ -218,15 +218,29 @@ def test_a_slow_response_does_not_replace_a_later_choice(tab: Page) -> None:
 
 
 @pytest.mark.slow
-def test_the_explorer_reports_a_topology_that_is_too_large_or_unknown(
+def test_a_topology_without_explorer_has_a_page_that_leads_to_others(tab: Page) -> None:
+    tab.goto("/explore/S9?schedule=broadcast:greedy")
+    expect(tab.get_by_role("alert")).to_contain_text("S9 has 362,880 nodes")
+    tab.goto("/explore/s4")
+    expect(tab.get_by_role("navigation")).to_contain_text("Experiments")
+    tab.get_by_role("list").get_by_role("link", name="S4", exact=True).first.click()
+    expect(tab.get_by_role("heading", level=1)).to_contain_text("S4: 24 nodes")
+    tab.get_by_label("Topology").fill("P4")
+    tab.keyboard.press("Enter")
+    expect(tab.get_by_role("heading", level=1)).to_contain_text("P4: 24 nodes")
+
+
+@pytest.mark.slow
+def test_the_first_page_opens_any_topology_and_shows_the_newest_results(
     browser: Browser, address: str
 ) -> None:
-    """The test opens its own tab: the fixture `tab` would fail on the status 422 in the console."""
-    tab = browser.new_page(base_url=address)
-    tab.set_default_timeout(PATIENCE)
-    tab.goto("/explore/S9?schedule=broadcast:greedy")
-    expect(tab.locator("#notices")).to_contain_text("S9 has 362,880 nodes")
-    expect(tab.locator("main > :visible")).to_have_count(0)
-    tab.goto("/explore/%ZZ")
-    expect(tab.locator("#notices")).to_contain_text("unknown topology '%ZZ'")
-    tab.close()
+    with browser.new_context(base_url=address, java_script_enabled=False) as window:
+        tab = window.new_page()
+        tab.goto("/")
+        newest = tab.get_by_role("list").filter(has=tab.get_by_role("heading", name="Verdicts"))
+        expect(newest.get_by_role("link", name="wide")).to_be_visible()
+        expect(newest.get_by_role("link", name="TS.L5")).to_be_visible()
+        expect(newest.get_by_role("link", name=FOREST)).to_be_visible()
+        tab.get_by_label("any topology").fill("%ZZ")
+        tab.get_by_role("button", name="Explore").click()
+        expect(tab.get_by_role("alert")).to_contain_text("unknown topology '%ZZ'")

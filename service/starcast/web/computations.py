@@ -111,6 +111,16 @@ def list_schedules(spec: str) -> list[tuple[str, str]]:
     return entries
 
 
+def check_spec(spec: str) -> None:
+    """Check that the explorer can show a topology.
+
+    Raises:
+        InputError: there is no such topology.
+        LimitError: the topology is too large.
+    """
+    _small(spec)
+
+
 def draw_topology(spec: str) -> str:
     """Return a topology as an SVG document."""
     return drawing.draw_topology(_small(spec))
@@ -239,7 +249,7 @@ def require_drawable(topology: Topology) -> Topology:
         raise LimitError(
             f"{topology.spec} has {topology.nodes:,} nodes; arrays of at most {MAX_NODES:,} are "
             "served",
-            hint="use Python or the command line for larger topologies",
+            hint="choose a smaller topology, such as S8, or use Python or the command line",
         )
     return topology
 

@@ -28,7 +28,6 @@ import numpy as np
 from starcast.claims.catalogue import claims as all_claims
 from starcast.claims.verify import verify_claims
 from starcast.collectives.algorithm import ScheduleParameters, parse_schedule_id
-from starcast.collectives.model import COLLECTIVES
 from starcast.drawing import explorer
 from starcast.support.atomic import temporary_folder
 from starcast.support.errors import InputError, LimitError, StarcastError
@@ -39,7 +38,7 @@ from starcast.topologies import Topology, topology
 from starcast.trees import Forest
 from starcast.web import computations
 from starcast.web.api import artifacts, evidence
-from starcast.web.api.responses import explorer_url
+from starcast.web.api.responses import artifact_url
 from starcast.web.app import NAVIGATION, create_app
 from starcast.web.service import Service
 from starcast.web.workers import P, Result, Workers
@@ -139,7 +138,7 @@ class Site:
         Raises:
             StarcastError: one of these ids or comparisons cannot be published.
         """
-        named = [_explorer_url(each) for each in ids]
+        named = [f"/{artifact_url(each)}" for each in ids]
         named += [
             f"/compare?{urlencode([('name', each) for each in names])}" for names in comparisons
         ]
@@ -347,13 +346,6 @@ def write_site(folder: Path, files: Mapping[str, bytes]) -> None:
             f"{folder} cannot be written: {(error.strerror or str(error)).lower()}",
             hint="check the folder and its disk; an earlier site remains unchanged",
         ) from None
-
-
-def _explorer_url(artifact: str) -> str:
-    """Return the URL path at which the explorer shows a topology, a forest or a schedule."""
-    spec, _, rest = artifact.partition(":")
-    kind = "schedule" if rest.partition(":")[0] in COLLECTIVES else "forest"
-    return f"/{explorer_url(spec, {kind: rest} if rest else {})}"
 
 
 def _render(shown: Explorer) -> bytes:
