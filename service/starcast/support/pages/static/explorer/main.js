@@ -64,6 +64,8 @@ export class Explorer {
     document.title = `${data.spec} · starcast explorer`;
     fillSelect(byId("layout"), data.layouts.map(({ name }) => name));
     await Promise.all([this.fillChoices("forests", byId("forest")), this.fillChoices("schedules", byId("schedule"))]);
+    const names = [...byId("schedule").options, ...byId("forest").options].map(({ value }) => value);
+    byId("add-text").placeholder = names.find(Boolean) ?? "";
     byId("add").hidden = this.source.isComplete;
     byId("open").hidden = this.source.isComplete;
     await attempt(() => this.open(this.address));
