@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from math import log10
 from pathlib import Path
 
@@ -157,6 +158,48 @@ def test_a_claims_file_can_be_filtered_offline_and_links_to_its_rows(
     tab.evaluate("location.hash = 'TS.L5'")
     expect(row).to_be_visible()
     context.close()
+
+
+@pytest.mark.slow
+def test_the_claims_page_counts_the_checked_claims_and_has_no_empty_column(tab: Page) -> None:
+    tab.goto("/claims?paper=TS")
+    expect(tab.locator("main")).to_contain_text("1 of 91 claims checked")
+    heads = tab.get_by_role("region", name="claims").get_by_role("columnheader")
+    expect(heads).to_have_text(["id, number", "statement", "verdict and evidence"])
+    tab.goto("/claims?paper=NK")
+    expect(heads).to_have_text(["id, number", "statement"])
+
+
+@pytest.mark.slow
+def test_the_picture_of_an_answer_is_as_wide_as_the_page_and_opens_alone(tab: Page) -> None:
+    tab.goto("/queries/topology/neighbours?topology=S4&node=1234")
+    picture = tab.get_by_role("img", name="The nodes and links of the answer")
+    expect(picture).to_be_visible()
+    box = picture.bounding_box()
+    assert box is not None
+    assert box["width"] > 0.95 * tab.evaluate("document.querySelector('main').clientWidth")
+    picture.click()
+    expect(tab).to_have_url(re.compile(r"\.svg\?topology=S4"))
+
+
+@pytest.mark.slow
+def test_labels_of_ticks_do_not_collide_on_a_telephone(tab: Page, filled: Lab) -> None:
+    filled.experiment("narrow", topology="S5", algorithm="greedy",
+                      message_bytes=[16, 64, 256, 1024, 4096])  # fmt: skip
+    tab.set_viewport_size({"width": 390, "height": 844})
+    tab.goto("/experiments/narrow")
+    script = """texts => texts.map((text) => {
+        const { x, y, width } = text.getBBox();
+        return [y, x, x + width];
+    })"""
+    labels = tab.locator(".times svg text[text-anchor=middle]:not([transform])")
+    places = sorted(labels.evaluate_all(script))
+    rows = [
+        [place[1:] for place in places if place[0] == y] for y in {place[0] for place in places}
+    ]
+    ticks = max(rows, key=len)
+    assert len(ticks) > 2
+    assert all(left[1] + 5 < right[0] for left, right in pairwise(ticks))
 
 
 @pytest.mark.slow
