@@ -312,8 +312,7 @@ GRID = "--topology S5 -m 1024 -m 65536 --t-s 100 --t-c 1"
 PER_TREE = "--segments 1 --segments 4 --segments 16"
 IN_ALL = "--segments 4 --segments 16 --segments 64"
 STEPS = (
-    Step("Start Neo4j and PostgreSQL, without Docker or Java.", "up"),
-    Step("Create the tables, or upgrade them.", "db upgrade"),
+    Step("Start Neo4j and PostgreSQL, without Docker or Java, and create the tables.", "up"),
     Step(
         "Build S5 with its forests and broadcasts, verify them, and write both stores.",
         f"ingest S5 --trees {TREES} --schedules broadcast:all",
@@ -441,8 +440,8 @@ def uninstall(
     """Stop the embedded servers and delete all their data, downloads, logs and passwords.
 
     The command first lists everything that it would delete, and asks. It keeps files that starcast
-    did not create, and everything that other homes still need. Use pip to remove the Python
-    package.
+    did not create, and everything that other homes still need, and names your other homes. Use pip
+    to remove the Python package.
     """
     from starcast.embedded.stack import find_traces, remove
 
