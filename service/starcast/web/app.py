@@ -21,6 +21,7 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
+from starcast.catalogue.entries import FAMILIES
 from starcast.claims import claims as all_claims
 from starcast.claims import report, select_claims
 from starcast.comparison import presentation
@@ -35,7 +36,6 @@ from starcast.support.errors import InputError, NotFoundError, StarcastError, Un
 from starcast.support.html import STATIC, render_page, to_minutes
 from starcast.support.table import Row, Table
 from starcast.support.text import format_value
-from starcast.topologies.families import FAMILIES
 from starcast.web import computations, models
 from starcast.web.api import artifacts, evidence, experiments, queries
 from starcast.web.api.problems import (

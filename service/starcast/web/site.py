@@ -55,7 +55,7 @@ _LINK = re.compile(r'(<a\b[^>]*?) href="([^"]*)"')
 _PROBLEM = re.compile(r'role="alert"><strong>(.*?)</strong>(?:<br>(.*?))?</p>', re.DOTALL)
 _HEADING = re.compile(r"<h1>(.*?)</h1>(.*)</main>", re.DOTALL)
 _UNREAD = re.compile(
-    r"<script.*?</script>|<form.*?</form>|<p class=.files.*?</p>|<[^>]*>", re.DOTALL
+    r"<script.*?</script>|<form.*?</form>|<nav.*?</nav>|<p class=.files.*?</p>|<[^>]*>", re.DOTALL
 )
 #: Names that become file names unchanged, except that a colon becomes a tilde.
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.,=()_:-]{0,150}")

@@ -220,7 +220,7 @@ def list_artifacts(session: Session, kind: str, spec: str | None = None) -> list
 def list_newest(session: Session, count: int) -> dict[str, list[tuple[str, datetime]]]:
     """Return names and times of the newest experiments, verdicts and complete artifacts."""
     loaded, verdict, run = models.Materialization, models.ClaimVerdict, models.ClaimRun
-    queries: dict[str, Select[tuple[str, datetime]]] = {
+    queries: dict[str, Select[str, datetime]] = {
         "experiment": select(models.Experiment.name, models.Experiment.created_at),
         "claim": select(verdict.claim, run.finished_at).where(verdict.claim_run == run.id),
     }

@@ -67,7 +67,9 @@ export class Explorer {
     const names = [...byId("schedule").options, ...byId("forest").options].map(({ value }) => value);
     byId("add-text").placeholder = names.find(Boolean) ?? "";
     byId("add").hidden = this.source.isComplete;
+    // Without a server, no other topology can be opened.
     byId("open").hidden = this.source.isComplete;
+    if (!this.source.isComplete) update(byId("open"), { action: "../explore" });
     await attempt(() => this.open(this.address));
   }
 
