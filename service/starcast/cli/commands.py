@@ -333,8 +333,7 @@ GRID = "--topology S5 -m 1024 -m 65536 --t-s 100 --t-c 1"
 PER_TREE = "--segments 1 --segments 4 --segments 16"
 IN_ALL = "--segments 4 --segments 16 --segments 64"
 STEPS = (
-    Step("Start Neo4j and PostgreSQL, without Docker or Java.", "up"),
-    Step("Create the tables, or upgrade them.", "db upgrade"),
+    Step("Start Neo4j and PostgreSQL, without Docker or Java, and create the tables.", "up"),
     Step(
         "Build S5 with its forests and broadcasts, verify them, and write both stores.",
         f"ingest S5 --trees {TREES} --schedules broadcast:all",
@@ -488,7 +487,7 @@ def uninstall(
 
     The command first lists everything that it would delete, and asks. It keeps files that starcast
     did not create, and everything that other homes still need. At the end, it names what is left,
-    such as the Python packages.
+    such as your other homes and the Python packages.
     """
     from starcast.embedded.stack import find_traces, remove
 

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from starcast.collectives import Schedule, schedule
 from starcast.collectives.algorithm import find_algorithm
 from starcast.collectives.model import describe_schedule
-from starcast.drawing.layouts import DESCRIPTIONS, layout, layouts
+from starcast.drawing.layouts import DESCRIPTIONS, find_periods, layout, layouts
+from starcast.drawing.scene import port_noun, port_text
 from starcast.support.errors import InputError, LimitError
 from starcast.support.html import STATIC, inline_files
 from starcast.support.vocabulary import format_spec
@@ -119,9 +120,26 @@ def build_schedule(topology: Topology, name: str, root: int | str = 0) -> Schedu
     return schedule(topology, collective, algorithm, ports[0] if ports else None, root)
 
 
-def list_layouts(topology: Topology) -> list[dict[str, str]]:
-    """Return the name and description of each layout of a topology, the default one first."""
-    return [{"name": name, "description": DESCRIPTIONS[name]} for name in layouts(topology)]
+def list_layouts(topology: Topology) -> list[dict[str, Any]]:
+    """Return name, description and periods of each layout of a topology, the default one first."""
+    return [
+        {
+            "name": name,
+            "description": DESCRIPTIONS[name],
+            "periods": find_periods(topology, name).tolist(),
+        }
+        for name in layouts(topology)
+    ]
+
+
+def name_ports(topology: Topology) -> list[str]:
+    """Return the names of a topology's ports: ``dimension 2``, or ``direction +x (port 2)``."""
+    noun = port_noun(topology)
+    texts = {port: port_text(topology, port) for port in topology.ports}
+    return [
+        f"{noun} {text}" if text == str(port) else f"{noun} {text} (port {port})"
+        for port, text in texts.items()
+    ]
 
 
 def name_forest(forest: Forest) -> str:
@@ -137,6 +155,7 @@ def pack_topology(topology: Topology) -> dict[str, Any]:
     """
     return {
         **describe_topology(topology),
+        "port_names": name_ports(topology),
         "layouts": list_layouts(topology),
         "neighbours": pack(neighbour_table(topology)),
         "labels": pack(np.frombuffer(" ".join(topology.labels()).encode(), np.uint8)),

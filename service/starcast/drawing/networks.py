@@ -15,9 +15,9 @@ import numpy as np
 
 from starcast.drawing.layouts import (
     DESCRIPTIONS,
-    PERIODS,
     arrange,
     choose_layout,
+    find_periods,
     layout,
     nearest_distance,
     order_ring,
@@ -86,15 +86,15 @@ class Frame:
         gap = nearest_distance(points)
         extent = complex(np.ptp(points.real), np.ptp(points.imag))
         box = complex(box_width(self.labels[0]), BOX_HEIGHT)
-        has_boxes = panels == 1 and topology.nodes <= READABLE
+        # In a quotient, several nodes share a dot, where their boxes would cover each other.
+        has_boxes = panels == 1 and topology.nodes <= READABLE and self.layout != "quotient"
         if has_boxes:
             scale = (box.real + _LINK) / gap
         else:
             scale = (_PANEL if panels > 1 else _WIDEST) / max(extent.real, extent.imag, gap)
-        is_torus = self.layout == "torus"
-        self._periods = PERIODS @ np.array([1, 1j]) * scale if is_torus else None
+        self._periods = find_periods(topology, self.layout) @ np.array([1, 1j]) * scale
         border = box / 2 if has_boxes else 8 + 8j
-        if is_torus:
+        if self._periods.size:
             # Links that cross the border of the torus extend beyond the outermost nodes.
             border += _CUT * scale * (1 + 1j)
         corner = complex(points.real.min(), points.imag.min())
@@ -168,7 +168,7 @@ class Frame:
 
         Only on a torus, a node has several images. In other layouts the result is 0.
         """
-        if self._periods is None:
+        if not self._periods.size:
             return 0j
         first, second = self._periods
         shifts = [i * first + j * second for i in (0, -1, 1) for j in (0, -1, 1)]
@@ -181,7 +181,7 @@ class Frame:
 
         The number is negative for a bend to the right, and 0 for a straight link.
         """
-        if self._periods is not None or self.topology.nodes > _MAX_BENT:
+        if self._periods.size or self.topology.nodes > _MAX_BENT:
             return 0.0
         start, end = self._points[sender], self._points[receiver]
         length = float(abs(end - start)) or 1.0

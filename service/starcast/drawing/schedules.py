@@ -17,6 +17,7 @@ from starcast.drawing.scene import (
     Stroke,
     box_width,
     port_noun,
+    port_text,
     render,
     style,
 )
@@ -67,7 +68,7 @@ def draw_schedule(schedule: Schedule) -> str:
 def _chart(schedule: Schedule) -> Panel:
     counts = count_units(schedule)
     topology, most = schedule.topology, int(counts.max())
-    names = [f"{port_noun(topology)} {port}" for port in topology.ports]
+    names = [f"{port_noun(topology)} {port_text(topology, port)}" for port in topology.ports]
     left = max(map(box_width, names))
     width = max(_LEAST_CELL, box_width(f"{most:,}") + 2)
     steps = range(1, schedule.steps + 1)

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 TITLES = {"neo4j": "Neo4j", "postgres": "PostgreSQL"}
 GRAPH_USER = "neo4j"
 STORE_DATABASE = "starcast"
+#: The file in a cache that lists the homes whose servers use it.
+HOMES = "homes"
 #: Tolerance in seconds when start times are compared, because a clock may have been adjusted. The
 #: command line identifies a server; start times only detect the unlikely case that its process id
 #: was reused.
@@ -137,6 +139,22 @@ class Home:
             for folder in (self.logs, self.neo4j, self.postgres, self._secrets):
                 folder.mkdir(mode=0o700, exist_ok=True)
         self._require_private()
+
+    def enter_list(self, cache: Path) -> None:
+        """Add this home to the list of homes in a cache, from which `find_others` reads."""
+        with suppress(OSError):  # the servers start even if the cache cannot be written
+            cache.mkdir(parents=True, exist_ok=True)
+            homes = sorted(map(str, [self.root, *self.find_others(cache)]))
+            write_text(cache / HOMES, "".join(f"{home}\n" for home in homes))
+
+    def find_others(self, cache: Path) -> list[Path]:
+        """Return the other homes in the list of a cache, if they still exist."""
+        try:
+            listed = (cache / HOMES).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError):
+            return []
+        others = [Path(line) for line in listed if line != str(self.root)]
+        return [each for each in others if (each / "stack.lock").exists()]
 
     def backup_file(self, name: str) -> Path:
         """Return the path of a new backup file, named after ``name`` and the time.

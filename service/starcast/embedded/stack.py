@@ -11,6 +11,7 @@ them, and not while a server of another home is running.
 """
 
 import os
+import shlex
 import shutil
 import subprocess
 import time
@@ -22,7 +23,7 @@ from typing import Literal
 
 from starcast.embedded import programs, system
 from starcast.embedded.endpoints import embedded_graph, embedded_store
-from starcast.embedded.home import Home, Server, ServerProcess, UnreadableDataError
+from starcast.embedded.home import HOMES, Home, Server, ServerProcess, UnreadableDataError
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.postgres import Postgres
 from starcast.embedded.system import LOOPBACK
@@ -111,6 +112,7 @@ def up(settings: Settings, reporter: Reporter) -> None:
     home.create()
     with home.locked(reporter, "starting the embedded stack"):
         clean_up(home)
+        home.enter_list(settings.cache)
         running = home.running()
         _check_running(home, running, settings)
         stopped = [server for server in all_servers(home) if server.name not in running]
@@ -429,11 +431,16 @@ def find_traces(settings: Settings) -> list[Trace]:
         ("log", log.parent, (log.name, f"{log.name}.[0-9]*"), kept * (log in shared)),
         ("system cache", programs.SHARED, _SHARED_PATTERNS, obstacle),
     ]
+    if os.geteuid() != 0:  # a user sees the folder alone, because only root can delete its entries
+        places[-1] = ("system cache", programs.SHARED.parent, (programs.SHARED.name,), obstacle)
     traces = [
         Trace(kind, name, stays)
         for kind, folder, patterns, stays in places
         for name in sorted({str(path) for pattern in patterns for path in folder.glob(pattern)})
     ]
+    for other in home.find_others(settings.cache):
+        command = f"starcast --home {shlex.quote(str(other))} uninstall"
+        traces.append(Trace("home", str(other), f"another home; delete it with: {command}"))
     account = system.find_system_user()
     if account is not None:
         if account.pw_gecos != system.COMMENT:
@@ -460,6 +467,8 @@ def remove(settings: Settings, traces: Iterable[Trace], reporter: Reporter) -> N
             _delete(trace.name for trace in removable if trace.kind == "home")
             _delete([str(home.lock_file)])  # created by `Home.locked` if it was missing
     _delete(trace.name for trace in removable if trace.kind not in {"home", "system user"})
+    if not home.find_others(settings.cache):
+        _delete([str(settings.cache / HOMES)])
     for folder in (home.root, settings.cache, programs.SHARED, settings.log_file.parent):
         with suppress(OSError):  # the folder does not exist, or holds other files
             folder.rmdir()

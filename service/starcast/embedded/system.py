@@ -334,13 +334,19 @@ def disk_full_error(folder: Path) -> LimitError:
     )
 
 
-def require_space(folder: Path, megabytes: int, purpose: str) -> None:
-    """Check the free space on the disk of a folder; the folder need not exist yet.
+def require_space(
+    folder: Path,
+    megabytes: int,
+    purpose: str,
+    hint: str = "free some space, or choose another disk with `home` and STARCAST_CACHE",
+) -> None:
+    """Check the free space on the disk of a folder, which need not exist yet.
 
     Args:
         folder: the folder to be written to.
         megabytes: the space needed, in units of 10^6 bytes.
         purpose: subject of the error message, such as ``the embedded stack``.
+        hint: what to do if there is less.
 
     Raises:
         LimitError: the disk has less free space.
@@ -349,7 +355,7 @@ def require_space(folder: Path, megabytes: int, purpose: str) -> None:
     if free < megabytes:
         raise LimitError(
             f"{purpose} needs {megabytes} MB below {folder}, and its disk has {free} MB free",
-            hint="free some space, or choose another disk with `home` and STARCAST_CACHE",
+            hint=hint,
         )
 
 

@@ -60,6 +60,7 @@ def describe_topology(spec: str) -> dict[str, Any]:
     topology = parse_topology(spec)
     return {
         **base.describe_topology(topology),
+        "port_names": explorer.name_ports(topology),
         "layouts": explorer.list_layouts(topology),
         "constructions": list(constructions(topology)),
         "algorithms": [
@@ -109,6 +110,16 @@ def list_schedules(spec: str) -> list[tuple[str, str]]:
         name = f"{each.collective}:{each.name}"
         entries.append((each.id(topology, each.ports[0], values, 0), name))
     return entries
+
+
+def check_spec(spec: str) -> None:
+    """Check that the explorer can show a topology.
+
+    Raises:
+        InputError: there is no such topology.
+        LimitError: the topology is too large.
+    """
+    _small(spec)
 
 
 def draw_topology(spec: str) -> str:
@@ -239,7 +250,7 @@ def require_drawable(topology: Topology) -> Topology:
         raise LimitError(
             f"{topology.spec} has {topology.nodes:,} nodes; arrays of at most {MAX_NODES:,} are "
             "served",
-            hint="use Python or the command line for larger topologies",
+            hint="choose a smaller topology, such as S8, or use Python or the command line",
         )
     return topology
 

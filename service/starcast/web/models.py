@@ -26,6 +26,9 @@ class LayoutEntry(BaseModel):
 
     name: str
     description: str
+    periods: list[list[float]] = Field(
+        description="translations of the plane under which the layout repeats; usually none"
+    )
 
 
 class TopologyResource(BaseModel):
@@ -39,6 +42,7 @@ class TopologyResource(BaseModel):
     links: int
     degree: int
     ports: list[int]
+    port_names: list[str] = Field(examples=[["dimension 2", "dimension 3"]])
     reverse_ports: list[int] = Field(description="ports that lead back over the links of `ports`")
     diameter: int
     mean_distance: float

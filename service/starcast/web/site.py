@@ -28,7 +28,6 @@ import numpy as np
 from starcast.claims.catalogue import claims as all_claims
 from starcast.claims.verify import verify_claims
 from starcast.collectives.algorithm import ScheduleParameters, parse_schedule_id
-from starcast.collectives.model import COLLECTIVES
 from starcast.drawing import explorer
 from starcast.support.atomic import temporary_folder
 from starcast.support.errors import InputError, LimitError, StarcastError
@@ -39,7 +38,7 @@ from starcast.topologies import Topology, topology
 from starcast.trees import Forest
 from starcast.web import computations
 from starcast.web.api import artifacts, evidence
-from starcast.web.api.responses import explorer_url
+from starcast.web.api.responses import artifact_url
 from starcast.web.app import NAVIGATION, create_app
 from starcast.web.service import Service
 from starcast.web.workers import P, Result, Workers
@@ -50,13 +49,13 @@ MANIFEST = "starcast-site.json"
 #: Number of characters of each page that are searched, and that a search result shows.
 _SEARCHED, _SHOWN = 1_000, 200
 #: Number of rendered pages and files after which progress is reported.
-_REPORTED = 250
+_REPORTED = 100
 _API = "/api/v1/"
 _LINK = re.compile(r'(<a\b[^>]*?) href="([^"]*)"')
 _PROBLEM = re.compile(r'role="alert"><strong>(.*?)</strong>(?:<br>(.*?))?</p>', re.DOTALL)
 _HEADING = re.compile(r"<h1>(.*?)</h1>(.*)</main>", re.DOTALL)
 _UNREAD = re.compile(
-    r"<script.*?</script>|<form.*?</form>|<p class=.files.*?</p>|<[^>]*>", re.DOTALL
+    r"<script.*?</script>|<form.*?</form>|<nav.*?</nav>|<p class=.files.*?</p>|<[^>]*>", re.DOTALL
 )
 #: Names that become file names unchanged, except that a colon becomes a tilde.
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.,=()_:-]{0,150}")
@@ -109,6 +108,8 @@ class Site:
         self._explored: dict[str, str] = {}
 
     def __enter__(self) -> Self:
+        # Reading them for each claim's page would take longer than all the rest.
+        self._service.verdicts = evidence.read_verdicts(self._service)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -116,15 +117,15 @@ class Site:
 
     def count_unchecked(self) -> int:
         """Return the number of claims without a verdict."""
-        checked = evidence.stored_verdicts(self._service)
-        return sum(name not in checked for name in all_claims())
+        return sum(name not in self._service.verdicts for name in all_claims())
 
     def check_claims(self, jobs: int | None, reporter: Reporter) -> None:
         """Verify the claims that have no stored verdict, at quick sizes."""
-        stored = evidence.stored_verdicts(self._service)
+        stored = self._service.verdicts
         missing = tuple(claim for name, claim in all_claims().items() if name not in stored)
         verdicts = verify_claims(missing, "quick", None, jobs, reporter)
-        self._service.verdicts = {verdict.claim: (None, verdict) for verdict in verdicts}
+        computed = {verdict.claim: (None, verdict) for verdict in verdicts}
+        self._service.verdicts = {**stored, **computed}
 
     def build(
         self, ids: Iterable[str], comparisons: Iterable[Sequence[str]], reporter: Reporter
@@ -134,12 +135,12 @@ class Site:
         Args:
             ids: topologies, forests and schedules to show in addition to those that pages link to.
             comparisons: for each comparison page, the names of its experiments or runs.
-            reporter: receives the number of rendered pages and files from time to time.
+            reporter: receives the numbers of rendered and of known pages from time to time.
 
         Raises:
             StarcastError: one of these ids or comparisons cannot be published.
         """
-        named = [_explorer_url(each) for each in ids]
+        named = [f"/{artifact_url(each)}" for each in ids]
         named += [
             f"/compare?{urlencode([('name', each) for each in names])}" for names in comparisons
         ]
@@ -153,10 +154,10 @@ class Site:
             entries=self._entries(),
         )
         files = {file_of(url): self._finish(url, page) for url, page in self._pages.items()}
-        files |= {
-            f"explore/{file_name(spec)}.html": _render(each)
-            for spec, each in self._explorers.items()
-        }
+        with reporter.task("rendering the explorers", len(self._explorers), "pages") as task:
+            for spec, each in self._explorers.items():
+                files[f"explore/{file_name(spec)}.html"] = _render(each)
+                task.advance()
         files |= {file_of(url): content for url, content in self._files.items()}
         listed = {"version": version("starcast"), "files": sorted([*files, MANIFEST])}
         return {**files, MANIFEST: json.dumps(listed, indent=1).encode()}
@@ -171,9 +172,10 @@ class Site:
             if url in seen:
                 continue
             seen.add(url)
-            # The total is known only at the end, because links are followed as they are found.
             if len(seen) % _REPORTED == 0:
-                reporter.say(f"rendered {len(seen):,} pages and files")
+                # Most pages are linked from the first ones, so that the total hardly grows later.
+                total = len(seen.union(waiting))
+                reporter.say(f"rendered {len(seen):,} of {total:,} pages and files found so far")
             try:
                 waiting.extend(sorted(self._read(url)))
             except StarcastError as error:
@@ -350,13 +352,6 @@ def write_site(folder: Path, files: Mapping[str, bytes]) -> None:
             f"{folder} cannot be written: {(error.strerror or str(error)).lower()}",
             hint="check the folder and its disk; an earlier site remains unchanged",
         ) from None
-
-
-def _explorer_url(artifact: str) -> str:
-    """Return the URL path at which the explorer shows a topology, a forest or a schedule."""
-    spec, _, rest = artifact.partition(":")
-    kind = "schedule" if rest.partition(":")[0] in COLLECTIVES else "forest"
-    return f"/{explorer_url(spec, {kind: rest} if rest else {})}"
 
 
 def _render(shown: Explorer) -> bytes:

@@ -8,15 +8,18 @@ are stored. Listings read the view `ARTIFACT`; they import neither numpy nor the
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import (
     ColumnElement,
     RowMapping,
+    Select,
     column,
     delete,
     func,
     inspect,
+    literal_column,
     select,
     table,
 )
@@ -213,6 +216,26 @@ def list_artifacts(session: Session, kind: str, spec: str | None = None) -> list
     if spec is not None:
         query = query.where(_VIEW.c.topology == spec)
     return [_describe(kind, row) for row in session.execute(query).mappings()]
+
+
+def list_newest(session: Session, count: int) -> dict[str, list[tuple[str, datetime]]]:
+    """Return names and times of the newest experiments, verdicts and complete artifacts."""
+    loaded, verdict, run = models.Materialization, models.ClaimVerdict, models.ClaimRun
+    queries: dict[str, Select[str, datetime]] = {
+        "experiment": select(models.Experiment.name, models.Experiment.created_at),
+        "claim": select(verdict.claim, run.finished_at).where(verdict.claim_run == run.id),
+    }
+    for kind in models.KINDS:
+        stored = (loaded.kind == kind) & (loaded.state == "complete")
+        queries[kind] = select(
+            loaded.id, func.coalesce(loaded.finished_at, loaded.started_at)
+        ).where(stored)
+    newest = {}
+    for kind, query in queries.items():
+        # Results stored together have the same time and are sorted by name.
+        ordered = query.order_by(literal_column("2").desc(), literal_column("1")).limit(count)
+        newest[kind] = [(row[0], row[1]) for row in session.execute(ordered)]
+    return newest
 
 
 def find_artifact(session: Session, kind: str | None, artifact_id: str) -> models.Materialization:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
+from starcast.collectives.model import COLLECTIVES
 from starcast.support.errors import InputError, NotFoundError
 from starcast.support.table import Row, Table
 from starcast.support.text import to_json
@@ -173,6 +174,13 @@ def explorer_url(spec: str, state: Mapping[str, str]) -> str:
     """
     query = f"?{urlencode(state, safe=':,()=')}" if state else ""
     return f"explore/{quote(spec, safe=',')}{query}"
+
+
+def artifact_url(artifact: str) -> str:
+    """Return the URL at which the explorer shows a topology, a forest or a schedule."""
+    spec, _, rest = artifact.partition(":")
+    kind = "schedule" if rest.partition(":")[0] in COLLECTIVES else "forest"
+    return explorer_url(spec, {kind: rest} if rest else {})
 
 
 def text_response(text: str, output: Format) -> Response:
