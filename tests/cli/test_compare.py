@@ -28,7 +28,7 @@ TABLES = (
     "run show 1", "experiment list", "experiment show sweep",
     "cost optimum S7 broadcast multiple", "topology show S5", "forest show S4 multiple",
     "schedule profile S4 broadcast multiple", "claims show TS.L5", "records list",
-    "query list overlap", "config", "claims list TS.L5 TS.L6 TS.T1.order",
+    "query list overlap/s", "claims list TS.L5 TS.L6 TS.T1.order",
 )  # fmt: skip
 
 

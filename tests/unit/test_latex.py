@@ -116,7 +116,7 @@ def test_the_alignment_of_columns_can_be_chosen() -> None:
 
 
 #: A table that fits into a column only in a small font, with a head of two lines.
-SMALL = {
+SMALL: dict[str, Any] = {
     "columns": ["algorithm", "message_bytes", "time_A", "time_B", "simulated_time"],
     "rows": [["recursive-substar", 65536, 1099343, 1099343, 1099343]],
 }
