@@ -103,7 +103,7 @@ def test_the_start_of_a_row_is_not_read_as_an_argument_of_the_previous_line(star
     ],
 )
 def test_invalid_tables_are_refused(
-    rows: Sequence[Sequence[Any]], arguments: dict[str, str], message: str
+    rows: Sequence[Sequence[Any]], arguments: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(InputError, match=message) as refusal:
         booktabs(["a", "b"], rows, **arguments)
