@@ -28,7 +28,8 @@ TABLES = (
     "run steps 1", "experiment list", "experiment show sweep",
     "cost optimum S7 broadcast multiple", "topology show S5", "forest show S4 multiple",
     "schedule profile S4 broadcast multiple", "claims show TS.L5",
-    "records list one-port-broadcast", "query list overlap/s", "claims list TS.L5 TS.L6 TS.T1.order",
+    "records list one-port-broadcast", "query list overlap/s",
+    "claims list TS.L5 TS.L6 TS.T1.order",
 )  # fmt: skip
 
 
