@@ -103,7 +103,7 @@ def test_the_start_of_a_row_is_not_read_as_an_argument_of_the_previous_line(star
     ],
 )
 def test_invalid_tables_are_refused(
-    rows: Sequence[Sequence[Any]], arguments: dict[str, str], message: str
+    rows: Sequence[Sequence[Any]], arguments: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(InputError, match=message) as refusal:
         booktabs(["a", "b"], rows, **arguments)
@@ -116,7 +116,7 @@ def test_the_alignment_of_columns_can_be_chosen() -> None:
 
 
 #: A table that fits into a column only in a small font, with a head of two lines.
-SMALL = {
+SMALL: dict[str, Any] = {
     "columns": ["algorithm", "message_bytes", "time_A", "time_B", "simulated_time"],
     "rows": [["recursive-substar", 65536, 1099343, 1099343, 1099343]],
 }
