@@ -7,7 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from coverage import CoverageData
-from tools.mutants.mutations import ROOT, SOURCE, Mutation
+from tools.mutants.mutations import ROOT, Mutation
 from tools.mutants.runs import WITHOUT_SERVERS, Copy, module_of
 
 
@@ -67,7 +67,7 @@ class Tests:
 
         With ``by_name``, modules whose name contains that of the mutated module are included.
         """
-        parts = Path(mutation.file).relative_to(SOURCE.parent).with_suffix("").parts
+        parts = Path(mutation.file.removeprefix("service/")).with_suffix("").parts
         name = ".".join(part for part in parts if part != "__init__")
         stem = name.rpartition(".")[2]
         return [

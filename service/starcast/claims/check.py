@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from starcast.claims.cached_topology import CachedTopology, ObjectCache
-from starcast.claims.closed_forms import Number, divide, find_order, format_number
+from starcast.claims.growth import Number, divide, find_order, format_number
 from starcast.collectives.model import Schedule
 from starcast.judges.simulator import Simulation
 from starcast.records import checkers
@@ -230,7 +230,7 @@ class ClaimCheck(CachedTopology):
             what: the quotient in words, such as ``D_n / n``.
             quotient: function of n, and of k for (n,k)-stars (of the dimension for hypercubes),
                 maximized over all other parameters. It must work for huge n, using the functions of
-                `starcast.claims.closed_forms`.
+                `starcast.claims.growth`.
         """
         value = quotient(*self._parameters())
         order, far_value = self._growth_order(quotient)

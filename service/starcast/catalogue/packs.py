@@ -1,0 +1,204 @@
+"""Paper packs: packages with a file ``claims.toml`` and the modules that check its claims.
+
+The packs of starcast and those in folders of the user are packages in `starcast_papers`, which is
+not on the import path: its folder is ``papers``. A pack may also be an installed package. A pack of
+the user is a plug-in, and its modules may declare families, constructions and algorithms.
+`starcast.claims.catalogue` reads the claims of all packs.
+"""
+
+import hashlib
+import importlib
+import pkgutil
+import re
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+from starcast.support.errors import InputError, unreadable
+from starcast.support.installation import data_folder
+
+#: The package of the packs that are folders.
+PACKAGE = "starcast_papers"
+#: The file that makes a folder or a package a pack.
+CLAIMS = "claims.toml"
+#: The beginning of the name of a worker's folder with the plug-ins that were sent to it.
+SENT = "starcast-plugins-"
+#: Files of a pack that are not part of it: tests, hidden files, and those that Python writes.
+_OTHER = re.compile(r"(^|/)(test_|\.|__pycache__/)")
+
+
+@dataclass(frozen=True)
+class Pack:
+    """A paper pack.
+
+    Attributes:
+        module: the name of its package.
+        folder: its folder.
+        sha256: the SHA-256 of its files when it was loaded; empty for a pack of starcast.
+        is_named: whether the user named it. Other packs that are not valid are left out.
+    """
+
+    module: str
+    folder: Path
+    sha256: str = ""
+    is_named: bool = True
+
+
+#: The packs that were loaded as plug-ins, by module.
+_loaded: dict[str, Pack] = {}
+#: The errors of packs that installed packages declare and that cannot be imported, by module.
+faults: dict[str, InputError] = {}
+
+
+def loaded() -> tuple[Pack, ...]:
+    """Return the packs that were loaded as plug-ins, in the order of loading."""
+    return tuple(_loaded.values())
+
+
+@cache
+def shipped() -> tuple[Pack, ...]:
+    """Return the packs of starcast, in the order in which claims are listed."""
+    folder = data_folder("papers")
+    package = _import_package(PACKAGE, folder)
+    return tuple(Pack(f"{PACKAGE}.{name}", folder / name) for name in package.PACKS)
+
+
+def import_modules(package: str) -> None:
+    """Import a pack and all its modules, except its tests."""
+    for each in pkgutil.iter_modules(importlib.import_module(package).__path__):
+        if not each.name.startswith("test_"):
+            importlib.import_module(f"{package}.{each.name}")
+
+
+def is_folder(name: str) -> bool:
+    """Return whether the name of a plug-in is a folder rather than a module."""
+    path = Path(name).expanduser()
+    return (path / CLAIMS).is_file() or (path.is_dir() and not name.isidentifier())
+
+
+def is_package(module: str) -> bool:
+    """Return whether a module is a package with a file of claims."""
+    spec = find_spec(module)
+    origin = Path(spec.origin) if spec and spec.origin else Path()
+    return origin.name == "__init__.py" and origin.with_name(CLAIMS).is_file()
+
+
+def load_folder(folder: Path) -> None:
+    """Import the pack in a folder; if it was loaded before, as it is now.
+
+    Raises:
+        InputError: the folder has no claims.toml, or another pack has a folder of this name.
+    """
+    if not (folder / CLAIMS).is_file():
+        raise InputError(
+            f"the folder {folder} is not a paper pack: it has no {CLAIMS}",
+            hint="'starcast claims new' writes a pack",
+        )
+    # Names of folders may have a dot, which would separate two packages.
+    name = f"{PACKAGE}.{re.sub(r'[^a-zA-Z0-9_]', '_', folder.name)}"
+    for other in (*shipped(), *loaded()):
+        # A worker of a cluster may get several versions of a pack; the newest one replaces others.
+        is_sent = folder.parents[1].name.startswith(SENT)
+        if other.module == name and other.folder != folder and not is_sent:
+            raise InputError(
+                f"the packs {other.folder} and {folder} have the same name",
+                hint="rename one of the folders",
+            )
+    for module in [each for each in sys.modules if f"{each}.".startswith(f"{name}.")]:
+        del sys.modules[module]
+    _load(Pack(name, folder, hash_folder(folder)), lambda: _import_package(name, folder))
+
+
+def load_package(module: str, *, is_named: bool) -> None:
+    """Import the modules of an installed package that is a pack.
+
+    Raises:
+        InputError: a module cannot be imported.
+    """
+    spec = find_spec(module)
+    assert spec is not None and spec.origin is not None  # noqa: S101, PT018 - see `is_package`
+    folder = Path(spec.origin).parent
+    _load(Pack(module, folder, hash_folder(folder), is_named), lambda: None)
+
+
+def _load(pack: Pack, create: Callable[[], object]) -> None:
+    importlib.invalidate_caches()
+    # Python's bytecode cache could run an old version of an edited module.
+    sys.dont_write_bytecode, before = True, sys.dont_write_bytecode
+    try:
+        create()
+        import_modules(pack.module)
+    except (InputError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # includes SystemExit, which would end the command
+        reason = traceback.format_exception_only(error)[-1].strip()
+        raise InputError(
+            f"{locate(error, pack) or pack.folder}: {reason}",
+            hint="correct the pack; STARCAST_DEBUG=1 shows its traceback",
+        ) from error
+    finally:
+        sys.dont_write_bytecode = before
+    _loaded[pack.module] = pack
+
+
+def _import_package(name: str, folder: Path) -> ModuleType:
+    """Import a folder as the package of the given name; it need not have an ``__init__.py``."""
+    init = folder / "__init__.py"
+    spec: ModuleSpec | None = ModuleSpec(name, None, is_package=True)
+    if init.is_file():
+        spec = spec_from_file_location(name, init)
+    assert spec is not None  # noqa: S101 - the file is source code
+    spec.submodule_search_locations = [str(folder)]
+    package = module_from_spec(spec)
+    sys.modules[name] = package
+    if spec.loader is not None:
+        spec.loader.exec_module(package)
+    return package
+
+
+def find(file: str) -> Pack | None:
+    """Return the loaded pack to which a source file belongs."""
+    return next((pack for pack in loaded() if Path(file).is_relative_to(pack.folder)), None)
+
+
+def locate(error: BaseException, pack: Pack) -> str:
+    """Return the innermost file and line of a pack that raised an error, as FILE:LINE.
+
+    The result is empty if the error was not raised in the pack.
+    """
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}:{error.lineno}"
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [each for each in frames if Path(each.filename).is_relative_to(pack.folder)]
+    return f"{own[-1].filename}:{own[-1].lineno}" if own else ""
+
+
+def read_files(folder: Path) -> tuple[tuple[str, bytes], ...]:
+    """Return the paths and contents of the files of a pack, in order.
+
+    Raises:
+        InputError: a file cannot be read.
+    """
+    paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*")}
+    try:
+        return tuple(
+            (name, path.read_bytes())
+            for name, path in sorted(paths.items())
+            if path.is_file() and not _OTHER.search(name)
+        )
+    except OSError as error:
+        raise unreadable(error.filename, error) from None
+
+
+def hash_folder(folder: Path) -> str:
+    """Return the SHA-256 of the names and contents of the files of a pack."""
+    total = hashlib.sha256()
+    for name, content in read_files(folder):
+        total.update(f"{name} {hashlib.sha256(content).hexdigest()}\n".encode())
+    return total.hexdigest()
