@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from starcast.catalogue import plugins
+from starcast.catalogue import packs, plugins
 from starcast.catalogue.entries import FAMILIES, Registry
 from starcast.catalogue.plugins import ORIGINS
 from starcast.collectives.algorithm import REGISTRIES
@@ -24,7 +24,8 @@ def load_examples() -> None:
 
 def _tables() -> list[dict[Any, Any]]:
     registries: list[Registry[Any]] = [FAMILIES, CONSTRUCTIONS, *REGISTRIES.values()]
-    return [ORIGINS, plugins._loaded, *(registry._entries for registry in registries)]
+    loaded: list[dict[Any, Any]] = [plugins._loaded, packs._loaded, packs.faults]
+    return [ORIGINS, *loaded, *(registry._entries for registry in registries)]
 
 
 @contextmanager

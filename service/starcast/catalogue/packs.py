@@ -131,12 +131,15 @@ def _load(pack: Pack, create: Callable[[], object]) -> None:
     importlib.invalidate_caches()
     # Python's bytecode cache could run an old version of an edited module.
     sys.dont_write_bytecode, before = True, sys.dont_write_bytecode
+    # Families and constructions that the modules declare belong to the pack.
+    _loaded[pack.module] = pack
     try:
         create()
         import_modules(pack.module)
-    except (InputError, KeyboardInterrupt):
-        raise
     except BaseException as error:  # includes SystemExit, which would end the command
+        del _loaded[pack.module]
+        if isinstance(error, InputError | KeyboardInterrupt):
+            raise
         reason = traceback.format_exception_only(error)[-1].strip()
         raise InputError(
             f"{locate(error, pack) or pack.folder}: {reason}",
@@ -144,7 +147,6 @@ def _load(pack: Pack, create: Callable[[], object]) -> None:
         ) from error
     finally:
         sys.dont_write_bytecode = before
-    _loaded[pack.module] = pack
 
 
 def _import_package(name: str, folder: Path) -> ModuleType:

@@ -326,7 +326,7 @@ def _import(name: str, action: Callable[[], object]) -> None:
     except ModuleNotFoundError as error:
         raise InputError(
             f"the plug-in '{name}' cannot be imported: {error.msg or describe(error)}",
-            hint="name a module that Python finds, or the path of a .py file",
+            hint="name a module that Python finds, a .py file, or the folder of a paper pack",
         ) from None
     except KeyboardInterrupt:
         raise

@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import lru_cache
 from itertools import accumulate, chain
+from pathlib import Path
 from typing import NamedTuple
 
-from starcast.catalogue import packs
+from starcast.catalogue import packs, plugins
 from starcast.catalogue.packs import Pack
 from starcast.claims.pack_file import ClaimEntry, PackFile, read_pack_file
 from starcast.claims.registry import LINK_ARRAYS, CheckFunction, Memory, registered_checks
@@ -237,6 +238,28 @@ def claims() -> dict[str, Claim]:
 def faults() -> dict[str, StarcastError]:
     """Return why packs that installed packages declare were left out, by folder or module."""
     return {**packs.faults, **_load(packs.loaded(), with_checks=False).faults}
+
+
+def load(pack: str | Path) -> dict[str, Claim]:
+    """Load a paper pack of your own, or load it again after a change.
+
+    Args:
+        pack: its folder, which holds ``claims.toml`` and the modules of its checks.
+
+    Returns:
+        Its claims by id. `starcast.check` verifies them, as those of starcast.
+
+    Raises:
+        InputError: the pack is not valid; the message has the file and the line.
+
+    Example:
+        >>> list(load("examples/papers/mypaper"))
+        ['MYPAPER.diameter', 'MYPAPER.children']
+    """
+    folder = Path(pack).expanduser().resolve()
+    plugins.load([f"{folder}/"])
+    key = read_pack_file(folder / packs.CLAIMS).key
+    return {claim_id: claim for claim_id, claim in claims().items() if covers(key, claim_id)}
 
 
 @lru_cache(maxsize=2)

@@ -39,7 +39,8 @@ class Finding:
         compared: number of compared pairs of values.
         measured: summary of the measured values; for ``absent``, the reason.
         counterexample: None if the relation holds everywhere. Otherwise the first place where it
-            does not, with ``found`` and ``stated``, and ``n``, ``k`` of the size.
+            does not, with ``found`` and ``stated``, and the size: ``n``, ``k``, or its spec as
+            ``size`` outside of the families of star graphs, (n,k)-stars and hypercubes.
         of: id of the forest or schedule that was measured; empty if there is none.
     """
 
@@ -345,15 +346,17 @@ class ClaimCheck(CachedTopology):
         is_rank = name in _NODES and isinstance(value, int | np.integer)
         return self.label(int(value)) if is_rank else value
 
-    def _size(self) -> dict[str, int]:
+    def _size(self) -> dict[str, Plain]:
         size = self.topology
         # In the papers, k is the dimension of a hypercube.
         if size.family == "hypercube":
             return {"k": size.n}
-        return {"n": size.n} if size.family == "star" else {"n": size.n, "k": int(size.k or 0)}
+        if size.family == "nk-star":
+            return {"n": size.n, "k": int(size.k or 0)}
+        return {"n": size.n} if size.family == "star" else {"size": size.spec}
 
     def _parameters(self) -> tuple[int, ...]:
-        return tuple(self._size().values())
+        return self.n_and_k if self.topology.family == "nk-star" else (self.n,)
 
     def _growth_order(self, quotient: Callable[..., Number]) -> tuple[str | None, Number]:
         """Return a quotient's order of growth (None if bounded), and its maximum for huge n."""

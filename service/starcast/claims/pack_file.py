@@ -13,6 +13,7 @@ import pydantic
 
 from starcast.records import PROBLEM_NAMES
 from starcast.support.errors import InputError, unreadable
+from starcast.support.installation import data_folder
 from starcast.support.limited import parse_toml, read_text
 from starcast.support.text import as_sentence, did_you_mean
 
@@ -133,11 +134,40 @@ def read_pack_file(path: Path) -> PackFile:
         raise InputError(
             f"{path}:{number[1] if number else 1}: {error}", hint="write the file as TOML"
         ) from None
-    key = document.paper.key or re.sub("[^A-Z]", "", path.parent.name.upper())
+    key = document.paper.key or _key_of(path.parent)
     file = PackFile(path, text, key, document.paper, document.claim)
     if not key:
         raise file.error("the folder's name has no letters", "paper", hint='write key = "MINE"')
     return file
+
+
+def write_template(folder: Path) -> str:
+    """Write a pack with two claims to a new folder, and return the key of its paper.
+
+    Raises:
+        InputError: the folder exists, its name has no letters, or it cannot be written.
+    """
+    template = data_folder("examples") / "papers" / "mypaper"
+    key = _key_of(folder)
+    if not key:
+        raise InputError(f"the name of {folder} has no letters", hint="choose another name")
+    try:
+        folder.mkdir(parents=True)
+        for name in ("claims.toml", "checks.py", "test_claims.py"):
+            text = (template / name).read_text(encoding="utf-8")
+            (folder / name).write_text(text.replace("MYPAPER", key), encoding="utf-8")
+    except FileExistsError:
+        raise InputError(f"{folder} already exists", hint="choose another name") from None
+    except OSError as error:
+        raise InputError(
+            f"the folder {folder} cannot be written: {error.strerror}",
+            hint="check path and permissions",
+        ) from None
+    return key
+
+
+def _key_of(folder: Path) -> str:
+    return re.sub("[^A-Z]", "", folder.name.upper())
 
 
 def _is_unknown_key(details: Mapping[str, Any]) -> bool:

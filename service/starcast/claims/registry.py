@@ -93,8 +93,9 @@ def registered_checks(package: str) -> dict[str, RegisteredCheck]:
     for name, module in list(sys.modules.items()):
         if f"{name}.".startswith(f"{package}."):
             registered = vars(module).get(_CHECKS, {})
-            for claim_id in registered.keys() & found.keys():
-                raise _two_checks(claim_id, registered[claim_id].origin)
+            for claim_id in registered:
+                if claim_id in found:
+                    raise _two_checks(claim_id, registered[claim_id].origin)
             found |= registered
     return found
 
