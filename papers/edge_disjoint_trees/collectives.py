@@ -17,6 +17,7 @@ from starcast.judges.simulator import FaultLike, Simulation, simulate_acknowledg
 from starcast.support.integers import ceil_div
 from starcast.trees.model import Forest
 
+from ..common import stars
 from ..common.closed_forms import diameter, distance_sum
 
 
@@ -378,7 +379,7 @@ def alltoall_is_conflict_free(check: ClaimCheck) -> None:
     # `np.resize` repeats or cuts the array, so that a corrupted schedule gives a counterexample
     # instead of an error about array shapes.
     destination = np.resize(unit, (check.n - 1, factorial(check.n) - 1))
-    rotated = check.rotation
+    rotated = stars.rotation(check)
     what = "destinations through the next subtree"
     stated = rotated[destination[:-1]]
     check.equal(what, destination[1:], stated, subtree=lambda row, _: row + 3, of=schedule)

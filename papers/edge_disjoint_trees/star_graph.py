@@ -5,19 +5,15 @@ from math import factorial
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.claims.cached_topology import (
-    CachedTopology,
-    branches,
-    positions,
-    rotation_function,
-    tree_levels,
-)
+from starcast.claims.cached_topology import CachedTopology, tree_levels
 from starcast.claims.check import ClaimCheck
 from starcast.claims.registry import checks, forests
 from starcast.records import checkers
 from starcast.support.arrays import Mask
 from starcast.topologies.permutations import Perms, Ranks
 from starcast.trees.model import Forest
+
+from ..common import stars
 
 shortest_path_trees = forests("shortest-path")
 shortest_path_graphs = forests("shortest-path-graph")
@@ -40,8 +36,8 @@ def substars(check: ClaimCheck) -> None:
     S^1 has no links, and each of S^2, .., S^n is isomorphic to S_{n-1}.
     """
     n = check.n
-    symbols = check.symbols
-    k = positions(symbols)[0]
+    symbols = stars.symbols(check)
+    k = stars.positions(symbols)[0]
     sizes = np.bincount(k, minlength=n + 1)[1:]
     stated = factorial(n - 1)
     check.equal("nodes of S^k", sizes, stated, substar=np.arange(1, n + 1))
@@ -61,12 +57,12 @@ def _check_substar(check: ClaimCheck, symbols: Perms, k: NDArray[np.int64], posi
     # Symbol 1 is removed, so the other symbols decrease by one. Nodes outside the substar
     # would get a 0, which has no rank; they are never compared, so any valid symbol will do.
     rest = np.clip(np.delete(symbols, position - 1, axis=1) - 1, 1, n - 1)
-    image = smaller.ranks_of(rest[nodes])
+    image = stars.ranks_of(smaller, rest[nodes])
     place = {"substar": position, "node": nodes}
     check.equal("nodes of S_{n-1} that are met", np.sort(image), smaller.ranks, **place)
     for dimension in np.delete(np.arange(2, n + 1), position - 2):
         neighbour = check.neighbours[dimension - 2, nodes]
-        neighbour_image = smaller.ranks_of(rest[neighbour])
+        neighbour_image = stars.ranks_of(smaller, rest[neighbour])
         # Dimensions beyond the removed position shift by one.
         smaller_dimension = dimension - 1 if dimension > position else dimension
         observed = np.where(k[neighbour] == position, neighbour_image, -1)
@@ -81,7 +77,7 @@ def translations_keep_dimensions(check: ClaimCheck) -> None:
     links = (check.ranks, check.neighbours)
     # Beyond S_5, all n! translations of n! nodes would take too long.
     for h in range(check.nodes) if check.n <= 5 else check.roots(24):
-        image = check.translation(h)
+        image = stars.translation(check, h)
         place = {"h": check.label(h)}
         check.equal("nodes that are met", np.sort(image), check.ranks, **place, node=check.ranks)
         observed = check.ports_between(image, image[check.neighbours])
@@ -91,12 +87,12 @@ def translations_keep_dimensions(check: ClaimCheck) -> None:
 @checks("EDT.L2")
 def rotation_of_links(check: ClaimCheck) -> None:
     """Check how the rotation R changes dimensions of links, first symbols and distances."""
-    rotated = check.rotation
-    first = check.symbols[:, 0]
+    rotated = stars.rotation(check)
+    first = stars.symbols(check)[:, 0]
     links = (check.ranks, check.neighbours)
     check.equal("nodes that are met", np.sort(rotated), check.ranks, node=check.ranks)
     observed = check.ports_between(rotated, rotated[check.neighbours])
-    stated = rotation_function(check.n)[np.array(check.ports)][:, None]
+    stated = stars.rotation_function(check.n)[np.array(check.ports)][:, None]
     check.equal("dimension of the rotated link", observed, stated, link=links)
     is_kept = first[rotated] == first
     check.equal("whether the first symbol is kept", is_kept, first == 1, node=check.ranks)
@@ -128,9 +124,9 @@ def _count_dimensions(check: ClaimCheck, rotated: Ranks) -> NDArray[np.int64]:
 def necklaces(check: ClaimCheck) -> None:
     """Check the sizes of necklaces (orbits of R), distances along them, and the examples."""
     n = check.n
-    rotated = check.rotation
-    sizes = check.return_times
-    outside = np.flatnonzero(check.symbols[:, 0] != 1)
+    rotated = stars.rotation(check)
+    sizes = stars.return_times(check)
+    outside = np.flatnonzero(stars.symbols(check)[:, 0] != 1)
     check.equal("nodes of a necklace outside S^1", sizes[outside], n - 1, node=outside)
     remainder = (n - 1) % np.maximum(sizes, 1)
     check.equal("n-1 modulo the nodes of a necklace", remainder, 0, node=check.ranks)
@@ -157,7 +153,7 @@ def first_misplaced(labels: Perms) -> NDArray[np.int64]:
     """Return fmr(x,k), the first j of k+1, .., n, 2, .., k with x_j != j, int64 ``[nodes]``."""
     n = labels.shape[1]
     nodes = np.arange(len(labels))
-    k = positions(labels)[0]
+    k = stars.positions(labels)[0]
     first = k.copy()
     for offset in range(n - 1, 0, -1):
         j = (k - 2 + offset) % (n - 1) + 2
@@ -167,7 +163,7 @@ def first_misplaced(labels: Perms) -> NDArray[np.int64]:
 
 def parents_spt(labels: Perms) -> NDArray[np.int64]:
     """Return p(x), the dimension from x to its parent in SPT; 0 for nodes that start with 1."""
-    k = positions(labels)[0]
+    k = stars.positions(labels)[0]
     first = labels[:, 0]
     outside = np.where(first != k, first, first_misplaced(labels))
     return np.where(k == 1, 0, outside)
@@ -187,7 +183,7 @@ def children_outside_s1(labels: Perms) -> Mask:
     """
     n = labels.shape[1]
     first = labels[:, 0]
-    position = positions(labels)
+    position = stars.positions(labels)
     k = position[0]
     j = np.asarray(position[k - 1, np.arange(len(labels))])
     d = np.arange(2, n + 1)[:, None]
@@ -214,7 +210,7 @@ def children_spg(labels: Perms) -> Mask:
     n = labels.shape[1]
     dimensions = np.arange(2, n + 1)
     below = _children_with_s1(labels)
-    children = np.asarray(below[None] & (dimensions[:, None, None] == positions(labels)[0]))
+    children = np.asarray(below[None] & (dimensions[:, None, None] == stars.positions(labels)[0]))
     children[:, :, 0] = np.eye(n - 1, dtype=bool)
     return children
 
@@ -227,7 +223,7 @@ def children_edt(labels: Perms) -> Mask:
     """
     n = labels.shape[1]
     nodes = np.arange(len(labels))
-    position = positions(labels)
+    position = stars.positions(labels)
     k = position[0]
     first = labels[:, 0]
     dimensions = np.arange(2, n + 1)
@@ -254,7 +250,7 @@ def parents_edt(labels: Perms) -> NDArray[np.int64]:
     """
     n = labels.shape[1]
     nodes = np.arange(len(labels))
-    position = positions(labels)
+    position = stars.positions(labels)
     k = position[0]
     first = labels[:, 0]
     q = np.clip(labels[nodes, np.clip(parents_spt(labels), 1, n) - 1], 1, n)
@@ -273,7 +269,7 @@ def parents_edt(labels: Perms) -> NDArray[np.int64]:
 def _children_with_s1(labels: Perms) -> Mask:
     """Return C1(x), and also dimension k towards S^1 unless x is a neighbour of the identity."""
     d = np.arange(2, labels.shape[1] + 1)[:, None]
-    toward_s1 = (d == positions(labels)[0]) & ~is_next_to_root(labels)
+    toward_s1 = (d == stars.positions(labels)[0]) & ~is_next_to_root(labels)
     return np.asarray(children_outside_s1(labels) | toward_s1)
 
 
@@ -309,7 +305,7 @@ def is_child(network: CachedTopology, parent_port: NDArray[np.integer]) -> Mask:
 @checks("EDT.D6", given=shortest_path_trees)
 def spt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
     """Check the dimensions toward parents and children in the tree SPT against Definition 6."""
-    symbols = check.symbols
+    symbols = stars.symbols(check)
     parent_port = forest.parent_port[0]
     stated = parents_spt(symbols)
     check.equal("dimension toward the parent in SPT", parent_port, stated, node=check.ranks)
@@ -322,11 +318,11 @@ def spt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
 def spt_subtrees(check: ClaimCheck, forest: Forest) -> None:
     """Check that subtree k of SPT has the nodes with 1 in position k, on shortest paths."""
     check.passes(checkers.rooted, forest)
-    k = positions(check.symbols)[0]
+    k = stars.positions(stars.symbols(check))[0]
     parent = check.parents(forest.parent_port[0])
     stated = np.where(k > 1, check.neighbours[np.maximum(k - 2, 0), 0], -1)
     place = {"node": check.ranks[1:], "of": forest}
-    above = branches(parent, 0)[1:]
+    above = stars.branches(parent, 0)[1:]
     check.equal("neighbour of the root above", above, stated[1:], **place)
     level = tree_levels(parent, 0)
     distance = check.distances()
@@ -337,9 +333,9 @@ def spt_subtrees(check: ClaimCheck, forest: Forest) -> None:
 @checks("EDT.D7", given=shortest_path_graphs)
 def spg_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
     """Check dimensions toward parents and children in all subtrees of SPG against Definition 7."""
-    symbols = check.symbols
+    symbols = stars.symbols(check)
     check.equal("subtrees of SPG", forest.trees, check.n - 1, of=forest)
-    k = positions(symbols)[0]
+    k = stars.positions(symbols)[0]
     links = (check.ranks, check.neighbours)
     parents_in_spt = parents_spt(symbols)
     children_in_spg = children_spg(symbols)
@@ -360,7 +356,7 @@ def spg_paths(check: ClaimCheck, forest: Forest) -> None:
     check.equal("subtrees of SPG", forest.trees, check.n - 1, of=forest)
     check.passes(checkers.rooted, forest)
     # The first node that starts with 1 is the root itself.
-    nodes = np.flatnonzero(check.symbols[:, 0] == 1)[1:]
+    nodes = np.flatnonzero(stars.symbols(check)[:, 0] == 1)[1:]
     place = {"node": nodes, "of": forest}
     subtrees = (forest.parent_port[:, nodes] != 0).sum(axis=0)
     check.equal("subtrees that have the node", subtrees, check.n - 1, **place)

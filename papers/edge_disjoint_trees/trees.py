@@ -6,13 +6,14 @@ from itertools import count, permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.claims.cached_topology import CachedTopology, heights, rotation_function, search
+from starcast.claims.cached_topology import CachedTopology, heights, search
 from starcast.claims.check import ClaimCheck
 from starcast.claims.registry import checks
 from starcast.records import checkers
 from starcast.topologies.permutations import Ranks
 from starcast.trees.model import Forest
 
+from ..common import stars
 from ..common.closed_forms import diameter
 from . import star_graph as rules
 
@@ -88,11 +89,11 @@ def _is_possible(network: CachedTopology, depth: int) -> bool:
 
 def _with_rotations(network: CachedTopology, tree: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Return a tree together with its rotations."""
-    rotated_node = network.rotation
+    rotated_node = stars.rotation(network)
     trees = [tree]
     for _ in range(network.degree - 1):
         rotated = np.zeros_like(tree)
-        rotated[rotated_node] = rotation_function(network.n)[trees[-1]]
+        rotated[rotated_node] = stars.rotation_function(network.n)[trees[-1]]
         trees.append(rotated)
     return np.stack(trees)
 
@@ -118,7 +119,7 @@ def edt_forests(check: ClaimCheck) -> Iterator[Forest]:
 @checks("EDT.D8.consistent", given=edt_forests)
 def edt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
     """Check dimensions toward parents and children in all subtrees of EDT against Definition 8."""
-    symbols = check.symbols
+    symbols = stars.symbols(check)
     links = (check.ranks, check.neighbours)
     stated = (rules.parents_edt(symbols), rules.children_edt(symbols))
     rows = zip(check.ports, forest.parent_port, *stated, strict=False)
@@ -181,8 +182,8 @@ def subtrees_are_edge_disjoint(check: ClaimCheck, forest: Forest) -> None:
 @checks("EDT.L6.2", given=edt_forests)
 def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
     """Check that the rotation R maps the links of each subtree of EDT to those of the next."""
-    rotated_node = check.rotation
-    rotated_dimension = rotation_function(check.n)
+    rotated_node = stars.rotation(check)
+    rotated_dimension = stars.rotation_function(check.n)
     for tree, row in enumerate(forest.parent_port):
         next_row = forest.parent_port[(tree + 1) % forest.trees]
         place = {"subtree": tree + 2, "x": check.label, "of": forest}
@@ -266,7 +267,7 @@ def edt_at_other_roots(check: ClaimCheck, forest: Forest) -> None:
         check.passes(checkers.edge_disjoint, translated)
         # Definition of EDT at another root: the parent of the image is the image of the parent,
         # and translations keep dimensions.
-        image = check.translation(root)
+        image = stars.translation(check, root)
         rows = zip(check.ports, forest.parent_port, translated.parent_port, strict=False)
         for subtree, row, translated_row in rows:
             place = {"h": check.label(root), "subtree": subtree, "of": translated}
@@ -283,7 +284,7 @@ def traversals_are_rotations(check: ClaimCheck, forest: Forest) -> None:
     """Check that the h-th links of the subtrees' traversals are rotations of one another."""
     if not check.passes(checkers.spanning, forest) or forest.trees != check.n - 1:
         return
-    rotated = check.rotation
+    rotated = stars.rotation(check)
     rows = list(zip(check.ports, forest.parent_port, strict=True))
     traversals = [_traversal(check, row, subtree) for subtree, row in rows]
     index = np.arange(1, check.nodes)
@@ -314,7 +315,7 @@ def _traversal(check: ClaimCheck, row: NDArray[np.uint8], subtree: int) -> Ranks
 @checks("EDT.L7")
 def sources_do_not_conflict(check: ClaimCheck) -> None:
     """Check that translates of links of different dimensions never coincide."""
-    images = check.translations
+    images = stars.translations(check)
     schedule = check.schedule("allgather", "edge-disjoint", messages=1, copies=check.n - 1)
     rng = np.random.default_rng(check.n)
     ports = np.arange(check.degree)

@@ -18,6 +18,7 @@ from starcast.support.integers import ceil_div
 from starcast.topologies.permutations import Perms, Ranks
 from starcast.trees.model import Forest
 
+from ..common import stars
 from ..common.closed_forms import even_share
 from . import star_graph
 from .tables import any_messages, shared_others
@@ -41,8 +42,8 @@ def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
     T_j visits the nodes with symbol 1 in position j. The forest's path T_2 must be mapped to the
     forest's T_j; random paths are tried as well.
     """
-    rotations = check.rotations
-    label_symbols = check.symbols
+    rotations = stars.rotations(check)
+    label_symbols = stars.symbols(check)
     paths = [path_of_forest(check, forest, 2)]
     if check.n <= _MAX_DRAWN:
         paths.extend(random_paths(check))
@@ -64,7 +65,7 @@ def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
 def types_along_rotated_paths(check: ClaimCheck, forest: Forest) -> None:
     """Check that path T_j crosses the link types that T_2 crosses, rotated j-2 times."""
     ports = forest.parent_port[0].astype(np.int64)
-    rotations = check.rotations
+    rotations = stars.rotations(check)
     path = np.concatenate([[0], path_of_forest(check, forest, 2)]).astype(np.int32)
     types = check.ports_between(path[:-1], path[1:])
     step = np.arange(1, len(types) + 1)
@@ -80,7 +81,7 @@ def types_along_rotated_paths(check: ClaimCheck, forest: Forest) -> None:
 def path_of_forest(check: ClaimCheck, forest: Forest, j: int) -> Ranks:
     """Return T_j of the forest: the nodes with symbol 1 in position j, sorted by level."""
     level = tree_levels(check.parents(forest.parent_port[0]), 0)
-    in_position = check.symbols[:, j - 1] == 1
+    in_position = stars.symbols(check)[:, j - 1] == 1
     members = np.flatnonzero(in_position).astype(np.int32)
     path: Ranks = members[np.argsort(level[members], kind="stable")]
     return path
@@ -104,7 +105,7 @@ def _random_path(check: ClaimCheck, rng: np.random.Generator) -> list[int]:
     # Only links of types 3..n keep symbol 1 in position 2.
     neighbours = check.neighbours[1:].T.tolist()
     path = [star_graph.node_of_cycles(check.n, (1, 2))]
-    in_position = check.symbols[:, 1] == 1
+    in_position = stars.symbols(check)[:, 1] == 1
     unvisited = set(np.flatnonzero(in_position).tolist()) - set(path)
     while unvisited:
         candidates = [node for node in neighbours[path[-1]] if node in unvisited]
@@ -130,7 +131,7 @@ def one_source(check: ClaimCheck) -> Schedule:
 @checks("FA.A1.1", memory=ONE_SOURCE)
 def phase_1(check: ClaimCheck) -> None:
     """Check the steps of phase 1, that it is free of conflicts, and which messages arrive."""
-    label_symbols = check.symbols
+    label_symbols = stars.symbols(check)
     schedule = one_source(check)
     part = select_rows(schedule, label_symbols[schedule.receiver, 0] != 1)
     simulation = check.objects.simulation(part)
@@ -146,7 +147,7 @@ def phase_1(check: ClaimCheck) -> None:
 
 
 def _check_phase_1_of_all_sources(check: ClaimCheck, part: Schedule) -> None:
-    label_symbols = check.symbols
+    label_symbols = stars.symbols(check)
     simulation = check.objects.simulation(part)
     check.equal("steps, all sources written out", simulation.steps, factorial(check.n - 1), of=part)
     _check_no_conflict(check, "all sources are without conflict", simulation, part)
@@ -174,7 +175,7 @@ def phase_2(check: ClaimCheck) -> None:
     neighbour that starts with the last symbol of the source.
     """
     phase_1_steps = factorial(check.n - 1)
-    label_symbols = check.symbols
+    label_symbols = stars.symbols(check)
     schedule = one_source(check)
     last = label_symbols[schedule.receiver, 0] == 1
     after = bool((schedule.step[last] > phase_1_steps).all())
@@ -200,7 +201,7 @@ def phase_2(check: ClaimCheck) -> None:
 def phase_1_is_local(check: ClaimCheck) -> None:
     """Check that in each step of phase 1 the incoming link type determines the outgoing type."""
     n = check.n
-    first = check.symbols[:, 0]
+    first = stars.symbols(check)[:, 0]
     forest = check.forest("rotated-hamiltonian")
     path = path_of_forest(check, forest, 2)
     types = forest.parent_port[0, path].astype(np.int64)
@@ -229,7 +230,7 @@ def phase_1_is_local(check: ClaimCheck) -> None:
 def messages_by_rule_1(check: ClaimCheck) -> None:
     """Check how many messages rule 1 assigns to each link, and how many each link carries."""
     n = check.n
-    label_symbols = check.symbols
+    label_symbols = stars.symbols(check)
     schedule = one_source(check)
     types = star_graph.link_types(check)
     stated = np.where(types == n, factorial(n - 2) - 1, factorial(n - 2))

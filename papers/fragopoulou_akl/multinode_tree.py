@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.claims.cached_topology import cached, rotation_function
+from starcast.claims.cached_topology import cached
 from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import factorial
 from starcast.claims.registry import check_rows, checks, forests
@@ -21,6 +21,7 @@ from starcast.collectives.model import Schedule
 from starcast.topologies.permutations import Ranks
 from starcast.trees.model import Forest
 
+from ..common import stars
 from ..common.closed_forms import diameter, even_share
 from . import star_graph
 from .hamiltonian import ONE_SOURCE
@@ -63,14 +64,14 @@ def first_nodes_exist(check: ClaimCheck) -> None:
     12..n.
     """
     closer = star_graph.moves_closer(check)
-    rotated = check.rotation
+    rotated = stars.rotation(check)
     types = star_graph.link_types(check)
-    rotations = check.rotations
+    rotations = stars.rotations(check)
     leaders = np.unique(rotations.min(axis=0))[1:]  # one per necklace except that of 12..n
     exists = closer[rotations[:, leaders]].any(axis=0)
     place = star_graph.node_and_type(check)
     check.true("a first node exists", exists, **place | {"node": leaders[:, None]})
-    rotated_types = rotation_function(check.n)[types]
+    rotated_types = stars.rotation_function(check.n)[types]
     image = closer[rotated][:, rotated_types - 2]
     check.equal("the rotated link leads closer", image, closer, **place)
     check_numbering(check, scheduled_numbering(check))
@@ -81,8 +82,8 @@ def generators_lead_to_each_other(check: ClaimCheck) -> None:
     """Check the generators of the necklaces N_k1, and that their types v lead to N_(k-1)1."""
     neighbours = check.neighbours.T
     distance = check.distances()
-    sizes = check.return_times
-    rotations = check.rotations
+    sizes = stars.return_times(check)
+    rotations = stars.rotations(check)
     types = star_graph.link_types(check)
     turns = np.arange(check.n - 1)
     numbering = scheduled_numbering(check)
@@ -240,7 +241,7 @@ def generators(check: ClaimCheck) -> dict[int, Generator]:
     last cycle, and v is the smallest symbol of the second cycle from the right.
     """
     n = check.n
-    first = check.symbols[:, 0]
+    first = stars.symbols(check)[:, 0]
     by_k = {}
     for k in range(1, diameter(n) + 1 - n % 2):
         if k <= n - 1:
@@ -261,10 +262,10 @@ def random_numbering(check: ClaimCheck, seed: int) -> NDArray[np.int64]:
     """
     degree = check.n - 1
     rng = np.random.default_rng([1993, seed])
-    rotations = check.rotations
+    rotations = stars.rotations(check)
     moves = star_graph.moves_of_rules(check)
     distance = check.distances()
-    starts_with_1 = check.symbols[:, 0] == 1
+    starts_with_1 = stars.symbols(check)[:, 0] == 1
     leaders = np.unique(rotations.min(axis=0))
     chosen = generators(check)
     m = np.zeros(check.nodes, dtype=np.int64)
@@ -297,12 +298,12 @@ def check_numbering(check: ClaimCheck, numbering: Numbering) -> None:
     """
     of = numbering.of
     m = numbering.m
-    rotated = check.rotation
+    rotated = stars.rotation(check)
     order = np.argsort(m, kind="stable")
     check.equal("numbers", np.sort(m), check.ranks, of=of)
     distance = check.distances()[order]
     check.equal("distances do not fall", distance, np.sort(distance), of=of)
-    leader = check.rotations.min(axis=0)[order]
+    leader = stars.rotations(check).min(axis=0)[order]
     continues = leader[1:] == leader[:-1]
     intervals = int(np.count_nonzero(~continues)) + 1
     check.equal("a necklace is numbered without a gap", intervals, len(np.unique(leader)), of=of)
@@ -361,7 +362,7 @@ def listed_nodes(check: ClaimCheck, last: int) -> int:
     pairs = [(i, i + 1) for i in range(last + 1, check.n, 2)]
     orders = permutations(range(2, last + 1))
     generators = [star_graph.node_of_cycles(check.n, (1, *order), *pairs) for order in orders]
-    members = np.unique(check.rotations[:, generators])
+    members = np.unique(stars.rotations(check)[:, generators])
     return int(np.count_nonzero(check.distances()[members] == diameter(check.n) - 1))
 
 
@@ -393,7 +394,7 @@ def nodes_before_last_with_leading_1(check: ClaimCheck) -> None:
     """Check that at least n-1 nodes at distance K-1 start with 1 if n is odd; K is the diameter."""
     n = check.n
     before_last = check.distances() == diameter(n) - 1
-    count = int((check.symbols[before_last, 0] == 1).sum())
+    count = int((stars.symbols(check)[before_last, 0] == 1).sum())
     what = "nodes at distance K-1 that start with 1"
     check.at_least(what, count, n - 1)
     correction = check.correction()
@@ -406,7 +407,7 @@ def last_nodes_start_with_1(check: ClaimCheck) -> None:
     """Check that all nodes at the largest distance start with 1 if n is odd."""
     last = np.flatnonzero(check.distances() == diameter(check.n))
     check.true("there are nodes at distance K", len(last) > 0)
-    check.equal("first symbol", check.symbols[last, 0], 1, node=last)
+    check.equal("first symbol", stars.symbols(check)[last, 0], 1, node=last)
 
 
 #: The two listed necklaces, in cycle notation: each node is the rotation of the previous node.
@@ -419,9 +420,9 @@ LISTED = (
 @checks("FA.B.list")
 def listed_necklaces(check: ClaimCheck) -> None:
     """Check the two necklaces at distance K-1 = 5 that Appendix B lists for n = 5."""
-    rotated = check.rotation
+    rotated = stars.rotation(check)
     distance = check.distances()
-    sizes = check.return_times
+    sizes = stars.return_times(check)
     ranks = [
         star_graph.node_of_cycles(check.n, *cycles) for necklace in LISTED for cycles in necklace
     ]

@@ -19,7 +19,7 @@ from starcast.support.vocabulary import Ports
 from starcast.trees.metrics import root_ports
 from starcast.trees.model import Forest
 
-from ..common import lower_bound_counts
+from ..common import lower_bound_counts, stars
 from ..common.closed_forms import (
     distance_sum,
     even_share,
@@ -298,7 +298,7 @@ def shares_are_integers(check: ClaimCheck) -> None:
     A node of period p appears k = (n-1)/p times and gets the share M/k each time.
     """
     degree = check.n - 1
-    period = check.periods[1:]
+    period = stars.periods(check)[1:]
     check.equal("remainder of n-1 by the period", degree % period, 0, node=check.ranks[1:])
     k = degree // np.unique(period)
     messages = np.arange(1, 3 * degree + 1)
@@ -369,7 +369,7 @@ def check_groups(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
     Messages to one necklace leave in groups, the nearest necklaces first, and travel without pause:
     one group by rule 9, M p/(n-1) groups for M messages per node and p nodes by rule 10.
     """
-    leader = check.leaders
+    leader = stars.leaders(check)
     distance = check.distances()
     departs = schedule.sender == 0
     arrives = schedule.receiver == schedule.unit // messages
@@ -388,7 +388,7 @@ def check_groups(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
 
     leaders = np.unique(leader)[1:]
     groups = np.bincount(necklace, minlength=check.nodes)[leaders]
-    stated_groups = messages * check.periods[leaders] // (check.n - 1) if messages > 1 else 1
+    stated_groups = messages * stars.periods(check)[leaders] // (check.n - 1) if messages > 1 else 1
     check.equal("groups of a necklace", groups, stated_groups, of=schedule)
 
     travel = np.zeros(check.nodes * messages, dtype=np.int64)
@@ -424,13 +424,13 @@ def rule_9_transmissions(check: ClaimCheck, exchange: Execution) -> None:
 def rule_9_time(check: ClaimCheck, exchange: Execution) -> None:
     """Check whether rule 9 takes h d steps, for h necklaces and the mean distance d."""
     steps = exchange.steps
-    h = len(np.unique(check.leaders)) - 1
+    h = len(np.unique(stars.leaders(check))) - 1
     d = check_mean_distance(check)
     check.equal("steps", steps, h * d, of=exchange.schedule)
     reading = check.reading("h counts the necklace of 12..n too")
     reading.equal("steps", steps, (h + 1) * d, of=exchange.schedule)
     correction = check.correction()
-    total = int(check.leader_distances.sum(dtype=np.int64))
+    total = int(stars.leader_distances(check).sum(dtype=np.int64))
     correction.equal("steps, by the distances of the necklaces", steps, total)
     correction.equal("steps, in closed form", steps, rule_9_steps(check.n))
 
@@ -438,7 +438,7 @@ def rule_9_time(check: ClaimCheck, exchange: Execution) -> None:
 @checks("FA.R9.h")
 def number_of_necklaces(check: ClaimCheck) -> None:
     """Check that there are at most 2(n-1)! - 1 necklaces besides that of 12..n."""
-    h = len(np.unique(check.leaders)) - 1
+    h = len(np.unique(stars.leaders(check))) - 1
     bound = 2 * factorial(check.n - 1) - 1
     check.at_most("necklaces", h, bound)
     check.reading("h counts the necklace of 12..n too").at_most("necklaces", h + 1, bound)

@@ -6,14 +6,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.claims.cached_topology import (
-    CachedTopology,
-    branches,
-    cached,
-    cycle_of,
-    positions,
-    rotation_function,
-)
+from starcast.claims.cached_topology import CachedTopology, cached
 from starcast.claims.check import ClaimCheck, PlaceValue
 from starcast.claims.growth import divide, factorial
 from starcast.claims.registry import check_rows, checks, forests
@@ -21,6 +14,7 @@ from starcast.records import checkers
 from starcast.topologies.permutations import Ranks
 from starcast.trees.model import Forest
 
+from ..common import stars
 from ..common.closed_forms import even_share, largest_branch, smallest_branch
 
 # Definitions 13 to 16 on labels, and random trees of section 5.1
@@ -46,7 +40,7 @@ def canonical_notation(label: list[int]) -> list[tuple[int, ...]]:
     k = label.index(1) + 1
     cycles = []
     for symbol in range(1, n + 1):
-        cycle = cycle_of(label, symbol)
+        cycle = stars.cycle_of(label, symbol)
         if len(cycle) > 1 and symbol == min(cycle, key=lambda s: order_index(s, k, n)):
             cycles.append((*cycle[1:], symbol))
     return sorted(cycles, key=lambda cycle: -order_index(cycle[-1], k, n))
@@ -65,7 +59,7 @@ def parent_function(
 
     The argument ``second`` says from which side of the cycle notation the second cycle is counted.
     """
-    label_symbols = network.symbols
+    label_symbols = stars.symbols(network)
     function = np.zeros((network.nodes, network.n), dtype=bool)
     index = 1 if second == "left" else -2
     for node in np.flatnonzero(label_symbols[:, 0] != 1).tolist():
@@ -86,8 +80,8 @@ def leaf_parents(network: CachedTopology, c: Ranks, *, repeated: bool) -> Dimens
     repeated, multiples of the node's period may be added to its displacement. The array ``c`` has
     the image F_r^{-1}(i) of each node i under the translation of the root r to 12..n.
     """
-    d = network.displacements[c]
-    p = network.periods[c]
+    d = stars.displacements(network)[c]
+    p = stars.periods(network)[c]
     function = np.zeros((network.nodes, network.n), dtype=bool)
     for j, heads in zip(network.ports, network.neighbours, strict=True):
         in_subtree = d == j - 2
@@ -104,9 +98,9 @@ def children_function(
 ) -> Dimensions:
     """Return the printed or repaired children function of Definition 13, or 15 if nodes repeat."""
     n = network.n
-    label_symbols = network.symbols
-    d = network.displacements
-    p = network.periods
+    label_symbols = stars.symbols(network)
+    d = stars.displacements(network)
+    p = stars.periods(network)
     neighbours = network.neighbours
     function = np.zeros((network.nodes, n), dtype=bool)
     function[0, 1:] = True
@@ -152,14 +146,14 @@ def seen_from_children(network: CachedTopology, below: Dimensions) -> Dimensions
 
 def translation_and_inverse(network: CachedTopology, root: int) -> tuple[Ranks, Ranks]:
     """Return the translation F_r(x) to the root r and its inverse for every node x."""
-    forward = network.translation(root)
+    forward = stars.translation(network, root)
     return forward, np.argsort(forward).astype(np.int32)
 
 
 def parents_at_root(network: CachedTopology, root: int, *, repeated: bool) -> Dimensions:
     """Return the parent function of Definition 14 (16 if nodes repeat), in its repaired form."""
     _, c = translation_and_inverse(network, root)
-    starts_with_1 = network.symbols[c][:, 0] == 1
+    starts_with_1 = stars.symbols(network)[c][:, 0] == 1
     leaves = leaf_parents(network, c, repeated=repeated)
     function = np.where(starts_with_1[:, None], leaves, parent_function(network, "right")[c])
     function[root] = False
@@ -184,14 +178,14 @@ def random_trees(network: CachedTopology, count: int) -> NDArray[np.uint8]:
 
 
 def _random_tree(network: CachedTopology, rng: np.random.Generator) -> NDArray[np.uint8]:
-    label_symbols = network.symbols
+    label_symbols = stars.symbols(network)
     ports = np.zeros(network.nodes, dtype=np.uint8)
     for node in np.flatnonzero(label_symbols[:, 0] != 1).tolist():
         *others, _ = canonical_notation(label_symbols[node].tolist())
         candidates = [symbol for cycle in others for symbol in cycle]
         ports[node] = rng.choice(candidates) if candidates else label_symbols[node, 0]
-    leader = network.leaders
-    rotated = network.rotation
+    leader = stars.leaders(network)
+    rotated = stars.rotation(network)
     distance = network.distances()
     leaders = rng.permutation(np.unique(leader[1 : len(leader) // network.n]))
     m = 1
@@ -232,7 +226,7 @@ def balanced_trees_have_shortest_paths(check: ClaimCheck) -> None:
 @checks("FA.S51.substar")
 def subtrees_are_substars(check: ClaimCheck) -> None:
     """Check that nodes with symbol 1 in position i form subtree i, below the root."""
-    position = positions(check.symbols)[0]
+    position = stars.positions(stars.symbols(check))[0]
     nodes = np.flatnonzero(position > 1)
     for tree, row in enumerate(balanced_trees(check).parent_port):
         parent = check.parents(row)[nodes]
@@ -261,12 +255,12 @@ def subtrees_are_balanced(check: ClaimCheck) -> None:
 @checks("FA.D7")
 def one_generator_per_necklace(check: ClaimCheck) -> None:
     """Check that Definition 7 names one generator of every necklace except that of 12..n."""
-    leader = check.leaders
+    leader = stars.leaders(check)
     leaders = np.unique(leader)[1:]
-    generators = leader[check.named_generators]
+    generators = leader[stars.named_generators(check)]
     count = np.bincount(generators, minlength=check.nodes)[leaders]
     check.equal("generators of the necklace of a node", count, 1, node=leaders)
-    starts_with_1 = check.symbols[leaders, 0] == 1
+    starts_with_1 = stars.symbols(check)[leaders, 0] == 1
     correction = check.correction()
     with_1, without_1 = np.flatnonzero(starts_with_1), np.flatnonzero(~starts_with_1)
     correction.equal("generators without 1 in front", count[without_1], 1, node=leaders[without_1])
@@ -345,7 +339,7 @@ check_rows(trees_at_roots_are_translates, {"FA.D14": DEFINITION_13, "FA.D16": DE
 @checks("FA.T9.1", given=near_balanced)
 def substars_are_in_subtrees(check: ClaimCheck, forest: Forest) -> None:
     """Check that nodes with symbol 1 in position i are in the subtree over the link of type i."""
-    position = positions(check.symbols)[0]
+    position = stars.positions(stars.symbols(check))[0]
     nodes = np.flatnonzero(position > 1)
     subtree = subtrees(check, forest.parent_port[0])[nodes]
     check.equal("subtree", subtree, position[nodes], node=nodes, of=forest)
@@ -354,7 +348,7 @@ def substars_are_in_subtrees(check: ClaimCheck, forest: Forest) -> None:
 @checks("FA.T9.2", given=near_balanced)
 def displacement_determines_subtree(check: ClaimCheck, forest: Forest) -> None:
     """Check that all nodes of displacement d are in the subtree over the link of type d + 2."""
-    displacement = check.displacements[1:]
+    displacement = stars.displacements(check)[1:]
     subtree = subtrees(check, forest.parent_port[0])[1:]
     check.equal("subtree", subtree, displacement + 2, node=check.ranks[1:], of=forest)
 
@@ -363,7 +357,7 @@ def displacement_determines_subtree(check: ClaimCheck, forest: Forest) -> None:
 @checks("FA.T10.4", given=perfectly_balanced)
 def nodes_with_leading_1_are_leaves(check: ClaimCheck, forest: Forest) -> None:
     """Check that no node that starts with 1 is a parent, except the root."""
-    starting = np.flatnonzero(check.symbols[:, 0] == 1)[1:]
+    starting = np.flatnonzero(stars.symbols(check)[:, 0] == 1)[1:]
     for tree, row in enumerate(forest.parent_port):
         parent = check.parents(row)
         children = np.bincount(parent[parent >= 0], minlength=check.nodes)[starting]
@@ -399,7 +393,7 @@ def subtree_sizes_differ_by_a_factor(check: ClaimCheck, forest: Forest) -> None:
 @checks("FA.T10.1", given=perfectly_balanced)
 def substars_are_in_one_subtree(check: ClaimCheck, forest: Forest) -> None:
     """Check that the nodes with symbol 1 in position i are in the subtree of type i only."""
-    position = positions(check.symbols)[0]
+    position = stars.positions(stars.symbols(check))[0]
     nodes = np.flatnonzero(position > 1)
     for tree, row in enumerate(forest.parent_port):
         subtree = subtrees(check, row)[nodes]
@@ -411,7 +405,7 @@ def substars_are_in_one_subtree(check: ClaimCheck, forest: Forest) -> None:
 def period_determines_copies(check: ClaimCheck, forest: Forest) -> None:
     """Check that (n-1)/p of the trees contain a node, for nodes on necklaces of p nodes."""
     copies = np.count_nonzero(forest.parent_port, axis=0)[1:]
-    stated = (check.n - 1) // check.periods[1:]
+    stated = (check.n - 1) // stars.periods(check)[1:]
     check.equal("how often a node appears", copies, stated, node=check.ranks[1:], of=forest)
 
 
@@ -419,8 +413,8 @@ def period_determines_copies(check: ClaimCheck, forest: Forest) -> None:
 def displacement_and_period_determine_subtrees(check: ClaimCheck, forest: Forest) -> None:
     """Check that a node of displacement d and period p is in the subtrees of types ip + d + 2."""
     degree = check.n - 1
-    d = check.displacements[1:]
-    p = check.periods[1:]
+    d = stars.displacements(check)[1:]
+    p = stars.periods(check)[1:]
     stated = np.zeros((degree, len(d)), dtype=bool)
     for i in range(degree):
         nodes = np.flatnonzero((i < degree // p) & (i * p + d < degree))
@@ -444,7 +438,7 @@ def subtrees_have_one_size(check: ClaimCheck, forest: Forest) -> None:
     sizes = checkers.branch_sizes(check.topology, forest.parent_port, 0).sum(axis=0)
     place = {"tree": lambda tree: tree, "of": forest}
     check.equal("nodes of a subtree", sizes, sizes[0], **place)
-    leaders = np.unique(check.leaders)
+    leaders = np.unique(stars.leaders(check))
     check.equal("nodes of a subtree, one of every necklace", sizes, len(leaders) - 1, **place)
 
 
@@ -453,7 +447,7 @@ def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
     """Check that each subtree is the rotation of the previous subtree."""
     before = forest.parent_port[:-1]
     stated = np.zeros_like(before)
-    stated[:, check.rotation] = rotation_function(check.n)[before]
+    stated[:, stars.rotation(check)] = stars.rotation_function(check.n)[before]
     place = {"tree": lambda tree, _: tree + 1, "node": check.ranks}
     check.equal("port towards the parent", forest.parent_port[1:], stated, **place, of=forest)
 
@@ -466,5 +460,5 @@ def subtrees(check: ClaimCheck, row: NDArray[np.uint8]) -> NDArray[np.int64]:
     """
     types = np.zeros(check.nodes, dtype=np.int64)
     types[check.neighbours[:, 0]] = check.ports
-    branch = branches(check.parents(row), 0)
+    branch = stars.branches(check.parents(row), 0)
     return np.where(branch >= 0, types[branch], 0)

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.claims.cached_topology import cached, rotation_function
+from starcast.claims.cached_topology import cached
 from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import divide, factorial, harmonic, log2
 from starcast.claims.registry import Memory, all_pairs, checks
@@ -17,6 +17,7 @@ from starcast.topologies import permutations
 from starcast.topologies.permutations import Perms, Ranks
 from starcast.trees.model import Forest
 
+from ..common import stars
 from ..common.closed_forms import diameter
 
 # Properties of nodes as arrays: cycles, necklaces, links of a type
@@ -42,7 +43,7 @@ def cycle_minima(check: ClaimCheck) -> Perms:
     For a symbol in its own position, this is the symbol itself.
     """
     n = check.n
-    labels = check.symbols
+    labels = stars.symbols(check)
     # All cycles are followed at once, one symbol per round, so the loop has n rounds instead of
     # one traversal per node.
     least = np.broadcast_to(np.arange(1, n + 1, dtype=np.uint8), labels.shape).copy()
@@ -53,7 +54,7 @@ def cycle_minima(check: ClaimCheck) -> Perms:
 
 def displaced(check: ClaimCheck) -> NDArray[np.bool_]:
     """Return whether each symbol is in a cycle of two or more symbols, bool ``[nodes, n]``."""
-    return np.asarray(check.symbols != np.arange(1, check.n + 1))
+    return np.asarray(stars.symbols(check) != np.arange(1, check.n + 1))
 
 
 def cycle_counts(check: ClaimCheck) -> NDArray[np.int64]:
@@ -74,7 +75,7 @@ def moves_of_rules(check: ClaimCheck) -> NDArray[np.bool_]:
     (a) list the type that equals the first symbol. Rule 4 (b) lists every type whose symbol is in a
     cycle without 1.
     """
-    first = check.symbols[:, :1]
+    first = stars.symbols(check)[:, :1]
     apart = displaced(check)[:, 1:] & (cycle_minima(check)[:, 1:] != 1)
     return np.asarray(apart | ((first != 1) & (first == link_types(check))))
 
@@ -127,7 +128,7 @@ def degree_and_diameter_below_hypercube(check: ClaimCheck) -> None:
 @checks("FA.S1-substars")
 def substars(check: ClaimCheck) -> None:
     """Check that the nodes with the same last n-k symbols form n!/k! graphs S_k."""
-    label_symbols = check.symbols
+    label_symbols = stars.symbols(check)
     neighbours = check.neighbours.T
     for k in range(1, check.n):
         size = factorial(k)
@@ -165,7 +166,7 @@ def distance_by_cycles(check: ClaimCheck) -> None:
 
     The node has c cycles of two or more symbols, with s symbols in all.
     """
-    correction = np.where(check.symbols[:, 0] == 1, 0, 2)
+    correction = np.where(stars.symbols(check)[:, 0] == 1, 0, 2)
     stated = cycle_counts(check) + displaced_counts(check) - correction
     check.equal("distance from 12..n", check.distances(), stated, node=check.ranks)
 
@@ -173,7 +174,7 @@ def distance_by_cycles(check: ClaimCheck) -> None:
 @checks("FA.ex")
 def examples(check: ClaimCheck) -> None:
     """Check the paper's examples of a translation on S_3 and of a cycle notation on S_6."""
-    label_symbols = check.symbols
+    label_symbols = stars.symbols(check)
     if check.n == 3:
         q = label_symbols[check.rank("312")]
         x = label_symbols[check.rank("213")]
@@ -187,7 +188,7 @@ def examples(check: ClaimCheck) -> None:
 @checks("FA.T3")
 def rotation_keeps_links(check: ClaimCheck) -> None:
     """Check that the rotation R maps a link of type t to one of type (t-1) mod (n-1) + 2."""
-    rotated = check.rotation
+    rotated = stars.rotation(check)
     neighbours = check.neighbours.T
     image_types = (link_types(check) - 1) % (check.n - 1) + 2
     stated = neighbours[rotated][:, image_types - 2]
@@ -199,10 +200,10 @@ def rotation_keeps_links(check: ClaimCheck) -> None:
 @checks("FA.T3-coordinates")
 def rotation_by_coordinates(check: ClaimCheck) -> None:
     """Check that the rotation of a node x is R(x) = r(x_1) r(x_n) r(x_2) .. r(x_{n-1})."""
-    images = rotation_function(check.n)[check.symbols].astype(np.uint8)
+    images = stars.rotation_function(check.n)[stars.symbols(check)].astype(np.uint8)
     columns = [images[:, 0], images[:, check.n - 1], images[:, 1 : check.n - 1]]
     stated = permutations.rank(np.column_stack(columns))
-    check.equal("rank of R(x)", check.rotation, stated, node=check.ranks)
+    check.equal("rank of R(x)", stars.rotation(check), stated, node=check.ranks)
 
 
 # Translation, and disjoint translates (Theorems 1 and 2)
@@ -232,7 +233,7 @@ def translation_keeps_links_and_broadcasts(check: ClaimCheck) -> None:
     random = [random_broadcast(check, seed) for seed in range(_RANDOM_BROADCASTS)]
     broadcasts = [*repeated_broadcasts(check), *random]
     for q in check.roots():
-        image = check.translation(q)
+        image = stars.translation(check, q)
         what = "rank of the translated neighbour"
         check.equal(what, image[neighbours], neighbours[image], root=q, **node_and_type(check))
         check.equal("F_q(12..n)", int(image[0]), q, root=q)
@@ -294,7 +295,7 @@ def translate_counts(check: ClaimCheck, links: LinkEnds) -> NDArray[np.int64]:
     """Return how many translates of a set of links contain each link, ``[nodes * types]``."""
     tails, types = links
     degree = check.n - 1
-    images = check.translations[:, tails].astype(np.int64)
+    images = stars.translations(check)[:, tails].astype(np.int64)
     # A translate of a link has the same type, so its tail and type identify it.
     codes = images * degree + (np.asarray(types, dtype=np.int64) - 2)
     return np.bincount(codes.ravel(), minlength=check.nodes * degree)
@@ -334,22 +335,22 @@ def link_pairs(check: ClaimCheck) -> Iterator[tuple[NDArray[np.int64], int]]:
 def necklace_size_divides(check: ClaimCheck) -> None:
     """Check that the size of every necklace divides n-1, and the paper's example on S_5."""
     n = check.n
-    size = check.return_times
+    size = stars.return_times(check)
     check.true("the necklace is found", size > 0, node=check.ranks)
     check.equal("remainder of n-1 by its nodes", (n - 1) % np.maximum(size, 1), 0, node=check.ranks)
     if n == 5:
         example = "14325"
         node = check.rank(example)
         check.equal("rotations after which 14325 returns", int(size[node]), 2, node=example)
-        notation = cycle_notation(check.symbols[node])
+        notation = cycle_notation(stars.symbols(check)[node])
         check.equal("cycle notation", notation, "(2 4)", node=example)
 
 
 @checks("FA.T6")
 def necklaces_without_leading_1(check: ClaimCheck) -> None:
     """Check that every necklace whose nodes do not start with 1 has n-1 nodes."""
-    others = np.flatnonzero(check.symbols[:, 0] != 1)
-    size = check.return_times[others]
+    others = np.flatnonzero(stars.symbols(check)[:, 0] != 1)
+    size = stars.return_times(check)[others]
     check.equal("nodes of the necklace", size, check.n - 1, node=others)
 
 
@@ -357,7 +358,7 @@ def necklaces_without_leading_1(check: ClaimCheck) -> None:
 def rotation_keeps_distance(check: ClaimCheck) -> None:
     """Check that a node x and its rotation R(x) are equally far from 12..n."""
     distance = check.distances()
-    check.equal("distance of R(x)", distance[check.rotation], distance, node=check.ranks)
+    check.equal("distance of R(x)", distance[stars.rotation(check)], distance, node=check.ranks)
 
 
 @checks("FA.R24")
@@ -371,7 +372,7 @@ def rules_list_moves_closer(check: ClaimCheck) -> None:
 @checks("FA.R4-effect")
 def effect_of_rule_4(check: ClaimCheck) -> None:
     """Check how the moves of rule 4 change the cycles of a node with at least two cycles."""
-    first = check.symbols[:, 0]
+    first = stars.symbols(check)[:, 0]
     tails = np.flatnonzero((first != 1) & (cycle_counts(check) > 1))
     _check_rule_4a(check, tails)
     for dimension in link_types(check):
@@ -380,7 +381,7 @@ def effect_of_rule_4(check: ClaimCheck) -> None:
 
 def _check_rule_4a(check: ClaimCheck, tails: NDArray[np.int64]) -> None:
     """Check the moves over the type of the first symbol, which leaves its cycle."""
-    leading = check.symbols[:, 0]
+    leading = stars.symbols(check)[:, 0]
     first = leading[tails]
     minima = cycle_minima(check)
     cycles = cycle_counts(check)
@@ -400,7 +401,7 @@ def _check_rule_4a(check: ClaimCheck, tails: NDArray[np.int64]) -> None:
 
 def _check_rule_4b(check: ClaimCheck, tails: NDArray[np.int64], dimension: int) -> None:
     """Check the moves over a symbol in a cycle without 1, which merge two cycles."""
-    label_symbols = check.symbols
+    label_symbols = stars.symbols(check)
     minima = cycle_minima(check)
     cycles = cycle_counts(check)
     displaced = displaced_counts(check)

@@ -16,7 +16,7 @@ from starcast.claims.registry import Execution, Memory, check_rows, checks, exec
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
 from starcast.support.integers import ceil_div
 
-from ..common import lower_bound_counts, star_vs_hypercube
+from ..common import lower_bound_counts, star_vs_hypercube, stars
 from ..common.closed_forms import (
     distance_sum,
     largest_branch,
@@ -250,7 +250,7 @@ def check_rule_9(check: ClaimCheck) -> Schedule:
         The schedule of Rule 9.
     """
     schedule, simulation = execute(check, "alltoall", "necklace")
-    distances = check.leader_distances
+    distances = stars.leader_distances(check)
     what = "steps of Rule 9 and the sum of the distances of the necklaces"
     check.equal(what, simulation.steps, int(distances.sum()), of=schedule)
     return schedule
@@ -449,7 +449,7 @@ for _name, _cell in CELLS.items():
 def near_balanced_scatter(check: ClaimCheck) -> None:
     """Check the steps of a scatter over the tree of Definition 13, and their order of growth."""
     schedule, simulation = run_cell(check, CELLS["Tab2.allport-near-1"])
-    count = len(check.leader_distances)
+    count = len(stars.leader_distances(check))
     what = "steps of near-balanced, and necklaces without the root's"
     check.equal(what, simulation.steps, count, of=schedule)
     what = "steps of near-balanced, and the closed form"
@@ -461,7 +461,7 @@ def near_balanced_scatter(check: ClaimCheck) -> None:
 def rule_9_exchange(check: ClaimCheck) -> None:
     """Check the steps of Rule 9, and their order of growth."""
     schedule, simulation = run_cell(check, CELLS["Tab3.allport-near-1"])
-    total = check.leader_distances.sum()
+    total = stars.leader_distances(check).sum()
     what = "steps of Rule 9, and the sum of the distances of the necklaces"
     check.equal(what, simulation.steps, int(total), of=schedule)
     what = "steps of Rule 9, and the closed form"

@@ -11,6 +11,7 @@ from starcast.topologies import permutations
 from starcast.topologies.permutations import Ranks
 from starcast.trees.model import Forest
 
+from ..common import stars
 from ..common.closed_forms import arrangements, nk_diameter
 from . import common
 from .common import MANY_TREES, ONE_TREE, heights
@@ -49,7 +50,7 @@ def internal_cycles_take_formula_1(check: ClaimCheck) -> None:
     """Compare the number of steps that correct an internal cycle with formula (1)."""
     distance = check.distances()
     n, k = check.n_and_k
-    labels = check.symbols
+    labels = stars.symbols(check)
     of_nodes = common.cycles(labels)
     in_place = np.arange(1, k + 1, dtype=np.uint8)
     node, first = np.nonzero(of_nodes.misplaced & (of_nodes.first == in_place - 1))
@@ -68,7 +69,7 @@ def internal_cycles_take_formula_1(check: ClaimCheck) -> None:
 def external_chains_take_formula_2(check: ClaimCheck) -> None:
     """Compare distances with formula (2), and with the sum of formulas (1) and (2)."""
     distance = check.distances()
-    of_nodes = common.cycles(check.symbols)
+    of_nodes = common.cycles(stars.symbols(check))
     external = of_nodes.external_steps
     alone = np.flatnonzero((of_nodes.beta > 0) & ~of_nodes.misplaced.any(axis=1))
     check.equal("steps", distance[alone], external[alone], node=alone)
@@ -150,7 +151,7 @@ def farthest_nodes_have_stated_forms(check: ClaimCheck) -> None:
     """Check that every node at the largest distance has one of the forms listed in the proof."""
     distance = check.distances()
     n, k = check.n_and_k
-    labels = check.symbols
+    labels = stars.symbols(check)
     of_nodes = common.cycles(labels)
     computed = of_nodes.internal_steps + of_nodes.external_steps
     what = "distance by (1) and (2), as the proof has it"
@@ -205,7 +206,7 @@ def shifted_dimensions_span(check: ClaimCheck, tree: Forest) -> None:
     last = n if k in (1, n - 1) else k
     for i in range(last - 1):
         if 1 < k < n - 1:
-            images = common.shift_nodes(check, check.symbols, last, i)
+            images = common.shift_nodes(check, stars.symbols(check), last, i)
             reached = np.bincount(images, minlength=check.nodes)
             correction.equal(f"{what} as an image", reached, 1, i=i, node=check.ranks)
         reached = _count_reached(check, tree, common.shifted_places(n, last, i))
@@ -221,7 +222,7 @@ def _count_reached(
     """
     n, k = check.n_and_k
     parents, levels = parents_and_levels(check, tree)
-    label_symbols = check.symbols
+    label_symbols = stars.symbols(check)
     label = np.tile(np.arange(1, n + 1, dtype=np.uint8), (check.nodes, 1))
     image = label.copy()
     for level in range(1, int(levels.max()) + 1):

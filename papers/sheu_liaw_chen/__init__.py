@@ -19,6 +19,7 @@ from starcast.collectives.model import BYTES_PER_ROW, Schedule
 from starcast.support.integers import ceil_div
 from starcast.topologies import permutations
 
+from ..common import stars
 from ..common.closed_forms import diameter
 from ..common.lower_bound_counts import algorithms_on
 from ..tseng_sheu.collectives import packet_sizes, place_of_rows
@@ -40,7 +41,7 @@ def star_size(check: ClaimCheck) -> None:
 def substars(check: ClaimCheck) -> None:
     """Check that fixing a symbol in any position but the first leaves a star graph S_{n-1}."""
     n = check.n
-    label_symbols = check.symbols
+    label_symbols = stars.symbols(check)
     smaller_neighbours = check.at(f"S{n - 1}").neighbours
     for index in range(1, n):
         position = index + 1
@@ -68,7 +69,7 @@ def _check_substar(check: ClaimCheck, suffix: str) -> None:
     i = check.n - len(suffix)
     labels = check.labels()
     nodes = np.array([node for node, label in enumerate(labels) if label.endswith(suffix)])
-    prefixes = check.symbols[nodes, :i]
+    prefixes = stars.symbols(check)[nodes, :i]
     # Sorting twice gives the rank of each symbol: the prefix becomes a permutation of 1..i.
     order = np.argsort(np.argsort(prefixes, axis=1), axis=1)
     substar_ranks = permutations.rank(order.astype(np.uint8) + np.uint8(1))
@@ -160,7 +161,7 @@ def two_steps_reach_every_substar(check: ClaimCheck, broadcast: Execution) -> No
     """Check that every substar but the source's is entered once, over dimension n, by step 2."""
     schedule = broadcast.schedule
     n = check.n
-    substar = check.symbols[:, -1]
+    substar = stars.symbols(check)[:, -1]
     receiving = substar[schedule.receiver]
     enters = substar[schedule.sender] != receiving
     own = substar[schedule.root]

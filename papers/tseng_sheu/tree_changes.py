@@ -7,13 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.claims.cached_topology import (
-    CachedTopology,
-    cached,
-    heights,
-    search,
-    tree_levels,
-)
+from starcast.claims.cached_topology import CachedTopology, cached, heights, search, tree_levels
 from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import factorial
 from starcast.claims.registry import Memory, all_pairs, checks
@@ -22,6 +16,7 @@ from starcast.collectives.rows import Columns, concatenate_rows
 from starcast.records import checkers
 from starcast.trees.model import Forest
 
+from ..common import stars
 from ..common.closed_forms import diameter
 from ..common.lower_bound_counts import single_trees
 from .collectives import ONE_SOURCE, algorithm2, check_allgather_time
@@ -74,7 +69,7 @@ def random_tree(network: CachedTopology, seed: int, root: int = 0) -> Tree:
 
 def label_change(network: CachedTopology, tree: Tree, x: int) -> Tree:
     """Return LC(x, T): every node y becomes x∘y, and every link keeps its dimension."""
-    image = network.translation(x)
+    image = stars.translation(network, x)
     row = np.zeros_like(tree.row)
     row[image] = tree.row
     return Tree(f"LC({network.label(x)}, {tree.name})", int(image[tree.root]), row)
@@ -111,7 +106,7 @@ def link_loads(
         The loads, int64 ``[levels, nodes, ports]``, from parent to child; and the number of nodes
         of T on each level from 1.
     """
-    images = network.translations
+    images = stars.translations(network)
     parent = network.parents(tree.row)
     profile = np.bincount(np.maximum(tree_levels(parent, tree.root), 0))[1:]
     links = network.nodes * network.degree

@@ -8,13 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.claims.cached_topology import (
-    CachedTopology,
-    heights,
-    rotation_function,
-    search,
-    tree_levels,
-)
+from starcast.claims.cached_topology import CachedTopology, heights, search, tree_levels
 from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import factorial
 from starcast.claims.registry import Memory, checks, forests
@@ -23,6 +17,7 @@ from starcast.topologies import permutations
 from starcast.topologies.permutations import Ranks
 from starcast.trees.model import Forest
 
+from ..common import stars
 from ..common.closed_forms import diameter
 
 # Roots with shifted labels, and the paths between them
@@ -50,7 +45,7 @@ def shifted_root(network: CachedTopology, root: int, i: int) -> int:
 
 def greedy_dimensions(network: CachedTopology, root: int) -> NDArray[np.int64]:
     """Return each node's dimension to its parent in the greedy tree L(r) (Definition 1); 0 at r."""
-    rows = network.symbols
+    rows = stars.symbols(network)
     goal = rows[root]
     position_of = np.zeros(network.n + 1, dtype=np.int64)
     position_of[goal] = np.arange(1, network.n + 1)
@@ -106,7 +101,7 @@ def loads_towards_roots(network: CachedTopology, root: int) -> NDArray[np.int64]
 def check_star_size(check: ClaimCheck) -> None:
     """Check the number of nodes and links, degree and diameter of S_n in its neighbour table."""
     n = check.n
-    label_symbols = check.symbols
+    label_symbols = stars.symbols(check)
     check.equal("nodes with labels of their own", len(np.unique(check.labels())), factorial(n))
     for port, heads in zip(check.ports, check.neighbours, strict=True):
         swapped = label_symbols.copy()
@@ -150,8 +145,8 @@ def generating_automorphisms(check: ClaimCheck) -> Iterator[tuple[Ranks, NDArray
     """Yield automorphisms (translations and the rotation R) as the images of nodes and ports."""
     ports = np.array(check.ports)
     for node in check.neighbours[:, 0].tolist():
-        yield check.translation(node), ports
-    yield check.rotation, rotation_function(check.n)[ports]
+        yield stars.translation(check, node), ports
+    yield stars.rotation(check), stars.rotation_function(check.n)[ports]
 
 
 @checks("TS.L3", given=forests("greedy", roots=None))
@@ -301,7 +296,7 @@ def cycle_notation(cycles: list[list[int]]) -> str:
 @checks("TS.L6-disjoint", given=ClaimCheck.roots)
 def paths_are_disjoint(check: ClaimCheck, root: int) -> None:
     """Check where the paths p_i keep their root's first symbol, and that no two share a link."""
-    label_symbols = check.symbols
+    label_symbols = stars.symbols(check)
     ends = []
     for path in shift_paths(check, root):
         nodes = path.nodes[1:]
