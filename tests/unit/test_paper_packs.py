@@ -29,13 +29,6 @@ def bi_rotator(n):
 """
 
 
-@pytest.fixture
-def pack(tmp_path: Path) -> Path:
-    """The folder of a new pack."""
-    write_template(tmp_path / "mypaper")
-    return tmp_path / "mypaper"
-
-
 def edit(path: Path, old: str, new: str) -> None:
     """Replace a text that occurs in a file."""
     text = path.read_text(encoding="utf-8")
