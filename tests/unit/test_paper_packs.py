@@ -1,6 +1,7 @@
 """Paper packs of a user: loading, errors with file and line, verification in other processes."""
 
 import pickle
+import re
 import sys
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
@@ -143,6 +144,8 @@ def test_a_pack_of_an_installed_package_that_is_not_valid_is_left_out(
     message: str,
     pack: Path,
     monkeypatch: pytest.MonkeyPatch,
+    starcast: Starcast,
+    tmp_path: Path,
 ) -> None:
     before = list(claims())
     (pack / "__init__.py").touch()
@@ -156,6 +159,9 @@ def test_a_pack_of_an_installed_package_that_is_not_valid_is_left_out(
     assert list(claims()) == before
     (fault,) = catalogue.faults().values()
     assert message in fault.message
+    result = starcast(f"--home {tmp_path} claims list TS.L5 -f json")
+    assert [row["id"] for row in result.json] == ["TS.L5"]
+    assert re.search(r"the paper pack \S+ is left out: \S+mypaper", result.err)
 
 
 def test_a_pack_can_be_a_module_or_an_entry_point(
