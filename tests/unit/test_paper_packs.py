@@ -189,6 +189,32 @@ def test_two_packs_of_one_name_or_one_key_are_refused(pack: Path, tmp_path: Path
         load(tmp_path / "my-paper")
 
 
+def test_a_folder_with_the_name_of_a_folder_of_starcast_is_refused(tmp_path: Path) -> None:
+    write_template(tmp_path / "common")
+    with pytest.raises(InputError, match=r"papers/common and .*/common have the same name"):
+        load(tmp_path / "common")
+    assert starcast.check("TS.L1", sizes=["S3"]).verdict != "fails"
+
+
+def test_a_pack_with_too_much_data_is_refused(pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packs, "_MAX_BYTES", 10**6)
+    (pack / "data.bin").write_bytes(b"a" * 10**6)
+    with pytest.raises(InputError, match=r"the files in .*/mypaper have more than 1 MB"):
+        load(pack)
+
+
+def test_a_plug_in_whose_package_raises_is_still_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken_package").mkdir()
+    (tmp_path / "broken_package" / "__init__.py").write_text("import sys; sys.exit()")
+    monkeypatch.syspath_prepend(tmp_path)
+    point = EntryPoint("mine", "broken_package.trees", plugins.ENTRY_POINTS)
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: [point])
+    with pytest.raises(InputError, match=r"'broken_package.trees' cannot be imported: SystemExit"):
+        plugins.load([])
+
+
 def test_a_check_that_raises_is_reported_with_its_line(pack: Path) -> None:
     edit(pack / "checks.py", "3 * (check.n - 1) // 2", "check.n // 0")
     load(pack)

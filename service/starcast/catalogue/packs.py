@@ -13,6 +13,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import ModuleSpec
@@ -22,6 +23,7 @@ from types import ModuleType
 
 from starcast.support.errors import InputError, unreadable
 from starcast.support.installation import data_folder
+from starcast.support.limited import MB
 
 #: The package of the packs that are folders.
 PACKAGE = "starcast_papers"
@@ -31,6 +33,9 @@ CLAIMS = "claims.toml"
 SENT = "starcast-plugins-"
 #: Files of a pack that are not part of it: tests, hidden files, and those that Python writes.
 _OTHER = re.compile(r"(^|/)(test_|\.|__pycache__/)")
+
+#: Maximum size of a pack, which is read when it is loaded, and is sent to workers.
+_MAX_BYTES = 100 * MB
 
 
 @dataclass(frozen=True)
@@ -84,7 +89,10 @@ def is_folder(name: str) -> bool:
 
 def is_package(module: str) -> bool:
     """Return whether a module is a package with a file of claims."""
-    spec = find_spec(module)
+    spec = None
+    # The package that contains the module is imported, which may raise any error.
+    with suppress(Exception, SystemExit):
+        spec = find_spec(module)
     origin = Path(spec.origin) if spec and spec.origin else Path()
     return origin.name == "__init__.py" and origin.with_name(CLAIMS).is_file()
 
@@ -100,19 +108,24 @@ def load_folder(folder: Path) -> None:
             f"the folder {folder} is not a paper pack: it has no {CLAIMS}",
             hint="'starcast claims new' writes a pack",
         )
-    # Names of folders may have a dot, which would separate two packages.
-    name = f"{PACKAGE}.{re.sub(r'[^a-zA-Z0-9_]', '_', folder.name)}"
-    for other in (*shipped(), *loaded()):
-        # A worker of a cluster may get several versions of a pack; the newest one replaces others.
-        is_sent = folder.parents[1].name.startswith(SENT)
-        if other.module == name and other.folder != folder and not is_sent:
+    shipped()  # creates the package of all packs
+    name = _name_module(folder)
+    # A worker of a cluster may get several versions of a pack; the newest one replaces the others.
+    is_sent = folder.parents[1].name.startswith(SENT)
+    for other in (*data_folder("papers").iterdir(), *(pack.folder for pack in loaded())):
+        if _name_module(other) == name and other != folder and not is_sent:
             raise InputError(
-                f"the packs {other.folder} and {folder} have the same name",
+                f"the packs {other} and {folder} have the same name",
                 hint="rename one of the folders",
             )
     for module in [each for each in sys.modules if f"{each}.".startswith(f"{name}.")]:
         del sys.modules[module]
     _load(Pack(name, folder, hash_folder(folder)), lambda: _import_package(name, folder))
+
+
+def _name_module(folder: Path) -> str:
+    # The name of a folder may have a dot, which would separate two packages.
+    return f"{PACKAGE}.{re.sub('[^a-zA-Z0-9_]', '_', folder.name)}"
 
 
 def load_package(module: str, *, is_named: bool) -> None:
@@ -121,9 +134,7 @@ def load_package(module: str, *, is_named: bool) -> None:
     Raises:
         InputError: a module cannot be imported.
     """
-    spec = find_spec(module)
-    assert spec is not None and spec.origin is not None  # noqa: S101, PT018 - see `is_package`
-    folder = Path(spec.origin).parent
+    folder = Path(str(sys.modules[module].__file__)).parent
     _load(Pack(module, folder, hash_folder(folder), is_named), lambda: None)
 
 
@@ -152,10 +163,9 @@ def _load(pack: Pack, create: Callable[[], object]) -> None:
 def _import_package(name: str, folder: Path) -> ModuleType:
     """Import a folder as the package of the given name; it need not have an ``__init__.py``."""
     init = folder / "__init__.py"
-    spec: ModuleSpec | None = ModuleSpec(name, None, is_package=True)
+    spec = ModuleSpec(name, None, is_package=True)
     if init.is_file():
-        spec = spec_from_file_location(name, init)
-    assert spec is not None  # noqa: S101 - the file is source code
+        spec = spec_from_file_location(name, init) or spec
     spec.submodule_search_locations = [str(folder)]
     package = module_from_spec(spec)
     sys.modules[name] = package
@@ -185,15 +195,21 @@ def read_files(folder: Path) -> tuple[tuple[str, bytes], ...]:
     """Return the paths and contents of the files of a pack, in order.
 
     Raises:
-        InputError: a file cannot be read.
+        InputError: a file cannot be read, or the files are too large.
     """
     paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*")}
     try:
-        return tuple(
-            (name, path.read_bytes())
+        files = {
+            name: path
             for name, path in sorted(paths.items())
             if path.is_file() and not _OTHER.search(name)
-        )
+        }
+        if sum(path.stat().st_size for path in files.values()) > _MAX_BYTES:
+            raise InputError(
+                f"the files in {folder} have more than {_MAX_BYTES // MB} MB",
+                hint="move files that the checks do not read out of the pack",
+            )
+        return tuple((name, path.read_bytes()) for name, path in files.items())
     except OSError as error:
         raise unreadable(error.filename, error) from None
 
