@@ -3,7 +3,6 @@
 import hashlib
 import os
 import pickle
-import subprocess
 import sys
 from collections.abc import Callable
 from fractions import Fraction
@@ -36,6 +35,7 @@ from starcast.trees.construction import CONSTRUCTIONS, constructions, single_tre
 from support.fix_plugins import load_examples
 from support.meeting import refused
 from support.plans import plan
+from support.workers import run_program
 
 pytestmark = pytest.mark.usefixtures("registries")
 
@@ -556,10 +556,7 @@ from starcast.catalogue import plugins
 plugins.load([{str(file)!r}])
 print(starcast.forest("S4", "f").height)
 """
-    run = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert run.stdout == "4\n"
+    assert run_program(program).stdout == "4\n"
 
 
 def test_a_plug_in_can_use_processes_of_its_own(load: Callable[[str], None]) -> None:

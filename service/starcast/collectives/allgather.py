@@ -93,7 +93,7 @@ def _build_dimension_change(topology: Topology, root: int, ports: Ports, base: B
     """
     tree = trees.forest(topology, base)
     changed = [dimension_change(topology, 0, tree, i) for i in range(topology.n - 1)]
-    # `Forest` would copy a writable array, which is not necessary here.
+    # `Forest` would copy a writable array, which is unnecessary for a new array.
     rows = freeze(np.concatenate([forest.parent_port for forest in changed]))
     return build_packets(Forest(topology, rows), ports)
 
@@ -112,9 +112,8 @@ def _build_rotated_hamiltonian(
 ) -> Draft:
     """Build Algorithm 1: the n-1 rotated Hamiltonian paths (phase 1), then the leaves (phase 2).
 
-    A leaf receives the message across the position of a certain symbol: symbol n for a single
-    message (Rule 1). If there are several messages, message c is rotated, and the symbol is 2 + (c
-    mod (n-1)).
+    A leaf receives the message across the position of one symbol: n for a single message (Rule 1).
+    If there are several messages, message c is rotated, and the symbol is 2 + (c mod (n-1)).
     """
     forest = trees.forest(topology, "rotated-hamiltonian")
     step = forest.levels()[0].copy()
@@ -186,7 +185,7 @@ def _build_overlapped(
         forest: the tree along which a single message travels from the identity.
         step: int32 ``[nodes]``, the step in which each node receives it; 0 if it arrives over one
             of the last links.
-        turns: the numbers of rotations.
+        turns: how often each message is rotated, cyclically.
         messages: the number of messages.
     """
     rotated = [_rotate(forest, step, count) for count in turns]
@@ -212,7 +211,7 @@ def _build_overlapped(
 def _rotate(
     forest: Forest, step: NDArray[np.int32], count: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-    """Return the parent ports and the steps of a single message after ``count`` rotations."""
+    """Return the parent ports and steps of a single message after rotating them ``count`` times."""
     topology = forest.topology
     image = np.arange(topology.nodes, dtype=np.int32)
     turn = rotation(topology.n)

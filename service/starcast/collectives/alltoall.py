@@ -14,8 +14,8 @@ Fragopoulou & Akl (1993, section 9) leave the existence of such a schedule open;
 docs/exact-alltoall.md describes the construction and proves it. In short, for M <= n-1:
 
 1. The *opening*: the nodes of *short* necklaces, which have fewer than n-1 nodes, are served in T_s
-   steps. The entries into the cycles of these nodes are chosen by a bipartite flow, so that no
-   dimension is crossed too often.
+   steps. The path to a node enters each cycle of the node at one symbol, the *entry*. Entries are
+   chosen by a bipartite flow, so that no dimension is crossed too often.
 2. A group is one message to each of the n-1 nodes of a *full* necklace. The path to the smallest
    node is that of the near-balanced tree, and the other paths are its rotations, so the n-1
    dimensions of a hop differ. The first groups cross their first dimensions in *idle cells* of the
@@ -130,11 +130,11 @@ Cycle = tuple[int, ...]
 
 
 class Word(NamedTuple):
-    """A word: the path of one message, as the sequence of the dimensions that it crosses.
+    """The path of one message, as the sequence of the dimensions that it crosses (a *word*).
 
     Attributes:
         node: the rank of its destination.
-        message: the number of the message.
+        message: the index of the message.
         dimensions: the dimensions that it crosses, from the root on.
     """
 
@@ -144,7 +144,7 @@ class Word(NamedTuple):
 
 
 class Opening(NamedTuple):
-    """The opening: the first steps, which serve the nodes of necklaces with fewer than n-1 nodes.
+    """The first steps, which serve the nodes of necklaces with fewer than n-1 nodes.
 
     Attributes:
         words: the paths to these nodes, sorted by node, then by message.
@@ -161,7 +161,7 @@ class Opening(NamedTuple):
 
 
 def plan_opening(n: int, messages: int) -> Opening:
-    """Return the first steps on S_n: ``messages`` messages to each node of short necklaces."""
+    """Plan the first steps on S_n, in which each node of a short necklace receives its messages."""
     words = short_words(n, messages)
     steps = schedule_words([word.dimensions for word in words])
     length = max((word_steps[-1] for word_steps in steps), default=0)
@@ -260,14 +260,14 @@ def _displaced_cycles(node: Perms) -> list[Cycle]:
 
 
 def _entry_capacities(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
-    """Return how often each symbol may be an entry: the limit less its dimension's crossings."""
+    """Return how often each symbol may be an entry without exceeding the limit per dimension."""
     crossed = Counter(symbol for cycle in cycles for symbol in cycle)
     limit = ceil_div(crossed.total() + len(cycles), n - 1)
     return {symbol: limit - crossed[symbol] for symbol in range(2, n + 1)}
 
 
 def _crossed_dimensions(cycle: Cycle, entry: int) -> Iterator[int]:
-    """Yield the dimensions that build a cycle which the path from the root enters at ``entry``."""
+    """Yield the dimensions that a path crosses to build a cycle, which it enters at ``entry``."""
     start = cycle.index(entry)
     yield entry
     yield from reversed((*cycle[start:], *cycle[:start]))
@@ -276,7 +276,7 @@ def _crossed_dimensions(cycle: Cycle, entry: int) -> Iterator[int]:
 def _idle_steps(
     n: int, words: Sequence[Word], steps: Sequence[Sequence[int]], length: int
 ) -> NDArray[np.int64]:
-    """Return, for each dimension, its first steps that are certainly idle; see `Opening.idle`."""
+    """Return, for each dimension, the first steps that are certainly idle (`Opening.idle`)."""
     busy = {
         cell
         for word, crossed in zip(words, steps, strict=True)
@@ -293,7 +293,7 @@ def _idle_steps(
 
 
 class FullNecklaces(NamedTuple):
-    """The path to the smallest node of each full necklace (of n-1 nodes).
+    """For each full necklace (of n-1 nodes), the path to its smallest node.
 
     Paths are sorted by distance, then by node.
 
@@ -361,7 +361,7 @@ def _build_round(topology: Topology, full: FullNecklaces, messages: int, total: 
 
 
 def _serve_short_necklaces(topology: Topology, opening: Opening, total: int) -> Iterator[Columns]:
-    """Yield the rows that serve the short necklaces, in batches; batch h has hop h of each word."""
+    """Yield the rows that serve the short necklaces in batches; batch h has hop h of each word."""
     words = opening.words
     node = np.zeros(len(words), dtype=np.int32)
     unit = np.array([word.node * total + word.message for word in words], dtype=np.int64)

@@ -1,7 +1,7 @@
 """Broadcast and scatter, in which one root sends to all other nodes, down the trees of a forest.
 
 **Broadcast**: the root's message reaches every node. It is split into units. Each tree is a
-pipeline: its unit j follows its unit j-1.
+pipeline, in which unit j follows unit j-1.
 
 **Scatter**: the root sends separate messages to every other node. The scatter trees of Fragopoulou
 & Akl 1993 (sections 5 and 6) differ in the sizes of the root's subtrees. With Rule 5, a scatter
@@ -170,10 +170,10 @@ def build_scatter(forest: Forest, ports: Ports, messages: int, units: Units | No
 
     * Rule 5 (all-port): in every step, the root sends the next message of each subtree.
     * Rule 8 (one-port): in every step, the root sends one message; the messages of a subtree
-      precede those of the next.
+      precede the messages of the next subtree.
 
     Both rules send messages to the furthest nodes first, then by rank and message number. Messages
-    never wait on their way, so two messages of a subtree are never on the same level. In a single
+    never wait on their paths, so two messages of a subtree are never on the same level. In a single
     tree, and in trees that differ only in their leaves, no link carries two messages in a step, and
     every message is followed by messages to all nodes above its destination. The schedule then
     takes as many steps as there are messages for the largest subtree (all-port), or messages in
@@ -183,7 +183,7 @@ def build_scatter(forest: Forest, ports: Ports, messages: int, units: Units | No
         forest: the trees; every node must be in at least one.
         ports: the port model.
         messages: M, the number of unit messages per destination.
-        units: the units and their trees; by default those of `assign_trees`.
+        units: the units and their trees; by default assigned by `assign_trees`.
 
     Raises:
         InputError: a node is in no tree.

@@ -1,4 +1,6 @@
-"""Collectives that reverse others in time: gather, reduce, reduce-scatter and allreduce.
+"""Collectives that reverse other collectives in time, and allreduce.
+
+The reversed collectives are gather, reduce and reduce-scatter.
 
 A gather is a reversed scatter (Fragopoulou & Akl 1993, section 6). A reversed broadcast adds
 contributions on their way to the root, which is a reduce; a reversed allgather is a reduce-scatter
@@ -113,7 +115,7 @@ def _exchange_units(first: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _earliest_shift(spread: Schedule, reduce: Schedule, first: NDArray[np.int64]) -> int:
-    """Return after how many steps of the reduce the broadcast can start at the earliest."""
+    """Return the smallest number of steps of the reduce after which the broadcast can start."""
     steps = spread.steps
     completed = np.sort(steps + 1 - first)
     least = int((completed + 1 - np.sort(first)).max(initial=1))
@@ -126,7 +128,7 @@ def _earliest_shift(spread: Schedule, reduce: Schedule, first: NDArray[np.int64]
 
 
 def _busy(schedule: Schedule) -> list[NDArray[np.bool_]]:
-    """Return which nodes or links are busy in each step, as bool ``[nodes or links, steps]``.
+    """Return which nodes or links are busy in each step, bool ``[nodes or links, steps]``.
 
     In the one-port model there is one array of senders and one of receivers. In the all-port model
     there is one array of links, or none if a link can carry several units as one packet.
@@ -152,7 +154,8 @@ def _declare(
 ) -> None:
     """Declare an algorithm that derives its schedules from those of another algorithm.
 
-    It has the same arguments, port models and trees, and ``passes`` times as many rows.
+    The derived algorithm has the same arguments, port models and trees, and ``passes`` times as
+    many rows.
     """
 
     def build(topology: Topology, root: int, ports: Ports, **arguments: int | str) -> Schedule:

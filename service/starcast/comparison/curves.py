@@ -109,7 +109,7 @@ class Curve:
         return sorted(points)
 
     def at(self, segments: int) -> "Curve":
-        """Return a curve of only the runs with this number of segments."""
+        """Return a curve of only the runs with the given number of segments."""
         return self._by_segments[segments]
 
     @property

@@ -23,6 +23,7 @@ from starcast.comparison.presentation import Profiles
 from starcast.support.errors import InputError, UnavailableError
 from starcast.support.html import read_palette
 from starcast.support.installation import install_command
+from starcast.support.vocabulary import Plot
 
 try:
     # This hides warnings about a read-only home directory and the first search for fonts.
@@ -85,12 +86,14 @@ def check_plot(file: Path) -> None:
     if file.suffix.lower().removeprefix(".") not in _FORMATS:
         raise InputError(
             f"the name of a plot's file must end in .svg, .pdf or .png: {file}",
-            hint="name a file that ends in .svg, .pdf or .png",
+            hint="use a file name that ends in .svg, .pdf or .png",
         )
 
 
-def plot_file(comparison: Comparison, profiles: Profiles, suffix: str) -> bytes:
-    """Return a file with all plots of a comparison, one below the other.
+def plot_file(
+    comparison: Comparison, profiles: Profiles, suffix: str, only: Plot | None = None
+) -> bytes:
+    """Return a file with the plots of a comparison, one below the other.
 
     For each panel of the page, the plot of times is followed by the plot of links used.
 
@@ -98,6 +101,7 @@ def plot_file(comparison: Comparison, profiles: Profiles, suffix: str) -> bytes:
         comparison: the comparison.
         profiles: the step profiles of `profiled_runs`; some may be missing.
         suffix: the format: ``.svg``, ``.pdf`` or ``.png``.
+        only: draw only this plot of each panel (default: both).
 
     Raises:
         InputError: there is nothing to plot.
@@ -106,10 +110,10 @@ def plot_file(comparison: Comparison, profiles: Profiles, suffix: str) -> bytes:
     styles = make_styles(curve.label for panel in every for curve in panel.curves)
     plots: list[Callable[[Axes], None]] = []
     for panel in every:
-        if sum(m > 0 for m in panel.sizes) > 1:
+        if only != "links" and sum(m > 0 for m in panel.sizes) > 1:
             crossings = best_crossovers(find_crossovers(panel))
             plots.append(partial(plot_times, panel, styles, crossings))
-        if any(profiles.get(run.id) for _, run in panel.profiled):
+        if only != "time" and any(profiles.get(run.id) for _, run in panel.profiled):
             plots.append(partial(plot_links, panel, profiles, styles))
     if not plots:
         raise InputError(
@@ -312,7 +316,7 @@ def _ranges(numbers: Sequence[int]) -> str:
 def _clusters(
     rings: Sequence[tuple[int, tuple[float, float]]], width: float
 ) -> Iterator[tuple[str, tuple[float, float]]]:
-    """Yield the labels of rings; rings whose labels would overlap share one, such as ``3-5``."""
+    """Yield labels for the rings of crossovers; overlapping rings share one, such as ``3-5``."""
     groups: list[list[tuple[int, tuple[float, float]]]] = []
     for number, spot in rings:
         near = bool(groups) and log10(spot[0] / groups[-1][0][1][0]) < _NEAR * width

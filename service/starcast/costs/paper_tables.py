@@ -1,4 +1,4 @@
-"""The papers' tables with their printed rows and columns, and numbers computed for one case.
+"""The papers' tables, with printed rows and columns and with numbers computed for one case.
 
 A case is a topology with a message and a machine. A row stands for an algorithm that starcast
 executes, for a lower bound, or for work that the paper cites and that cannot be executed. The
@@ -21,7 +21,7 @@ from starcast.topologies import Topology
 
 
 class RowExecution(NamedTuple):
-    """The algorithm that executes a row, with its arguments other than segments.
+    """The algorithm that executes a table row, with its arguments other than segments.
 
     Attributes:
         algorithm: the name of the algorithm.
@@ -41,7 +41,7 @@ class RowExecution(NamedTuple):
 
 
 class RowFigures(NamedTuple):
-    """The exact costs of an execution, and its number of segments or messages."""
+    """The exact costs of the execution of a row, and its number of segments or messages."""
 
     steps: int
     transmissions: int
@@ -83,14 +83,14 @@ class PaperTable(ABC):
 
     Attributes:
         axes: the attributes of `Case` in which the cases of the table differ.
-        axis_with_1: one of the axes, or None: every case has a row or column for the value 1 of
-            this attribute. So the cases in which it is 1 need no table of their own, unless there
-            are no other cases.
+        axis_with_1: one of the axes, or None. In the table of every case, a row or column has the
+            value 1 of this axis. So cases with the value 1 need no tables of their own, unless
+            there are no other cases.
         caption: the caption, as printed.
         source: the paper and the number of the table.
         headings: the headings, as printed, by column; some columns are not in the paper. A column
-            without a heading has a blank or empty text.
-        lines: what is printed in the rows, in the order of the paper.
+            without a heading has a blank or empty string.
+        lines: the printed contents of the rows, in the order of the paper.
     """
 
     axes: ClassVar[tuple[str, ...]]
@@ -102,12 +102,12 @@ class PaperTable(ABC):
     lines: Sequence[Any]
 
     def rows(self, case: Case, find: Find) -> list[Row]:
-        """Return the rows, in the order of the paper."""
+        """Return the table rows, in the order of the paper."""
         return [row for line in self.lines for row in self._rows(case, line, find)]
 
     @abstractmethod
     def _rows(self, case: Case, line: Any, find: Find) -> list[Row]:
-        """Return the table rows for one printed line of the paper's table."""
+        """Return the table rows for one line of the printed table."""
 
 
 def paper_tables() -> dict[str, PaperTable]:

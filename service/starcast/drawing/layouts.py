@@ -1,4 +1,4 @@
-"""Positions of the nodes of a topology, for pictures and for the explorer.
+"""Place the nodes of a topology, for pictures and for the explorer.
 
 A layout is one array, float32 ``[nodes, 2]``: x to the right and y downwards. The smallest distance
 between nodes is about 1. A layout depends only on the topology, so the pictures of all steps of a
@@ -13,6 +13,8 @@ schedule, and of all trees of a forest, show a node in the same position.
   dimensions. The dimensions 2, 3, 4 follow each other clockwise around even permutations and
   counterclockwise around odd permutations, so the hexagons are the faces of the torus. Unrolled
   into the plane, they form a honeycomb, in which every node occurs once per period.
+* Grid: a node of a torus with two dimensions lies at its coordinates. Links between the first and
+  the last row or column leave the picture on one side and return on the other.
 * Projection of a hypercube: every bit has a direction, and the position of a node is the sum of the
   directions of the bits that are 1.
 
@@ -167,6 +169,7 @@ DESCRIPTIONS: dict[LayoutName, str] = {
     "levels": "levels: rows by the distance from the identity",
     "necklaces": "rings of necklaces: a rotation of the picture is the rotation of the star graph",
     "torus": "the torus of 12 hexagons: opposite sides of the picture are joined",
+    "grid": "a grid of rows and columns: opposite sides of the picture are joined",
     "projection": "a projection in which the links of a port are parallel",
     "quotient": "quotient by substars: a dot for all nodes with the same last symbols",
 }
@@ -183,6 +186,8 @@ def layouts(topology: str | Topology) -> tuple[LayoutName, ...]:
     names: list[LayoutName] = ["levels"]
     if network.family == "hypercube":
         names.insert(0, "projection")
+    if network.family == "torus" and network.n == 2:
+        names.insert(0, "grid")
     if network.family == "nk-star":
         names.append("substars")
     if network.family == "star":
@@ -411,6 +416,28 @@ def _count_rings(innermost: float, nodes: int) -> int:
 PERIODS: NDArray[np.float64] = np.array([[6.0, 0.0], [3.0, 3.0 * sqrt(3)]])
 
 
+def find_periods(topology: Topology, name: str) -> NDArray[np.float64]:
+    """Return the two translations under which a layout repeats, float64 ``[2, 2]``.
+
+    The array is empty for a layout in which each node has a single position.
+    """
+    if name == "torus":
+        return PERIODS
+    if name == "grid":
+        return np.diag(_sides(topology)).astype(np.float64)
+    return np.empty((0, 2))
+
+
+def place_on_grid(topology: Topology) -> NDArray[np.float64]:
+    """Return the coordinates of the nodes of a two-dimensional torus, float64 ``[nodes, 2]``."""
+    coordinates = np.unravel_index(np.arange(topology.nodes), _sides(topology))
+    return np.stack(coordinates, axis=1).astype(np.float64)
+
+
+def _sides(torus: Topology) -> list[int]:
+    return [int(side) for side in torus.spec[1:].split("x")]
+
+
 def place_on_torus(topology: Topology) -> NDArray[np.float64]:
     """Return the positions of the nodes of S_4 on the torus, float64 ``[24, 2]``.
 
@@ -437,7 +464,7 @@ def place_on_torus(topology: Topology) -> NDArray[np.float64]:
 
 
 def _centred(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Choose the image of each node that is nearest to the centre of one hexagon.
+    """Choose the image of each node in the plane that is nearest to the centre of one hexagon.
 
     The chosen images are the corners of this hexagon and of the six hexagons around it.
     """
@@ -490,5 +517,6 @@ _LAYOUTS: dict[LayoutName, Callable[[Topology], NDArray[np.float64]]] = {
     "necklaces": place_necklaces,
     "torus": place_on_torus,
     "projection": place_by_projection,
+    "grid": place_on_grid,
     "quotient": _place_quotient,
 }

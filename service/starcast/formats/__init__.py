@@ -1,4 +1,4 @@
-"""Export to the file formats of other tools, and import of schedules from them.
+"""Export artifacts to the file formats of other tools, and import schedules from them.
 
 Schedules, topologies and forests can be exported. `docs/formats.md` describes the contents and
 limits of each format, and the data that it omits.

@@ -32,8 +32,8 @@ class ClaimFacts(Facts):
     """The properties of a claim, with its newest stored verdict.
 
     Args:
-        values: the values by name.
-        verdict: the newest stored verdict.
+        values: the properties of the claim, by name.
+        verdict: the claim's newest stored verdict.
     """
 
     def __init__(self, values: Mapping[str, Any], verdict: "Verdict | None") -> None:
@@ -63,9 +63,9 @@ class ClaimReport:
     for each claim.
 
     Attributes:
-        subject: a text with the number of the run and the number of its claims.
+        subject: a phrase with the index of the run and the number of its claims.
         verdicts: the verdicts.
-        about: the provenance of the run: texts by label.
+        about: the provenance of the run: strings by label.
     """
 
     subject: str

@@ -1,4 +1,4 @@
-"""This installation of starcast: paths of its files, and the provenance of results.
+"""The installation of starcast: paths of its files, and the provenance of results.
 
 Commands look up paths before they import large modules. To find plug-ins, `importlib.metadata`
 would parse the metadata of all packages, which takes longer than most commands. This module only

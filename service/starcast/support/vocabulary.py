@@ -1,4 +1,4 @@
-"""Words and names that several packages, the command line and both databases share.
+"""Words and names shared by several packages, the command line and both databases.
 
 These are closed sets of words, and the syntax of a construction or an algorithm with its arguments:
 ``dimension-change(base=multiple,i=2)``. This module imports no large modules, so that
@@ -39,6 +39,12 @@ GoalDialect = Literal["loggopsim", "atlahs"]
 GOAL_DIALECTS: tuple[GoalDialect, ...] = get_args(GoalDialect)
 
 
+#: The parameter in which the runs of a comparison are equal if possible.
+PairedBy = Literal["message_units", "segments"]
+#: A plot of a comparison: time against message size, or links busy in each step.
+Plot = Literal["time", "links"]
+
+
 class Format(StrEnum):
     """Output format; each command, and each resource of the server, allows some of the formats."""
 
@@ -47,12 +53,16 @@ class Format(StrEnum):
     CSV = "csv"
     MARKDOWN = "markdown"
     LATEX = "latex"
+    #: A table for the whole width of a page with two columns.
+    LATEX_WIDE = "latex-wide"
     HTML = "html"
     SVG = "svg"
 
 
 #: The formats that every listing supports.
-ListingFormat = Literal[Format.TABLE, Format.JSON, Format.CSV, Format.MARKDOWN, Format.LATEX]
+ListingFormat = Literal[
+    Format.TABLE, Format.JSON, Format.CSV, Format.MARKDOWN, Format.LATEX, Format.LATEX_WIDE
+]
 
 
 class LoadMethod(StrEnum):
@@ -71,7 +81,7 @@ class Layout(StrEnum):
 
 
 #: Names of the layouts in which all nodes of a topology are drawn; see `starcast.drawing.layouts`.
-LayoutName = Literal["substars", "levels", "necklaces", "torus", "projection", "quotient"]
+LayoutName = Literal["substars", "levels", "necklaces", "torus", "projection", "grid", "quotient"]
 LAYOUT_NAMES: tuple[LayoutName, ...] = get_args(LayoutName)
 
 #: Solvers for the formulas of searches.
@@ -107,13 +117,14 @@ Arguments = Mapping[str, ArgumentValue]
 #: The maximum number of characters in a name that becomes part of ids, file names and URLs.
 MAX_NAME = 200
 #: The form of topologies' specs, which are parts of ids in files of many formats: no character has
-#: a special meaning in one of them. The tables and the files of records use the same expression.
+#: a special meaning in any of these formats. The tables and the files of records use the same
+#: expression.
 SPEC = r"[A-Za-z0-9][A-Za-z0-9,._+-]{0,49}"
 SPEC_CHARACTERS = "at most 50 ASCII letters, digits, and the characters , . _ + -"
 #: The form in which both stores keep the names of constructions and algorithms.
 STORED_NAME = r"[a-z][a-z0-9-]*(\([^()]+\))?"
 
-#: A fault as text. The explorer's ``state.js`` contains the same expression.
+#: A fault as a string. The explorer's ``state.js`` contains the same expression.
 FAULT = re.compile(r"([^@\s-]+)(?:-([^@\s-]+))?(?:@([0-9]{1,18}))?")
 _RANK = re.compile(r"#([0-9]{1,18})")
 _CALL = re.compile(r"([^()=,\s]+)(?:\(([^()]*)\))?")
@@ -127,7 +138,7 @@ def parse_fault(text: str) -> tuple[tuple[int | str, ...], int]:
 
     Returns:
         The node, or the two ends of the link, each a label or a rank; and the first step of the
-        fault, which is 1 if the text names none.
+        fault, which is 1 by default.
 
     Raises:
         InputError: the text does not have this form.
@@ -149,7 +160,7 @@ def parse_fault(text: str) -> tuple[tuple[int | str, ...], int]:
 
 
 def format_spec(name: str, arguments: Mapping[str, str | int]) -> str:
-    """Return a construction or algorithm as text, with any arguments in parentheses.
+    """Return the spec of a construction or algorithm: its name, with any arguments in parentheses.
 
     Example:
         >>> format_spec("dimension-change", {"i": 2, "base": "multiple"})
@@ -159,12 +170,12 @@ def format_spec(name: str, arguments: Mapping[str, str | int]) -> str:
 
 
 def format_arguments(arguments: Mapping[str, str | int]) -> str:
-    """Return arguments as text, sorted by name: ``base=multiple,i=2``."""
+    """Return arguments as a string, sorted by name: ``base=multiple,i=2``."""
     return ",".join(f"{name}={value}" for name, value in sorted(arguments.items()))
 
 
 def normalize_id(artifact_id: str) -> str:
-    """Return an artifact's id as it is stored: the label at its end is in lower case."""
+    """Return an artifact's id in its stored form: the label at its end is in lower case."""
     head, colon, label = artifact_id.rpartition(":")
     return f"{head}:{label.lower()}" if colon else artifact_id
 
@@ -173,7 +184,7 @@ def parse_spec(text: str, noun: str = "construction") -> tuple[str, dict[str, Ar
     """Parse text such as ``dimension-change(base=multiple,i=2)``; return the name and arguments.
 
     Args:
-        noun: what the name stands for, such as ``algorithm``; used in the error message.
+        noun: the kind of object, such as ``algorithm``, for the error message.
 
     Raises:
         InputError: the text does not have this form.
@@ -231,7 +242,7 @@ def parse_arguments(text: str) -> dict[str, ArgumentValue]:
 
 
 def split_specs(specs: str | Iterable[str]) -> list[str]:
-    """Split a text, or each of several texts, at commas that are not in parentheses.
+    """Split a string, or each of several strings, at commas that are not in parentheses.
 
     Example:
         >>> split_specs("greedy, dimension-change(base=multiple,i=2)")

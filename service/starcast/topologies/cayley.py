@@ -1,4 +1,4 @@
-"""Cayley graphs of a group, given by their generators, and the groups that they may have.
+"""Cayley graphs, each given by a group and generators, and the supported groups.
 
 Node x is linked to the product x∘g for every generator g. If g is a permutation, it moves
 positions, as port i of a star graph exchanges positions 1 and i. A translation x -> q∘x multiplies
@@ -52,7 +52,7 @@ class Permutations:
         return factorial(self.n)
 
     def elements(self, ranks: ArrayLike) -> Elements:
-        """Return the group elements with some ranks, ``[count, n]``."""
+        """Return the group elements with the given ranks, ``[count, n]``."""
         return permutations.unrank(self.n, ranks)
 
     def ranks(self, elements: Elements) -> Ranks:
@@ -60,7 +60,7 @@ class Permutations:
         return permutations.rank(elements.astype(np.uint8))
 
     def product(self, left: Elements, right: Elements) -> Elements:
-        """Return the product left∘right; one of them may be several elements."""
+        """Return the product left∘right; either may be an array of elements."""
         return left[..., right - 1]
 
     def inverse(self, element: Elements) -> Elements:
@@ -72,7 +72,7 @@ class Permutations:
         return permutations.labels(elements.astype(np.uint8))
 
     def parse(self, label: str) -> Elements:
-        """Return the group element with a label.
+        """Return the group element with the given label.
 
         Raises:
             InputError: no element has this label.
@@ -88,7 +88,7 @@ class Permutations:
 class EvenPermutations(Permutations):
     """The even permutations of 1..n, the alternating group.
 
-    The permutations of ranks 2i and 2i+1 differ in their last two symbols, so one of them is even.
+    The permutations of ranks 2i and 2i+1 differ in their last two symbols, so exactly one is even.
     """
 
     generator = "an even permutation of the positions 1 to {n} that moves one of them"
@@ -99,7 +99,7 @@ class EvenPermutations(Permutations):
         return factorial(self.n) // 2
 
     def elements(self, ranks: ArrayLike) -> Elements:
-        """Return the elements with some ranks, ``[count, n]``: the even one of each pair."""
+        """Return the elements with the given ranks, ``[count, n]``: the even one of each pair."""
         rows = permutations.unrank(self.n, 2 * np.array(ranks, dtype=np.int64, ndmin=1))
         odd = permutations.is_odd(rows)
         # Exchanging the last two symbols gives the other permutation of the pair.
@@ -112,7 +112,7 @@ class EvenPermutations(Permutations):
         return super().ranks(elements) // 2
 
     def parse(self, label: str) -> Elements:
-        """Return the group element with a label.
+        """Return the group element with the given label.
 
         Raises:
             InputError: the label is not that of a permutation, or the permutation is odd.
@@ -145,7 +145,7 @@ class SignedPermutations(Permutations):
         return factorial(self.n) << self.n
 
     def elements(self, ranks: ArrayLike) -> Elements:
-        """Return the elements with some ranks; a digit selects an unused symbol and its sign."""
+        """Return the group elements with the given ranks, ``[count, n]``."""
         rest = np.array(ranks, dtype=np.int64, ndmin=1)
         rows = np.empty((len(rest), self.n), dtype=np.int8)
         signs = np.empty_like(rows)
@@ -167,11 +167,11 @@ class SignedPermutations(Permutations):
         return ranks.astype(np.int32)
 
     def product(self, left: Elements, right: Elements) -> Elements:
-        """Return the signed product left∘right; one of them may be several elements."""
+        """Return the signed product left∘right; either may be an array of elements."""
         return np.sign(right) * left[..., np.abs(right) - 1]
 
     def inverse(self, element: Elements) -> Elements:
-        """Return the inverse of a group element; a symbol keeps its sign."""
+        """Return the inverse of a group element, in which every symbol keeps its sign."""
         order = np.argsort(np.abs(element))
         return np.sign(element)[order] * (order + 1)
 
@@ -184,7 +184,7 @@ class SignedPermutations(Permutations):
         return np.ascontiguousarray(codes).view(f"<U{self.n}")[:, 0]
 
     def parse(self, label: str) -> Elements:
-        """Return the group element with a label.
+        """Return the group element with the given label.
 
         Raises:
             InputError: no element has this label.
@@ -208,7 +208,7 @@ class Residues:
     """Vectors of residues modulo given numbers, called sides; the group operation is addition.
 
     Raises:
-        InputError: a side, or their product, is out of range.
+        InputError: a side, or the product of all sides, is out of range.
     """
 
     sides: tuple[int, ...]
@@ -232,7 +232,7 @@ class Residues:
         return prod(self.sides)
 
     def elements(self, ranks: ArrayLike) -> Elements:
-        """Return the elements with some ranks, ``[count, n]``; the last residue varies fastest."""
+        """Return elements by rank, ``[count, n]``; the last residue varies fastest."""
         return np.stack(np.unravel_index(np.array(ranks, ndmin=1), self.sides), axis=-1)
 
     def ranks(self, elements: Elements) -> Ranks:
@@ -240,7 +240,7 @@ class Residues:
         return np.asarray(np.ravel_multi_index(tuple(elements.T), self.sides), dtype=np.int32)
 
     def product(self, left: Elements, right: Elements) -> Elements:
-        """Return the sum of elements, residue by residue; one of them may be several elements."""
+        """Return the sum of elements, residue by residue; either may be an array of elements."""
         return np.asarray((left + right) % np.array(self.sides))
 
     def inverse(self, element: Elements) -> Elements:
@@ -253,10 +253,11 @@ class Residues:
         return np.ascontiguousarray(codes).view(f"<U{self.n}")[:, 0]
 
     def parse(self, label: str) -> Elements:
-        """Return the group element with a label.
+        """Return the group element with the given label.
 
         Raises:
-            InputError: the label has a wrong length, or a digit is not smaller than its side.
+            InputError: the label has a wrong length, or a digit is not smaller than the side of its
+                dimension.
         """
         digits = [_DIGITS.find(each) for each in str(label).lower()]
         if len(digits) != self.n or not all(
@@ -269,7 +270,7 @@ class Residues:
         return np.array(digits)
 
     def reduce(self, generator: tuple[int, ...]) -> tuple[int, ...] | None:
-        """Return a generator's steps as residues; None if their number is wrong or all are 0."""
+        """Return a generator's steps as residues; None if their count is wrong or all are 0."""
         if len(generator) != self.n:
             return None
         reduced = tuple(step % side for step, side in zip(generator, self.sides, strict=True))
@@ -288,7 +289,7 @@ class CayleyGraph(Topology):
     Args:
         spec: the spec of the graph, such as ``P5``.
         family: the name of its family.
-        generators: elements of the group. Ports are numbered from 2 in their order.
+        generators: elements of the group; ports are numbered from 2 in the order of this list.
         group: the group; by default all permutations of 1..n, and generators are permutations of
             the positions.
 
@@ -382,7 +383,7 @@ class CayleyGraph(Topology):
         return self.group.labels(self.group.elements(self._check_ranks(ranks)))
 
     def rank(self, label: str) -> int:
-        """Return the rank of the node with a label; see `Topology.rank`."""
+        """Return the rank of the node with the given label; see `Topology.rank`."""
         return int(self.group.ranks(self.group.parse(label)[None, :])[0])
 
     def _distances(self) -> NDArray[np.uint8]:
@@ -392,7 +393,7 @@ class CayleyGraph(Topology):
         if reached < self.nodes:
             raise InputError(
                 f"the generators of {self.spec} reach only {reached:,} of its {self.nodes:,} nodes",
-                hint="give generators of the whole group, because the graph has to be connected",
+                hint="give generators of the whole group: all of its elements are nodes",
             )
         return distances
 
@@ -403,7 +404,7 @@ def check_generators(
     """Check generators, and return their group and the generators as elements of the group.
 
     Raises:
-        InputError: see `CayleyGraph`.
+        InputError: a generator is malformed or repeated, or its inverse is missing.
     """
     try:
         given = [tuple(int(value) for value in generator) for generator in generators]
@@ -413,7 +414,7 @@ def check_generators(
         ) from None
     if not 1 <= len(given) <= MAX_GENERATORS:
         raise InputError(
-            f"the number of generators is {len(given)}, not 1 to {MAX_GENERATORS}",
+            f"the number of generators is {len(given)}, which is out of range",
             hint=f"give 1 to {MAX_GENERATORS} generators",
         )
     elements = group(_check_size(group, given[0])) if isinstance(group, type) else group
@@ -442,7 +443,7 @@ def check_generators(
 def _check_size(group: type[Permutations], generator: tuple[int, ...]) -> int:
     if not 2 <= len(generator) <= group.largest:
         raise InputError(
-            f"the generators have the length {len(generator)}, not 2 to {group.largest}",
+            f"the generators have the length {len(generator)}, which is out of range",
             hint=f"give generators of a length from 2 to {group.largest}",
         )
     return len(generator)
@@ -459,7 +460,7 @@ def _move(group: Group, ranks: NDArray[np.integer], generator: Sequence[int]) ->
 
 @lru_cache(maxsize=4)
 def _search(group: Group, generators: tuple[tuple[int, ...], ...]) -> NDArray[np.uint8]:
-    """Return the distances from the identity; nodes that the search does not reach also have 0."""
+    """Return the distances from the identity; unreached nodes also have distance 0."""
     distances = np.zeros(group.nodes, dtype=np.uint8)
     # The root has distance 0, so 0 cannot mark the nodes that are not reached yet.
     is_new = np.ones(len(distances), dtype=bool)

@@ -1,7 +1,7 @@
-"""`Forest`: an array that stores, for every tree and node, the port towards the parent.
+"""`Forest`, an array that stores the port towards the parent for every tree and node.
 
 Parents, levels, loads and all other properties are computed from that array and the topology.
-`Forest.verify` checks that the array is a forest, regardless of what built it.
+`Forest.verify` checks that the array is a forest, whichever code built it.
 """
 
 import os
@@ -116,7 +116,7 @@ class Forest(Displayable):
         return len(self.parent_port)
 
     def members(self) -> NDArray[np.bool_]:
-        """Return which nodes each tree contains, bool ``[trees, nodes]``; all contain the root."""
+        """Return which nodes each tree contains, bool ``[trees, nodes]``; the root is in all."""
         members: NDArray[np.bool_] = self.parent_port != 0
         members[:, self.root] = True
         return members
@@ -125,13 +125,15 @@ class Forest(Displayable):
         """Return each node's parent, int32 ``[trees, nodes]``; -1 at the root and outside the tree.
 
         Raises:
-            RejectedError: an entry is not a port.
+            RejectedError: the array has an invalid port.
         """
         self._check_entries()
         return self._parents(self.parent_port)
 
     def levels(self) -> Ranks:
-        """Return the distance from the root in each tree, int32 ``[trees, nodes]``; -1 outside.
+        """Return each node's distance from the root in each tree, int32 ``[trees, nodes]``.
+
+        The value is -1 for nodes outside the tree.
 
         Raises:
             RejectedError: the array is not a forest.
@@ -173,7 +175,7 @@ class Forest(Displayable):
         """The number of nodes of each tree, including the root, int64 ``[trees]``.
 
         Raises:
-            RejectedError: an entry is impossible; cycles are not detected.
+            RejectedError: the array has an invalid port; cycles are not detected.
         """
         self._check_entries()
         return freeze(np.asarray(np.count_nonzero(self.parent_port, axis=1) + 1, dtype=np.int64))
@@ -219,7 +221,7 @@ class Forest(Displayable):
             int16 ``[nodes, ports]``, by the parent's rank and port, ports in the topology's order.
 
         Raises:
-            RejectedError: an entry is impossible; cycles are not detected.
+            RejectedError: the array has an invalid port; cycles are not detected.
 
         Example:
             >>> forest("S5", "multiple").load()[0].tolist()
@@ -235,7 +237,7 @@ class Forest(Displayable):
         """The largest load of a directed link.
 
         Raises:
-            RejectedError: an entry is impossible; cycles are not detected.
+            RejectedError: the array has an invalid port; cycles are not detected.
         """
         return max(int(self._load_of(port).max()) for port in self._checked_ports())
 
@@ -243,7 +245,7 @@ class Forest(Displayable):
         """Return the number of directed links by load; unused links have load 0.
 
         Raises:
-            RejectedError: an entry is impossible; cycles are not detected.
+            RejectedError: the array has an invalid port; cycles are not detected.
         """
         counts: dict[int, int] = {}
         for port in self._checked_ports():
@@ -262,7 +264,7 @@ class Forest(Displayable):
         """Whether every directed link is used by at most one tree.
 
         Raises:
-            RejectedError: an entry is impossible; cycles are not detected.
+            RejectedError: the array has an invalid port; cycles are not detected.
         """
         return self.congestion <= 1
 
@@ -356,7 +358,10 @@ class Forest(Displayable):
         return self.topology.nodes // 64 + self.topology.degree
 
     def _reach_root(self, tree: int, exceptions: NDArray[np.int64]) -> bool:
-        """Return whether the exceptions are few and all reach the root; then so do all nodes."""
+        """Return whether a tree has few exceptions and all of them reach the root.
+
+        If so, all nodes of the tree reach the root.
+        """
         # Distances do not show whether a chain of parents ends at a node outside a partial tree.
         if not self.spanning or len(exceptions) > self._most_exceptions:
             return False
@@ -403,7 +408,7 @@ class Forest(Displayable):
 
 
 def _greatest_steps(pointers: Ranks, end: int) -> int:
-    """Return the maximum number of steps to ``end``, at least 1; 0 if a node never reaches it.
+    """Return the maximum number of steps to ``end``, at least 1; 0 if some node never reaches it.
 
     Args:
         pointers: the next node after each node, int32 ``[nodes]``; ``end`` follows itself.

@@ -1,4 +1,4 @@
-"""The trees of multinode broadcasts, in which every node is a source.
+"""Trees of multinode broadcasts, in which every node is a source.
 
 Fragopoulou & Akl 1993 use rotated Hamiltonian paths, MBST and a Hamiltonian cycle
 (docs/definitions/fragopoulou-akl.md, A1 to A4). Tseng & Sheu 1997 use label and dimension changes.

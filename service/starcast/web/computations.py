@@ -60,6 +60,7 @@ def describe_topology(spec: str) -> dict[str, Any]:
     topology = parse_topology(spec)
     return {
         **base.describe_topology(topology),
+        "port_names": explorer.name_ports(topology),
         "layouts": explorer.list_layouts(topology),
         "constructions": list(constructions(topology)),
         "algorithms": [
@@ -111,6 +112,16 @@ def list_schedules(spec: str) -> list[tuple[str, str]]:
     return entries
 
 
+def check_spec(spec: str) -> None:
+    """Check that the explorer can show a topology.
+
+    Raises:
+        InputError: there is no such topology.
+        LimitError: the topology is too large.
+    """
+    _small(spec)
+
+
 def draw_topology(spec: str) -> str:
     """Return a topology as an SVG document."""
     return drawing.draw_topology(_small(spec))
@@ -128,7 +139,7 @@ def parent_ports(forest: str | Forest) -> NDArray[Any]:
 
 
 def link_loads(forest: str | Forest) -> NDArray[Any]:
-    """Return the number of trees on each directed link, int32 ``[nodes, ports]``."""
+    """Return the number of trees that use each directed link, int32 ``[nodes, ports]``."""
     return find_forest(forest).load().astype(np.int32)
 
 
@@ -230,7 +241,7 @@ def verify_claim(claim_id: str) -> "Verdict":
 
 
 def require_drawable(topology: Topology) -> Topology:
-    """Check that arrays of this topology's nodes are small enough, and return the topology.
+    """Check that arrays over the topology's nodes are small enough, and return the topology.
 
     Raises:
         LimitError: the topology has more than `MAX_NODES` nodes.
@@ -239,7 +250,7 @@ def require_drawable(topology: Topology) -> Topology:
         raise LimitError(
             f"{topology.spec} has {topology.nodes:,} nodes; arrays of at most {MAX_NODES:,} are "
             "served",
-            hint="use Python or the command line for larger topologies",
+            hint="choose a smaller topology, such as S8, or use Python or the command line",
         )
     return topology
 

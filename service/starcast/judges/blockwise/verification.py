@@ -57,7 +57,7 @@ Range = tuple[Count, Count]
 
 
 class Description(StrictRecord):
-    """The job to which a shard file belongs: the verification of this forest."""
+    """The job to which a shard file belongs, given by the id of the forest to verify."""
 
     id: str
 
@@ -108,7 +108,7 @@ class BlockVerification:
 
 
 def plan_ranges(source: Source) -> list[Range]:
-    """Return ranges of blocks that together cover all blocks; each takes some seconds."""
+    """Divide all blocks into ranges, each of which takes some seconds."""
     per_block = factorial(source.blocks.m) * source.trees
     edges = _EDGES if source.blocks.kind == GREEDY else _SLOW_EDGES
     step = max(1, edges // per_block)
@@ -127,7 +127,7 @@ def verify_blocks(
         source: the forest.
         jobs: the number of processes; by default one per core if the work is large enough.
         reporter: receives the progress.
-        executor: runs the ranges of blocks instead of processes on this machine.
+        executor: runs the ranges of blocks, in place of worker processes on this machine.
 
     Raises:
         RejectedError: a tree is not a spanning tree; the message names the first offending node.
@@ -400,9 +400,9 @@ def verify_shard(
         source: the forest.
         shard: the shard.
         file: the path of the result file; an existing file is replaced only by a complete one.
-        jobs: the number of processes, as in `verify_blocks`.
+        jobs: the number of processes; by default one per core if the work is large enough.
         reporter: receives the progress.
-        executor: runs the ranges of blocks instead of processes on this machine.
+        executor: runs the ranges of blocks, in place of worker processes on this machine.
 
     Returns:
         The number of ranges of blocks in the shard.

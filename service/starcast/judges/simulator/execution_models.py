@@ -133,7 +133,7 @@ def timing(
         t_s: T_s, the start-up time of a packet.
         t_c: T_c, the time per byte.
         execution: the execution model, as described above.
-        faults: as in `starcast.simulate`.
+        faults: faulty nodes and links, as in `starcast.simulate`.
 
     Raises:
         InputError: a number is negative, a unit has 0 bytes, the execution model is unknown, or a
@@ -166,7 +166,7 @@ def execute_valid(schedule: Schedule, faults: Iterable[FaultLike]) -> Executed:
     violation = executed.simulation.violation
     if violation is not None:
         raise RejectedError(
-            f"{schedule.id} has no time, because it is invalid: {violation}",
+            f"the time of {schedule.id} is undefined, because the schedule is invalid: {violation}",
             hint="correct its rows",
         )
     return executed
@@ -290,7 +290,7 @@ def _find_completions(
 
 
 def _describe_packets(packets: Packets, ticks: Ticks, start: Times) -> PacketTimes:
-    """Return the packets with their times; ``start`` is in ticks."""
+    """Return the packets with their start and end times; ``start`` is in ticks."""
     end = start + ticks.durations(packets.units)
     return PacketTimes(*packets.columns(), ticks.times(start), ticks.times(end))
 
