@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 WHEEL_VENV := .venv-wheel
-SOURCES := service tests benchmarks migrations docs tools
+SOURCES := service papers tests benchmarks migrations docs tools
 # Groups of tests (tests/support/markers.py), each a job of the sweep. Those that wait most for
 # servers are first, next to unit tests, which never wait.
 GROUPS := docs runs unit packs stores cli claims
@@ -37,7 +37,7 @@ INSTALL = $(BIN)/uv pip install --quiet --system-certs --python $(BIN)/python $(
     $(BIN)/pip install --quiet --disable-pip-version-check --no-compile $(1)
 
 # So that the first commands are as fast as later ones, even where PYTHONDONTWRITEBYTECODE is set.
-COMPILE = $(BIN)/python -m compileall -q service && $(BIN)/python -c 'import starcast.ingest'
+COMPILE = $(BIN)/python -m compileall -q service papers && $(BIN)/python -c 'import starcast.ingest'
 
 # README and tutorial need no more; [all] has four times the size.
 DEMO_NEEDS := .[embedded,web]
@@ -83,7 +83,7 @@ types: $(VENV)/.dev ## mypy, strict
 	$(BIN)/mypy
 
 types-service: $(VENV)/.dev
-	$(BIN)/mypy service
+	$(BIN)/mypy service papers
 
 sweep: $(VENV)/.dev ## all sizes, all faults, all pages: before a release, about half an hour
 	@$(SIDE_BY_SIDE) $(SWEEPS) wheel-test types lint

@@ -11,7 +11,7 @@ from pathlib import Path
 import notebooks
 import pytest
 import sessions
-from sessions import PLUGINS, PYTHON, README, ROOT, TUTORIAL, SessionError
+from sessions import PLUGINS, PYTHON, README, ROOT, TUTORIAL, YOUR_PAPER, SessionError
 
 from starcast.embedded import stack
 from starcast.embedded.home import Home
@@ -43,8 +43,9 @@ def test_commands_in_the_tutorial_give_the_outputs_and_pictures_shown(work: Path
 
 
 @pytest.mark.slow
-def test_examples_on_the_plug_in_page_print_the_outputs_shown(work: Path) -> None:
-    assert sessions.play_page(PLUGINS, work) == PLUGINS.read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", [PLUGINS, YOUR_PAPER])
+def test_examples_on_the_pages_on_plug_ins_print_the_outputs_shown(page: Path, work: Path) -> None:
+    assert sessions.play_page(page, work) == page.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

@@ -12,13 +12,13 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
+from starcast_papers.common import lower_bound_counts as counts
 
 import starcast
 from starcast import forest, schedule, simulate, topology
 from starcast.catalogue import plugins
 from starcast.catalogue.plugin_files import hash_plugin
 from starcast.catalogue.plugins import ORIGINS
-from starcast.claims import lower_bound_counts as counts
 from starcast.collectives.algorithm import algorithms_on
 from starcast.costs import Machine
 from starcast.costs.tables import CostProblem, build_table, execute_row

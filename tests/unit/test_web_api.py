@@ -21,6 +21,7 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 from starlette.testclient import TestClient
 
 from starcast import Fault, schedule, simulate, topology
+from starcast.claims import load
 from starcast.collectives.model import COLUMNS
 from starcast.drawing.layouts import layout, layouts
 from starcast.records import Proof, shipped_folder, shipped_record
@@ -50,6 +51,16 @@ def client_at(home: Path) -> TestClient:
     """Return a client of an application whose records are in a home folder."""
     service = Service(Settings.load(home=home), Workers(count=1))
     return TestClient(create_app(service), base_url="http://localhost")
+
+
+def test_a_claim_of_a_paper_of_the_user_has_a_page_and_a_resource(
+    client: TestClient, pack: Path
+) -> None:
+    load(pack)
+    shown = get(client, "/claims/MYPAPER.children")
+    assert (shown["paper"], shown["verdict"]) == ("Author & Author 2026", "fails")
+    assert "MYPAPER.children" in client.get("/claims?paper=MYPAPER").text
+    assert "at most n-2 children" in client.get("/claims/MYPAPER.children").text
 
 
 @pytest.mark.parametrize("spec", ["S4", "S5,3", "Q3"])

@@ -76,9 +76,11 @@ class Origin:
     @cached_property
     def sha256(self) -> str:
         """The SHA-256 of the plug-in's files when it was loaded; see `plugin_files.hash_plugin`."""
+        from starcast.catalogue import packs  # noqa: PLC0415
         from starcast.catalogue.plugin_files import hash_plugin  # noqa: PLC0415
 
-        return hash_plugin(self.module, Path(self.file))
+        pack = packs.find(self.file)
+        return pack.sha256 if pack else hash_plugin(self.module, Path(self.file))
 
     @property
     def version(self) -> str:
@@ -257,23 +259,33 @@ def load(names: Iterable[str]) -> None:
     Loading a file again replaces the entries that it defined.
 
     Args:
-        names: names of modules, or paths of .py files.
+        names: names of modules, paths of .py files, or folders of paper packs.
 
     Raises:
         InputError: a plug-in does not exist, cannot be imported, or declares something invalid.
     """
     from importlib.metadata import entry_points  # noqa: PLC0415
 
+    from starcast.catalogue import packs  # noqa: PLC0415
+
     for point in entry_points(group=ENTRY_POINTS):
-        _import(point.value, partial(importlib.import_module, point.module))
+        try:
+            _import(point.value, partial(_import_module, point.module, is_named=False))
+        except InputError as error:
+            if not packs.is_package(point.module):
+                raise
+            packs.faults[point.value] = error
     for name in names:
+        # Paths are made absolute, because worker processes may have another working directory.
+        path = Path(name).expanduser().absolute()
         if name.endswith(".py"):
-            # Paths are made absolute, because worker processes may have another working directory.
-            path = Path(name).expanduser().absolute()
             _import(name, partial(_import_file, path))
             _loaded[str(path)] = None
+        elif packs.is_folder(name):
+            _import(name, partial(packs.load_folder, path.resolve()))
+            _loaded[str(path.resolve())] = None
         else:
-            _import(name, partial(importlib.import_module, name))
+            _import(name, partial(_import_module, name, is_named=True))
             _loaded[name] = None
 
 
@@ -288,6 +300,8 @@ def loadable() -> tuple[str, ...]:
         InputError: an entry is defined in a script or notebook, which other processes cannot
             import.
     """
+    from starcast.catalogue import packs  # noqa: PLC0415
+
     files = {path for path in _loaded if path.endswith(".py")}
     names = dict(_loaded)
     for (kind, name), origin in ORIGINS.items():
@@ -297,7 +311,7 @@ def loadable() -> tuple[str, ...]:
                 f"{origin.file}, which is run as a script",
                 hint="move it to a file of its own and import that file, or use one process",
             )
-        if origin.file not in files:
+        if origin.file not in files and not packs.find(origin.file):
             names[origin.module] = None
     return tuple(names)
 
@@ -312,7 +326,7 @@ def _import(name: str, action: Callable[[], object]) -> None:
     except ModuleNotFoundError as error:
         raise InputError(
             f"the plug-in '{name}' cannot be imported: {error.msg or describe(error)}",
-            hint="name a module that Python finds, or the path of a .py file",
+            hint="name a module that Python finds, a .py file, or the folder of a paper pack",
         ) from None
     except KeyboardInterrupt:
         raise
@@ -353,6 +367,14 @@ class _Finder:
 
 
 sys.meta_path.insert(0, _Finder)
+
+
+def _import_module(name: str, *, is_named: bool) -> None:
+    from starcast.catalogue import packs  # noqa: PLC0415
+
+    importlib.import_module(name)
+    if packs.is_package(name):
+        packs.load_package(name, is_named=is_named)
 
 
 def _import_file(path: Path) -> None:
@@ -432,8 +454,13 @@ def pack(names: Sequence[str] | None = None) -> PluginLoader:
 
 
 def _pack(name: str) -> tuple[str, tuple[tuple[str, bytes], ...]]:
+    from starcast.catalogue import packs  # noqa: PLC0415
     from starcast.catalogue.plugin_files import find_modules  # noqa: PLC0415
 
+    if packs.is_folder(name):
+        folder = Path(name)
+        contents = {f"{folder.name}/{file}": data for file, data in packs.read_files(folder)}
+        return folder.name, tuple(contents.items())
     if name.endswith(".py"):
         path: Path | None = Path(name)
     else:
@@ -460,11 +487,13 @@ def _folder() -> "TemporaryDirectory[str]":
     """Return a temporary folder for plug-in files, which is deleted when this process ends."""
     from tempfile import TemporaryDirectory  # noqa: PLC0415
 
-    return TemporaryDirectory(prefix="starcast-plugins-")
+    from starcast.catalogue.packs import SENT  # noqa: PLC0415
+
+    return TemporaryDirectory(prefix=SENT)
 
 
 def _file(name: str, files: tuple[tuple[str, bytes], ...]) -> str:
-    """Write the files of a plug-in to this folder; return the path of its main file."""
+    """Write the files of a plug-in; return the path of its main file, or of a pack's folder."""
     import hashlib  # noqa: PLC0415
 
     # The folder's name depends on the contents, so versions of a plug-in do not overwrite each
@@ -474,4 +503,5 @@ def _file(name: str, files: tuple[tuple[str, bytes], ...]) -> str:
         path = folder / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-    return str(folder / f"{name}.py")
+    own = folder / f"{name}.py"
+    return str(own if own.is_file() else folder / name)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from starcast.claims.cached_topology import CachedTopology, ObjectCache
-from starcast.claims.closed_forms import Number, divide, find_order, format_number
+from starcast.claims.growth import Number, divide, find_order, format_number
 from starcast.collectives.model import Schedule
 from starcast.judges.simulator import Simulation
 from starcast.records import checkers
@@ -39,7 +39,8 @@ class Finding:
         compared: number of compared pairs of values.
         measured: summary of the measured values; for ``absent``, the reason.
         counterexample: None if the relation holds everywhere. Otherwise the first place where it
-            does not, with ``found`` and ``stated``, and ``n``, ``k`` of the size.
+            does not, with ``found`` and ``stated``, and the size: ``n``, ``k``, or its spec as
+            ``size`` outside of the families of star graphs, (n,k)-stars and hypercubes.
         of: id of the forest or schedule that was measured; empty if there is none.
     """
 
@@ -230,7 +231,7 @@ class ClaimCheck(CachedTopology):
             what: the quotient in words, such as ``D_n / n``.
             quotient: function of n, and of k for (n,k)-stars (of the dimension for hypercubes),
                 maximized over all other parameters. It must work for huge n, using the functions of
-                `starcast.claims.closed_forms`.
+                `starcast.claims.growth`.
         """
         value = quotient(*self._parameters())
         order, far_value = self._growth_order(quotient)
@@ -345,15 +346,17 @@ class ClaimCheck(CachedTopology):
         is_rank = name in _NODES and isinstance(value, int | np.integer)
         return self.label(int(value)) if is_rank else value
 
-    def _size(self) -> dict[str, int]:
+    def _size(self) -> dict[str, Plain]:
         size = self.topology
         # In the papers, k is the dimension of a hypercube.
         if size.family == "hypercube":
             return {"k": size.n}
-        return {"n": size.n} if size.family == "star" else {"n": size.n, "k": int(size.k or 0)}
+        if size.family == "nk-star":
+            return {"n": size.n, "k": int(size.k or 0)}
+        return {"n": size.n} if size.family == "star" else {"size": size.spec}
 
     def _parameters(self) -> tuple[int, ...]:
-        return tuple(self._size().values())
+        return self.n_and_k if self.topology.family == "nk-star" else (self.n,)
 
     def _growth_order(self, quotient: Callable[..., Number]) -> tuple[str | None, Number]:
         """Return a quotient's order of growth (None if bounded), and its maximum for huge n."""

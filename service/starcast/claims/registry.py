@@ -1,5 +1,6 @@
 """Registration of checks with their memory, and providers of objects for checks."""
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -9,12 +10,13 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.catalogue.packs import PACKAGE
+from starcast.catalogue.plugins import Origin
 from starcast.claims.check import ClaimCheck
-from starcast.claims.closed_forms import Parameters
 from starcast.collectives.model import Schedule
 from starcast.collectives.one_to_all import build_pipeline
 from starcast.judges.simulator import Simulation
-from starcast.support.errors import StarcastError
+from starcast.support.errors import InputError
 from starcast.support.vocabulary import ArgumentValue
 from starcast.topologies import Topology
 from starcast.trees.model import Forest
@@ -68,20 +70,34 @@ def unless_symmetric(size: Topology) -> bool:
 class RegisteredCheck:
     """A check function with its memory estimate and the module that registered it.
 
-    The attributes are those of `starcast.claims.catalogue.Claim`.
+    The attributes except for the origin are those of `starcast.claims.catalogue.Claim`.
     """
 
     check: CheckFunction
     memory: Memory
     section: str
+    origin: Origin
 
 
-_CHECKS: dict[str, RegisteredCheck] = {}
+#: The name under which a module holds its checks. A module that is imported again has no old ones.
+_CHECKS = "__starcast_checks__"
 
 
-def registered_checks() -> Mapping[str, RegisteredCheck]:
-    """Return all registered checks by claim id."""
-    return _CHECKS
+def registered_checks(package: str) -> dict[str, RegisteredCheck]:
+    """Return the checks that the modules of a package have registered, by claim id.
+
+    Raises:
+        InputError: two modules have a check of the same claim.
+    """
+    found: dict[str, RegisteredCheck] = {}
+    for name, module in list(sys.modules.items()):
+        if f"{name}.".startswith(f"{package}."):
+            registered = vars(module).get(_CHECKS, {})
+            for claim_id in registered:
+                if claim_id in found:
+                    raise _two_checks(claim_id, registered[claim_id].origin)
+            found |= registered
+    return found
 
 
 def checks(
@@ -99,7 +115,7 @@ def checks(
         memory: estimate of the memory that the check needs.
 
     Raises:
-        StarcastError: the claim already has a check.
+        InputError: the claim already has a check.
 
     Example:
         >>> @checks("TS.L6", given=forests("multiple", roots=2))
@@ -130,7 +146,7 @@ def check_rows(
         memory: estimate of the memory that each check needs.
 
     Raises:
-        StarcastError: a claim already has a check.
+        InputError: a claim already has a check.
     """
     for claim_id, row in rows.items():
         _register(claim_id, _row_check(function, row), memory, function)
@@ -152,10 +168,16 @@ def _row_check(function: Callable[[ClaimCheck, TableRow], None], row: TableRow) 
 
 
 def _register(claim_id: str, check: CheckFunction, memory: Memory, function: Any) -> None:
-    if claim_id in _CHECKS:
-        raise StarcastError(f"claim {claim_id} has two checks")
-    section = function.__module__.removeprefix("starcast.claims.papers.")
-    _CHECKS[claim_id] = RegisteredCheck(check, memory, section)
+    origin = Origin.of(function)
+    registered = function.__globals__.setdefault(_CHECKS, {})
+    if claim_id in registered:
+        raise _two_checks(claim_id, origin)
+    section = function.__module__.removeprefix(f"{PACKAGE}.")
+    registered[claim_id] = RegisteredCheck(check, memory, section, origin)
+
+
+def _two_checks(claim_id: str, origin: Origin) -> InputError:
+    return InputError(f"{origin}: claim {claim_id} has two checks", hint="remove one of them")
 
 
 # Providers of prepared objects for checks
@@ -210,10 +232,6 @@ class Execution(NamedTuple):
     def share(self) -> Fraction:
         """The sum of the largest packets of all steps, as a multiple of the message size."""
         return Fraction(int(self.simulation.packet_sizes.sum()), self.units_per_message)
-
-    def time(self, grid: Parameters) -> NDArray[Any]:
-        """Return the times for a grid of parameters; a step lasts as long as its largest packet."""
-        return grid.time(self.steps, self.share)
 
     def argument(self, name: str) -> int:
         """Return an argument of the algorithm that is a number, such as ``segments``."""

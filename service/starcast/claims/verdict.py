@@ -135,6 +135,8 @@ def conjunction_verdict(claim_id: str, parts: Sequence[Verdict]) -> Verdict:
 
 def size_of(counterexample: Mapping[str, object]) -> tuple[int, int]:
     """Return the parameters n and k of a counterexample; 0 for a missing parameter."""
+    if "size" in counterexample:
+        return size_order(str(counterexample["size"]))[:2]
     return int(str(counterexample.get("n", 0))), int(str(counterexample.get("k", 0)))
 
 
@@ -147,9 +149,9 @@ _OF_A_SIZE = re.compile(r" of [SQ]\d+(,\d+)?\b")
 #: Order in which the keys of a counterexample are shown: the size first, unlisted keys last. It is
 #: fixed, because PostgreSQL does not keep the order of object keys.
 _ORDER = (
-    "n", "k", "table", "row", "column", "cell", "collective", "algorithm", "trees", "construction",
-    "faults", "root", "source", "destination", "tree", "subtree", "i", "step", "node", "other",
-    "link", "dimension", "j", "x", "M", "m", "T_s", "T_c", "p",
+    "size", "n", "k", "table", "row", "column", "cell", "collective", "algorithm", "trees",
+    "construction", "faults", "root", "source", "destination", "tree", "subtree", "i", "step",
+    "node", "other", "link", "dimension", "j", "x", "M", "m", "T_s", "T_c", "p",
 )  # fmt: skip
 _RANKS = {name: rank for rank, name in enumerate(_ORDER)}
 

@@ -4,9 +4,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
+from starcast.catalogue import packs, plugins
 from starcast.claims import catalogue
 from starcast.claims.cached_topology import ObjectCache
 from starcast.claims.catalogue import Claim, size_order, sort_sizes
@@ -156,11 +157,16 @@ class Task:
 
     Attributes:
         size: spec of the topology.
-        claims: the claims, in the order of the catalogue.
+        claim_ids: the ids of the claims, in the order of the catalogue.
     """
 
     size: str
-    claims: tuple[Claim, ...]
+    claim_ids: tuple[str, ...]
+
+    @cached_property
+    def claims(self) -> tuple[Claim, ...]:
+        """The claims; a worker process finds them after it has loaded their packs."""
+        return tuple(map(catalogue.find_claim, self.claim_ids))
 
     @cached_property
     def estimates(self) -> list[int]:
@@ -175,12 +181,8 @@ class Task:
         return f"the check of {self.claims[0].id}{more} on {self.size}"
 
     def __reduce__(self) -> tuple[Callable[..., "Task"], tuple[Any, ...]]:
-        # A worker gets the ids, because checks cannot be pickled.
-        return _load_task, (self.size, [claim.id for claim in self.claims])
-
-
-def _load_task(size: str, claim_ids: Iterable[str]) -> Task:
-    return Task(size, tuple(map(catalogue.find_claim, claim_ids)))
+        # A worker gets the ids only, because checks cannot be pickled.
+        return Task, (self.size, self.claim_ids)
 
 
 def plan_pairs(
@@ -249,8 +251,12 @@ def run_tasks(
     pairs = sum(len(task.claims) for task in tasks)
     is_large = pairs > _MANY_PAIRS or sum(sum(task.estimates) for task in tasks) > _MANY_BYTES
     count = parallel.choose_jobs(len(tasks), jobs, worth_it=is_large)
+    perform: Callable[[Task], tuple[Evidence, ...]] = run_task
+    # Processes on this machine load plug-ins by name. Tasks sent to a cluster carry their source.
+    if (executor or count > 1) and not getattr(executor, "is_remote", False):
+        perform = partial(_run_in_worker, plugins.loadable())
     work = parallel.Workload(
-        run_task, lambda task: sum(task.estimates), memory.available, _require_free_memory, str
+        perform, lambda task: sum(task.estimates), memory.available, _require_free_memory, str
     )
     evidence: list[Evidence] = []
     with (
@@ -261,6 +267,11 @@ def run_tasks(
             progress.advance(len(found))
             evidence += found
     return evidence
+
+
+def _run_in_worker(plugin_names: tuple[str, ...], task: Task) -> tuple[Evidence, ...]:
+    plugins.load_once(plugin_names)
+    return run_task(task)
 
 
 def run_task(task: Task) -> tuple[Evidence, ...]:
@@ -330,10 +341,11 @@ def _run_check(claim: Claim, spec: str, objects: ObjectCache) -> Evidence:
             hint="use fewer `jobs`, or smaller `sizes`",
         ) from None
     except Exception as error:
-        raise StarcastError(
-            f"the check of {claim.id} failed on {spec}: {type(error).__name__}: {error}",
-            hint="please report it",
-        ) from error
+        reason = f"the check of {claim.id} failed on {spec}: {type(error).__name__}: {error}"
+        for pack in packs.loaded():
+            if place := packs.locate(error, pack):
+                raise InputError(f"{place}: {reason}", hint="correct the check") from error
+        raise StarcastError(reason, hint="please report it") from error
 
 
 def _resolve_conjunctions(claims: Iterable[Claim]) -> list[Claim]:
@@ -353,11 +365,11 @@ def _split(claims: Sequence[Claim], spec: str) -> Iterator[Task]:
     for claim in claims:
         required = claim.required_bytes(spec)
         if together and used + required > limit:
-            yield Task(spec, tuple(together))
+            yield Task(spec, tuple(each.id for each in together))
             together, used = [], 0
         together.append(claim)
         used += required
-    yield Task(spec, tuple(together))
+    yield Task(spec, tuple(each.id for each in together))
 
 
 def _require_free_memory(task: Task, free: int) -> None:

@@ -202,7 +202,9 @@ def root(
     ] = 0,
     plugin: Annotated[
         list[str] | None,
-        typer.Option(help="Your plug-in: a module or a .py file. Can be repeated."),
+        typer.Option(
+            help="Your plug-in: a module, a .py file, or the folder of a paper. Can be repeated."
+        ),
     ] = None,
     version: Annotated[  # noqa: ARG001
         bool,

@@ -236,13 +236,14 @@ def _compare(app: typer.Typer) -> None:
 def _claims(app: typer.Typer) -> None:
     from starcast.lab.claims import Claims
 
-    noun = add_noun(app, "claims", "Verify the claims of the five papers by computation.")
+    noun = add_noun(app, "claims", "Verify the claims of papers by computation.")
     command(noun, "list", Claims.claims, printer=results.wide_table)
     command(noun, "show", Claims.claim)
     command(noun, "check", Claims.check_claims, printer=results.wide_table)
     command(noun, "report", Claims.claim_report)
     command(noun, "changed", Claims.claim_changes)
     command(noun, "runs", Claims.claim_runs, printer=results.wide_table)
+    command(noun, "new", Claims.new_paper)
 
 
 def _search(app: typer.Typer) -> None:

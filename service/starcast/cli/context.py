@@ -88,10 +88,14 @@ def load_plugins(ctx: typer.Context) -> None:
         return
     named = ctx.obj.get("plugins") or _is_set("plugins")
     if named or is_declared("starcast.plugins"):
-        from starcast.catalogue import plugins
+        from starcast.catalogue import packs, plugins
 
         with redirect_stdout(sys.stderr):
             plugins.load(load_settings(ctx).plugins)
+            if packs.loaded():
+                from starcast.claims.catalogue import claim_entries
+
+                claim_entries()  # refuses a pack that is not valid
 
 
 def first_symbol(ctx: typer.Context) -> int:

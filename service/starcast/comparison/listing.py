@@ -9,12 +9,12 @@ from sqlalchemy.orm import Session
 from starcast.comparison.matching import Side, figure, gap
 from starcast.costs.model import Machine
 from starcast.costs.paper_tables import (
-    PAPER_TABLES,
     Case,
     Find,
     PaperTable,
     RowExecution,
     RowFigures,
+    paper_tables,
 )
 from starcast.experiments.design import examples, read_design, stored_axes
 from starcast.experiments.point import Point
@@ -268,12 +268,13 @@ def find_table(name: str) -> PaperTable:
     Raises:
         InputError: there is no such table.
     """
-    if name not in PAPER_TABLES:
+    tables = paper_tables()
+    if name not in tables:
         raise InputError(
             f"'{name}' is not a table of a paper",
-            hint=f"{did_you_mean(name, PAPER_TABLES)}the tables are {', '.join(PAPER_TABLES)}",
+            hint=f"{did_you_mean(name, tables)}the tables are {', '.join(tables)}",
         )
-    return PAPER_TABLES[name]
+    return tables[name]
 
 
 def table_of(experiment: models.Experiment) -> str:
@@ -285,12 +286,12 @@ def table_of(experiment: models.Experiment) -> str:
         InputError: the experiment is not that of a paper table.
     """
     title = experiment.grid.get("title")
-    for name in PAPER_TABLES:
+    for name in paper_tables():
         if title and title == _shipped_title(name):
             return name
     raise InputError(
         f"the experiment '{experiment.name}' does not belong to a table of a paper",
-        hint=f"name a table with `table`: {', '.join(PAPER_TABLES)}",
+        hint=f"name a table with `table`: {', '.join(paper_tables())}",
     )
 
 
@@ -300,7 +301,7 @@ def _shipped_title(name: str) -> str:
 
     The result is cached, because reading the experiment expands its grids.
     """
-    return read_design(str(examples()[name])).title
+    return read_design(str(examples()[name])).title if name in examples() else ""
 
 
 def tabulate(table: PaperTable, cases: Sequence[tuple[Case, list[Row]]]) -> Table:

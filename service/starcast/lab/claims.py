@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from starcast.lab.connection import Connection
@@ -20,7 +21,7 @@ from starcast.support.text import pluralize
 from starcast.support.vocabulary import Level, VerdictWord
 
 if TYPE_CHECKING:
-    from starcast.claims import Verdict, report
+    from starcast.claims import Claim, Verdict, report
 
 ClaimId = Annotated[str, Shell(metavar="ID", completes="claims")]
 ClaimName = Annotated[str, Shell(completes="claims")]
@@ -111,9 +112,9 @@ class Claims(Connection):
             $ starcast claims list TS
             $ starcast claims list --verdict fails
         """
-        from starcast.claims import report, select_claims
+        from starcast.claims import report
 
-        selected = select_claims(names)
+        selected = self._select(names)
         return report.list_claims(selected, self._verdicts(demanded=verdict is not None), verdict)
 
     def claim(self, claim_id: ClaimId) -> ClaimFacts:
@@ -192,11 +193,11 @@ class Claims(Connection):
             $ starcast claims check TS.L5 NK.Tab1 --level full
             $ starcast claims check TS.L5 --sizes S4,S5 --no-store
         """
-        from starcast.claims import report, select_claims, storage, verify
+        from starcast.claims import report, storage, verify
 
         only_one_of(level=level, sizes=sizes)
         chosen, specs = level or "quick", as_specs(sizes)
-        claims = select_claims(names)
+        claims = self._select(names)
         # Connect before the computation, which may take minutes.
         if store and (outage := self._find_outage()):
             self.reporter.say(
@@ -278,6 +279,38 @@ class Claims(Connection):
         claims = pluralize(len(verdicts), "claim")
         subject = f"verification run {found.id}: {storage.describe_scope(found)}, {claims}"
         return ClaimReport(subject, verdicts, run_provenance(found))
+
+    def new_paper(self, folder: Path) -> Path:
+        """Write a paper pack to edit: a claim that holds, a claim that fails, and their test.
+
+        Args:
+            folder: the new folder; its letters in capitals are the key of the paper.
+
+        Returns:
+            The folder.
+
+        Raises:
+            InputError: the folder exists, its name has no letters, or it cannot be written.
+
+        Example:
+            $ starcast claims new mypaper
+            $ starcast --plugin mypaper claims check MYPAPER
+        """
+        from starcast.claims.pack_file import write_template
+
+        key = write_template(folder)
+        self.reporter.say(
+            f"edit it, then run 'starcast --plugin {folder} claims check {key} --no-store'"
+        )
+        return folder
+
+    def _select(self, names: Sequence[str]) -> "tuple[Claim, ...]":
+        """Return the selected claims, after a report on the packs that are left out."""
+        from starcast.claims import catalogue
+
+        for place, fault in catalogue.faults().items():
+            self.reporter.say(f"the paper pack {place} is left out: {fault.message}")
+        return catalogue.select_claims(names)
 
     def _verdicts(self, *, demanded: bool = False) -> "report.StoredVerdicts":
         """Return the newest stored verdict of each claim, with its verification run.

@@ -55,7 +55,8 @@ def connect(
         home: the folder of the embedded stack (default: the folder that the settings name).
         start: start the embedded stack if it is not running, and create or upgrade the tables. It
             keeps running when the lab is closed; see `Lab.stop`.
-        plugins: plug-ins to load in addition to those of the settings: modules or .py files.
+        plugins: plug-ins to load in addition to those of the settings: modules, .py files, or
+            folders of paper packs.
         reporter: receives progress: a `starcast.support.progress.Reporter`, or a function that
             takes a string, such as ``print``.
         settings: other settings, such as ``neo4j_uri``; ``starcast config`` lists them.
@@ -74,6 +75,7 @@ def connect(
         ['S5']
         >>> lab.close()
     """
+    from starcast.catalogue import packs
     from starcast.catalogue import plugins as plug_ins
     from starcast.support.settings import Settings
 
@@ -82,6 +84,10 @@ def connect(
     loaded = Settings.load(**settings)
     named = [str(each) for each in ([plugins] if isinstance(plugins, str | Path) else plugins)]
     plug_ins.load([*loaded.plugins, *named])
+    if packs.loaded():
+        from starcast.claims.catalogue import claim_entries
+
+        claim_entries()  # refuses a pack that is not valid
     progress = as_reporter(reporter)
     if start:
         from starcast.embedded import stack

@@ -116,7 +116,8 @@ def locate(verdict: Verdict) -> dict[str, Any]:
         )
     # The most specific name comes first, because a counterexample on S5,3 also has an n.
     n, k = place.get("n"), place.get("k")
-    spec = next((spec for spec in (f"S{n},{k}", f"S{n}", f"Q{k}") if spec in verdict.sizes), None)
+    names = (place.get("size"), f"S{n},{k}", f"S{n}", f"Q{k}")
+    spec = next((str(name) for name in names if name in verdict.sizes), None)
     if spec is None:
         raise NotFoundError(
             f"the counterexample of {verdict.claim} has no location in a topology",

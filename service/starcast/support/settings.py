@@ -103,7 +103,7 @@ class Settings(BaseModel):
         (), f"folders with your own query packs, separated by '{os.pathsep}'"
     )
     plugins: tuple[str, ...] = _setting(
-        (), f"your plug-ins: modules or .py files, separated by '{os.pathsep}'"
+        (), f"your plug-ins: modules, .py files or folders of papers, separated by '{os.pathsep}'"
     )
     labels: int = _setting(
         1, "first symbol of labels in the commands with --labels: 0 or 1", ge=0, le=1
