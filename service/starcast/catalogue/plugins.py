@@ -487,7 +487,9 @@ def _folder() -> "TemporaryDirectory[str]":
     """Return a temporary folder for plug-in files, which is deleted when this process ends."""
     from tempfile import TemporaryDirectory  # noqa: PLC0415
 
-    return TemporaryDirectory(prefix="starcast-plugins-")
+    from starcast.catalogue.packs import SENT  # noqa: PLC0415
+
+    return TemporaryDirectory(prefix=SENT)
 
 
 def _file(name: str, files: tuple[tuple[str, bytes], ...]) -> str:

@@ -10,7 +10,7 @@ from fractions import Fraction
 from string import ascii_uppercase
 from typing import Any, TypeVar
 
-Number = TypeVar("Number", int, float)
+Width = TypeVar("Width", int, float)
 
 _WORD = re.compile(r"[a-z]{3,}[ ,:]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -93,7 +93,7 @@ def is_numeric(values: Iterable[object]) -> bool:
     )
 
 
-def fold_widths(widths: Iterable[Number], words: Iterable[Number], room: Number) -> list[Number]:
+def fold_widths(widths: Iterable[Width], words: Iterable[Width], room: Width) -> list[Width]:
     """Return column widths that fit into the room; the widest columns become narrower first.
 
     Args:
