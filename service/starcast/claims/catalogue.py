@@ -203,7 +203,7 @@ def _specs(family: str, n: int) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Library:
-    """The papers and claims of all packs, and the errors of packs that are left out, by folder."""
+    """The papers and claims of all packs, and the errors of omitted packs, by folder."""
 
     papers: dict[str, Paper]
     claims: dict[str, Claim]
@@ -236,7 +236,7 @@ def claims() -> dict[str, Claim]:
 
 
 def faults() -> dict[str, StarcastError]:
-    """Return why packs that installed packages declare were left out, by folder or module."""
+    """Return the errors of packs that installed packages declare, by folder or module."""
     return {**packs.faults, **_load(packs.loaded(), with_checks=False).faults}
 
 

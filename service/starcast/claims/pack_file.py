@@ -112,7 +112,7 @@ def read_pack_file(path: Path) -> PackFile:
     """Read the file of a pack.
 
     The key of a paper consists of the letters of the folder's name in capitals, if the file does
-    not state another one.
+    not state another key.
 
     Raises:
         InputError: the file cannot be read, or is not valid; the message has the file and the line.
@@ -120,11 +120,10 @@ def read_pack_file(path: Path) -> PackFile:
     """
     try:
         text = read_text(path)
-    except OSError as error:
-        raise unreadable(path, error) from None
-    try:
         content = parse_toml(text)
         document = _Document.model_validate(content)
+    except OSError as error:
+        raise unreadable(path, error) from None
     except pydantic.ValidationError as invalid:
         # A misspelt key is also missing under its right name.
         errors = invalid.errors(include_url=False, include_input=False)
