@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from starcast.catalogue import packs, plugins
 from starcast.catalogue.packs import Pack
-from starcast.claims.pack_file import ClaimEntry, PackFile, read_pack_file
+from starcast.claims.pack_file import ClaimEntry, PackFile, SizesEntry, read_pack_file
 from starcast.claims.registry import LINK_ARRAYS, CheckFunction, Memory, registered_checks
 from starcast.support.errors import InputError, StarcastError
-from starcast.support.vocabulary import Level
+from starcast.support.vocabulary import LEVELS, Level
 from starcast.topologies import topology
 
 #: Topology families that claims can be about, each with the smallest n that claims are about, and
@@ -335,6 +335,13 @@ def _read_sizes(entry: ClaimEntry) -> Sizes:
         return only()
     if given is None or not entry.notation:
         raise InputError("it has no notation or no sizes", hint="write both")
+    keys = {*LEVELS, "beyond"} if given.only is None else {"only"}
+    unused = given.model_fields_set - (SizesEntry.model_fields.keys() if given.family else keys)
+    if unused or (given.family and given.only):
+        raise InputError(
+            f"its sizes cannot be combined: {', '.join(sorted(given.model_fields_set))}",
+            hint="write `only`, or a list for each level, or `family` with its keys",
+        )
     levels = [given.quick, given.full, given.deep]
     if given.family is None:
         # Without a family, each level adds the specs in its list.

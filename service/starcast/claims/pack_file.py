@@ -33,6 +33,8 @@ _Record = Annotated[str, pydantic.AfterValidator(_check_record)]
 #: A key becomes part of the ids of claims, which the database checks too.
 _Key = Annotated[str, pydantic.Field(pattern="^[A-Z]+$")]
 _Id = Annotated[str, pydantic.Field(pattern=r"^[A-Z]+\.[\w.-]+$")]
+#: The largest n, or specs.
+_Level = Annotated[int, pydantic.Field(ge=1, le=100)] | tuple[str, ...] | None
 
 
 class _Table(pydantic.BaseModel):
@@ -58,9 +60,9 @@ class SizesEntry(_Table):
 
     only: tuple[str, ...] | None = None
     family: str | None = None
-    quick: int | tuple[str, ...] | None = None
-    full: int | tuple[str, ...] | None = None
-    deep: int | tuple[str, ...] | None = None
+    quick: _Level = None
+    full: _Level = None
+    deep: _Level = None
     least: int | None = None
     beyond: tuple[str, ...] | None = None
     omit: tuple[str, ...] = ()
@@ -207,7 +209,7 @@ def _error(
 
 def _find_line(text: str, place: Sequence[str | int]) -> int:
     """Return the number of the line of a key; of its table if the key is missing."""
-    table, *inner = map(str, [*place, ""])
+    table, *inner = map(str, [*place, "", ""])
     index = int(inner.pop(0)) if inner[0].isdecimal() else 0
     lines = text.splitlines()
     starts = [
