@@ -43,7 +43,7 @@ def read(tmp_path: Path) -> ReadClaims:
     path.parent.mkdir()
 
     def read_text(text: str) -> dict[str, Claim]:
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", errors="surrogateescape")
         return catalogue.read_claims(read_pack_file(path), PAPER)
 
     return read_text
@@ -60,6 +60,13 @@ def test_line_breaks_in_a_statement_are_removed(read: ReadClaims) -> None:
         ("year = 2026", "yaer = 2026", ":3: the paper has the unknown key 'yaer'"),
         ("year = 2026", 'year = "then"', ":3: 'year' of the paper: Input should be"),
         ("year = 2026", "year =", ":3: Invalid value"),
+        ("[[claim]]", "[[other]]", ":5: the file has the unknown key 'other'"),
+        (FILE.partition("\n\n")[2], "", ":1: the file has no 'claim'"),
+        ('family = "star", quick = 4, full = 5, deep = 6', 'only = ["S4"], quick = ["S5"]',
+         ":12: claim MINE.X1: its sizes cannot be combined: only, quick"),
+        ("deep = 6", "deep = 60000", ":12: 'deep' of the table of sizes of claim MINE.X1: "),
+        ("Mine 2026", "\udcff", ":2: line 2 is not UTF-8 text"),
+        ("[[claim]]", "[claim]", ":5: 'claim' of the file: "),
         ("[[claim]]", "[[claims]]", ":5: the file has the unknown key 'claims'"),
         ("MINE.X1", "NK.L1", ":6: the id of claim 'NK.L1' does not begin with 'MINE.'"),
         ("notation =", "words =", ":11: claim MINE.X1 has the unknown key 'words'"),

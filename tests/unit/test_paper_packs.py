@@ -139,7 +139,7 @@ def test_a_named_pack_that_is_not_valid_is_refused_with_file_and_line(
 
 
 @pytest.mark.parametrize(("change", "message"), BROKEN)
-def test_a_pack_of_an_installed_package_that_is_not_valid_is_left_out(
+def test_a_pack_of_an_installed_package_that_is_not_valid_is_omitted(
     change: Callable[[Path], None],
     message: str,
     pack: Path,
@@ -161,7 +161,7 @@ def test_a_pack_of_an_installed_package_that_is_not_valid_is_left_out(
     assert message in fault.message
     result = starcast(f"--home {tmp_path} claims list TS.L5 -f json")
     assert [row["id"] for row in result.json] == ["TS.L5"]
-    assert re.search(r"the paper pack \S+ is left out: \S+mypaper", result.err)
+    assert re.search(r"the paper pack \S+ is omitted: \S+mypaper", result.err)
 
 
 def test_a_pack_can_be_a_module_or_an_entry_point(

@@ -31,7 +31,7 @@ PACKAGE = "starcast_papers"
 CLAIMS = "claims.toml"
 #: The beginning of the name of a worker's folder with the plug-ins that were sent to it.
 SENT = "starcast-plugins-"
-#: Files of a pack that are not part of it: tests, hidden files, and those that Python writes.
+#: Files in the folder that do not belong to a pack: tests, hidden files, and those of Python.
 _OTHER = re.compile(r"(^|/)(test_|\.|__pycache__/)")
 
 #: Maximum size of a pack, which is read when it is loaded, and is sent to workers.
@@ -46,7 +46,7 @@ class Pack:
         module: the name of its package.
         folder: its folder.
         sha256: the SHA-256 of its files when it was loaded; empty for a pack of starcast.
-        is_named: whether the user named it. Other packs that are not valid are left out.
+        is_named: whether the user named it. Other packs that are not valid are omitted.
     """
 
     module: str

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from starcast.catalogue import packs, plugins
 from starcast.catalogue.packs import Pack
-from starcast.claims.pack_file import ClaimEntry, PackFile, read_pack_file
+from starcast.claims.pack_file import ClaimEntry, PackFile, SizesEntry, read_pack_file
 from starcast.claims.registry import LINK_ARRAYS, CheckFunction, Memory, registered_checks
 from starcast.support.errors import InputError, StarcastError
-from starcast.support.vocabulary import Level
+from starcast.support.vocabulary import LEVELS, Level
 from starcast.topologies import topology
 
 #: Topology families that claims can be about, each with the smallest n that claims are about, and
@@ -203,7 +203,7 @@ def _specs(family: str, n: int) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Library:
-    """The papers and claims of all packs, and the errors of packs that are left out, by folder."""
+    """The papers and claims of all packs, and the errors of omitted packs, by folder."""
 
     papers: dict[str, Paper]
     claims: dict[str, Claim]
@@ -236,7 +236,7 @@ def claims() -> dict[str, Claim]:
 
 
 def faults() -> dict[str, StarcastError]:
-    """Return why packs that installed packages declare were left out, by folder or module."""
+    """Return the errors of packs that installed packages declare, by folder or module."""
     return {**packs.faults, **_load(packs.loaded(), with_checks=False).faults}
 
 
@@ -335,6 +335,13 @@ def _read_sizes(entry: ClaimEntry) -> Sizes:
         return only()
     if given is None or not entry.notation:
         raise InputError("it has no notation or no sizes", hint="write both")
+    keys = {*LEVELS, "beyond"} if given.only is None else {"only"}
+    unused = given.model_fields_set - (SizesEntry.model_fields.keys() if given.family else keys)
+    if unused or (given.family and given.only):
+        raise InputError(
+            f"its sizes cannot be combined: {', '.join(sorted(given.model_fields_set))}",
+            hint="write `only`, or a list for each level, or `family` with its keys",
+        )
     levels = [given.quick, given.full, given.deep]
     if given.family is None:
         # Without a family, each level adds the specs in its list.

@@ -33,6 +33,8 @@ _Record = Annotated[str, pydantic.AfterValidator(_check_record)]
 #: A key becomes part of the ids of claims, which the database checks too.
 _Key = Annotated[str, pydantic.Field(pattern="^[A-Z]+$")]
 _Id = Annotated[str, pydantic.Field(pattern=r"^[A-Z]+\.[\w.-]+$")]
+#: The largest n, or specs.
+_Level = Annotated[int, pydantic.Field(ge=1, le=100)] | tuple[str, ...] | None
 
 
 class _Table(pydantic.BaseModel):
@@ -58,9 +60,9 @@ class SizesEntry(_Table):
 
     only: tuple[str, ...] | None = None
     family: str | None = None
-    quick: int | tuple[str, ...] | None = None
-    full: int | tuple[str, ...] | None = None
-    deep: int | tuple[str, ...] | None = None
+    quick: _Level = None
+    full: _Level = None
+    deep: _Level = None
     least: int | None = None
     beyond: tuple[str, ...] | None = None
     omit: tuple[str, ...] = ()
@@ -112,7 +114,7 @@ def read_pack_file(path: Path) -> PackFile:
     """Read the file of a pack.
 
     The key of a paper consists of the letters of the folder's name in capitals, if the file does
-    not state another one.
+    not state another key.
 
     Raises:
         InputError: the file cannot be read, or is not valid; the message has the file and the line.
@@ -120,11 +122,10 @@ def read_pack_file(path: Path) -> PackFile:
     """
     try:
         text = read_text(path)
-    except OSError as error:
-        raise unreadable(path, error) from None
-    try:
         content = parse_toml(text)
         document = _Document.model_validate(content)
+    except OSError as error:
+        raise unreadable(path, error) from None
     except pydantic.ValidationError as invalid:
         # A misspelt key is also missing under its right name.
         errors = invalid.errors(include_url=False, include_input=False)
@@ -208,7 +209,7 @@ def _error(
 
 def _find_line(text: str, place: Sequence[str | int]) -> int:
     """Return the number of the line of a key; of its table if the key is missing."""
-    table, *inner = map(str, [*place, ""])
+    table, *inner = map(str, [*place, "", ""])
     index = int(inner.pop(0)) if inner[0].isdecimal() else 0
     lines = text.splitlines()
     starts = [

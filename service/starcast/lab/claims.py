@@ -305,11 +305,11 @@ class Claims(Connection):
         return folder
 
     def _select(self, names: Sequence[str]) -> "tuple[Claim, ...]":
-        """Return the selected claims, after a report on the packs that are left out."""
+        """Return the selected claims, after a report on omitted packs."""
         from starcast.claims import catalogue
 
         for place, fault in catalogue.faults().items():
-            self.reporter.say(f"the paper pack {place} is left out: {fault.message}")
+            self.reporter.say(f"the paper pack {place} is omitted: {fault.message}")
         return catalogue.select_claims(names)
 
     def _verdicts(self, *, demanded: bool = False) -> "report.StoredVerdicts":
