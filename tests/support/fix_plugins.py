@@ -13,6 +13,7 @@ from starcast.catalogue.entries import FAMILIES, Registry
 from starcast.catalogue.plugins import ORIGINS
 from starcast.collectives.algorithm import REGISTRIES
 from starcast.trees.construction import CONSTRUCTIONS
+from support.irregular import PLUGIN
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "plugins"
 
@@ -48,6 +49,14 @@ def registries() -> Iterator[Callable[[], None]]:
     """A function that undoes the registrations made by the test; it also runs after the test."""
     with restored_registries() as forget:
         yield forget
+
+
+@pytest.fixture
+def irregular() -> Iterator[None]:
+    """Load the plug-in with topologies without translations."""
+    with restored_registries():
+        plugins.load([str(PLUGIN)])
+        yield
 
 
 @pytest.fixture

@@ -22,7 +22,6 @@ from starcast.collectives.columns import REQUIRED, schedule_from_columns
 from starcast.collectives.model import (
     BYTES_PER_ROW,
     COLLECTIVES,
-    EXPANDED,
     MAX_ROWS,
     PORT_MODELS,
     Draft,
@@ -32,6 +31,7 @@ from starcast.collectives.model import (
 )
 from starcast.support.errors import InputError, LimitError
 from starcast.support.vocabulary import (
+    EXPANDED,
     Arguments,
     Collective,
     Ports,

@@ -101,8 +101,7 @@ def schedule_from_columns(
     }
     derived: dict[str, Any] = {"tree": np.zeros_like(arrays["step"])}
     if "receiver" not in columns:
-        _check_places(topology, arrays["sender"], arrays["port"])
-        derived["receiver"] = topology.step(arrays["port"].astype(np.uint8), arrays["sender"])
+        derived["receiver"] = _find_receivers(topology, arrays["sender"], arrays["port"])
     columns = derived | dict(columns)
     for name in ("receiver", "tree"):
         arrays[name] = _check_column(topology, name, columns[name])
@@ -181,7 +180,7 @@ def _check_column(topology: Topology, name: str, values: Any) -> NDArray[np.int6
     return array.astype(np.int64)
 
 
-def _check_places(topology: Topology, sender: Integers, port: Integers) -> None:
+def _find_receivers(topology: Topology, sender: Integers, port: Integers) -> NDArray[np.int32]:
     check_lengths({"sender": sender, "port": port})
     if len(sender):
         topology.node(int(sender.min()))
@@ -193,6 +192,17 @@ def _check_places(topology: Topology, sender: Integers, port: Integers) -> None:
             f"{topology.spec} does not have",
             hint=f"use ports from {topology.ports[0]} to {topology.ports[-1]}",
         )
+    receiver = topology.step(port.astype(np.uint8), sender)
+    alone = np.flatnonzero(receiver == sender)
+    if len(alone):
+        row = int(alone[0])
+        label = topology.label(int(sender[row]))
+        linked = ", ".join(map(topology.label, topology.linked(int(sender[row]))))
+        raise InputError(
+            f"row {row} of the schedule uses port {int(port[row])}, at which {label} has no link",
+            hint=f"{label} is adjacent to {linked}",
+        )
+    return receiver
 
 
 def _describe_columns(collective: str, optional: Sequence[str]) -> str:

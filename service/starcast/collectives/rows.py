@@ -143,7 +143,7 @@ def serialize_ports(topology: Topology, rows: Columns) -> Columns:
     """Make rows one-port: replace each step by one step per port, called a sub-slot."""
     # A port maps nodes to nodes one to one, so no node sends or receives twice in a sub-slot.
     sub_slot = np.searchsorted(topology.ports, rows.port) + 1
-    return rows._replace(step=(rows.step - 1) * topology.degree + sub_slot)
+    return rows._replace(step=(rows.step - 1) * topology.port_count + sub_slot)
 
 
 def _sort_order(rows: Columns) -> NDArray[np.intp]:

@@ -14,11 +14,11 @@ from functools import cache, partial
 from itertools import pairwise
 from typing import Any
 
-from starcast.collectives.model import EXPANDED
 from starcast.drawing import Link, Subgraph
 from starcast.queries.parameters import STORED, Parameter, named_topologies
 from starcast.queries.query import Query
 from starcast.support.errors import InputError
+from starcast.support.vocabulary import EXPANDED
 from starcast.topologies import Topology
 
 #: The column that contains a path.

@@ -110,6 +110,11 @@ MAX_NAME = 200
 #: a special meaning in one of them. The tables and the files of records use the same expression.
 SPEC = r"[A-Za-z0-9][A-Za-z0-9,._+-]{0,49}"
 SPEC_CHARACTERS = "at most 50 ASCII letters, digits, and the characters , . _ + -"
+#: The form of nodes' labels; see `SPEC`.
+LABEL = r"[A-Za-z0-9_.]{1,40}"
+LABEL_CHARACTERS = "1 to 40 ASCII letters, digits, and the characters _ ."
+#: The text in place of the root in the id of a schedule that contains the rows of all sources.
+EXPANDED = "expanded"
 #: The form in which both stores keep the names of constructions and algorithms.
 STORED_NAME = r"[a-z][a-z0-9-]*(\([^()]+\))?"
 
