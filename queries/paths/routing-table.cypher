@@ -29,5 +29,5 @@ WHERE distances[next.rank] < distances[node.rank]
 // A LINK stores only the port of its lower-ranked end.
 WITH t, node.rank AS rank, node.label AS label, distances[node.rank] AS distance,
   collect(CASE WHEN node.rank < next.rank THEN l.port ELSE t.reverse_ports[l.port] END) AS ports
-RETURN label AS node, distance, [port IN range(1, t.degree + 1) WHERE port IN ports] AS ports
+RETURN label AS node, distance, [port IN range(1, size(t.reverse_ports) - 1) WHERE port IN ports] AS ports
 ORDER BY rank

@@ -14,6 +14,7 @@ from starcast.catalogue.plugins import ORIGINS
 from starcast.claims.pack_file import write_template
 from starcast.collectives.algorithm import REGISTRIES
 from starcast.trees.construction import CONSTRUCTIONS
+from support.irregular import PLUGIN
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "plugins"
 
@@ -58,6 +59,14 @@ def pack(tmp_path: Path, registries: Callable[[], None]) -> Path:
     del registries
     write_template(tmp_path / "mypaper")
     return tmp_path / "mypaper"
+
+
+@pytest.fixture
+def irregular() -> Iterator[None]:
+    """Load the plug-in with topologies without translations."""
+    with restored_registries():
+        plugins.load([str(PLUGIN)])
+        yield
 
 
 @pytest.fixture

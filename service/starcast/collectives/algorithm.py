@@ -22,7 +22,6 @@ from starcast.collectives.columns import REQUIRED, schedule_from_columns
 from starcast.collectives.model import (
     BYTES_PER_ROW,
     COLLECTIVES,
-    EXPANDED,
     MAX_ROWS,
     PORT_MODELS,
     Draft,
@@ -32,10 +31,10 @@ from starcast.collectives.model import (
 )
 from starcast.support.errors import InputError, LimitError
 from starcast.support.vocabulary import (
+    EXPANDED,
     Arguments,
     Collective,
     Ports,
-    normalize_id,
     parse_arguments,
     parse_spec,
 )
@@ -217,7 +216,8 @@ def algorithm(
     (the number of units; by default the largest unit + 1), ``packets`` (by default whether a
     directed link carries several units in a step), ``symmetric`` and ``forest``.
 
-    Functions of starcast return a `Draft`, for the given root or for the identity.
+    Functions of starcast return a `Draft`, for the given root or, where there are translations, for
+    the identity.
 
     Args:
         collective: one of `COLLECTIVES`, such as ``broadcast``.
@@ -476,7 +476,7 @@ def parse_schedule_id(schedule_id: str) -> ScheduleParameters:
         >>> parse_schedule_id("S4:broadcast:greedy").id
         'S4:broadcast:greedy:all:segments=1:1234'
     """
-    parts = normalize_id(schedule_id).split(":") if schedule_id.count(":") == 5 else ()
+    parts = schedule_id.split(":") if schedule_id.count(":") == 5 else ()
     if parts:
         spec, collective, name, model, argument_text, root = parts
         ports: str | None = model
@@ -498,7 +498,7 @@ def parse_schedule_id(schedule_id: str) -> ScheduleParameters:
         topology,
         # An expanded schedule has the rows of all sources, so its id contains no root; as with a
         # short id, the root defaults to the identity.
-        0 if root == EXPANDED else topology.node(root),
+        0 if root.lower() == EXPANDED else topology.node(root),
         algorithm.resolve_ports(ports),
         algorithm.resolve_arguments(topology, arguments),
     )

@@ -100,8 +100,7 @@ def schedule_from_columns(
     }
     derived: dict[str, Any] = {"tree": np.zeros_like(arrays["step"])}
     if "receiver" not in columns:
-        _check_places(topology, arrays["sender"], arrays["port"])
-        derived["receiver"] = topology.step(arrays["port"].astype(np.uint8), arrays["sender"])
+        derived["receiver"] = _find_receivers(topology, arrays["sender"], arrays["port"])
     columns = derived | dict(columns)
     for name in ("receiver", "tree"):
         arrays[name] = _check_column(topology, name, columns[name])
@@ -136,6 +135,10 @@ def schedule_from_columns(
 
 def rank_labels(topology: Topology, texts: Collection[str]) -> dict[str, int]:
     """Return the rank of each string that is a node label; other strings are omitted."""
+    if not topology.has_translations:
+        # Labels need not be sorted, nor equally long.
+        ranks_of = {label: rank for rank, label in enumerate(topology.labels().tolist())}
+        return {text: ranks_of[text] for text in texts if text in ranks_of}
     length = len(topology.label(0))
     candidates = [text for text in texts if len(text) == length and text.isascii()]
     if len(candidates) < _FEW or topology.nodes > _TABLE:
@@ -180,7 +183,7 @@ def _check_column(topology: Topology, name: str, values: Any) -> NDArray[np.int6
     return array.astype(np.int64)
 
 
-def _check_places(topology: Topology, sender: Integers, port: Integers) -> None:
+def _find_receivers(topology: Topology, sender: Integers, port: Integers) -> NDArray[np.int32]:
     check_lengths({"sender": sender, "port": port})
     if len(sender):
         topology.node(int(sender.min()))
@@ -192,6 +195,17 @@ def _check_places(topology: Topology, sender: Integers, port: Integers) -> None:
             f"{topology.spec} does not have",
             hint=f"use ports from {topology.ports[0]} to {topology.ports[-1]}",
         )
+    receiver = topology.step(port.astype(np.uint8), sender)
+    alone = np.flatnonzero(receiver == sender)
+    if len(alone):
+        row = int(alone[0])
+        label = topology.label(int(sender[row]))
+        linked = ", ".join(map(topology.label, topology.linked(int(sender[row]))))
+        raise InputError(
+            f"row {row} of the schedule uses port {int(port[row])}, at which {label} has no link",
+            hint=f"{label} is adjacent to {linked}",
+        )
+    return receiver
 
 
 def _describe_columns(collective: str, optional: Sequence[str]) -> str:
@@ -412,6 +426,11 @@ class _Reader:
             number = text.removeprefix("#")
             if _NUMBER.fullmatch(number) and (number != text or not has_labels):
                 return self._topology.node(int(number))
+            if not has_labels and not self._topology.has_translations:
+                raise InputError(  # noqa: TRY301 - the handler adds the line
+                    f"other senders are ranks, and '{text}' is not one",
+                    hint="write all nodes as labels, or all as ranks",
+                )
             return self._topology.rank(text)
         except InputError as error:
             raise self._fail(

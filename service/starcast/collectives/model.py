@@ -20,7 +20,7 @@ from starcast.support.arrays import frozen_copy
 from starcast.support.errors import InputError, LimitError
 from starcast.support.table import Displayable
 from starcast.support.text import with_article
-from starcast.support.vocabulary import Collective, Ports, format_arguments
+from starcast.support.vocabulary import EXPANDED, Collective, Ports, format_arguments
 from starcast.topologies import Topology, as_topology
 from starcast.trees import Forest
 from starcast.trees.construction import translate_forest
@@ -38,8 +38,6 @@ PORT_MODELS = {"all": "all-port", "one": "one-port"}
 #: build a schedule with this maximum number of rows.
 MAX_ROWS = 100_000_000
 BYTES_PER_ROW = 80
-#: The string in place of the root in the id of a schedule that contains the rows of all sources.
-EXPANDED = "expanded"
 #: Collectives whose units are numbered by destination or, in a gather, by source.
 ADDRESSED = ("scatter", "gather", "alltoall")
 
@@ -137,6 +135,12 @@ class Schedule(Displayable):
         for name, value in normalized.items():
             object.__setattr__(self, name, value)
         check_ports(self.ports)
+        if self.symmetric and not topology.has_translations:
+            raise InputError(
+                f"a schedule on {topology.spec} cannot be symmetric: the topology has no"
+                " translations",
+                hint="omit symmetric, and give the rows of all sources",
+            )
         if self.symmetric and self.collective not in MULTI_SOURCE:
             raise InputError(
                 f"a schedule of {with_article(self.collective)} cannot be symmetric",

@@ -143,7 +143,7 @@ def serialize_ports(topology: Topology, rows: Columns) -> Columns:
     """Make rows one-port: replace each step by one step per port, called a sub-slot."""
     # A port maps nodes to nodes one to one, so no node sends or receives twice in a sub-slot.
     sub_slot = np.searchsorted(topology.ports, rows.port) + 1
-    return rows._replace(step=(rows.step - 1) * topology.degree + sub_slot)
+    return rows._replace(step=(rows.step - 1) * topology.port_count + sub_slot)
 
 
 def _sort_order(rows: Columns) -> NDArray[np.intp]:
@@ -272,10 +272,12 @@ def ports_between(
         table: the topology's table of neighbours, to avoid computing it in every call.
 
     Returns:
-        uint8 ``[rows]``, 0 if the two nodes are not neighbours.
+        uint8 ``[rows]``, 0 if the two nodes are not linked.
     """
     ports = np.zeros(len(sender), dtype=np.uint8)
     for row, port in enumerate(topology.ports):
         neighbours = topology.neighbours(port) if table is None else table[row]
         ports[neighbours[sender] == receiver] = port
+    # Where a node has no link, it is its own neighbour.
+    ports[sender == receiver] = 0
     return ports

@@ -74,9 +74,12 @@ class Networks(Artifacts):
         if stored or verify:
             spec = topology if isinstance(topology, str) else topology.spec
             return self.show(spec, kind="topology", verify=verify)
-        facts = describe_topology(as_topology(topology))
+        found = as_topology(topology)
+        facts = describe_topology(found)
         # A reader sees n and k in the spec.
-        hidden = ("n", "k", "translation_keeps_ports")
+        hidden = ["n", "k", "translation_keeps_ports"]
+        if found.has_translations:  # every node has a link at every port
+            hidden += ["port_count", "has_translations"]
         return Facts({name: value for name, value in facts.items() if name not in hidden})
 
     def draw_topology(self, topology: TopologyName, *, layout: LayoutOption = None) -> Picture:

@@ -10,10 +10,10 @@ from contextlib import suppress
 from typing import Any
 
 from starcast.claims.verdict import Verdict, describe_place
-from starcast.collectives.model import EXPANDED
 from starcast.ingest.planning import parse_request
 from starcast.queries.execution import format_ingest, ingest_options
 from starcast.support.errors import NotFoundError, StarcastError
+from starcast.support.vocabulary import EXPANDED
 from starcast.topologies import Topology, topology
 
 _ARROW = " -> "

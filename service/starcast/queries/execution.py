@@ -148,7 +148,7 @@ def ingest_command(kind: str, artifact_id: str) -> str:
     """
     # Imported only here, because successful queries do not need the catalogue.
     from starcast.collectives.algorithm import REGISTRIES  # noqa: PLC0415
-    from starcast.collectives.model import EXPANDED  # noqa: PLC0415
+    from starcast.support.vocabulary import EXPANDED  # noqa: PLC0415
     from starcast.trees import constructions  # noqa: PLC0415
 
     spec, *rest = parts = artifact_id.split(":")

@@ -121,6 +121,11 @@ MAX_NAME = 200
 #: expression.
 SPEC = r"[A-Za-z0-9][A-Za-z0-9,._+-]{0,49}"
 SPEC_CHARACTERS = "at most 50 ASCII letters, digits, and the characters , . _ + -"
+#: The form of nodes' labels; see `SPEC`.
+LABEL = r"[A-Za-z0-9_.]{1,40}"
+LABEL_CHARACTERS = "1 to 40 ASCII letters, digits, and the characters _ ."
+#: The string in place of the root in the id of a schedule that contains the rows of all sources.
+EXPANDED = "expanded"
 #: The form in which both stores keep the names of constructions and algorithms.
 STORED_NAME = r"[a-z][a-z0-9-]*(\([^()]+\))?"
 
@@ -172,12 +177,6 @@ def format_spec(name: str, arguments: Mapping[str, str | int]) -> str:
 def format_arguments(arguments: Mapping[str, str | int]) -> str:
     """Return arguments as a string, sorted by name: ``base=multiple,i=2``."""
     return ",".join(f"{name}={value}" for name, value in sorted(arguments.items()))
-
-
-def normalize_id(artifact_id: str) -> str:
-    """Return an artifact's id in its stored form: the label at its end is in lower case."""
-    head, colon, label = artifact_id.rpartition(":")
-    return f"{head}:{label.lower()}" if colon else artifact_id
 
 
 def parse_spec(text: str, noun: str = "construction") -> tuple[str, dict[str, ArgumentValue]]:

@@ -3,13 +3,13 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from starcast.support.arrays import freeze
+from starcast.support.arrays import Integers, Mask, freeze
 from starcast.support.errors import InputError
 from starcast.support.table import Displayable
 from starcast.topologies import memory
@@ -20,9 +20,14 @@ _CHUNK = 2**15
 #: neighbours in it is much faster than computing them.
 _MAX_KEPT = 2**15
 
+#: Distances are uint8 if none is larger than this, else int32.
+MAX_UINT8_DISTANCE = 254
+#: Distances of nodes; see `Topology.distances`.
+Distances = Integers
+
 #: A function that returns an array's values at the neighbours of a chunk of nodes; see
 #: `Topology.neighbour_values`.
-ValueReader = Callable[[NDArray[np.uint8], slice], NDArray[np.uint8]]
+ValueReader = Callable[[Distances, slice], Distances]
 
 
 def read_by_rank(neighbour_ranks: Callable[[slice], Ranks]) -> ValueReader:
@@ -33,7 +38,7 @@ def read_by_rank(neighbour_ranks: Callable[[slice], Ranks]) -> ValueReader:
     """
     kept_chunk, kept_ranks = slice(0, 0), np.empty(0, dtype=np.int32)
 
-    def read(values: NDArray[np.uint8], chunk: slice) -> NDArray[np.uint8]:
+    def read(values: Distances, chunk: slice) -> Distances:
         nonlocal kept_chunk, kept_ranks
         if chunk != kept_chunk:
             kept_chunk, kept_ranks = chunk, neighbour_ranks(chunk)
@@ -44,9 +49,10 @@ def read_by_rank(neighbour_ranks: Callable[[slice], Ranks]) -> ValueReader:
 
 
 class Topology(Displayable, ABC):
-    """A vertex-symmetric graph with numbered ports.
+    """A connected graph with numbered ports, each of which is a partial matching.
 
-    Nodes are the ranks 0..nodes-1 of their labels in lexicographic order; the identity is 0.
+    Nodes are the ranks 0..nodes-1; where there are translations, the identity is 0. A node without
+    a link at a port is its own neighbour there.
     Arrays over all nodes are indexed by rank, and are allocated only when a method needs them. If
     an array would not fit into the machine's memory, the method raises a `LimitError`.
 
@@ -56,7 +62,9 @@ class Topology(Displayable, ABC):
         n: n of S_n and S_{n,k}, d of Q_d.
         k: k of S_{n,k}, else None.
         nodes: the number of nodes.
-        ports: the ports of every node, ascending.
+        ports: the ports, ascending; without translations, a node may lack links at some of them.
+        has_translations: whether `translation` has an automorphism from the identity to every node.
+            Then every node has a link at every port, and the graph looks the same from every node.
         translation_keeps_ports: whether `translation` maps every link to a link of the same port;
             False only for S_{n,k} with k < n-1, where it changes the ports of residual links.
     """
@@ -67,24 +75,42 @@ class Topology(Displayable, ABC):
     k: int | None
     nodes: int
     ports: tuple[int, ...]
+    has_translations: bool = False
     translation_keeps_ports: bool = True
     #: Topologies of plug-ins do not keep tables: another topology may have the same spec later.
     _keeps_tables: bool = False
 
     @property
-    def degree(self) -> int:
-        """The number of links at each node."""
+    def port_count(self) -> int:
+        """The number of ports, which is the degree or, without translations, may be larger."""
         return len(self.ports)
+
+    @property
+    def degree(self) -> int:
+        """The largest number of links at a node."""
+        return self.port_count if self.has_translations else int(self.degrees.max())
+
+    @cached_property
+    def degrees(self) -> NDArray[np.int32]:
+        """The number of links at each node, int32 ``[nodes]``."""
+        if self.has_translations:
+            return np.broadcast_to(np.int32(self.port_count), self.nodes)
+        counts = np.zeros(self.nodes, dtype=np.int32)
+        for port in self.ports:
+            counts += self.has_link(port)
+        return freeze(counts)
 
     @property
     def _has_kept_table(self) -> bool:
         """Whether `neighbours` reads `kept_table`, as small topologies of some families do."""
-        return self._keeps_tables and self.nodes * self.degree <= _MAX_KEPT
+        return self._keeps_tables and self.nodes * self.port_count <= _MAX_KEPT
 
     @property
     def links(self) -> int:
         """The number of undirected links, each of which is two directed links."""
-        return self.nodes * self.degree // 2
+        if self.has_translations:
+            return self.nodes * self.degree // 2
+        return int(self.degrees.sum()) // 2
 
     @property
     @abstractmethod
@@ -93,12 +119,12 @@ class Topology(Displayable, ABC):
 
     @property
     def mean_distance(self) -> Fraction:
-        """The exact mean distance from a node to all other nodes."""
-        return Fraction(self.distance_sum, self.nodes - 1)
+        """The exact mean distance between two different nodes."""
+        return Fraction(self.distance_sum, sum(self.distance_profile()[1:]))
 
     @property
     def distance_sum(self) -> int:
-        """The sum of the distances from one node to all nodes.
+        """The sum of the distances that `distance_profile` counts.
 
         The sum is n!(n + 2/n + H_n - 4) in S_n, for the harmonic number H_n, and d 2^(d-1) in Q_d.
         """
@@ -106,7 +132,16 @@ class Topology(Displayable, ABC):
 
     @abstractmethod
     def distance_profile(self) -> tuple[int, ...]:
-        """Return the number of nodes at each distance 0, 1, .., diameter from any node."""
+        """Return the number of nodes at each distance 0, 1, .., diameter from any node.
+
+        Without translations, it is the number of ordered pairs of nodes at each distance.
+        """
+
+    def distance_sum_from(self, root: int) -> int:
+        """Return the sum of the distances from a node to all nodes."""
+        if self.has_translations:
+            return self.distance_sum
+        return int(self.distances(root).sum(dtype=np.int64))
 
     @abstractmethod
     def reverse_port(self, port: int) -> int:
@@ -132,7 +167,8 @@ class Topology(Displayable, ABC):
             ranks: the nodes, or None for all nodes.
 
         Returns:
-            The ranks of the neighbours, int32 ``[nodes]`` or ``[len(ranks)]``.
+            The ranks of the neighbours, int32 ``[nodes]`` or ``[len(ranks)]``; a node without a
+            link at the port is its own neighbour.
 
         Raises:
             InputError: there is no such port or rank.
@@ -152,13 +188,22 @@ class Topology(Displayable, ABC):
 
     def _compute_table(self) -> Ranks:
         memory.require(
-            4 * self.nodes * self.degree,
-            f"neighbours over {self.degree} ports on {self.nodes:,} nodes",
+            4 * self.nodes * self.port_count,
+            f"neighbours over {self.port_count} ports on {self.nodes:,} nodes",
         )
-        out = np.empty((self.degree, self.nodes), dtype=np.int32)
+        out = np.empty((self.port_count, self.nodes), dtype=np.int32)
         for row, port in zip(out, self.ports, strict=True):
             self._fill_neighbours(port, row)
         return out
+
+    def has_link(self, port: int) -> Mask:
+        """Return which nodes have a link at a port, bool ``[nodes]``."""
+        return np.asarray(self.neighbours(port) != np.arange(self.nodes))
+
+    def linked(self, node: int) -> list[int]:
+        """Return the ranks of the nodes that are linked to a node, in the order of `ports`."""
+        ends = (int(self.neighbours(port, [node])[0]) for port in self.ports)
+        return [end for end in ends if end != node]
 
     def _fill_neighbours(self, port: int, out: Ranks) -> None:
         out[:] = self.neighbours(port)
@@ -184,7 +229,7 @@ class Topology(Displayable, ABC):
     def neighbour_values(self, port: int) -> ValueReader:
         """Return a function that reads the values of a node array at the neighbours across a port.
 
-        The function takes an array over all nodes, uint8 ``[nodes]``, and one of `chunks`. It
+        The function takes an array over all nodes, such as distances, and one of `chunks`. It
         returns the array's values at the neighbours of the chunk's nodes.
 
         Raises:
@@ -207,10 +252,12 @@ class Topology(Displayable, ABC):
         return out
 
     @abstractmethod
-    def distances(self, root: int | str = 0) -> NDArray[np.uint8]:
-        """Return the distance of every node from the root, in links, uint8 ``[nodes]``."""
+    def distances(self, root: int | str = 0) -> Distances:
+        """Return the distance of every node from the root, in links, ``[nodes]``.
 
-    @abstractmethod
+        The type is uint8 if all distances are below 255, else int32.
+        """
+
     def translation(self, root: int | str) -> Ranks:
         """Return the image of each node under the automorphism that maps the identity to the root.
 
@@ -219,7 +266,14 @@ class Topology(Displayable, ABC):
 
         Returns:
             int32 ``[nodes]``.
+
+        Raises:
+            InputError: the topology has no translations.
         """
+        raise InputError(
+            f"{self.spec} has no translations: its nodes need not look alike",
+            hint=f"build what you need for the node {self.label(self.node(root))} itself",
+        )
 
     def carried_ports(self, root: int | str, ports: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return the ports of links after the translation that maps the identity to the root.
@@ -290,14 +344,14 @@ class Topology(Displayable, ABC):
         Raises:
             InputError: the two nodes are not adjacent.
         """
-        neighbours = [int(self.neighbours(port, [node])[0]) for port in self.ports]
-        ports = [port for port, end in zip(self.ports, neighbours, strict=True) if end == other]
+        ends = [int(self.neighbours(port, [node])[0]) for port in self.ports]
+        ports = [port for port, end in zip(self.ports, ends, strict=True) if end == other != node]
         if not ports:
             label = self.label(node)
             raise InputError(
                 f"'{label}-{self.label(other)}' is not a link of {self.spec}: the two nodes are not"
                 " adjacent",
-                hint=f"{label} is adjacent to {', '.join(map(self.label, neighbours))}",
+                hint=f"{label} is adjacent to {', '.join(map(self.label, self.linked(node)))}",
             )
         return ports
 
@@ -351,14 +405,24 @@ def describe_topology(topology: Topology) -> dict[str, Any]:
         "nodes": topology.nodes,
         "links": topology.links,
         "degree": topology.degree,
+        "port_count": topology.port_count,
         "ports": list(topology.ports),
         "reverse_ports": [topology.reverse_port(port) for port in topology.ports],
         "diameter": topology.diameter,
         "mean_distance": float(topology.mean_distance),
         "exact_mean_distance": str(topology.mean_distance),
         "distance_profile": list(topology.distance_profile()),
+        "has_translations": topology.has_translations,
         "translation_keeps_ports": topology.translation_keeps_ports,
     }
+
+
+def degree_text(topology: Topology) -> str:
+    """Return the degree as text, such as ``degree 4``, or ``degrees 1 to 4`` if nodes differ."""
+    least = topology.degree if topology.has_translations else int(topology.degrees.min())
+    if least == topology.degree:
+        return f"degree {least}"
+    return f"degrees {least} to {topology.degree}"
 
 
 def ports_towards(topology: Topology, parents: NDArray[np.integer]) -> NDArray[np.uint8]:
@@ -366,6 +430,8 @@ def ports_towards(topology: Topology, parents: NDArray[np.integer]) -> NDArray[n
     ports = np.zeros(topology.nodes, dtype=np.uint8)
     for port in topology.ports:
         ports[topology.neighbours(port) == parents] = port
+    # A node without a link at some port is its own neighbour there, but never its own parent.
+    ports[parents == np.arange(topology.nodes)] = 0
     return ports
 
 

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from starcast.support.arrays import freeze
 from starcast.support.errors import InputError
 from starcast.topologies import permutations
-from starcast.topologies.base import Topology
+from starcast.topologies.base import MAX_UINT8_DISTANCE, Distances, Topology
 from starcast.topologies.permutations import Ranks
 
 #: One element of a group as a row ``[n]``, or several as rows ``[count, n]``.
@@ -302,6 +302,8 @@ class CayleyGraph(Topology):
         3
     """
 
+    has_translations = True
+
     def __init__(
         self,
         spec: str,
@@ -351,7 +353,7 @@ class CayleyGraph(Topology):
             out[chunk] = _move(self.group, np.arange(chunk.start, chunk.stop), generator)
         return out
 
-    def distances(self, root: int | str = 0) -> NDArray[np.uint8]:
+    def distances(self, root: int | str = 0) -> Distances:
         """Return the distance of every node from the root; see `Topology.distances`.
 
         Raises:
@@ -386,7 +388,7 @@ class CayleyGraph(Topology):
         """Return the rank of the node with the given label; see `Topology.rank`."""
         return int(self.group.ranks(self.group.parse(label)[None, :])[0])
 
-    def _distances(self) -> NDArray[np.uint8]:
+    def _distances(self) -> Distances:
         self._require_memory(9, "distances")
         distances = _search(self.group, self.generators)
         reached = int(np.count_nonzero(distances)) + 1
@@ -459,9 +461,9 @@ def _move(group: Group, ranks: NDArray[np.integer], generator: Sequence[int]) ->
 
 
 @lru_cache(maxsize=4)
-def _search(group: Group, generators: tuple[tuple[int, ...], ...]) -> NDArray[np.uint8]:
+def _search(group: Group, generators: tuple[tuple[int, ...], ...]) -> Distances:
     """Return the distances from the identity; unreached nodes also have distance 0."""
-    distances = np.zeros(group.nodes, dtype=np.uint8)
+    distances: Distances = np.zeros(group.nodes, dtype=np.uint8)
     # The root has distance 0, so 0 cannot mark the nodes that are not reached yet.
     is_new = np.ones(len(distances), dtype=bool)
     is_new[0] = False
@@ -469,6 +471,8 @@ def _search(group: Group, generators: tuple[tuple[int, ...], ...]) -> NDArray[np
     distance = 0
     while len(frontier):
         distance += 1
+        if distance > MAX_UINT8_DISTANCE:
+            distances = distances.astype(np.int32)
         for generator in generators:
             nodes = _move(group, frontier, generator)
             distances[nodes[is_new[nodes]]] = distance

@@ -27,6 +27,7 @@ class Hypercube(Topology):
     """
 
     family = "hypercube"
+    has_translations = True
 
     def __init__(self, d: int) -> None:
         self.spec = f"Q{d}"

@@ -6,11 +6,19 @@ from collections.abc import Callable, Iterator
 from itertools import chain, product
 from typing import Literal
 
+import numpy as np
+
 from starcast.catalogue.entries import FAMILIES, Family, Function, check_declaration
 from starcast.catalogue.plugins import Origin, located, run_guarded
 from starcast.support.errors import InputError
 from starcast.support.text import with_article
-from starcast.support.vocabulary import SPEC, SPEC_CHARACTERS
+from starcast.support.vocabulary import (
+    EXPANDED,
+    LABEL,
+    LABEL_CHARACTERS,
+    SPEC,
+    SPEC_CHARACTERS,
+)
 from starcast.topologies.base import Topology
 from starcast.topologies.cayley import (
     CayleyGraph,
@@ -101,6 +109,9 @@ def family(
             with located(subject, origin):
                 if isinstance(built, Topology):
                     _check_spec(built, spec)
+                    if not isinstance(built, CayleyGraph):  # its generators have been checked
+                        _check_ports(built)
+                        _check_labels(built)
                     return built
                 return CayleyGraph(spec, name, built, _GROUPS[group] or Residues(numbers))
 
@@ -162,6 +173,51 @@ def _check_spec(built: Topology, spec: str) -> None:
         )
 
 
+def _check_ports(built: Topology) -> None:
+    """Check that each port is a partial matching, and that its reverse port leads back.
+
+    Raises:
+        InputError: a port is not like this.
+    """
+    nodes = np.arange(built.nodes)
+    for port in built.ports:
+        ends = built.neighbours(port)
+        if not np.array_equal(np.sort(ends), nodes):
+            raise InputError(
+                f"the port {port} of {built.spec} is not a matching: it leads two nodes to one",
+                hint="let every node, or the node itself where it has no link, occur once in"
+                f" neighbours({port})",
+            )
+        reverse = built.reverse_port(port)
+        wrong = np.flatnonzero(built.neighbours(reverse)[ends] != nodes)
+        if len(wrong):
+            raise InputError(
+                f"the reverse port of {port} on {built.spec} is {reverse}, which does not lead back"
+                f" to {built.label(int(wrong[0]))}",
+                hint="return the port that undoes the step from reverse_port",
+            )
+
+
+def _check_labels(built: Topology) -> None:
+    """Check that labels are different, have the form `LABEL`, and are read back.
+
+    Raises:
+        InputError: a label is not like this.
+    """
+    ranks: dict[str, int] = {}
+    for rank, label in enumerate(map(str, built.labels())):
+        if not re.fullmatch(LABEL, label) or label == EXPANDED:
+            raise InputError(
+                f"{label!r} is not a label that {built.spec} can have",
+                hint=f"labels consist of {LABEL_CHARACTERS}, and are not '{EXPANDED}'",
+            )
+        if ranks.setdefault(label, rank) != rank or built.rank(label) != rank:
+            raise InputError(
+                f"the label '{label}' of {built.spec} belongs to two nodes",
+                hint="give each node a label of its own, and let rank return the node of a label",
+            )
+
+
 def _spell(pattern: str, noun: str, sizes: range) -> str:
     """Return the description of specs with one number: ``P2 to P12 for a pancake graph``."""
     letters = pattern.partition("(")[0]
@@ -212,6 +268,21 @@ def topology(spec: str) -> Topology:
     raise InputError(
         f"unknown topology '{spec}'", hint=f"did you mean '{capitals}'?" if is_close else listed
     )
+
+
+def normalize_id(artifact_id: str) -> str:
+    """Return an artifact's id as it is stored: families write the label at its end in lower case.
+
+    An id that begins with an unknown topology, or with one without translations, is not changed.
+    """
+    spec, *middle, label = artifact_id.split(":")
+    if not middle and label == artifact_id:
+        return artifact_id
+    try:
+        keeps_case = not topology(spec).has_translations
+    except InputError:
+        keeps_case = True
+    return artifact_id if keeps_case else ":".join([spec, *middle, label.lower()])
 
 
 def count_nodes(spec: str) -> int:

@@ -48,6 +48,7 @@ class ArrangementGraph(Topology):
     """
 
     length: int
+    has_translations = True
     _keeps_tables = True
 
     def distance_profile(self) -> tuple[int, ...]:

@@ -46,7 +46,7 @@ class Construction(Entry):
 
     def count_trees(self, topology: Topology) -> int:
         """Return how many trees the construction has on a topology."""
-        return topology.degree if self.one_tree_per_port else 1
+        return topology.port_count if self.one_tree_per_port else 1
 
     def count_spanning_edges(self, topology: Topology) -> int:
         """Return the total number of edges of the trees, assuming that each reaches all nodes."""
@@ -247,7 +247,7 @@ def forest_from_id(forest_id: str) -> Forest:
             hint="write it as S5:multiple:12345, or in short as S5:multiple",
         )
     spec, construction, *root = parts
-    return forest(spec, construction, root[0].lower() if root else 0)
+    return forest(spec, construction, root[0] if root else 0)
 
 
 def find_difference(built: Forest) -> str | None:

@@ -20,7 +20,7 @@ from starcast.support.errors import InputError, RejectedError
 from starcast.support.table import Displayable
 from starcast.support.vocabulary import format_spec
 from starcast.topologies import Topology, as_topology
-from starcast.topologies.base import ValueReader
+from starcast.topologies.base import Distances, ValueReader
 from starcast.topologies.permutations import Ranks
 from starcast.trees import files
 
@@ -218,7 +218,8 @@ class Forest(Displayable):
         The two directions of a link are two directed links (`docs/decisions/0003`).
 
         Returns:
-            int16 ``[nodes, ports]``, by the parent's rank and port, ports in the topology's order.
+            int16 ``[nodes, ports]``, by the parent's rank and port, ports in the topology's order;
+            0 where the node has no link at the port.
 
         Raises:
             RejectedError: the array has an invalid port; cycles are not detected.
@@ -227,7 +228,7 @@ class Forest(Displayable):
             >>> forest("S5", "multiple").load()[0].tolist()
             [2, 1, 1, 1]
         """
-        load = np.empty((self.topology.nodes, self.topology.degree), dtype=np.int16)
+        load = np.empty((self.topology.nodes, self.topology.port_count), dtype=np.int16)
         for column, port in enumerate(self._checked_ports()):
             load[:, column] = self._load_of(port)
         return load
@@ -249,7 +250,10 @@ class Forest(Displayable):
         """
         counts: dict[int, int] = {}
         for port in self._checked_ports():
-            for load, links in enumerate(np.bincount(self._load_of(port)).tolist()):
+            loads = self._load_of(port)
+            if not self.topology.has_translations:
+                loads = loads[self.topology.has_link(port)]
+            for load, links in enumerate(np.bincount(loads).tolist()):
                 counts[load] = counts.get(load, 0) + links
         return {load: links for load, links in sorted(counts.items()) if links}
 
@@ -327,10 +331,19 @@ class Forest(Displayable):
                 node = int(np.flatnonzero(~np.isin(row, list(ports)))[0])
                 reason = f"has parent port {row[node]}, which {self.topology.spec} does not have"
                 raise self._rejection(tree, node, reason)
+            if not self.topology.has_translations:
+                self._check_links(tree, row)
             if self.spanning and np.count_nonzero(row) != self.topology.nodes - 1:
                 outside = np.flatnonzero(row == 0)
                 node = int(outside[outside != self.root][0])
                 raise self._rejection(tree, node, "is not reached")
+
+    def _check_links(self, tree: int, row: NDArray[np.uint8]) -> None:
+        inside = np.flatnonzero(row)
+        alone = inside[self.topology.step(row[inside], inside) == inside]
+        if len(alone):
+            node = int(alone[0])
+            raise self._rejection(tree, node, f"has no link at its parent port {row[node]}")
 
     def _exceptions(self) -> list[NDArray[np.int64]]:
         """Return for each tree the nodes whose parent is not one link closer to the tree's hub.
@@ -346,7 +359,7 @@ class Forest(Displayable):
                 if len(found[tree]) > self._most_exceptions:
                     continue
                 distance = distances[hub]
-                # At the hub, 0 - 1 wraps around to 255, a distance that no parent has.
+                # At the hub, 0 - 1 is -1 or wraps around to 255, a distance that no parent has.
                 closer = distance[chunk] - np.uint8(1)
                 at_parents = _values_at_parents(distance, row[chunk], chunk, readers)
                 wrong = np.flatnonzero((at_parents != closer) & (row[chunk] != 0))
@@ -355,7 +368,7 @@ class Forest(Displayable):
 
     @property
     def _most_exceptions(self) -> int:
-        return self.topology.nodes // 64 + self.topology.degree
+        return self.topology.nodes // 64 + self.topology.port_count
 
     def _reach_root(self, tree: int, exceptions: NDArray[np.int64]) -> bool:
         """Return whether a tree has few exceptions and all of them reach the root.
@@ -433,11 +446,11 @@ def _greatest_steps(pointers: Ranks, end: int) -> int:
 
 
 def _values_at_parents(
-    values: NDArray[np.uint8],
+    values: Distances,
     ports: NDArray[np.uint8],
     chunk: slice,
     readers: Mapping[int, ValueReader],
-) -> NDArray[np.uint8]:
+) -> Distances:
     """Return an array's values at the parents of a chunk's nodes; at the root, its own value."""
     first = int(ports[0])
     # This case is common, because constructions write long runs of the same port.

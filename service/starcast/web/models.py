@@ -40,14 +40,18 @@ class TopologyResource(BaseModel):
     k: int | None
     nodes: int
     links: int
-    degree: int
+    degree: int = Field(description="the largest number of links at a node")
+    port_count: int
     ports: list[int]
     port_names: list[str] = Field(examples=[["dimension 2", "dimension 3"]])
     reverse_ports: list[int] = Field(description="ports that lead back over the links of `ports`")
     diameter: int
     mean_distance: float
     exact_mean_distance: str = Field(description="the mean distance as a fraction")
-    distance_profile: list[int] = Field(description="nodes at distance 0, 1, ...")
+    distance_profile: list[int] = Field(
+        description="nodes at distance 0, 1, ...; without translations, ordered pairs"
+    )
+    has_translations: bool
     translation_keeps_ports: bool
     constructions: list[str]
     algorithms: list[AlgorithmName]

@@ -176,7 +176,7 @@ def time_executed(executed: Executed, ticks: Ticks, execution: ExecutionModel) -
     """Return the times of `timing` for a schedule that has been executed without a violation."""
     simulation = executed.simulation
     topology = executed.rows.schedule.topology
-    ticks.choose_dtype(ticks.end_of_steps(simulation), topology.degree * topology.nodes)
+    ticks.choose_dtype(ticks.end_of_steps(simulation), topology.port_count * topology.nodes)
     # The synchronous times are an upper bound in both models, so they also fix the dtype.
     clock = ticks.full(simulation.steps + 1, 0)
     clock[1:] = np.cumsum(ticks.durations(simulation.packet_sizes))
@@ -355,11 +355,11 @@ def _represent_all(arrivals: Times, executed: Executed, packets: Packets, ticks:
 def _sum_link_times(packets: Packets, ticks: Ticks) -> Times:
     """Return how long each directed link carries packets, ``[nodes, ports]``, in ticks."""
     topology = packets.links.topology
-    shape = topology.degree, (1 if packets.symmetric else topology.nodes)
+    shape = topology.port_count, (1 if packets.symmetric else topology.nodes)
     count = shape[0] * shape[1]
     sent: Times = np.bincount(packets.first_of(packets.link), minlength=count).astype(ticks.dtype)
     units = sent
     if not packets.single:
         units = np.bincount(packets.link, minlength=count).astype(ticks.dtype)
     busy = (sent * ticks.start_up + units * ticks.per_unit).reshape(shape).T
-    return np.broadcast_to(busy, (topology.nodes, topology.degree))
+    return np.broadcast_to(busy, (topology.nodes, topology.port_count))

@@ -160,7 +160,7 @@ class Packets:
         if self.symmetric and self.one_port:
             return (Chain("sender", np.zeros(len(self), dtype=np.int64), 1),)
         if self.symmetric:
-            return (Chain("link", self.first_of(self.link), self.links.topology.degree),)
+            return (Chain("link", self.first_of(self.link), self.links.topology.port_count),)
         sender = self.first_of(self.sender)
         if self.one_port:
             receiver = self.first_of(self.receiver)
@@ -176,8 +176,8 @@ class Packets:
             yield Batch(rows, slice(int(first), int(end)))
 
     def _sort_by_port(self) -> None:
-        degree = self.links.topology.degree
-        key = np.multiply(self.step, degree, dtype=np.int64) + self.links.port_index(self.port)
+        port_count = self.links.topology.port_count
+        key = np.multiply(self.step, port_count, dtype=np.int64) + self.links.port_index(self.port)
         order = pack_sort(key).order
         for name in self._names:
             setattr(self, name, getattr(self, name)[order])

@@ -191,11 +191,11 @@ class Links:
 
     def __init__(self, topology: Topology) -> None:
         self.topology = topology
-        self.count = topology.degree * topology.nodes
+        self.count = topology.port_count * topology.nodes
         # The table has an entry for every uint8 value; ports that do not exist give negative
         # numbers.
         self._first = np.full(256, -self.count, dtype=np.int64)
-        self._first[list(topology.ports)] = np.arange(topology.degree) * topology.nodes
+        self._first[list(topology.ports)] = np.arange(topology.port_count) * topology.nodes
 
     def has_port(self, port: Integers) -> Mask:
         """Return which rows have a port that the topology has, bool ``[rows]``."""
@@ -248,12 +248,13 @@ def find_invalid_address(rows: Rows) -> Violation | None:
     for batch in rows.batches(len(rows)):
         sender = rows.sender[batch]
         port = rows.port[batch]
-        wrong_receiver = receivers.of(sender, port) != rows.receiver[batch]
+        across = receivers.of(sender, port)
         violation = rows.first_violation(
             batch.start,
             (_out_of_range(sender, topology.nodes), "the sender is not a node"),
             (~receivers.links.has_port(port), "the sender has no such port"),
-            (wrong_receiver, "the receiver is not across that port"),
+            (across == sender, "the sender has no link at that port"),
+            (across != rows.receiver[batch], "the receiver is not across that port"),
             (_out_of_range(rows.unit[batch], units), f"the collective has units 0 to {units - 1}"),
             (
                 _out_of_range(rows.tree[batch], trees),

@@ -115,12 +115,12 @@ class TranslatedTraffic(Traffic):
     def measure(self, executed: slice | Mask) -> tuple[Counts, Counts]:
         """Return the links used and the largest packet of all sources, int64 ``[steps]`` each."""
         links = Links(self.rows.schedule.topology)
-        degree = links.topology.degree
+        port_count = links.topology.port_count
         step = self.rows.step[executed]
-        steps = _last_step(step, degree)
-        first_cell = np.multiply(step, degree, dtype=np.int64) - degree
+        steps = _last_step(step, port_count)
+        first_cell = np.multiply(step, port_count, dtype=np.int64) - port_count
         cell = first_cell + links.port_index(self.rows.port[executed])
-        units = np.bincount(cell, minlength=steps * degree).reshape(steps, degree)
+        units = np.bincount(cell, minlength=steps * port_count).reshape(steps, port_count)
         return self.sources * np.count_nonzero(units, axis=1), units.max(axis=1)
 
     def _checks(self, batch: slice) -> Checks:
