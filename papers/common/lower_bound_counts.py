@@ -215,7 +215,9 @@ def check_times(
 ) -> None:
     """Check that no schedule takes less time than max{start_ups T_s, share m T_c}.
 
-    T_s is the time of a start-up, and m T_c that of a message of m bytes.
+    T_s is the time of a start-up, and m T_c that of a message of m bytes. ``start_ups`` is the
+    minimum number of start-ups in sequence. ``share`` is the minimum number of messages that one
+    link must carry (a fraction if links divide them).
     """
     bound = [max(start_ups * T_s, Fraction(share) * b) for T_s, b in BOUND_GRID.each()]
     stated = np.array(bound, dtype=object)

@@ -296,7 +296,11 @@ def printed_functions_are_inverse(check: ClaimCheck, construction: str) -> None:
 
 
 def repaired_functions_are_inverse(check: ClaimCheck, construction: str) -> None:
-    """Check that the repaired functions are inverse, and that the construction follows them."""
+    """Check that the corrected functions of Definition 13 or 15 are inverse to each other.
+
+    They give the parent and the children of a node. Also check that starcast's construction has the
+    same parents.
+    """
     repeated = construction == DEFINITION_15
     above = parent_function(check, "right", repeated=repeated)
     below = children_function(check, repaired=True, repeated=repeated)

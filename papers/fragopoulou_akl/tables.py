@@ -166,7 +166,10 @@ RULE_9_CELL = "alltoall-allport-time"
 
 
 def check_count(check: ClaimCheck, bound: Bound) -> int:
-    """Check that the count in a bound's argument equals the stated bound, and return this bound."""
+    """Recompute a bound from the quantity that its proof counts; return the stated bound.
+
+    The count of the quantity is checked to equal the stated bound.
+    """
     on_cube = check.topology.family == "hypercube"
     stated = bound.on_cube(check.n) if on_cube else bound.on_star(check.n)
     counts = lower_bound_counts.count_from_node(check, degree=check.n if on_cube else check.n - 1)
@@ -175,7 +178,10 @@ def check_count(check: ClaimCheck, bound: Bound) -> int:
 
 
 def no_schedule_beats_bound(check: ClaimCheck, bound: Bound) -> None:
-    """Check a bound's count, and that no schedule with unit messages beats the bound."""
+    """Check that the stated bound is the number counted on the network, and a lower bound.
+
+    It is a lower bound if no schedule with unit messages needs fewer steps or transmissions.
+    """
     stated = check_count(check, bound)
     schedules = lower_bound_counts.unit_schedules(check, bound.collective, bound.ports)
     lower_bound_counts.check_not_beaten(check, schedules, stated, bound.quantity)

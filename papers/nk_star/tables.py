@@ -103,10 +103,11 @@ def one_tree_overall(check: ClaimCheck, ports: str) -> None:
 
 @cache  # the checks of all sizes need the same values for huge n
 def _pipeline_quotient(n: int, k: int, slot: Number, share: Number) -> Number:
-    """Return the largest quotient of the time of the pipeline on SP and a stated order.
+    """Return the largest ratio of the pipelined time on the tree SP to an order, over all machines.
 
-    The time is that with the best integer p. The order is slot (D T_s + share m T_c +
-    2 sqrt(share m (D-1) T_s T_c)).
+    The time uses the best integer number of segments. The order is slot (D T_s + share m T_c +
+    2 sqrt(share m (D-1) T_s T_c)), where ``slot`` is the number of steps per hop and ``share`` is
+    the fraction of the message in this formula.
     """
     diameter = nk_diameter(n, k)
 

@@ -295,9 +295,10 @@ def links_are_used_equally(check: ClaimCheck) -> None:
 
 @checks("TS.S62-height")
 def heights_of_single_trees(check: ClaimCheck) -> None:
-    """Check the heights of the trees of [8], and the first height's order of growth.
+    """Check the heights that the paper states for two trees of Fragopoulou & Akl (its [8]).
 
-    They are the trees of rotated Hamiltonian paths and of necklaces.
+    These are rotated-hamiltonian and necklace. Also check that the height of the former grows like
+    (n-1)!.
     """
     stated = {"rotated-hamiltonian": factorial(check.n - 1) + 1, "necklace": diameter(check.n)}
     for name, height in stated.items():
@@ -309,7 +310,10 @@ def heights_of_single_trees(check: ClaimCheck) -> None:
 
 @checks("TS.S62-equal", memory=TRANSLATIONS)
 def translates_use_links_equally(check: ClaimCheck) -> None:
-    """Check how many translates of the Hamiltonian-path and necklace trees of [8] use each link."""
+    """Check how many translates of two trees of Fragopoulou & Akl (the paper's [8]) use each link.
+
+    The trees are rotated-hamiltonian and necklace.
+    """
     n = check.n
     mean = Fraction(factorial(n) - 1, n - 1)
     correction = check.correction()

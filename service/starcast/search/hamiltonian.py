@@ -262,8 +262,11 @@ def _closed_walk(first: _Factor, second: _Factor, chance: random.Random, nodes: 
     return None
 
 
-def _finished(graph: Topology, factors: list[list[list[int]]]) -> Decision:
-    """Return a witness: for each factor, the ports along its single cycle, from rank 0."""
+def _as_witness(graph: Topology, factors: list[list[list[int]]]) -> Decision:
+    """Return the witness of a decomposition in which each 2-factor is one Hamiltonian cycle.
+
+    The witness has, for each cycle, the ports that it crosses, starting at rank 0.
+    """
     cycles = np.array([list(_follow(factor, 0)) for factor in factors])
     is_crossed = graph.table()[:, cycles] == np.roll(cycles, -1, axis=1)
     ports = np.array(graph.ports, dtype=np.uint8)
@@ -305,7 +308,7 @@ class HamiltonianDecomposition(SearchProblem):
         adjacent, rest = two_factors(graph)
         factors, everything = _as_factors(adjacent, rest, target)
         if _join_cycles(graph, factors, everything, chance, budget):
-            return _finished(graph, [factor.adjacent for factor in factors])
+            return _as_witness(graph, [factor.adjacent for factor in factors])
         return OPEN
 
     def _search_quotient(self, target: int, budget: Budget) -> Decision:
@@ -326,5 +329,5 @@ class HamiltonianDecomposition(SearchProblem):
             # A Hamiltonian cycle of the quotient may lift to several cycles of the topology; see
             # `quotient`.
             if all(len(list(_follow(each, 0))) == graph.nodes for each in lifted):
-                return _finished(graph, lifted)
+                return _as_witness(graph, lifted)
         return OPEN
