@@ -85,23 +85,25 @@ def starting_necklaces(n: int) -> int:
 
 
 def full_necklaces(n: int) -> int:
-    """Count, by Möbius inversion, the necklaces of n-1 nodes that start with 1."""
+    """Return how many necklaces of n-1 nodes start with 1, counted by Möbius inversion."""
     free = sum(_moebius(d) * d**m * int(factorial(m)) for d, m in _divisors(n - 1))
     return int(free) // (n - 1) - (n == 2)  # on S_2, excludes the necklace of 12
 
 
 def rule_9_steps(n: int) -> Number:
-    """Return the sum of all necklaces' distances: exact up to n = 60, an upper bound above.
+    """Return the number of steps of Rule 9, which is the sum of all necklaces' distances.
+
+    The number is exact up to n = 60. For larger n it is an upper bound, because every node that
+    starts with 1 then counts as a necklace of its own.
 
     Necklaces that do not start with 1 have n-1 nodes each. A node that starts with 1 has the
     distance c + s, where c is the number of cycles of two or more symbols and s the number of
     symbols in them. Over the nodes that commute with a power R^e, which has m cycles of length d,
-    the mean of c + s is n - 3 + H_m P(d)/d. H_m is the m-th harmonic number, and P(d) is the sum
-    of the greatest common divisors of d with 1..d. On average one of the n-1 symbols is fixed,
-    which reduces both c and s by one. A node that commutes with R^e permutes the m cycles of R^e.
-    This permutation has 1/l cycles of length l on average. Each of them, if turned by e' places,
+    the mean of c + s is n - 3 + H_m P(d)/d. H_m is the m-th harmonic number, and P(d) is the sum of
+    the greatest common divisors of d with 1..d. On average one of the n-1 symbols is fixed, which
+    reduces both c and s by one. A node that commutes with R^e permutes the m cycles of R^e. This
+    permutation has 1/l cycles of length l on average. Each of them, if turned by e' places,
     consists of gcd(e', d) cycles of symbols.
-    Above n = 60 every node that starts with 1 counts as a necklace of its own.
     """
     t_1 = factorial(n - 1) * (n - 3 + harmonic(n - 1))
     rest = divide(distance_sum(n) - t_1, n - 1)
@@ -115,29 +117,33 @@ def rule_9_steps(n: int) -> Number:
 
 
 def largest_branch(n: int) -> Number:
-    """Return the size of the largest subtree of Definition 13's tree, an upper bound for n > 60.
+    """Return the size of the largest subtree of the near-balanced tree; an upper bound for n > 60.
 
-    The subtree has (n-1)! nodes that do not start with 1, and one node of each necklace that does.
+    This is the tree of Definition 13. The subtree has (n-1)! nodes that do not start with 1, and
+    one node of each necklace that does.
     """
     return factorial(n - 1) + (starting_necklaces(n) if n <= EXACT else factorial(n - 1) - 1)
 
 
 def smallest_branch(n: int) -> Number:
-    """Return the size of the smallest subtree of Definition 13's tree, a lower bound for n > 60.
+    """Return the size of the smallest subtree of the near-balanced tree; a lower bound for n > 60.
 
-    The subtree has (n-1)! nodes that do not start with 1, and one node of each necklace of n-1
-    nodes that does.
+    This is the tree of Definition 13. The subtree has (n-1)! nodes that do not start with 1, and
+    one node of each necklace of n-1 nodes that does.
     """
     return factorial(n - 1) + (full_necklaces(n) if n <= EXACT else 0)
 
 
 def rule_9_quotient(n: int) -> Number:
-    """Return the number of steps of Rule 9 divided by its lower bound, ceil(t_n/(n-1))."""
+    """Return the number of steps of Rule 9 divided by its lower bound, ceil(t_n/(n-1)).
+
+    t_n is the sum of all distances from a node.
+    """
     return divide(rule_9_steps(n), ceil(divide(distance_sum(n), n - 1)))
 
 
 def largest_branch_quotient(n: int) -> Number:
-    """Return the size of Definition 13's largest subtree divided by an even share of the nodes."""
+    """Return the size of the near-balanced tree's largest subtree divided by `even_share`."""
     return divide(largest_branch(n), even_share(n))
 
 
@@ -234,7 +240,10 @@ Time = Callable[[int, Number, Number], Number]
 
 @dataclass(frozen=True)
 class Pipeline:
-    """A pipeline down trees of height h, with packets of m s/p bytes and c steps per slot."""
+    """A broadcast of p segments down trees of height h, with c steps per slot.
+
+    A packet has m s/p bytes: the share s/p of the message of m bytes.
+    """
 
     height: Number
     share: Number = 1
@@ -249,7 +258,7 @@ class Pipeline:
         return divide((self.height - 1) * self.share * b, T_s)
 
     def least(self, T_s: Number, b: Number) -> Number:  # noqa: N803
-        """Return the time with the best real p.
+        """Return the time with the best real number p of segments, where b = m T_c.
 
         If b = 0, T_s = 0 or h = 1, no real p is best. Then the limit for p -> 0 or for p ->
         infinity is returned.
@@ -259,7 +268,10 @@ class Pipeline:
         return self.slot * (ends + 2 * sqrt(crossed) if crossed else ends)
 
     def least_whole(self, T_s: Number, b: Number) -> Number:  # noqa: N803
-        """Return the time with the best integer p >= 1; if T_s is 0, the limit for large p."""
+        """Return the time with the best integer number of segments.
+
+        If T_s is 0, the limit for many segments is returned.
+        """
         if not T_s:
             return self.slot * self.share * b
         # The time is convex in p, so the best integer is next to the best real p.
@@ -267,13 +279,16 @@ class Pipeline:
         return min(self.time(p, T_s, b) for p in (max(1, above - 1), max(1, above)))
 
     def exact_least(self, T_s: Fraction, b: Fraction) -> Fraction | Surd:  # noqa: N803
-        """Return the exact time with the best real p."""
+        """Return the exact time with the best real number of segments."""
         crossed = (self.height - 1) * self.share * b * T_s
         ends = (self.height - 1) * T_s + self.share * b
         return add_sqrt(ends * self.slot, 4 * crossed * self.slot**2)
 
     def best_whole(self, T_s: Fraction, b: Fraction) -> int:  # noqa: N803
-        """Return the best integer p >= 1, computed exactly; the smaller if two are equally good."""
+        """Return the best integer number of segments, computed exactly.
+
+        If two numbers are equally good, the smaller is returned.
+        """
         below = floor_sqrt(self.square(T_s, b))
         return min((max(1, below), below + 1), key=lambda p: (self.time(p, T_s, b), p))
 
@@ -299,7 +314,7 @@ class Parameters(NamedTuple):
         return self.time(execution.steps, execution.share)
 
     def each(self) -> Iterator[tuple[Fraction, Fraction]]:
-        """Yield T_s and b = m T_c for each point of the grid."""
+        """Yield T_s and b = m T_c for each point of the grid of parameters."""
         for m, start, byte in zip(*self, strict=True):
             yield Fraction(start), Fraction(m * byte)
 

@@ -1,6 +1,6 @@
 """The kinds of tables that compare the costs of algorithms in the papers, and their files.
 
-A file ``cost_tables.toml`` holds the tables of a paper with the words that are printed.
+A file ``cost_tables.toml`` holds the tables of a paper with their printed words.
 """
 
 import tomllib

@@ -75,7 +75,7 @@ def count_from_node(check: ClaimCheck, spec: str = "", degree: int = 0) -> Netwo
 
 
 def check_source(check: ClaimCheck, source: int, diameter: int) -> None:
-    """Check the largest distance from a source and the number of its links."""
+    """Check the largest distance from a source, and the number of the source's links."""
     greatest = int(check.distances(source).max())
     check.equal("greatest distance from the source", greatest, diameter, source=source)
     links = set(check.neighbours[:, source].tolist()) - {source}
@@ -215,7 +215,9 @@ def check_times(
 ) -> None:
     """Check that no schedule takes less time than max{start_ups T_s, share m T_c}.
 
-    T_s is the time of a start-up, and m T_c that of a message of m bytes.
+    T_s is the time of a start-up, and m T_c that of a message of m bytes. ``start_ups`` is the
+    minimum number of start-ups in sequence. ``share`` is the minimum number of messages that one
+    link must carry (a fraction if links divide them).
     """
     bound = [max(start_ups * T_s, Fraction(share) * b) for T_s, b in BOUND_GRID.each()]
     stated = np.array(bound, dtype=object)
@@ -299,14 +301,14 @@ def _schedule(
     ports: str = "all",
     forest: Forest | None = None,
 ) -> Schedule:
-    """Build a schedule, from its rows, whose messages are single units."""
+    """Build a hypercube schedule from its rows; each message is a single unit."""
     units = messages * (1 if collective == "allgather" else check.nodes)
     draft = Draft(rows, units, forest, symmetric=collective != "scatter")
     return draft.complete(check.topology, collective, algorithm, ports)
 
 
 def _columns(check: ClaimCheck, rows: list[tuple[int, int, int, int]]) -> Columns:
-    """Convert rows of step, sender, port and unit to columns."""
+    """Convert rows (step, sender, port, unit) to columns."""
     step, sender, port, unit = np.array(rows, dtype=np.int64).reshape(-1, 4).T
     receiver = sender ^ (1 << (check.n - port))
     return Columns(step, sender, port, receiver, np.zeros_like(step), unit)
@@ -398,19 +400,28 @@ def _all_port_alltoall(check: ClaimCheck) -> Schedule:
 
 
 def _rotate_nodes(check: ClaimCheck, tree: int) -> NDArray[np.int64]:
-    """Return each node's image when labels are rotated right: port 1 becomes port tree + 1."""
+    """Return each hypercube node's image if its label is rotated right by ``tree`` positions.
+
+    Port 1 becomes port tree + 1.
+    """
     nodes = np.arange(check.nodes)
     return (nodes >> tree) | ((nodes << (check.n - tree)) & (check.nodes - 1))
 
 
 def _levels(check: ClaimCheck, forest: Forest) -> NDArray[np.int64]:
-    """Return the level of each node in the first tree; the other trees are its rotations."""
+    """Return the level of each node in the first edge-disjoint tree of a hypercube.
+
+    The other trees are its rotations.
+    """
     above = check.parents(forest.parent_port[0])
     return tree_levels(above, forest.root).astype(np.int64)
 
 
 def _allgather_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedule:
-    """Return an allgather over the trees level by level, with one link of each tree per step."""
+    """Return an allgather in copies over the k edge-disjoint trees of a hypercube.
+
+    Messages cross each tree level by level, over one link of the tree per step.
+    """
     forest = check.forest(_TREES)
     order = np.argsort(_levels(check, forest), kind="stable")[1:]
     parts = []
@@ -426,9 +437,10 @@ def _allgather_in_copies(check: ClaimCheck, messages: int, copies: int) -> Sched
 
 
 def _scatter_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedule:
-    """Return a scatter with one unit per tree and step, farthest first.
+    """Return a scatter in copies over the k edge-disjoint trees of a hypercube.
 
-    The copies of a unit use different trees.
+    The root sends one unit per tree and step, to the deepest nodes first. The copies of a unit use
+    different trees.
     """
     forest = check.forest(_TREES)
     levels = check.depths(forest.parent_port, forest.root).astype(np.int64)
@@ -443,9 +455,10 @@ def _scatter_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedul
 
 
 def _alltoall_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedule:
-    """Return an alltoall in copies, in which each tree carries one unit at a time.
+    """Return an alltoall in copies over the k edge-disjoint trees of a hypercube.
 
-    The order of destinations in a tree is the rotation of the order in the first tree.
+    Each tree carries one unit at a time. The order of destinations in a tree is the rotation of the
+    order in the first tree.
     """
     forest = check.forest(_TREES)
     rows = _send_one_by_one(check, forest, messages, copies)

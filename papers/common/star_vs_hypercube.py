@@ -32,13 +32,13 @@ _WORDS = {"ft": "fault-tolerant", "allport": "all-port", "oneport": "one-port", 
 
 @cache
 def star(n: int) -> NetworkCounts:
-    """Return the counts of S_n."""
+    """Return the counts of S_n from which bounds follow."""
     return NetworkCounts(factorial(n), n - 1, diameter(n), distance_sum(n))
 
 
 @cache
 def cube(n: int) -> NetworkCounts:
-    """Return the counts of the hypercube with which S_n is compared."""
+    """Return the counts of the hypercube with which S_n is compared, from which bounds follow."""
     # For huge n, log2 n! is not rounded up to an integer: its fractional part is unknown.
     k = int(factorial(n) - 1).bit_length() if n <= EXACT else log2(factorial(n))
     nodes = power_of_2(k)
@@ -52,7 +52,7 @@ def power_of_2(exponent: Number) -> Number:
 
 
 def least_steps(count: Number, links: Number) -> Number:
-    """Return ceil(count/links), the fewest steps in which ``count`` units can cross these links."""
+    """Return ceil(count/links), the fewest steps in which ``links`` links can carry the units."""
     return ceil(divide(count, links))
 
 
@@ -124,7 +124,7 @@ def growth_cells(
 
 
 def one_message(_n: int) -> list[tuple[int, ...]]:
-    """Return a list with one empty tuple, because bounds for one message have no amounts."""
+    """Return a list with one empty tuple: bounds for one message depend on no amounts besides n."""
     return [()]
 
 
@@ -136,7 +136,7 @@ def messages_and_copies(n: int) -> list[tuple[int, ...]]:
 
 
 def order(check: ClaimCheck, what: str, quotient: ClosedForm, amounts: Amounts) -> None:
-    """Check that a quotient is bounded by one constant, for all n, M and x."""
+    """Check that a quotient is bounded by one constant, for all n, M messages and x copies."""
     check.order(what, partial(_greatest, quotient, amounts))
 
 
@@ -146,7 +146,7 @@ def _greatest(quotient: ClosedForm, amounts: Amounts, n: int) -> Number:
 
 
 def same_order(check: ClaimCheck, what: str, quotient: ClosedForm, amounts: Amounts) -> None:
-    """Check that a quotient stays between two positive constants, for all n, M and x."""
+    """Check that a quotient is between two positive constants, for all n, M messages, x copies."""
     order(check, what, quotient, amounts)
     order(check, f"{what}{REVERSED}", lambda *values: divide(1, quotient(*values)), amounts)
 
@@ -161,7 +161,10 @@ def compare(
     bounds: Mapping[str, ClosedForm],
     amounts: Amounts,
 ) -> None:
-    """Check that bounds on both networks differ by the factor ``comparison``, up to constants."""
+    """Check that the bounds on S_n and on the hypercube differ by the factor ``comparison``.
+
+    Constant factors are ignored.
+    """
     for row in rows:
         quotient = partial(_compared, comparison, bounds[row])
         same_order(check, f"{describe_cell(row)}, {comparison}", quotient, amounts)

@@ -74,7 +74,7 @@ def rotations(network: CachedTopology) -> Ranks:
 
 
 def return_times(network: CachedTopology) -> NDArray[np.int64]:
-    """Return the number of rotations after which each node returns; 0 if it is 4n or more."""
+    """Return after how many rotations each node is its own image again; 0 if it is 4n or more."""
     node = rotated = rotation(network)
     times = np.zeros(network.nodes, dtype=np.int64)
     for count in range(1, 4 * network.n):
@@ -93,7 +93,7 @@ def leaders(network: CachedTopology) -> NDArray[np.int32]:
 
 
 def leader_distances(network: CachedTopology) -> NDArray[np.int32]:
-    """Return the distance of every other necklace from 12..n, in order of the smallest rank."""
+    """Return the distance of each necklace but that of 12..n, in order of their smallest ranks."""
     distinct = np.unique(leaders(network))
     return network.distances()[distinct[distinct > 0]]
 
@@ -107,7 +107,7 @@ def periods(network: CachedTopology) -> NDArray[np.int64]:
 
 @cached
 def named_generators(network: CachedTopology) -> NDArray[np.bool_]:
-    """Return the nodes that Definition 7 names as generators, bool ``[nodes]``.
+    """Return the nodes that Definition 7 names as generators of necklaces, bool ``[nodes]``.
 
     It names none in the necklace of the identity 12..n, where symbol 2 is in no cycle.
     """
@@ -144,7 +144,7 @@ def displacements(network: CachedTopology) -> NDArray[np.int64]:
 
 
 def branches(parent: Ranks, root: int) -> Ranks:
-    """Return the child of the root on each node's path to the root; -1 without such a path."""
+    """Return the child of a tree's root on each node's path to the root; -1 without such a path."""
     current = np.arange(len(parent), dtype=np.int32)
     for _ in range(len(parent)):
         above = parent[current]
@@ -169,7 +169,7 @@ def rotation_function(n: int) -> NDArray[np.int64]:
 
 
 def cycle_of(label: list[int], symbol: int) -> tuple[int, ...]:
-    """Return the cycle that starts with a symbol; s is followed by x_s."""
+    """Return the cycle of a node x that starts with a given symbol; symbol s is followed by x_s."""
     cycle = [symbol]
     while label[cycle[-1] - 1] != symbol:
         cycle.append(label[cycle[-1] - 1])

@@ -24,7 +24,10 @@ from ..common.closed_forms import diameter, distance_sum
 def execute_copies(
     check: ClaimCheck, collective: str, messages: int, copies: int, root: int = 0
 ) -> Execution:
-    """Execute a collective along the trees EDT, record that its schedule is valid, return it."""
+    """Execute a collective along the trees EDT, and return its execution.
+
+    The check records whether the schedule is valid.
+    """
     return execute(check, collective, "edge-disjoint", root=root, messages=messages, copies=copies)
 
 
@@ -44,7 +47,7 @@ SHORTEST_PATH_TREES = ("greedy", "necklace", "balanced", "near-balanced")
 
 
 def numbers_of_messages(n: int) -> range:
-    """Return the numbers of messages to try: 1 to 2n, more than twice the number n-1 of trees."""
+    """Return the numbers M of messages to try: 1 to 2n, more than twice the n-1 trees."""
     return range(1, 2 * n + 1)
 
 
@@ -91,7 +94,13 @@ def shortest_path_trees(check: ClaimCheck) -> Iterator[Forest]:
 
 @cached
 def _draw_tree(check: ClaimCheck, seed: int) -> NDArray[np.uint8]:
-    """For each node, draw one of the ports that lead closer to the identity, uint8 ``[nodes]``."""
+    """Return a random tree of shortest paths: each node's port towards its parent.
+
+    Each port is drawn from those that lead closer to the identity.
+
+    Returns:
+        uint8 ``[nodes]``.
+    """
     distance = check.distances()
     weight = np.random.default_rng([seed, check.n]).random(check.neighbours.shape)
     is_closer = distance[check.neighbours] < distance
@@ -162,7 +171,7 @@ def transmissions_of_broadcasts(check: ClaimCheck, broadcast: Execution) -> None
 
 @checks("EDT.SNB.speedup")
 def speedup_in_the_limit(check: ClaimCheck) -> None:
-    """Compare the additional steps for n-1 additional messages: along one tree, and along EDT."""
+    """Compare the steps that n-1 additional messages take along one tree and along EDT."""
     for messages in range(1, 2 * check.n):
         # If n-1 messages are added, the number of steps grows by the same amount for every M, along
         # one tree as along EDT. So for large M, the quotient of both numbers of steps tends to the
@@ -199,7 +208,7 @@ def directed_links_are_used(check: ClaimCheck) -> None:
 
 @checks("EDT.SNB-links-undirected", given=long_broadcasts)
 def undirected_links_are_used(check: ClaimCheck, broadcast: Execution) -> None:
-    """Check that every link carries a message in at least one direction."""
+    """Check that a broadcast uses every link in at least one direction."""
     used = used_links(broadcast.schedule)
     reverse = [used[row, port] for port, row in enumerate(check.neighbours)]
     either = used | np.stack(reverse, axis=1)
@@ -212,7 +221,7 @@ def undirected_links_are_used(check: ClaimCheck, broadcast: Execution) -> None:
 
 @checks("EDT.concl-optimal")
 def steps_against_the_bound(check: ClaimCheck) -> None:
-    """Compare the number of steps of the broadcast with the lower bound."""
+    """Compare the number of steps of a broadcast along EDT with the lower bound."""
     n = check.n
     instead = check.correction()
     for broadcast in broadcasts(check):
@@ -278,7 +287,10 @@ def execute_acknowledged(
 
 @checks("EDT.MNB.steps", given=allgathers)
 def allgather_steps(check: ClaimCheck, allgather: Execution) -> None:
-    """Check the steps with and without acknowledgements, and that no subtree pauses."""
+    """Check the steps of an allgather along EDT, with and without acknowledgements.
+
+    Also check that in every subtree a message crosses a link in each step.
+    """
     schedule = allgather.schedule
     messages = allgather.messages
     stated = messages * (factorial(check.n) - 1)
@@ -311,7 +323,10 @@ def scatters_from_roots(check: ClaimCheck) -> Iterator[Execution]:
 
 @checks("EDT.SC.steps", given=scatters_from_roots)
 def scatter_steps(check: ClaimCheck, scatter: Execution) -> None:
-    """Check the number of steps, and that messages for the deepest nodes leave first."""
+    """Check the steps of a scatter along EDT.
+
+    Also check that messages to the deepest nodes leave first.
+    """
     n = check.n
     schedule = scatter.schedule
     stated = scatter.messages * (factorial(n) - 1)
@@ -328,7 +343,7 @@ def scatter_steps(check: ClaimCheck, scatter: Execution) -> None:
 
 
 def _first_hops(schedule: Schedule) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the columns tree and unit of the rows that the root sends, by tree, then by step."""
+    """Return the tree and the unit of each row that the root sends, by tree, then by step."""
     leaves = np.flatnonzero(schedule.sender == schedule.root)
     order = leaves[np.lexsort((schedule.step[leaves], schedule.tree[leaves]))]
     return schedule.tree[order].astype(np.int64), schedule.unit[order].astype(np.int64)
@@ -336,7 +351,7 @@ def _first_hops(schedule: Schedule) -> tuple[NDArray[np.int64], NDArray[np.int64
 
 @checks("EDT.SC.bottleneck", given=scatters_from_roots)
 def scatter_bound(check: ClaimCheck, scatter: Execution) -> None:
-    """Check that each link of the source carries M(n!-1) messages, for M messages per node."""
+    """Check that in a scatter of M messages per node, each link of the source carries M(n!-1)."""
     schedule = scatter.schedule
     root = schedule.root
     stated = scatter.messages * (factorial(check.n) - 1)
@@ -360,7 +375,7 @@ def _levels_by_distances(n: int) -> Number:
 
 @checks("EDT.SC.transmissions")
 def scatter_transmissions(check: ClaimCheck) -> None:
-    """Check the number of transmissions of scatters, and its order of growth."""
+    """Check the number of transmissions of scatters along EDT, and its order of growth."""
     for scatter in scatters(check):
         check_transmissions(check, scatter, (check.n - 1) * int(level_sum(check.n)))
     check.same_order("transmissions / (M(n-1) t_n)", _levels_by_distances)
@@ -371,7 +386,7 @@ def scatter_transmissions(check: ClaimCheck) -> None:
 
 @checks("EDT.TE.conflict-free")
 def alltoall_is_conflict_free(check: ClaimCheck) -> None:
-    """Check that total exchanges have no conflicts, and the order in which messages are sent."""
+    """Check that alltoalls along EDT have no conflicts, and in which order messages are sent."""
     for alltoall in alltoalls(check):
         check_conflict_free(check, alltoall)
     schedule = execute_copies(check, "alltoall", 1, check.n - 1).schedule
@@ -387,7 +402,7 @@ def alltoall_is_conflict_free(check: ClaimCheck) -> None:
 
 @checks("EDT.TE.steps")
 def alltoall_steps(check: ClaimCheck) -> None:
-    """Check the steps of total exchanges of M messages, and how the steps beyond M(n!-1) grow."""
+    """Check the steps of alltoalls of M messages, and how the steps beyond M(n!-1) grow."""
     for alltoall in alltoalls(check):
         stated = alltoall.messages * int(level_sum(check.n))
         check.equal("steps", alltoall.steps, stated, **alltoall.place)
@@ -397,7 +412,7 @@ def alltoall_steps(check: ClaimCheck) -> None:
 
 @checks("EDT.TE.transmissions")
 def alltoall_transmissions(check: ClaimCheck) -> None:
-    """Check the number of transmissions of total exchanges, and its order of growth."""
+    """Check the number of transmissions of alltoalls along EDT, and its order of growth."""
     per_message = factorial(check.n) * (check.n - 1) * int(level_sum(check.n))
     for alltoall in alltoalls(check):
         check_transmissions(check, alltoall, per_message)
@@ -406,7 +421,7 @@ def alltoall_transmissions(check: ClaimCheck) -> None:
 
 @checks("EDT.TE.fault-tolerant", given=in_all_trees("alltoall", messages=(1, 2)))
 def alltoall_paths(check: ClaimCheck, alltoall: Execution) -> None:
-    """Check that every message takes n-1 paths to its destination without common inner nodes."""
+    """Check that every message of an alltoall takes n-1 paths without common inner nodes."""
     schedule = alltoall.schedule
     messages = alltoall.messages
     order = np.lexsort((schedule.step, schedule.tree, schedule.unit))

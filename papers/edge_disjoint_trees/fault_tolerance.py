@@ -70,13 +70,13 @@ class PossibleFaults:
         return len(self.nodes) + len(self.links)
 
     def fault(self, number: int) -> FaultyPart:
-        """Return a fault in the form that the simulator expects."""
+        """Return the node or link with the given number, in the form that the simulator expects."""
         if number < len(self.nodes):
             return int(self.nodes[number])
         return self.links[number - len(self.nodes)]
 
     def describe(self, numbers: Iterable[int]) -> str:
-        """Return the labels of a set of faults."""
+        """Return the labels of the nodes and links in a set of faults."""
         faults = [self.fault(int(number)) for number in numbers]
         return ", ".join(describe_fault(self.network, fault) for fault in faults) or "none"
 
@@ -141,7 +141,7 @@ def count_blocked_copies(cuts: Cuts, faults: PossibleFaults) -> NDArray[np.uint8
 
 
 def trees_of_unit(schedule: Schedule, unit: int) -> list[int]:
-    """Return the trees that carry a unit."""
+    """Return the trees along which a schedule sends a unit."""
     trees: list[int] = np.unique(schedule.tree[schedule.unit == unit]).tolist()
     return trees
 
@@ -149,7 +149,7 @@ def trees_of_unit(schedule: Schedule, unit: int) -> list[int]:
 def count_missing(
     cuts: Cuts, faults: PossibleFaults, fault_sets: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the number of missing (healthy node, unit) pairs for each set of faults."""
+    """Return how many pairs of a healthy node and a unit are missing, for each set of faults."""
     missing = np.zeros(len(fault_sets), dtype=np.int64)
     for index, chosen in enumerate(fault_sets):
         faulty_nodes = faults.nodes[chosen[chosen < len(faults.nodes)]]
@@ -160,7 +160,7 @@ def count_missing(
 
 
 def _cuts_of_copy(schedule: Schedule, faults: PossibleFaults, unit: int, tree: int) -> Cuts:
-    """Return which faults are on the path of a copy to each node, bool ``[faults, nodes]``."""
+    """Return which faults cut the path of a unit's copy to each node, bool ``[faults, nodes]``."""
     nodes = schedule.topology.nodes
     rows = (schedule.unit == unit) & (schedule.tree == tree)
     receivers = schedule.receiver[rows]
@@ -196,7 +196,7 @@ CUTS = Memory(16, of_pairs=all_pairs)
 
 
 def divisors(n: int) -> list[int]:
-    """Return the divisors of n-1, as numbers of copies."""
+    """Return the divisors of n-1, which are used as numbers of copies."""
     return [copies for copies in range(1, n) if (n - 1) % copies == 0]
 
 
@@ -270,7 +270,7 @@ def some_copies_survive(check: ClaimCheck) -> None:
 
 @checks("EDT.FT.steps", given=broadcasts)
 def steps_of_copies(check: ClaimCheck, broadcast: Execution) -> None:
-    """Check the bounds on the number of steps if a message is broadcast in several copies."""
+    """Check the bounds on the steps of a broadcast that sends each message in several copies."""
     n = check.n
     messages, copies, steps = broadcast.messages, broadcast.argument("copies"), broadcast.steps
     place = {"x": copies, **broadcast.place}
@@ -282,7 +282,7 @@ def steps_of_copies(check: ClaimCheck, broadcast: Execution) -> None:
 
 @checks("EDT.FT.transmissions", given=broadcasts)
 def transmissions_of_copies(check: ClaimCheck, broadcast: Execution) -> None:
-    """Check that x copies of M messages take Mx(n!-1) transmissions."""
+    """Check that a broadcast of M messages in x copies takes Mx(n!-1) transmissions."""
     copies = broadcast.argument("copies")
     check_transmissions(check, broadcast, copies * (factorial(check.n) - 1), x=copies)
 
@@ -320,7 +320,10 @@ def _broadcast(check: ClaimCheck, messages: int, copies: int) -> Schedule:
 
 
 def _survives_all_faults(check: ClaimCheck, schedule: Schedule, copies: int) -> bool:
-    """Return whether all messages use x subtrees and no fault keeps two copies from a node."""
+    """Return whether no single fault keeps two copies of a message from a node.
+
+    Every message must also use as many subtrees as it has copies.
+    """
     faults = PossibleFaults(check)
     cuts = blocked_copies(schedule, faults)
     blocked = count_blocked_copies(cuts, faults)
@@ -329,7 +332,10 @@ def _survives_all_faults(check: ClaimCheck, schedule: Schedule, copies: int) -> 
 
 @checks("EDT.FT-example")
 def example(check: ClaimCheck) -> None:
-    """Check the two packets of the paper's example; copies on any two subtrees survive a fault."""
+    """Check the two packets of the paper's example.
+
+    Also check that copies on any two subtrees survive any single fault.
+    """
     for messages in (2, 4):
         schedule = execute_copies(check, "broadcast", messages, 2).schedule
         trees = [tuple(trees_of_unit(schedule, u)) for u in range(schedule.units)]

@@ -86,7 +86,7 @@ def translations_keep_dimensions(check: ClaimCheck) -> None:
 
 @checks("EDT.L2")
 def rotation_of_links(check: ClaimCheck) -> None:
-    """Check how the rotation R changes dimensions of links, first symbols and distances."""
+    """Check how the rotation R changes links' dimensions, nodes' first symbols and distances."""
     rotated = stars.rotation(check)
     first = stars.symbols(check)[:, 0]
     links = (check.ranks, check.neighbours)
@@ -150,7 +150,13 @@ def necklaces(check: ClaimCheck) -> None:
 
 
 def first_misplaced(labels: Perms) -> NDArray[np.int64]:
-    """Return fmr(x,k), the first j of k+1, .., n, 2, .., k with x_j != j, int64 ``[nodes]``."""
+    """Return fmr(x, k), the first misplaced position of x in the order k+1, .., n, 2, .., k.
+
+    Position j is misplaced if x_j != j; k is the position of symbol 1.
+
+    Returns:
+        int64 ``[nodes]``.
+    """
     n = labels.shape[1]
     nodes = np.arange(len(labels))
     k = stars.positions(labels)[0]
@@ -162,7 +168,10 @@ def first_misplaced(labels: Perms) -> NDArray[np.int64]:
 
 
 def parents_spt(labels: Perms) -> NDArray[np.int64]:
-    """Return p(x), the dimension from x to its parent in SPT; 0 for nodes that start with 1."""
+    """Return the dimension from each node x to its parent p(x) in the tree SPT.
+
+    The dimension is 0 for nodes that start with 1.
+    """
     k = stars.positions(labels)[0]
     first = labels[:, 0]
     outside = np.where(first != k, first, first_misplaced(labels))
@@ -170,13 +179,13 @@ def parents_spt(labels: Perms) -> NDArray[np.int64]:
 
 
 def is_next_to_root(labels: Perms) -> Mask:
-    """Return whether x is a neighbour of the identity I, bool ``[nodes]``."""
+    """Return whether each node is a neighbour of the identity I, bool ``[nodes]``."""
     misplaced = (labels != np.arange(1, labels.shape[1] + 1)).sum(axis=1)
     return np.asarray((misplaced == 2) & (labels[:, 0] != 1))
 
 
 def children_outside_s1(labels: Perms) -> Mask:
-    """Return C1(x): which dimensions lead from x to its children in SPT, for x outside S^1.
+    """Return C1(x): which dimensions lead from a node x to its children in the tree SPT.
 
     Returns:
         bool ``[ports, nodes]``; False for nodes in S^1, which start with symbol 1.
@@ -193,7 +202,11 @@ def children_outside_s1(labels: Perms) -> Mask:
 
 
 def children_spt(labels: Perms) -> Mask:
-    """Return which dimensions lead from each node to its children in SPT, ``[ports, nodes]``."""
+    """Return which dimensions lead from each node to its children in the tree SPT.
+
+    Returns:
+        bool ``[ports, nodes]``.
+    """
     children = children_outside_s1(labels)
     children[:, 0] = True
     return children
@@ -267,14 +280,19 @@ def parents_edt(labels: Perms) -> NDArray[np.int64]:
 
 
 def _children_with_s1(labels: Perms) -> Mask:
-    """Return C1(x), and also dimension k towards S^1 unless x is a neighbour of the identity."""
+    """Return `children_outside_s1`, with dimension k added, which leads to S^1.
+
+    The dimension is not added for neighbours of the identity.
+    """
     d = np.arange(2, labels.shape[1] + 1)[:, None]
     toward_s1 = (d == stars.positions(labels)[0]) & ~is_next_to_root(labels)
     return np.asarray(children_outside_s1(labels) | toward_s1)
 
 
 def _placed_run(labels: Perms, m: NDArray[np.int64]) -> Mask:
-    """Mark position m and, to its left in cyclic order 2..n, all up to the first misplaced symbol.
+    """Mark position m and the correctly placed symbols to its left, up to the first misplaced one.
+
+    The order of positions is 2..n, cyclically.
 
     Returns:
         bool ``[ports, nodes]``.

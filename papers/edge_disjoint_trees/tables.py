@@ -41,14 +41,14 @@ def n_log_n(n: int) -> Number:
 
 
 def pipeline_steps(counts: NetworkCounts, units: int) -> Number:
-    """Return ceil(units/degree) + D - 1, where D is the diameter."""
+    """Return ceil(units/degree) + D - 1, the steps of a pipeline; D is the diameter."""
     return least_steps(units, counts.links) + counts.far - 1
 
 
 def by_degree_and_diameter(units: Number, links: Number) -> Number:
     """Return units/links + links, the order of growth of a pipeline's steps.
 
-    The diameter of the network has to have the same order of growth as its degree, ``links``.
+    The diameter of the network must have the same order of growth as its degree, ``links``.
     """
     return divide(units, links) + links
 
@@ -102,7 +102,7 @@ CELLS = star_vs_hypercube.growth_cells("EDT.Tab4", BOUNDS, ORDERS)
 
 
 def check_order(check: ClaimCheck, cell: GrowthCell) -> None:
-    """Check that a bound has the stated order of growth, for all M messages and x copies."""
+    """Check that the bound in a cell has the stated order, for all M messages and x copies."""
     check_counts(check, (cell.network,))
     star_vs_hypercube.order(check, cell.quotient_words, cell.quotient, messages_and_copies)
     if cell.row == ALLTOALL_TIME:
@@ -133,7 +133,7 @@ def allgather_and_scatter_steps(check: ClaimCheck) -> None:
 
 @checks("EDT.hyper.te-time", memory=NETWORKS)
 def alltoall_steps(check: ClaimCheck) -> None:
-    """Check the stated factor log n between the networks' total-exchange steps.
+    """Check the factor log n that the paper states between the networks' alltoall steps.
 
     In fact the quotient of the steps is bounded.
     """
@@ -144,7 +144,7 @@ def alltoall_steps(check: ClaimCheck) -> None:
         "of the terms with which the damaged rows begin, ceil(Mx(N-1)/degree), "
         "which are bounds too, and weaker ones"
     )
-    # The row of the scatter consists of these terms, so the bounds of this row are compared.
+    # The scatter's row consists of these terms, so the bounds of the scatter are compared.
     compare(other, "star / hypercube / log n", "ft-scatter-time")
 
 
@@ -256,12 +256,12 @@ class BoundCell(NamedTuple):
 
     @property
     def has_copies(self) -> bool:
-        """True if messages are sent in copies."""
+        """Whether messages are sent in several copies."""
         return self.row.startswith("ft-")
 
     @property
     def collective(self) -> str:
-        """The collective that the row is about."""
+        """The collective to which the row applies."""
         return self.row.removeprefix("ft-").split("-")[0]
 
 
@@ -292,7 +292,7 @@ def check_bound(check: ClaimCheck, cell: BoundCell) -> None:
 
 
 def _check_fragment(check: ClaimCheck, cell: BoundCell, node: NetworkCounts) -> None:
-    """Check that the first term of the damaged row, which is legible, is a lower bound too."""
+    """Check that the first term of a damaged row, which is legible, is a lower bound too."""
     other = check.reading(
         "the term with which the damaged row begins, ceil(Mx(N-1)/degree): "
         "a bound too, and a weaker one"

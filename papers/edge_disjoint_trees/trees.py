@@ -25,10 +25,10 @@ from . import star_graph as rules
 # node is a tuple of port indices, one for each tree.
 
 
-#: Depth of a node that has no path to the root, larger than every real depth.
+#: Depth of a node without a path to the root; it is larger than the depth of any tree.
 _UNREACHABLE = 1_000
 #: Edge-disjoint trees of S_4 that are less deep than EDT: the dimensions toward the parents in
-#: subtree 2, by rank; the other subtrees are its rotations. A search found it.
+#: subtree 2, by rank; the other subtrees are its rotations. A search found subtree 2.
 _LOWER_TREE = "022222233334332222442234"
 
 
@@ -46,7 +46,8 @@ def least_depth(network: CachedTopology) -> int:
 def _least_levels(network: CachedTopology) -> NDArray[np.int64]:
     """Return the smallest possible level of each node in each tree, int64 ``[trees, nodes]``.
 
-    Paths pass the root's only child in the tree, and do not return to the root.
+    A tree has one child of the root. A path to a node passes this child, and does not return to the
+    root.
     """
     without_root = network.neighbours.copy()
     for port, child in enumerate(network.neighbours[:, 0]):
@@ -59,6 +60,8 @@ def _least_levels(network: CachedTopology) -> NDArray[np.int64]:
 def _levels_by_parent(network: CachedTopology, levels: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the smallest level of each node in each tree if its parent is across a given port.
 
+    The smallest levels of the possible parents are given as ``levels``.
+
     Returns:
         int64 ``[trees, ports, nodes]``.
     """
@@ -70,7 +73,7 @@ def _levels_by_parent(network: CachedTopology, levels: NDArray[np.int64]) -> NDA
 
 
 def _is_possible(network: CachedTopology, depth: int) -> bool:
-    """Return whether each node can have a different parent in each tree within a depth limit."""
+    """Return whether n-1 edge-disjoint trees of the given depth may exist; see `least_depth`."""
     levels = _least_levels(network)
     trees = np.arange(network.degree)
     while True:
@@ -88,7 +91,7 @@ def _is_possible(network: CachedTopology, depth: int) -> bool:
 
 
 def _with_rotations(network: CachedTopology, tree: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return a tree together with its rotations."""
+    """Return a tree and its rotations, as rows of each node's dimension to its parent."""
     rotated_node = stars.rotation(network)
     trees = [tree]
     for _ in range(network.degree - 1):
@@ -102,14 +105,14 @@ def _with_rotations(network: CachedTopology, tree: NDArray[np.uint8]) -> NDArray
 
 
 def edt(check: ClaimCheck, root: int = 0) -> Forest:
-    """Return the trees EDT with the given root, and record that there are n-1 of them."""
+    """Return the forest EDT with the given root, and record that it has n-1 trees."""
     forest = check.forest("edge-disjoint", root=root)
     check.equal("subtrees of EDT", forest.trees, check.n - 1, of=forest)
     return forest
 
 
 def edt_forests(check: ClaimCheck) -> Iterator[Forest]:
-    """Yield the trees EDT rooted at the identity."""
+    """Yield the forest EDT rooted at the identity."""
     yield edt(check)
 
 
@@ -154,7 +157,7 @@ def examples(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.D8.spanning", given=edt_forests)
 def subtrees_span(check: ClaimCheck, forest: Forest) -> None:
-    """Check that subtree l reaches every node over the root's link of dimension l."""
+    """Check that subtree l of EDT reaches every node over the root's link of dimension l."""
     check.passes(checkers.spanning, forest)
     arguments = (check.topology, forest.parent_port, forest.root)
     if not checkers.rooted(*arguments).holds or forest.trees != check.n - 1:
@@ -174,7 +177,7 @@ def subtrees_span(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.L6.1", given=edt_forests)
 def subtrees_are_edge_disjoint(check: ClaimCheck, forest: Forest) -> None:
-    """Check that no directed link is in two subtrees."""
+    """Check that no directed link is in two subtrees of EDT."""
     if check.passes(checkers.rooted, forest):
         check.passes(checkers.edge_disjoint, forest)
 
@@ -230,7 +233,10 @@ def optimal_depth(check: ClaimCheck, forest: Forest) -> None:
 
 
 def _depth_of_lower_trees(check: ClaimCheck) -> int | None:
-    """Return the depth of `_LOWER_TREE`; None unless its rotations are as the claim requires."""
+    """Return the depth of the trees of `_LOWER_TREE`, the S_4 trees less deep than EDT.
+
+    The result is None unless the trees are as the claim requires.
+    """
     tree = np.array([int(port) for port in _LOWER_TREE], dtype=np.uint8)
     forest = Forest(check.topology, _with_rotations(check, tree))
     arguments = (check.topology, forest.parent_port, 0)
@@ -281,7 +287,7 @@ def edt_at_other_roots(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.order", given=edt_forests)
 def traversals_are_rotations(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the h-th links of the subtrees' traversals are rotations of one another."""
+    """Check that the h-th links in the traversals of EDT's subtrees are each other's rotations."""
     if not check.passes(checkers.spanning, forest) or forest.trees != check.n - 1:
         return
     rotated = stars.rotation(check)
@@ -299,7 +305,10 @@ def traversals_are_rotations(check: ClaimCheck, forest: Forest) -> None:
 
 
 def _traversal(check: ClaimCheck, row: NDArray[np.uint8], subtree: int) -> Ranks:
-    """Return a tree's nodes except the root, depth first, children in cyclic order of dimension."""
+    """Return the nodes of a subtree except the root, depth first.
+
+    Children are in the cyclic order of their dimensions.
+    """
     neighbours = check.neighbours
     is_child = rules.is_child(check, row)
     phi = [(subtree - 2 + offset) % check.degree for offset in range(check.degree)]
@@ -314,7 +323,7 @@ def _traversal(check: ClaimCheck, row: NDArray[np.uint8], subtree: int) -> Ranks
 
 @checks("EDT.L7")
 def sources_do_not_conflict(check: ClaimCheck) -> None:
-    """Check that translates of links of different dimensions never coincide."""
+    """Check that translates of links of different dimensions never are the same link."""
     images = stars.translations(check)
     schedule = check.schedule("allgather", "edge-disjoint", messages=1, copies=check.n - 1)
     rng = np.random.default_rng(check.n)

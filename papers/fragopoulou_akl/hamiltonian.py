@@ -79,7 +79,7 @@ def types_along_rotated_paths(check: ClaimCheck, forest: Forest) -> None:
 
 
 def path_of_forest(check: ClaimCheck, forest: Forest, j: int) -> Ranks:
-    """Return T_j of the forest: the nodes with symbol 1 in position j, sorted by level."""
+    """Return the Hamiltonian path T_j of a forest: the nodes with 1 in position j, by level."""
     level = tree_levels(check.parents(forest.parent_port[0]), 0)
     in_position = stars.symbols(check)[:, j - 1] == 1
     members = np.flatnonzero(in_position).astype(np.int32)
@@ -88,7 +88,7 @@ def path_of_forest(check: ClaimCheck, forest: Forest, j: int) -> Ranks:
 
 
 def rotated_types(n: int, j: int, types: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the link types after j-2 rotations, t_j(i) = (i+j-4) mod (n-1) + 2 for type i."""
+    """Return the link types after j-2 rotations: (i+j-4) mod (n-1) + 2 for type i."""
     return np.asarray((types + j - 4) % (n - 1) + 2)
 
 
@@ -101,7 +101,10 @@ def random_paths(check: ClaimCheck) -> NDArray[np.int32]:
 
 
 def _random_path(check: ClaimCheck, rng: np.random.Generator) -> list[int]:
-    """Return a path that always continues to a node with the fewest exits; empty if stuck."""
+    """Return a random path for `random_paths`; an empty list if it cannot be completed.
+
+    The path always continues to an unvisited node with the fewest unvisited neighbours.
+    """
     # Only links of types 3..n keep symbol 1 in position 2.
     neighbours = check.neighbours[1:].T.tolist()
     path = [star_graph.node_of_cycles(check.n, (1, 2))]
@@ -130,7 +133,7 @@ def one_source(check: ClaimCheck) -> Schedule:
 
 @checks("FA.A1.1", memory=ONE_SOURCE)
 def phase_1(check: ClaimCheck) -> None:
-    """Check the steps of phase 1, that it is free of conflicts, and which messages arrive."""
+    """Check phase 1 of algorithm 1: its steps, the messages that arrive, and no conflicts."""
     label_symbols = stars.symbols(check)
     schedule = one_source(check)
     part = select_rows(schedule, label_symbols[schedule.receiver, 0] != 1)
@@ -169,10 +172,10 @@ def _check_no_conflict(
 
 @checks("FA.A1.2", memory=ONE_SOURCE)
 def phase_2(check: ClaimCheck) -> None:
-    """Check the steps of phase 2, and that it follows phase 1 and obeys rule 1 without conflict.
+    """Check phase 2 of algorithm 1: its steps, and that it follows phase 1 and obeys rule 1.
 
-    By rule 1, a node with the first symbol of a source receives the source's message from the
-    neighbour that starts with the last symbol of the source.
+    Also check that it has no conflict. By rule 1, a node with the first symbol of a source receives
+    the source's message from the neighbour that starts with the last symbol of the source.
     """
     phase_1_steps = factorial(check.n - 1)
     label_symbols = stars.symbols(check)
@@ -199,7 +202,7 @@ def phase_2(check: ClaimCheck) -> None:
 
 @checks("FA.A1.local")
 def phase_1_is_local(check: ClaimCheck) -> None:
-    """Check that in each step of phase 1 the incoming link type determines the outgoing type."""
+    """Check that in each step of phase 1, the incoming link type determines the outgoing type."""
     n = check.n
     first = stars.symbols(check)[:, 0]
     forest = check.forest("rotated-hamiltonian")
@@ -228,7 +231,10 @@ def phase_1_is_local(check: ClaimCheck) -> None:
 
 @checks("FA.A1.rule1")
 def messages_by_rule_1(check: ClaimCheck) -> None:
-    """Check how many messages rule 1 assigns to each link, and how many each link carries."""
+    """Check how many messages rule 1 assigns to each link, and how many a link carries.
+
+    Rule 1 determines the links of phase 2 of algorithm 1; see `phase_2`.
+    """
     n = check.n
     label_symbols = stars.symbols(check)
     schedule = one_source(check)
@@ -268,7 +274,10 @@ def algorithm_1_transmissions(check: ClaimCheck, allgather: Execution) -> None:
 
 @checks("FA.SLA", memory=Memory(BYTES_PER_ROW, power=0, of_pairs=all_pairs))
 def allgather_along_a_cycle(check: ClaimCheck) -> None:
-    """Check allgather steps and transmissions along one common cycle, and one cycle per source."""
+    """Check the allgather of section 4: its steps and transmissions, along one or several cycles.
+
+    All sources use one common Hamiltonian cycle, or each source its own.
+    """
     count = check.nodes
     translated_cycles = check.schedule("allgather", "hamiltonian-cycle", ports="one")
     forest = check.forest("hamiltonian-cycle")
@@ -281,7 +290,10 @@ def allgather_along_a_cycle(check: ClaimCheck) -> None:
 
 
 def arrives_in_phase_1(label_symbols: Perms, q: int) -> NDArray[np.int64]:
-    """Return, for each node, 1 if it has the message of source q after phase 1, else 0."""
+    """Return, for each node, 1 if phase 1 of algorithm 1 brings it the message of source q, else 0.
+
+    The source itself counts as a node that has the message.
+    """
     arrives: NDArray[np.int64] = (label_symbols[:, 0] != label_symbols[q, 0]).astype(np.int64)
     arrives[q] = 1
     return arrives
@@ -299,7 +311,7 @@ def sources(schedule: Schedule) -> NDArray[np.int32]:
 
 
 def incoming_types(check: ClaimCheck, part: Schedule) -> NDArray[np.int64]:
-    """Return the link type over which each row's message reached its sender one step before.
+    """Return the link type over which each row's message reached the row's sender one step before.
 
     Returns:
         int64 ``[rows]``; 0 for messages that did not arrive in that step.
@@ -318,7 +330,7 @@ def incoming_types(check: ClaimCheck, part: Schedule) -> NDArray[np.int64]:
 
 
 def cycle_schedule(check: ClaimCheck, cycle: Ranks, types: NDArray[np.int64]) -> Schedule:
-    """Return the schedule of section 4 along one cycle.
+    """Return the allgather of section 4 in which all sources use one Hamiltonian cycle.
 
     In step t, the message of the node at position p of the cycle moves from position p+t-1 to p+t.
     """
@@ -335,7 +347,7 @@ def cycle_schedule(check: ClaimCheck, cycle: Ranks, types: NDArray[np.int64]) ->
 
 
 def repeated_paths(check: ClaimCheck, messages: int) -> Schedule:
-    """Return M consecutive one-message runs of the rotated Hamiltonian paths."""
+    """Return the allgather of M messages that executes algorithm 1 M times, one after another."""
     algorithm = "rotated-hamiltonian"
     single = check.schedule("allgather", algorithm)
 
@@ -359,7 +371,7 @@ def repeated_paths(check: ClaimCheck, messages: int) -> Schedule:
 
 @checks("FA.Tab1.allport-paths-M-time", memory=Memory(5 * BYTES_PER_ROW))
 def runs_one_after_the_other(check: ClaimCheck) -> None:
-    """Check the steps of M consecutive runs, which do not overlap."""
+    """Check the steps of M consecutive executions of algorithm 1, which do not overlap."""
     n = check.n
     correction = check.correction()
     for messages in any_messages(n):
@@ -374,5 +386,5 @@ def runs_one_after_the_other(check: ClaimCheck) -> None:
     memory=Memory(5 * BYTES_PER_ROW),
 )
 def overlapping_runs(check: ClaimCheck, run: Execution) -> None:
-    """Check the steps of M runs that overlap."""
+    """Check the steps of M executions of algorithm 1 that overlap."""
     check.equal("steps of all runs", run.steps, shared_others(check.n, run.messages), **run.place)

@@ -45,7 +45,10 @@ class Numbering(NamedTuple):
 
 
 class Generator(NamedTuple):
-    """The node that generates N_k1, the first necklace at distance k, with its link type v."""
+    """The node that generates N_k1, the first necklace at distance k, and its link type v.
+
+    The links of the necklace's nodes to their parents have the type v and its rotations.
+    """
 
     node: int
     v: int
@@ -58,10 +61,9 @@ def algorithm_2(check: ClaimCheck) -> Schedule:
 
 @checks("FA.MBST")
 def first_nodes_exist(check: ClaimCheck) -> None:
-    """Check that a necklace can be numbered from any link type, and check starcast's numbering.
+    """Check that each necklace has a first node for any link type, and check starcast's numbering.
 
-    To begin with a link type, a necklace needs a node whose link of this type leads closer to
-    12..n.
+    A node can be the first for a link type if its link of this type leads closer to 12..n.
     """
     closer = star_graph.moves_closer(check)
     rotated = stars.rotation(check)
@@ -79,7 +81,10 @@ def first_nodes_exist(check: ClaimCheck) -> None:
 
 @checks("FA.MBST-first")
 def generators_lead_to_each_other(check: ClaimCheck) -> None:
-    """Check the generators of the necklaces N_k1, and that their types v lead to N_(k-1)1."""
+    """Check the generators of the first necklaces N_k1 at each distance k.
+
+    The links of their types v must lead to N_(k-1)1.
+    """
     neighbours = check.neighbours.T
     distance = check.distances()
     sizes = stars.return_times(check)
@@ -108,7 +113,10 @@ def generators_lead_to_each_other(check: ClaimCheck) -> None:
 
 @checks("FA.MBST-clusters")
 def cluster_sizes(check: ClaimCheck) -> None:
-    """Check the number and sizes of clusters, the sets of nodes that receive in the same step."""
+    """Check the number and sizes of algorithm 2's clusters.
+
+    A cluster is the set of nodes that receive in the same step.
+    """
     n = check.n
     schedule = algorithm_2(check)
     steps = even_share(n)
@@ -122,7 +130,7 @@ def cluster_sizes(check: ClaimCheck) -> None:
 
 @checks("FA.T8.1")
 def links_of_a_step_differ_in_type(check: ClaimCheck) -> None:
-    """Check that all links of a step are of different types."""
+    """Check that all links that algorithm 2 uses in a step are of different types."""
     for numbering in numberings(check):
         m = numbering.m[np.flatnonzero(numbering.m)]
         what = "different types of a step"
@@ -236,9 +244,10 @@ def parents_of(check: ClaimCheck, numbering: Numbering) -> Ranks:
 def generators(check: ClaimCheck) -> dict[int, Generator]:
     """Return the generators of the necklaces N_k1 by distance k; for odd n, the largest k has none.
 
-    For k <= n-1 the generator has the cycle (k+1, k, .., 2, 1), and v is its first symbol. For k >=
-    n the symbols are in reverse order: the first k+1-n pairs are cycles, the other symbols form the
-    last cycle, and v is the smallest symbol of the second cycle from the right.
+    N_k1 is the first necklace at distance k. For k <= n-1 the generator has the cycle (k+1, k, ..,
+    2, 1), and v is its first symbol. For k >= n the symbols are in reverse order: the first k+1-n
+    pairs are cycles, the other symbols form the last cycle, and v is the smallest symbol of the
+    second cycle from the right.
     """
     n = check.n
     first = stars.symbols(check)[:, 0]
@@ -294,7 +303,8 @@ def random_numbering(check: ClaimCheck, seed: int) -> NDArray[np.int64]:
 def check_numbering(check: ClaimCheck, numbering: Numbering) -> None:
     """Check that a numbering follows section 3.2.
 
-    Nodes are numbered distance by distance, N_k1 first, and each necklace rotation by rotation.
+    Nodes are numbered distance by distance, the necklace N_k1 first at distance k, and each
+    necklace rotation by rotation.
     """
     of = numbering.of
     m = numbering.m
@@ -330,7 +340,7 @@ def nodes_at_distance_1(check: ClaimCheck) -> None:
 
 @cached
 def inner_profile(check: ClaimCheck) -> NDArray[np.int64]:
-    """Return the number of nodes at each distance 2, 3, .., K-1, where K is the largest."""
+    """Return the number of nodes at each distance 2, 3, .., K-1, where K is the diameter."""
     return check.profile()[2:-1]
 
 
@@ -344,7 +354,7 @@ def nodes_at_distance_2(check: ClaimCheck) -> None:
 
 @checks("FA.B.Dk")
 def nodes_at_distances_between(check: ClaimCheck) -> None:
-    """Check that at least 2(n-1) nodes are at each distance 2, .., K-1, where K is the largest."""
+    """Check that at least 2(n-1) nodes are at each distance 2, .., K-1, where K is the diameter."""
     n = check.n
     counts = inner_profile(check)
     k = np.arange(2, len(counts) + 2)
@@ -356,8 +366,8 @@ def nodes_at_distances_between(check: ClaimCheck) -> None:
 def listed_nodes(check: ClaimCheck, last: int) -> int:
     """Return how many nodes at distance K-1 the necklaces of Appendix B contain.
 
-    K is the largest distance. The generators of these necklaces have a cycle (1 *), where * is any
-    order of the symbols 2..last, and the symbols after ``last`` form cycles of two.
+    K is the diameter. The generators of these necklaces have a cycle (1 *), where * is any order of
+    the symbols 2..last, and the symbols after ``last`` form cycles of two.
     """
     pairs = [(i, i + 1) for i in range(last + 1, check.n, 2)]
     orders = permutations(range(2, last + 1))
@@ -369,7 +379,7 @@ def listed_nodes(check: ClaimCheck, last: int) -> int:
 def nodes_before_last(check: ClaimCheck, parity: tuple[int, str]) -> None:
     """Check that at least (l-1)!(n-1) nodes are at distance K-1 (l = 4 for even n, 3 for odd n).
 
-    K is the largest distance. The necklaces of `listed_nodes` alone must have as many such nodes.
+    K is the diameter. The necklaces of `listed_nodes` alone must have as many such nodes.
     """
     n = check.n
     last, necklaces = parity

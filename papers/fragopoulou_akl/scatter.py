@@ -60,7 +60,7 @@ def scatter_roots(check: ClaimCheck) -> tuple[int, ...]:
 
 
 def random_balanced_trees(check: ClaimCheck) -> Iterator[tuple[Forest, str]]:
-    """Yield random balanced trees of section 5.1, each with its name."""
+    """Yield random balanced trees that section 5.1 allows, each with its name."""
     for number, row in enumerate(random_trees(check, RANDOM_TREES)):
         yield Forest(check.topology, row[None]), f"drawn-{number}"
 
@@ -70,7 +70,10 @@ def random_balanced_trees(check: ClaimCheck) -> Iterator[tuple[Forest, str]]:
 
 @checks("FA.R5")
 def largest_subtree_determines_steps(check: ClaimCheck) -> None:
-    """Check the order of messages, and that the steps equal the size of the largest subtree."""
+    """Check that scatters by rule 5 take as many steps as the largest subtree has nodes.
+
+    Also check the order of messages.
+    """
     for forest, name in spanning_trees(check):
         largest = checkers.branch_sizes(check.topology, forest.parent_port, forest.root).max()
         for schedule in (scatter_along(check, forest, name), random_ties(check, forest, name)):
@@ -107,7 +110,7 @@ def check_furthest_first(
 
 
 def random_ties(check: ClaimCheck, forest: Forest, name: str) -> Schedule:
-    """Return a scatter by rule 5 down a tree, with ties broken at random."""
+    """Return a scatter by rule 5 down a tree; nodes of one subtree and level are shuffled."""
 
     def create() -> Schedule:
         nodes = np.delete(np.arange(check.nodes), forest.root)
@@ -226,7 +229,7 @@ def _sorted_rows(columns: tuple[NDArray[np.integer], ...]) -> NDArray[np.int64]:
 
 
 def amounts(check: ClaimCheck) -> tuple[int, ...]:
-    """Return sample values of M, the number of messages: small, near n-1, multiples of n-1."""
+    """Return sample numbers M of messages: small, near n-1, and multiples of n-1."""
     n = check.n
     return tuple(sorted({1, 2, 3, n - 2, n - 1, n, 2 * (n - 1)} - {0}))
 
@@ -242,7 +245,10 @@ def balanced_scatter_of_messages(check: ClaimCheck) -> None:
 
 @checks("FA.M.near", memory=SCATTERS)
 def near_balanced_scatter_of_messages(check: ClaimCheck) -> None:
-    """Check the steps of a scatter over the tree of Definition 13, and their order of growth."""
+    """Check the steps of a scatter over the tree of Definition 13, and their order of growth.
+
+    This is the tree `near-balanced`.
+    """
     for messages in amounts(check):
         schedule = check.schedule("scatter", "near-balanced", messages=messages)
         check.takes(schedule, messages * largest_branch(check.n), M=messages)
@@ -264,7 +270,7 @@ def least_steps(check: ClaimCheck) -> None:
 
 @checks("FA.M.perfect", memory=SCATTERS)
 def perfectly_balanced_scatter(check: ClaimCheck) -> None:
-    """Check the paths, shares and steps of a scatter over the tree of Definition 15."""
+    """Check the paths, shares and steps of scatters over the perfectly balanced tree (Def. 15)."""
     for messages in (check.n - 1, 2 * (check.n - 1)):
         for root in scatter_roots(check):
             scatter = execute(check, "scatter", "perfectly-balanced", root=root, messages=messages)
@@ -276,7 +282,7 @@ def perfectly_balanced_scatter(check: ClaimCheck) -> None:
 def _check_shares(
     check: ClaimCheck, schedule: Schedule, messages: int, place: dict[str, Any]
 ) -> None:
-    """Check that messages use the trees of Definition 15, equally many on each tree."""
+    """Check that each node's messages use the trees of Definition 15, equally many on each tree."""
     forest = check.forest("perfectly-balanced", root=schedule.root)
     receiver = schedule.receiver
     above = forest.parent_port[schedule.tree, receiver]
@@ -366,8 +372,9 @@ def check_conflict_free(
 def check_groups(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
     """Check that a schedule follows rule 9, or rule 10 for several messages.
 
-    Messages to one necklace leave in groups, the nearest necklaces first, and travel without pause:
-    one group by rule 9, M p/(n-1) groups for M messages per node and p nodes by rule 10.
+    Messages to one necklace leave in groups, the nearest necklaces first, and travel without pause.
+    A necklace gets one group by rule 9. By rule 10, M messages per node to a necklace of p nodes
+    leave in M p/(n-1) groups.
     """
     leader = stars.leaders(check)
     distance = check.distances()
@@ -399,7 +406,7 @@ def check_groups(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
 
 
 def check_mean_distance(check: ClaimCheck) -> Fraction:
-    """Check the closed form of the mean distance d against a search, and return it."""
+    """Check the closed form of the mean distance d between nodes against a search, and return d."""
     mean = Fraction(distance_sum(check.n), int(factorial(check.n)))
     check.equal("mean distance, by search", Fraction(check.distance_sum, check.nodes), mean)
     return mean
@@ -407,7 +414,7 @@ def check_mean_distance(check: ClaimCheck) -> Fraction:
 
 @checks("FA.R9.conflict-free", memory=ONE_SOURCE)
 def rule_9_is_conflict_free(check: ClaimCheck) -> None:
-    """Check that the schedule follows rule 9 and has no conflict."""
+    """Check that the schedule of alltoall `necklace` follows rule 9 and has no conflict."""
     schedule = check.schedule("alltoall", "necklace")
     check_groups(check, schedule, 1)
     check_conflict_free(check, schedule)
@@ -479,7 +486,7 @@ def rule_10(check: ClaimCheck) -> None:
 
 @checks("FA.S8", given=executions("alltoall", "one-port", ports="one"), memory=ONE_SOURCE)
 def one_port_exchange(check: ClaimCheck, exchange: Execution) -> None:
-    """Check steps and transmissions of one-port exchange, with one message under way at a time."""
+    """Check steps and transmissions of the one-port alltoall: one message travels at a time."""
     schedule, simulation = exchange
     what = "messages on their way from a source in a step"
     check.equal(what, np.bincount(schedule.step)[1:], 1, step=lambda index: index + 1, of=schedule)

@@ -55,9 +55,10 @@ def order_index(symbol: int, k: int, n: int) -> int:
 def parent_function(
     network: CachedTopology, second: Literal["left", "right"], *, repeated: bool = False
 ) -> Dimensions:
-    """Return the parent function of Definition 13, or of Definition 15 if nodes are repeated.
+    """Return the dimensions that lead from each node to its parents, by Definition 13.
 
-    The argument ``second`` says from which side of the cycle notation the second cycle is counted.
+    With ``repeated`` nodes, they follow Definition 15. The argument ``second`` says from which side
+    of the cycle notation the second cycle is counted.
     """
     label_symbols = stars.symbols(network)
     function = np.zeros((network.nodes, network.n), dtype=bool)
@@ -77,8 +78,8 @@ def leaf_parents(network: CachedTopology, c: Ranks, *, repeated: bool) -> Dimens
     """Return which dimensions j lead from a node that starts with 1 to a parent.
 
     The displacements of the node and of its neighbour across j must both be j-2. If nodes are
-    repeated, multiples of the node's period may be added to its displacement. The array ``c`` has
-    the image F_r^{-1}(i) of each node i under the translation of the root r to 12..n.
+    ``repeated``, multiples of the node's period may be added to its displacement. The array ``c``
+    has the image F_r^{-1}(i) of each node i under the translation of the root r to 12..n.
     """
     d = stars.displacements(network)[c]
     p = stars.periods(network)[c]
@@ -96,7 +97,10 @@ def leaf_parents(network: CachedTopology, c: Ranks, *, repeated: bool) -> Dimens
 def children_function(
     network: CachedTopology, *, repaired: bool, repeated: bool = False
 ) -> Dimensions:
-    """Return the printed or repaired children function of Definition 13, or 15 if nodes repeat."""
+    """Return the dimensions that lead from each node to its children, by Definition 13.
+
+    With ``repeated`` nodes, they follow Definition 15. ``repaired`` corrects the printed function.
+    """
     n = network.n
     label_symbols = stars.symbols(network)
     d = stars.displacements(network)
@@ -117,11 +121,11 @@ def children_function(
 
 
 def _inner_children(label: list[int], *, repaired: bool) -> list[int]:
-    """Return the dimensions that lead to the children of a node that do not start with 1.
+    """Return the dimensions that lead from a node to its children that do not start with 1.
 
-    As the paper prints the rule, these are the fixed symbols, and the left minima of the cycle
-    of 1. Repaired, they are the fixed symbols of nodes with only one cycle, and the left minima of
-    the complete canonical notation.
+    As the paper prints the rule, these are the fixed symbols, and the left minima of the cycle of
+    1. Corrected (``repaired``), they are the fixed symbols of nodes with only one cycle, and the
+    left minima of the complete canonical notation.
     """
     n = len(label)
     k = label.index(1) + 1
@@ -151,7 +155,7 @@ def translation_and_inverse(network: CachedTopology, root: int) -> tuple[Ranks, 
 
 
 def parents_at_root(network: CachedTopology, root: int, *, repeated: bool) -> Dimensions:
-    """Return the parent function of Definition 14 (16 if nodes repeat), in its repaired form."""
+    """Return the corrected parent function of Definition 14; of Definition 16 if ``repeated``."""
     _, c = translation_and_inverse(network, root)
     starts_with_1 = stars.symbols(network)[c][:, 0] == 1
     leaves = leaf_parents(network, c, repeated=repeated)
@@ -172,7 +176,7 @@ def translated_parents(network: CachedTopology, root: int, above: Dimensions) ->
 
 @cached
 def random_trees(network: CachedTopology, count: int) -> NDArray[np.uint8]:
-    """Return random balanced trees as section 5.1 allows them, uint8 ``[count, nodes]``."""
+    """Return random balanced trees that section 5.1 allows, uint8 ``[count, nodes]``."""
     generators = [np.random.default_rng([_SEED, seed]) for seed in range(count)]
     return np.stack([_random_tree(network, rng) for rng in generators])
 
@@ -210,14 +214,14 @@ perfectly_balanced = forests("perfectly-balanced")
 
 
 def balanced_trees(check: ClaimCheck) -> Forest:
-    """Return starcast's tree `balanced`, and trees with random choices where section 5.1 allows."""
+    """Return starcast's tree `balanced`, and random balanced trees that section 5.1 allows."""
     rows = [check.forest("balanced").parent_port, random_trees(check, RANDOM_TREES)]
     return Forest(check.topology, np.concatenate(rows))
 
 
 @checks("FA.S51.paths")
 def balanced_trees_have_shortest_paths(check: ClaimCheck) -> None:
-    """Check that every tree of section 5.1 is a spanning tree of shortest paths."""
+    """Check that the balanced trees of section 5.1 are spanning trees of shortest paths."""
     trees = balanced_trees(check)
     check.passes(checkers.spanning, trees, of="")
     check.passes(checkers.shortest_paths, trees, of="")
@@ -225,7 +229,7 @@ def balanced_trees_have_shortest_paths(check: ClaimCheck) -> None:
 
 @checks("FA.S51.substar")
 def subtrees_are_substars(check: ClaimCheck) -> None:
-    """Check that nodes with symbol 1 in position i form subtree i, below the root."""
+    """Check that in balanced trees, subtree i below the root has the nodes with 1 in position i."""
     position = stars.positions(stars.symbols(check))[0]
     nodes = np.flatnonzero(position > 1)
     for tree, row in enumerate(balanced_trees(check).parent_port):
@@ -238,7 +242,7 @@ def subtrees_are_substars(check: ClaimCheck) -> None:
 
 @checks("FA.S51.sizes")
 def subtrees_are_balanced(check: ClaimCheck) -> None:
-    """Check that the sizes of the subtrees below the root differ by at most one node."""
+    """Check that in balanced trees, the sizes of the root's subtrees differ by at most one node."""
     n = check.n
     # Sizes that differ by at most one and add up to n!-1 are unique except for their order.
     stated = [(check.nodes - 1 + i) // (n - 1) for i in range(n - 1)]
@@ -280,12 +284,12 @@ def check_inverse(check: ClaimCheck, above: Dimensions, below: Dimensions) -> No
 
 
 def node_and_dimension(check: ClaimCheck) -> dict[str, PlaceValue]:
-    """Return keywords that describe the place of a value in an array ``[nodes, n]``."""
+    """Return keywords that name the node and dimension of each value in an array ``[nodes, n]``."""
     return {"node": check.ranks[:, None], "dimension": np.arange(1, check.n + 1)}
 
 
 def printed_functions_are_inverse(check: ClaimCheck, construction: str) -> None:
-    """Check whether the printed parent and children functions are inverse to each other."""
+    """Check whether the printed parent and children functions are inverse (Definition 13 or 15)."""
     repeated = construction == DEFINITION_15
     children = partial(children_function, check, repeated=repeated)
     parents = partial(parent_function, check, repeated=repeated)
@@ -296,7 +300,11 @@ def printed_functions_are_inverse(check: ClaimCheck, construction: str) -> None:
 
 
 def repaired_functions_are_inverse(check: ClaimCheck, construction: str) -> None:
-    """Check that the repaired functions are inverse, and that the construction follows them."""
+    """Check that the corrected functions of Definition 13 or 15 are inverse to each other.
+
+    They give the parent and the children of a node. Also check that starcast's construction has the
+    same parents.
+    """
     repeated = construction == DEFINITION_15
     above = parent_function(check, "right", repeated=repeated)
     below = children_function(check, repaired=True, repeated=repeated)
@@ -309,7 +317,7 @@ def repaired_functions_are_inverse(check: ClaimCheck, construction: str) -> None
 
 
 def trees_at_roots_are_translates(check: ClaimCheck, construction: str) -> None:
-    """Check that the trees at any root are the translates of those at 12..n."""
+    """Check that the trees of Definition 14 or 16 are the translates of those at 12..n."""
     repeated = construction == DEFINITION_15
     above = parent_function(check, "right", repeated=repeated)
     for root in check.roots():
@@ -338,7 +346,10 @@ check_rows(trees_at_roots_are_translates, {"FA.D14": DEFINITION_13, "FA.D16": DE
 
 @checks("FA.T9.1", given=near_balanced)
 def substars_are_in_subtrees(check: ClaimCheck, forest: Forest) -> None:
-    """Check that nodes with symbol 1 in position i are in the subtree over the link of type i."""
+    """Check the subtree of the nodes with 1 in position i in the near-balanced tree.
+
+    It must be the subtree over the root's link of type i.
+    """
     position = stars.positions(stars.symbols(check))[0]
     nodes = np.flatnonzero(position > 1)
     subtree = subtrees(check, forest.parent_port[0])[nodes]
@@ -347,7 +358,10 @@ def substars_are_in_subtrees(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T9.2", given=near_balanced)
 def displacement_determines_subtree(check: ClaimCheck, forest: Forest) -> None:
-    """Check that all nodes of displacement d are in the subtree over the link of type d + 2."""
+    """Check the subtree of the nodes with displacement d in the near-balanced tree.
+
+    It must be the subtree over the root's link of type d + 2.
+    """
     displacement = stars.displacements(check)[1:]
     subtree = subtrees(check, forest.parent_port[0])[1:]
     check.equal("subtree", subtree, displacement + 2, node=check.ranks[1:], of=forest)
@@ -356,7 +370,7 @@ def displacement_determines_subtree(check: ClaimCheck, forest: Forest) -> None:
 @checks("FA.T9.3", given=near_balanced)
 @checks("FA.T10.4", given=perfectly_balanced)
 def nodes_with_leading_1_are_leaves(check: ClaimCheck, forest: Forest) -> None:
-    """Check that no node that starts with 1 is a parent, except the root."""
+    """Check that nodes that start with 1 are leaves of the near-balanced tree, except the root."""
     starting = np.flatnonzero(stars.symbols(check)[:, 0] == 1)[1:]
     for tree, row in enumerate(forest.parent_port):
         parent = check.parents(row)
@@ -373,7 +387,10 @@ def near_balanced_has_shortest_paths(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T9.5", given=near_balanced)
 def subtree_sizes_differ_by_a_factor(check: ClaimCheck, forest: Forest) -> None:
-    """Check the sizes of the largest and smallest subtree, and the order of their quotient."""
+    """Check the sizes of the near-balanced tree's largest and smallest subtree.
+
+    Also check the order of growth of their quotient.
+    """
     n = check.n
     substar = int(factorial(n - 1))
     sizes = checkers.branch_sizes(check.topology, forest.parent_port, 0)[0]
@@ -392,7 +409,7 @@ def subtree_sizes_differ_by_a_factor(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T10.1", given=perfectly_balanced)
 def substars_are_in_one_subtree(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the nodes with symbol 1 in position i are in the subtree of type i only."""
+    """Check that nodes with 1 in position i are only in the subtree of type i of Definition 15."""
     position = stars.positions(stars.symbols(check))[0]
     nodes = np.flatnonzero(position > 1)
     for tree, row in enumerate(forest.parent_port):
@@ -403,7 +420,10 @@ def substars_are_in_one_subtree(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T10.2", given=perfectly_balanced)
 def period_determines_copies(check: ClaimCheck, forest: Forest) -> None:
-    """Check that (n-1)/p of the trees contain a node, for nodes on necklaces of p nodes."""
+    """Check that nodes of period p are in (n-1)/p of the trees of Definition 15.
+
+    The period of a node is the number of nodes in its necklace.
+    """
     copies = np.count_nonzero(forest.parent_port, axis=0)[1:]
     stated = (check.n - 1) // stars.periods(check)[1:]
     check.equal("how often a node appears", copies, stated, node=check.ranks[1:], of=forest)
@@ -411,7 +431,10 @@ def period_determines_copies(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T10.3", given=perfectly_balanced)
 def displacement_and_period_determine_subtrees(check: ClaimCheck, forest: Forest) -> None:
-    """Check that a node of displacement d and period p is in the subtrees of types ip + d + 2."""
+    """Check that a node of displacement d and period p is in the subtrees of types ip + d + 2.
+
+    These are subtrees of Definition 15; i is an integer from 0 on.
+    """
     degree = check.n - 1
     d = stars.displacements(check)[1:]
     p = stars.periods(check)[1:]
@@ -426,7 +449,7 @@ def displacement_and_period_determine_subtrees(check: ClaimCheck, forest: Forest
 
 @checks("FA.T10.5", given=perfectly_balanced)
 def perfectly_balanced_has_shortest_paths(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the tree has only shortest paths from the root, and that they reach every node."""
+    """Check that the perfectly balanced tree reaches every node, and by shortest paths only."""
     check.passes(checkers.shortest_paths, forest)
     reached = np.count_nonzero(forest.parent_port, axis=0)[1:] > 0
     check.true("is in some subtree", reached, node=check.ranks[1:], of=forest)
@@ -434,7 +457,7 @@ def perfectly_balanced_has_shortest_paths(check: ClaimCheck, forest: Forest) -> 
 
 @checks("FA.T10.6", given=perfectly_balanced)
 def subtrees_have_one_size(check: ClaimCheck, forest: Forest) -> None:
-    """Check that every subtree has as many nodes as there are necklaces besides that of 12..n."""
+    """Check that each subtree of Definition 15 has one node per necklace, but for that of 12..n."""
     sizes = checkers.branch_sizes(check.topology, forest.parent_port, 0).sum(axis=0)
     place = {"tree": lambda tree: tree, "of": forest}
     check.equal("nodes of a subtree", sizes, sizes[0], **place)
@@ -444,7 +467,7 @@ def subtrees_have_one_size(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T10.7", given=perfectly_balanced)
 def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
-    """Check that each subtree is the rotation of the previous subtree."""
+    """Check that each subtree of Definition 15 is the rotation of the previous subtree."""
     before = forest.parent_port[:-1]
     stated = np.zeros_like(before)
     stated[:, stars.rotation(check)] = stars.rotation_function(check.n)[before]
@@ -453,7 +476,7 @@ def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
 
 
 def subtrees(check: ClaimCheck, row: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return the type of the root's link over which the tree reaches each node.
+    """Return the type of the root's link over which a tree reaches each node.
 
     Returns:
         int64 ``[nodes]``; 0 for the root and outside the tree.

@@ -32,7 +32,7 @@ def link_types(check: ClaimCheck) -> NDArray[np.int64]:
 
 
 def node_and_type(check: ClaimCheck) -> dict[str, NDArray[np.int64]]:
-    """Return keywords for the place of a value in an array ``[nodes, types]``: node, dimension."""
+    """Return keywords that name the node and type of each value in an array ``[nodes, types]``."""
     return {"node": check.ranks[:, None], "dimension": link_types(check)}
 
 
@@ -71,9 +71,9 @@ def displaced_counts(check: ClaimCheck) -> NDArray[np.int64]:
 def moves_of_rules(check: ClaimCheck) -> NDArray[np.bool_]:
     """Return the moves that rules 2, 3 and 4 list, bool ``[nodes, types]``.
 
-    Rule 2 lists, for a node that starts with 1, every type whose symbol is displaced. Rules 3 and 4
-    (a) list the type that equals the first symbol. Rule 4 (b) lists every type whose symbol is in a
-    cycle without 1.
+    A move from a node crosses a link of one type. Rule 2 lists, for a node that starts with 1,
+    every type whose symbol is displaced. Rules 3 and 4 (a) list the type that equals the first
+    symbol. Rule 4 (b) lists every type whose symbol is in a cycle without 1.
     """
     first = stars.symbols(check)[:, :1]
     apart = displaced(check)[:, 1:] & (cycle_minima(check)[:, 1:] != 1)
@@ -94,7 +94,7 @@ def cycle_notation(label: Perms) -> str:
 
 
 def node_of_cycles(n: int, *cycles: tuple[int, ...]) -> int:
-    """Return the rank of the node with these cycles."""
+    """Return the rank of the node of S_n that has the given cycles."""
     label = np.arange(1, n + 1, dtype=np.uint8)
     for cycle in cycles:
         label[np.array(cycle) - 1] = np.roll(cycle, -1)
@@ -292,7 +292,7 @@ def random_broadcast(check: ClaimCheck, seed: int) -> Schedule:
 
 
 def translate_counts(check: ClaimCheck, links: LinkEnds) -> NDArray[np.int64]:
-    """Return how many translates of a set of links contain each link, ``[nodes * types]``."""
+    """Return how many translates of a set of links contain each link, int64 ``[nodes * types]``."""
     tails, types = links
     degree = check.n - 1
     images = stars.translations(check)[:, tails].astype(np.int64)
@@ -304,7 +304,7 @@ def translate_counts(check: ClaimCheck, links: LinkEnds) -> NDArray[np.int64]:
 def random_links(check: ClaimCheck) -> Iterator[LinkEnds]:
     """Yield random sets of links of different types, of all sizes from 1 to n-1.
 
-    Tails are any nodes, and may be equal.
+    The tails of a set's links are random and may be equal.
     """
     rng = np.random.default_rng(_SEED)
     for number in range(_RANDOM_SETS):
@@ -314,7 +314,7 @@ def random_links(check: ClaimCheck) -> Iterator[LinkEnds]:
 
 
 def link_pairs(check: ClaimCheck) -> Iterator[tuple[NDArray[np.int64], int]]:
-    """Yield pairs of tails with a link type: all of them on a small graph, otherwise a sample."""
+    """Yield pairs of tails with a link type: all pairs on a small graph, otherwise a sample."""
     count = check.nodes
     types = link_types(check)
     if check.n <= _EXHAUSTIVE:
@@ -371,7 +371,7 @@ def rules_list_moves_closer(check: ClaimCheck) -> None:
 
 @checks("FA.R4-effect")
 def effect_of_rule_4(check: ClaimCheck) -> None:
-    """Check how the moves of rule 4 change the cycles of a node with at least two cycles."""
+    """Check how the moves listed by rule 4 change the cycles of a node with at least two cycles."""
     first = stars.symbols(check)[:, 0]
     tails = np.flatnonzero((first != 1) & (cycle_counts(check) > 1))
     _check_rule_4a(check, tails)
@@ -380,7 +380,7 @@ def effect_of_rule_4(check: ClaimCheck) -> None:
 
 
 def _check_rule_4a(check: ClaimCheck, tails: NDArray[np.int64]) -> None:
-    """Check the moves over the type of the first symbol, which leaves its cycle."""
+    """Check the moves of rule 4 (a) over the first symbol, which leaves its cycle."""
     leading = stars.symbols(check)[:, 0]
     first = leading[tails]
     minima = cycle_minima(check)
@@ -400,7 +400,7 @@ def _check_rule_4a(check: ClaimCheck, tails: NDArray[np.int64]) -> None:
 
 
 def _check_rule_4b(check: ClaimCheck, tails: NDArray[np.int64], dimension: int) -> None:
-    """Check the moves over a symbol in a cycle without 1, which merge two cycles."""
+    """Check the moves of rule 4 (b) over a symbol in a cycle without 1, which merge two cycles."""
     label_symbols = stars.symbols(check)
     minima = cycle_minima(check)
     cycles = cycle_counts(check)

@@ -49,7 +49,7 @@ class Bound:
 
     @property
     def collective(self) -> str:
-        """The collective that the bound is about."""
+        """The collective to which the bound applies."""
         return self.cell.split("-")[0]
 
     @property
@@ -59,17 +59,17 @@ class Bound:
 
     @property
     def quantity(self) -> str:
-        """``steps`` or ``transmissions``."""
+        """The bounded quantity: ``steps`` or ``transmissions``."""
         return "steps" if self.cell.endswith("time") else "transmissions"
 
 
 def others(n: int, messages: int = 1) -> int:
-    """Return M(n!-1): M messages for each of the other nodes."""
+    """Return M(n!-1): M messages for each of the other nodes of S_n."""
     return messages * (int(factorial(n)) - 1)
 
 
 def pairs(n: int, messages: int = 1) -> int:
-    """Return M n!(n!-1): M messages for each ordered pair of nodes."""
+    """Return M n!(n!-1): M messages for each ordered pair of nodes of S_n."""
     return int(factorial(n)) * others(n, messages)
 
 
@@ -166,7 +166,10 @@ RULE_9_CELL = "alltoall-allport-time"
 
 
 def check_count(check: ClaimCheck, bound: Bound) -> int:
-    """Check that the count in a bound's argument equals the stated bound, and return this bound."""
+    """Recompute a bound from the quantity that its proof counts; return the stated bound.
+
+    The count of the quantity is checked to equal the stated bound.
+    """
     on_cube = check.topology.family == "hypercube"
     stated = bound.on_cube(check.n) if on_cube else bound.on_star(check.n)
     counts = lower_bound_counts.count_from_node(check, degree=check.n if on_cube else check.n - 1)
@@ -175,14 +178,17 @@ def check_count(check: ClaimCheck, bound: Bound) -> int:
 
 
 def no_schedule_beats_bound(check: ClaimCheck, bound: Bound) -> None:
-    """Check a bound's count, and that no schedule with unit messages beats the bound."""
+    """Check that the stated bound is the number counted on the network, and a lower bound.
+
+    It is a lower bound if no schedule with unit messages needs fewer steps or transmissions.
+    """
     stated = check_count(check, bound)
     schedules = lower_bound_counts.unit_schedules(check, bound.collective, bound.ports)
     lower_bound_counts.check_not_beaten(check, schedules, stated, bound.quantity)
 
 
 def bound_is_met(check: ClaimCheck, bound: Bound) -> None:
-    """Check that no schedule beats the bound, and that the bound's algorithms attain it."""
+    """Check that no schedule beats the bound, and that the algorithms named with it attain it."""
     stated = check_count(check, bound)
     for schedule in lower_bound_counts.unit_schedules(check, bound.collective, bound.ports):
         measured = getattr(check.execute(schedule), bound.quantity)
@@ -234,7 +240,7 @@ def abstract(check: ClaimCheck) -> None:
 
 
 def check_paper_meets(check: ClaimCheck, bound: Bound) -> None:
-    """Check that the paper's algorithms attain the bound, or starcast's if the paper has none."""
+    """Check that the paper's algorithms attain a bound, or starcast's if the paper has none."""
     own = [algorithm for algorithm in bound.algorithms if algorithm != _EXACT]
     for algorithm, ports in own or bound.algorithms:
         run = execute(check, bound.collective, algorithm, ports)
@@ -284,7 +290,7 @@ WRONG_CELL = "alltoall-oneport-time"
 
 
 def entry_is_of_order(check: ClaimCheck, cell: GrowthCell) -> None:
-    """Check that an entry of Tables 4 and 5 has the order of growth that Table 6 states."""
+    """Check that an entry of Tables 4 and 5 has the order of growth that Table 6 states for it."""
     star_vs_hypercube.check_counts(check, (cell.network,))
     check.order(cell.quotient_words, cell.quotient)
     if cell.row == WRONG_CELL and cell.network is cube:
@@ -303,7 +309,10 @@ compare = partial(star_vs_hypercube.compare, bounds=COUNTS, amounts=star_vs_hype
 
 
 def networks_differ_by(check: ClaimCheck, row: tuple[Ratio, tuple[str, ...]]) -> None:
-    """Check, up to constants, the factors by which cells of Table 6 differ between the networks."""
+    """Check the factors by which cells of Table 6 differ between S_n and the hypercube.
+
+    Constant factors are ignored.
+    """
     factor, cells = row
     star_vs_hypercube.check_counts(check)
     compare(check, factor, *cells)
@@ -411,7 +420,7 @@ CELLS = {
 
 
 def run_cell(check: ClaimCheck, cell: ResultCell, messages: int = 1, root: int = 0) -> Execution:
-    """Execute a table's algorithm for a number of messages."""
+    """Execute the algorithm of a table cell for a number of messages."""
     is_rule_9 = (cell.collective, cell.algorithm) == ("alltoall", "necklace")
     arguments = {} if is_rule_9 else {"messages": messages}  # Rule 9 has no parameter M
     return execute(check, cell.collective, cell.algorithm, cell.ports, root, **arguments)

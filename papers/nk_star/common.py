@@ -32,6 +32,8 @@ from ..common.closed_forms import Parameters, arrangements, floor_sqrt, nk_diame
 class Cycles(NamedTuple):
     """The internal cycles and external chains of every node; positions are counted from 0.
 
+    An internal cycle consists of symbols 1..k; an external chain ends at a symbol beyond k.
+
     Attributes:
         end: int64 ``[nodes, k]``: symbol beyond k to which a position leads; 0 on internal cycles.
         first: first position of the position's internal cycle; -1 on external chains.
@@ -65,14 +67,14 @@ class Cycles(NamedTuple):
 
     @property
     def internal_steps(self) -> NDArray[np.int64]:
-        """The number of steps for all internal cycles of each node, by the paper's formula (1)."""
+        """Each node's steps for all internal cycles, by the paper's formula (1)."""
         begins = self.misplaced & (self.first == np.arange(self.first.shape[1]))
         steps = np.where(self.first == 0, self.length - 1, self.length + 1)
         return np.asarray(np.where(begins, steps, 0).sum(axis=1))
 
     @property
     def external_steps(self) -> NDArray[np.int64]:
-        """The numbers of steps by the paper's formula (2); 0 for nodes without external chains."""
+        """Each node's steps for external chains, by the paper's formula (2); 0 without chains."""
         at_first = np.where(self.end[:, 0] > 0, -1, 1)
         return np.where(self.beta > 0, self.chained + self.beta + at_first, 0)
 
@@ -116,7 +118,7 @@ def shifted_roots(network: CachedTopology) -> list[int]:
 
 
 def shifted_places(n: int, last: int, places: int) -> NDArray[np.int64]:
-    """Return the images of the numbers 0..n when 2..last are shifted cyclically by ``places``."""
+    """Return the images of the numbers 0..n if 2..last are shifted cyclically by ``places``."""
     shifted = np.arange(n + 1)
     if last > 1:
         shifted[2 : last + 1] = (np.arange(last - 1) + places) % (last - 1) + 2
@@ -206,15 +208,18 @@ class Broadcast:
 
     @property
     def increment(self) -> int:
-        """The increase of ``packets`` for each segment more than the largest executed p."""
+        """The increase of ``packets`` for each segment beyond those that were executed."""
         return self.packets[-1] - self.packets[-2]
 
     def start_ups(self, p: int) -> int:
-        """Return the number of steps with p segments."""
+        """Return the number of steps of the broadcast with p segments per tree."""
         return self.steps[0] + self.slot * (p - 1)
 
     def share(self, p: int) -> Fraction:
-        """Return the sum of all steps' largest packets with p segments, as a multiple of m."""
+        """Return the sum of all steps' largest packets with p segments, as a multiple of m.
+
+        p is the number of segments per tree, and m the size of the message.
+        """
         executed = len(self.packets)
         if p <= executed:
             packets = self.packets[p - 1]
@@ -223,11 +228,14 @@ class Broadcast:
         return Fraction(packets, p * self.trees)
 
     def time(self, p: int, T_s: Fraction, b: Fraction) -> Fraction:  # noqa: N803 - as in the papers
-        """Return the time with p segments; a start-up takes T_s, all m bytes take b = m T_c."""
+        """Return the time with p segments per tree; a start-up takes T_s, all m bytes b = m T_c."""
         return self.start_ups(p) * T_s + self.share(p) * b
 
     def best(self, T_s: Fraction, b: Fraction) -> tuple[Fraction, int]:  # noqa: N803
-        """Return the smallest time over all integers p, and the smallest p that gives it."""
+        """Return the smallest time over all integers p, and the smallest p that gives it.
+
+        p is the number of segments per tree; b = m T_c is the transmission time of the message.
+        """
         executed = len(self.packets)
         # Beyond the executed p, ``packets`` is increment * p + rest.
         rest = self.packets[-1] - self.increment * executed
@@ -297,8 +305,8 @@ def link_classes(network: CachedTopology) -> tuple[tuple[int, ...], ...]:
 def class_loads(check: ClaimCheck, construction: str) -> NDArray[Any]:
     """Return the load of a directed link of each class on each level, as a multiple of m.
 
-    The message is divided evenly among all trees of the construction, relabellings and dimension
-    changes.
+    `link_classes` returns the classes. The message is divided evenly among all trees of the
+    construction, relabellings and dimension changes.
 
     Returns:
         fractions ``[levels, classes]``.
@@ -340,7 +348,7 @@ def last_sub_slot(network: CachedTopology, loads: NDArray[Any]) -> int:
 
 
 def bytes_by_class(loads: NDArray[Any]) -> Fraction:
-    """Return the sum of the loads of all classes and levels, which is at least `all_port_bytes`."""
+    """Return the sum of all loads, over classes and levels, which is at least `all_port_bytes`."""
     return sum(loads.ravel().tolist(), Fraction(0))
 
 
@@ -397,7 +405,8 @@ def height_bound(n: int, k: int) -> int:
 def greatest_quotient(*terms: tuple[Number, Number]) -> Number:
     """Return the largest quotient of a measured and a stated sum, over all positive parameters.
 
-    Both sums are linear in the parameters. ``terms`` holds the two coefficients of each parameter.
+    Both sums are linear in the parameters, such as T_s and m T_c. ``terms`` holds the two
+    coefficients of each parameter.
     """
     return greatest(divide(measured, stated) for measured, stated in terms)
 
@@ -432,7 +441,7 @@ def greatest_quotient(*terms: tuple[Number, Number]) -> Number:
 
 
 def contains_shared_links(network: CachedTopology) -> NDArray[np.bool_]:
-    """Return whether each link w -> v in the comment above has port k+s and is in all t trees."""
+    """Return whether each link w -> v of the proof above has port k+s and is in all t trees."""
     n, k = network.n_and_k
     neighbours = dict(zip(network.ports, network.neighbours, strict=True))
     rows = network.forest(MANY_TREES).parent_port
@@ -447,7 +456,7 @@ def contains_shared_links(network: CachedTopology) -> NDArray[np.bool_]:
 
 
 def _ends(n: int, k: int, t: int, s: int) -> tuple[int, int]:
-    """Return the ends v and w of the link w -> v in the comment above, for given t and s."""
+    """Return the ends v and w of the link w -> v of the proof above, for given t and s."""
     rest = [n - t, *range(1, k - t), *range(n - 1, n - t, -1)]
     label_symbols = np.array([[k - 1 - t + s, *rest], [n, *rest]], dtype=np.uint8)
     v, w = permutations.arrangement_rank(label_symbols, n).tolist()
@@ -471,8 +480,8 @@ def least_sum(n: int, k: int) -> int:
 def least_sends(n: int, k: int) -> int:
     """Return a lower bound for how often the busiest node sends, over all trees.
 
-    The source sends n-1 times, and the node w of the comment above, with the best t, sends
-    t(n-k-t+1) times.
+    The source sends n-1 times, and the node w of the proof above, with the best t, sends t(n-k-t+1)
+    times.
     """
     t = min(k - 1, n - k - 1, (n - k + 1) // 2)
     return max(n - 1, t * (n - k - t + 1))

@@ -30,7 +30,10 @@ CHEN_ONE = "Y.S. Chen, one-port"
 
 
 def table1(n: int, k: int) -> TableCells:
-    """Return the coefficients in Table 1, by row; without the rows of Y.S. Chen's broadcasts."""
+    """Return the coefficients in Table 1, by row, without the rows of Y.S. Chen's broadcasts.
+
+    The coefficients are those of T_s, m T_c and other terms of a time.
+    """
     d, links = nk_diameter(n, k), n - 1
     many = 2 * d - 1
     share = Fraction(1, links)
@@ -44,7 +47,7 @@ def table1(n: int, k: int) -> TableCells:
 
 
 def theorems1(n: int, k: int) -> Theorems:
-    """Return the coefficients in Theorems 2, 8, 3 and 9, by row of Table 1."""
+    """Return the coefficients of the times in Theorems 2, 8, 3 and 9, by row of Table 1."""
     one, links = nk_diameter(n, k) - 1, n - 1
     many = 2 * one + 1
     share = Fraction(1, links)
@@ -57,7 +60,7 @@ def theorems1(n: int, k: int) -> Theorems:
 
 
 def table2(n: int, k: int) -> TableCells:
-    """Return the coefficients in Table 2, by row."""
+    """Return the coefficients of the times in Table 2, by row."""
     d, links = nk_diameter(n, k), n - 1
     many = 2 * d - 1
     others = arrangements(n, k) - 1
@@ -72,7 +75,7 @@ def table2(n: int, k: int) -> TableCells:
 
 
 def theorems2(n: int, k: int) -> Theorems:
-    """Return the coefficients in Theorems 4, 10, 5 and 11, by row of Table 2."""
+    """Return the coefficients of the times in Theorems 4, 10, 5 and 11, by row of Table 2."""
     d, links = nk_diameter(n, k), n - 1
     others = arrangements(n, k) - 1
     share = Fraction(others, links)
@@ -85,7 +88,7 @@ def theorems2(n: int, k: int) -> Theorems:
 
 
 def _cells(table: TableCells, theorems: Theorems) -> Iterator[tuple[str, str, Fraction, Fraction]]:
-    """Yield the row, the column, the table's coefficient, and the theorem's coefficient."""
+    """Yield each cell: its row and column, and its coefficient in the table and in the theorem."""
     for row, terms in theorems.items():
         for column, printed, stated in zip(COLUMNS, table[row], (*terms[:2], *terms), strict=True):
             yield row, column, Fraction(printed), Fraction(stated)
@@ -134,7 +137,7 @@ def _chen(n: int, k: int) -> TableCells:
 
 @checks("NK.S9-tables")
 def conclusion_agrees_with_tables(check: ClaimCheck) -> None:
-    """Compare the times quoted in the conclusion with the tables, in the order of the text."""
+    """Compare the times that the conclusion quotes with the tables, in the order of the text."""
     n, k = check.n_and_k
     correction = check.correction()
     tables = {1: table1(n, k) | _chen(n, k), 2: table2(n, k)}

@@ -42,10 +42,10 @@ def register_cells(
 
 
 def _check_one_tree(check: ClaimCheck, ports: str) -> None:
-    """Check that a broadcast of m bytes in p segments on SP takes D+p-1 slots of m/p bytes.
+    """Check that a broadcast of m bytes in p segments on the tree SP takes D+p-1 slots.
 
-    D is the diameter. A one-port broadcast must take at most n-1 times as many steps and bytes, and
-    at least (n-1)m bytes.
+    A slot has packets of m/p bytes, and D is the diameter. A one-port broadcast must take at most
+    n-1 times as many steps and bytes, and at least (n-1)m bytes.
     """
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
@@ -65,7 +65,7 @@ def _check_one_tree(check: ClaimCheck, ports: str) -> None:
 
 
 def one_tree_start_up(check: ClaimCheck, ports: str) -> None:
-    """Check the order of growth of the time on the tree SP if bytes cost nothing (T_c = 0)."""
+    """Check the order of the broadcast time on the tree SP if bytes cost nothing (T_c = 0)."""
     _check_one_tree(check, ports)
     if ports == "all":
         check.order("D T_s over D T_s", lambda n, k: divide(nk_diameter(n, k), nk_diameter(n, k)))
@@ -75,7 +75,7 @@ def one_tree_start_up(check: ClaimCheck, ports: str) -> None:
 
 
 def one_tree_transmission(check: ClaimCheck, ports: str) -> None:
-    """Check the order of growth of the time on the tree SP if start-ups cost nothing (T_s = 0)."""
+    """Check the order of the broadcast time on the tree SP if start-ups cost nothing (T_s = 0)."""
     _check_one_tree(check, ports)
     if ports == "all":
         check.order("m T_c over m T_c/(n-1)", lambda n, _: divide(1, divide(1, n - 1)))
@@ -86,7 +86,7 @@ def one_tree_transmission(check: ClaimCheck, ports: str) -> None:
 
 
 def one_tree_overall(check: ClaimCheck, ports: str) -> None:
-    """Check the order of growth of the time on the tree SP."""
+    """Check the order of growth of the broadcast time on the tree SP."""
     _check_one_tree(check, ports)
     if ports == "all":
         what = "time over D T_s + m T_c/(n-1) + 2 sqrt(m(D-1)T_s T_c/(n-1))"
@@ -103,10 +103,11 @@ def one_tree_overall(check: ClaimCheck, ports: str) -> None:
 
 @cache  # the checks of all sizes need the same values for huge n
 def _pipeline_quotient(n: int, k: int, slot: Number, share: Number) -> Number:
-    """Return the largest quotient of the time of the pipeline on SP and a stated order.
+    """Return the largest ratio of the pipelined time on the tree SP to an order, over all machines.
 
-    The time is that with the best integer p. The order is slot (D T_s + share m T_c +
-    2 sqrt(share m (D-1) T_s T_c)).
+    The time uses the best integer number of segments. The order is slot (D T_s + share m T_c +
+    2 sqrt(share m (D-1) T_s T_c)), where ``slot`` is the number of steps per hop and ``share`` is
+    the fraction of the message in this formula.
     """
     diameter = nk_diameter(n, k)
 
@@ -130,7 +131,10 @@ register_cells(one_tree_overall, "one-tree-overall")
 
 
 def _check_many_trees(check: ClaimCheck, ports: str) -> None:
-    """Check that the trees MT are at most 2D high, and the slots for 1 and 2 segments per tree."""
+    """Check a broadcast on the trees MT: their height, and the slots for 1 and 2 segments.
+
+    The trees must be at most 2D high, where D is the diameter. The segments are counted per tree.
+    """
     n, k = check.n_and_k
     height = common.greatest_height(check, MANY_TREES)
     check.true("the trees span, and are at most 2D high", 0 < height <= height_bound(n, k))
@@ -146,7 +150,7 @@ def _check_many_trees(check: ClaimCheck, ports: str) -> None:
 
 
 def many_trees_start_up(check: ClaimCheck, ports: str) -> None:
-    """Check the order of growth of the time on the trees MT if bytes cost nothing (T_c = 0)."""
+    """Check the order of the broadcast time on the trees MT if bytes cost nothing (T_c = 0)."""
     _check_many_trees(check, ports)
     if ports == "all":
         what = "2D T_s, no less than the time with T_c = 0, over (2D-1)T_s"
@@ -157,7 +161,7 @@ def many_trees_start_up(check: ClaimCheck, ports: str) -> None:
 
 
 def many_trees_transmission(check: ClaimCheck, ports: str) -> None:
-    """Check the order of the all-port time on the trees MT if start-ups cost nothing (T_s = 0).
+    """Check the order of the all-port broadcast time on the trees MT for T_s = 0.
 
     If there are many segments, each additional segment adds a slot whose largest packet has c
     segments, where c is the congestion.
@@ -173,7 +177,7 @@ def many_trees_transmission(check: ClaimCheck, ports: str) -> None:
 
 
 def many_trees_overall(check: ClaimCheck, ports: str) -> None:
-    """Check the order of growth of the all-port time on the trees MT."""
+    """Check the order of growth of the all-port broadcast time on the trees MT."""
     _check_many_trees(check, ports)
 
     def quotient(n: int, k: int) -> Number:
@@ -186,7 +190,7 @@ def many_trees_overall(check: ClaimCheck, ports: str) -> None:
 
 
 def many_trees_one_port(check: ClaimCheck, ports: str) -> None:
-    """Check that the one-port bytes on MT are of the order n m for every number of segments."""
+    """Check that one-port broadcasts on MT take O(n m) bytes, for every number of segments."""
     n, k = check.n_and_k
     _check_many_trees(check, ports)
     loads = common.link_loads(check, MANY_TREES)
@@ -268,7 +272,7 @@ class TableLine:
     bytes_text: str
 
     def start_up_terms(self, n: int, k: int) -> tuple[Number, Number]:
-        """Return an upper bound of the start-ups that executions take, and the stated start-ups."""
+        """Return an upper bound of the start-ups of executions, and the stated start-ups."""
         levels = nk_diameter(n, k) if self.trees == ONE_TREE else height_bound(n, k)
         return levels * (1 if self.ports == "all" else n - 1), self.start_ups(n, k)
 
@@ -367,7 +371,7 @@ class Bound:
         return 1 if self.collective == "broadcast" else arrangements(n, k) - 1
 
     def informed(self, nodes: int) -> int:
-        """Return how many nodes have to be informed by doubling, as the lemmas count them."""
+        """Return how many nodes have to be informed by doubling, as the lemmas count the nodes."""
         return nodes - (self.collective == "allgather")
 
     def start_ups(self, n: int, k: int) -> int:
@@ -384,7 +388,10 @@ class Bound:
 
 
 def bounded_schedules(check: ClaimCheck, bound: Bound) -> Iterator[Schedule]:
-    """Yield the bound's collective by all algorithms and various arguments, if not too large."""
+    """Yield schedules of the bound's collective, by all algorithms and with various arguments.
+
+    Schedules with too many rows are omitted.
+    """
     n, k = check.n_and_k
     is_broadcast = bound.collective == "broadcast"
     # S_{n,n-1} is S_n, for which the catalogue has more algorithms.

@@ -70,7 +70,10 @@ def best_number_of_segments(check: ClaimCheck) -> None:
 
 
 def _best_of_halves(line: Pipeline, b: Fraction) -> Fraction:
-    """Return 0 if each p = 1, 1/2, .. takes less time than the previous p, else the best p."""
+    """Return 0 if each of p = 1, 1/2, .. takes less time than the previous p, else the best p.
+
+    p is the number of segments of a pipeline.
+    """
     times = [line.time(p, 1, b) for p in _HALVES]
     for p, (one, two) in zip(_HALVES, pairwise(times), strict=False):
         if two >= one:
@@ -79,7 +82,10 @@ def _best_of_halves(line: Pipeline, b: Fraction) -> Fraction:
 
 
 def _slopes_as_stated(line: Pipeline, T_s: Fraction, b: Fraction) -> Iterator[bool]:  # noqa: N803
-    """Yield, for p = 1/4, 2/4, .., whether the time falls before the optimum or rises after it."""
+    """Yield, for p = 1/4, 2/4, .. segments, whether the time has the stated slope.
+
+    It falls before the optimum and rises after it.
+    """
     square = line.square(T_s, b)
     segments = [Fraction(j, 4) for j in range(1, 41)]
     times = [line.time(p, T_s, b) for p in segments]
@@ -92,12 +98,12 @@ def _slopes_as_stated(line: Pipeline, T_s: Fraction, b: Fraction) -> Iterator[bo
 
 
 def broadcasts(construction: str, ports: str) -> Provider[Broadcast]:
-    """Return a provider of the result of `common.execute_broadcast`."""
+    """Return a provider of broadcasts on a construction, executed by `execute_broadcast`."""
     return lambda check: [common.execute_broadcast(check, construction, ports)]
 
 
 def _stated_times(n: int, height: int, slot: int = 1) -> NDArray[Any]:
-    """Return c((h-1)T_s + m T_c/(n-1) + 2 sqrt(m(h-1)T_s T_c/(n-1))) for all parameters of `GRID`.
+    """Return the times c((h-1)T_s + m T_c/(n-1) + 2 sqrt(m(h-1)T_s T_c/(n-1))) on `GRID`.
 
     h is the height of the trees, and c the number of start-ups per slot.
     """
@@ -106,16 +112,16 @@ def _stated_times(n: int, height: int, slot: int = 1) -> NDArray[Any]:
 
 
 def _check_best(check: ClaimCheck, broadcast: Broadcast, stated: NDArray[Any]) -> None:
-    """Check that the time with the best integer p is at most the stated time."""
+    """Check that the time with the best integer number of segments is at most the stated time."""
     time, p = broadcast.best_on(GRID)
     check.at_most("least time over whole p", time, stated, **GRID.place, p=p, of=broadcast.schedule)
 
 
 def _check_pipeline(correction: ClaimCheck, broadcast: Broadcast, line: Pipeline) -> None:
-    """Check that a broadcast takes at most the time of a pipeline.
+    """Check that a broadcast takes at most the time of a pipeline, for each number of segments.
 
-    With the best integer p, it takes at most the pipeline's best time over real p plus the
-    start-ups of one slot.
+    With the best integer number, it takes at most the pipeline's best time over real numbers plus
+    the start-ups of one slot.
     """
     # Both times are linear in T_s and in m T_c, so the bound holds for all loads if it holds for
     # these.
@@ -192,7 +198,7 @@ def many_trees_one_port(check: ClaimCheck, broadcast: Broadcast) -> None:
 
 @checks("NK.opt-broadcast", given=broadcasts(ONE_TREE, "all"), memory=common.BROADCASTS)
 def all_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
-    """Compare the all-port bytes on the tree SP with the bound m/(n-1) of Lemma 1."""
+    """Compare the all-port bytes of the broadcast on SP with the bound m/(n-1) of Lemma 1."""
     diameter = nk_diameter(*check.n_and_k)
     p = broadcast.segments
     schedule = broadcast.schedule
@@ -206,7 +212,7 @@ def all_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
 
 @checks("NK.opt-broadcast-oneport", given=broadcasts(ONE_TREE, "one"), memory=common.BROADCASTS)
 def one_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
-    """Compare the one-port bytes on the tree SP with the bound m of Lemma 1."""
+    """Compare the one-port bytes of the broadcast on SP with the bound m of Lemma 1."""
     n = check.n
     schedule = broadcast.schedule
     enough = broadcast.shares >= n - 1
@@ -250,7 +256,7 @@ def start_ups_are_diameter(check: ClaimCheck, allgather: Execution) -> None:
 
 @checks("NK.T4.even", memory=common.ALLGATHERS)
 def links_are_loaded_evenly(check: ClaimCheck) -> None:
-    """Compare the load of every directed link with the mean load, step by step."""
+    """Compare the load of every directed link with the mean load, in each step of the allgather."""
     schedule = common.dimension_change_allgather(check)
     simulation = check.execute(schedule)
     units = Execution(schedule, simulation).units_per_message
@@ -272,7 +278,7 @@ def links_are_loaded_evenly(check: ClaimCheck) -> None:
 
 
 def _unit_counts(schedule: Schedule, steps: int) -> NDArray[np.int64]:
-    """Return the units on each directed link in each step, int64 ``[steps, nodes, ports]``.
+    """Return how many units cross each directed link in each step, int64 ``[steps, nodes, ports]``.
 
     If relabelling keeps ports, all nodes have the same loads, and the nodes' axis has length 1.
     """
@@ -331,7 +337,10 @@ def order_of_time_on_one_tree(check: ClaimCheck) -> None:
 
 @checks("NK.opt-allgather")
 def all_port_allgather_is_optimal(check: ClaimCheck) -> None:
-    """Check that all-port bytes on SP are O(m(N-1)/(n-1)), the bound of Lemma 2 for N nodes."""
+    """Check that the all-port allgather on SP takes O(m(N-1)/(n-1)) bytes, the bound of Lemma 2.
+
+    N is the number of nodes.
+    """
     _check_bytes_and_height(check)
     what = "bytes over m(N-1)/(n-1)"
     check.order(what, lambda n, k: divide(common.bytes_formula(n, k), optimal_bytes(n, k)))
@@ -352,7 +361,10 @@ def one_port_time_on_one_tree(check: ClaimCheck, allgather: Execution) -> None:
 
 @checks("NK.opt-allgather-oneport", given=one_port, memory=common.ALLGATHERS)
 def one_port_bytes_are_optimal(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that the one-port bytes on SP are (N-1)m, the bound of Lemma 2 for N nodes."""
+    """Check that the one-port allgather on SP takes (N-1)m bytes, the bound of Lemma 2.
+
+    N is the number of nodes.
+    """
     schedule = allgather.schedule
     share = allgather.share
     check.equal("bytes over m", share, arrangements(*check.n_and_k) - 1, of=schedule)

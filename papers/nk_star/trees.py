@@ -20,7 +20,7 @@ one_tree = forests(ONE_TREE)
 
 
 def parents_and_levels(check: ClaimCheck, tree: Forest) -> tuple[Ranks, Ranks]:
-    """Return the parent of each node, -1 for the root, and its level."""
+    """Return each node's parent (-1 for the root) and level in a tree."""
     parents = check.parents(tree.parent_port[0])
     parents[tree.root] = -1
     return parents, tree_levels(parents, tree.root)
@@ -47,7 +47,7 @@ def nk_star_size(check: ClaimCheck) -> None:
 
 @checks("NK.E1")
 def internal_cycles_take_formula_1(check: ClaimCheck) -> None:
-    """Compare the number of steps that correct an internal cycle with formula (1)."""
+    """Compare the steps that correct an internal cycle of a label with formula (1)."""
     distance = check.distances()
     n, k = check.n_and_k
     labels = stars.symbols(check)
@@ -140,7 +140,7 @@ def leaves_are_balanced(check: ClaimCheck, tree: Forest) -> None:
 
 @checks("NK.C2.s42", given=one_tree)
 def leaves_of_s42_are_on_one_level(check: ClaimCheck, tree: Forest) -> None:
-    """Check that all leaves of SP are on the level of the first leaf."""
+    """Check that in S_{4,2} all leaves of SP are on the level of the first leaf."""
     parents, levels = parents_and_levels(check, tree)
     leaf = leaves(parents)
     check.equal("level", levels[leaf], levels[leaf[0]], node=leaf)
@@ -167,7 +167,7 @@ def farthest_nodes_have_stated_forms(check: ClaimCheck) -> None:
 def _farthest_forms(
     n: int, k: int, first: NDArray[np.bool_], of_nodes: common.Cycles
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which nodes have a form of the proof, and which have a form that it omits.
+    """Return which nodes have a form that the proof lists, and which have a form that it omits.
 
     The array ``first`` is True for nodes that start with symbol 1.
     """
@@ -239,7 +239,7 @@ def _count_reached(
 def _exchange(
     labels: NDArray[np.uint8], place: NDArray[np.intp], k: int, *, in_order: bool
 ) -> NDArray[np.uint8]:
-    """Return labels with the first symbol and the symbol at a place (from 0) swapped."""
+    """Return labels in which the first symbol and the symbol at a position (from 0) are swapped."""
     exchanged = labels.copy()
     row = np.arange(len(labels))
     exchanged[row, 0] = labels[row, place]
@@ -252,7 +252,7 @@ def _exchange(
 
 @checks("NK.T4.links")
 def number_of_links(check: ClaimCheck) -> None:
-    """Compare the numbers of directed and undirected links with the stated number."""
+    """Compare the numbers of directed and undirected links of S_{n,k} with the stated number."""
     n, k = check.n_and_k
     nodes = arrangements(n, k)
     heads = check.neighbours.astype(np.int64)
@@ -280,14 +280,17 @@ def shifted_trees(check: ClaimCheck) -> list[Forest]:
 
 
 def path_lengths(check: ClaimCheck) -> NDArray[np.int64]:
-    """Return the number of links from R_i(Id) to Id in SP(R_i(Id)), which is the level of Id."""
+    """Return, for each root R_i(Id), the number of links from R_i(Id) to Id in SP(R_i(Id)).
+
+    This is the level of Id.
+    """
     levels = [parents_and_levels(check, tree)[1] for tree in shifted_trees(check)]
     return np.array([int(level[0]) for level in levels])
 
 
 @checks("NK.T6")
 def congestion_of_shifted_trees(check: ClaimCheck) -> None:
-    """Compare the largest number of trees SP(R_i(Id)) on a link with ceil(n/k) - 1."""
+    """Compare the largest number of trees SP(R_i(Id)) that use a link with ceil(n/k) - 1."""
     n, k = check.n_and_k
     loads = np.zeros((check.nodes, check.degree), dtype=np.int64)
     for tree in shifted_trees(check):

@@ -95,7 +95,7 @@ STREAMS = Memory(BYTES_PER_ROW * max(LENGTHS))
 
 @dataclass(frozen=True)
 class PortModel:
-    """The number of steps of a stream of M messages under a port model.
+    """The number of steps of a stream of M messages (repeated broadcasts) under a port model.
 
     Attributes:
         ports: the port model.
@@ -132,7 +132,7 @@ def greatest_quotient(steps: ClosedForm, order: ClosedForm, n: int) -> Number:
 
 
 def stream_steps(check: ClaimCheck, row: PortModel) -> None:
-    """Check the steps of every executed stream, and the closed form's order of growth."""
+    """Check the steps of every executed stream of messages, and their order of growth."""
     streams = executions("broadcast", "recursive-substar", ports=row.ports, messages=LENGTHS)
     for stream in streams(check):
         stated = row.steps(check.n, stream.messages)
@@ -158,7 +158,7 @@ streams = executions("broadcast", "recursive-substar", messages=LENGTHS)
 
 @checks("SLC.L3", given=broadcasts, memory=STREAMS)
 def two_steps_reach_every_substar(check: ClaimCheck, broadcast: Execution) -> None:
-    """Check that every substar but the source's is entered once, over dimension n, by step 2."""
+    """Check that by step 2, each substar but the source's is entered once, over dimension n."""
     schedule = broadcast.schedule
     n = check.n
     substar = stars.symbols(check)[:, -1]
@@ -191,7 +191,7 @@ def every_node_receives_once(check: ClaimCheck, broadcast: Execution) -> None:
 
 @checks("SLC.T4", memory=STREAMS)
 def number_of_steps(check: ClaimCheck) -> None:
-    """Check the number of steps of every broadcast, and the height of the tree."""
+    """Check the number of steps of every broadcast, and the height of its tree."""
     stated = 2 * check.n - 3
     for schedule, simulation in broadcasts(check):
         place = {"node": schedule.root, "of": schedule}
@@ -202,7 +202,10 @@ def number_of_steps(check: ClaimCheck) -> None:
 
 @checks("SLC.ports", given=streams, memory=STREAMS)
 def links_are_used_once(check: ClaimCheck, stream: Execution) -> None:
-    """Check that no link carries two messages in a step and no message goes back to its sender."""
+    """Check that in a stream no link carries two messages in one step.
+
+    Also check that no message goes back to its sender.
+    """
     schedule = stream.schedule
     place = {"M": stream.messages, **place_of_rows(schedule)}
     check.equal("messages on a link in a step", packet_sizes(schedule), 1, **place)
@@ -212,7 +215,7 @@ def links_are_used_once(check: ClaimCheck, stream: Execution) -> None:
     check.equal("sent back to where it came from", returns, np.False_, **place)
 
 
-#: The example of section 2: receivers of every sender in steps 1 and 2.
+#: The paper's example of section 2: the receivers of each sender in steps 1 and 2.
 EXAMPLE = {
     1: {"1234": "2134 3214 4231"},
     2: {"2134": "3124 4132", "3214": "2314 4213", "4231": "2431 3241"},

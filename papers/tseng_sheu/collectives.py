@@ -51,12 +51,12 @@ def height(check: ClaimCheck, construction: str) -> int:
 
 
 def algorithm1(ports: str = "all") -> Provider[Execution]:
-    """Return a provider of executions of Algorithm 1; section 4.2 describes the one-port form."""
+    """Return a provider of executions of Algorithm 1; section 4.2 describes its one-port form."""
     return executions("broadcast", "multiple", ports=ports, segments=SEGMENTS)
 
 
 def algorithm2(ports: str = "all", base: str = "greedy") -> Provider[Execution]:
-    """Return a provider of executions of Algorithm 2; section 5.2 describes the one-port form."""
+    """Return a provider of executions of Algorithm 2; section 5.2 describes its one-port form."""
     return executions("allgather", "dimension-change", ports=ports, base=base)
 
 
@@ -101,12 +101,12 @@ def check_single_tree(
 
 
 def check_sheu93(check: ClaimCheck, segments: tuple[int, ...] = SEGMENTS) -> None:
-    """Check the broadcast of [16] on the tree of Sheu, Liaw & Chen 1993."""
+    """Check the broadcast of Sheu, Liaw & Chen 1993 (the paper's [16]) on its tree."""
     check_single_tree(check, "recursive-substar", "messages", 2 * check.n - 3, segments)
 
 
 def check_day(check: ClaimCheck, segments: tuple[int, ...] = SEGMENTS) -> None:
-    """Check the broadcast of [7] on a greedy tree."""
+    """Check the broadcast of the paper's reference [7] on a greedy tree."""
     check_single_tree(check, "greedy", "segments", diameter(check.n), segments)
 
 
@@ -149,7 +149,10 @@ def allgather_by_level(check: ClaimCheck, construction: str) -> Schedule:
 
 @checks("TS.A1", memory=Memory(BYTES_PER_ROW * max(FOLLOWED)))
 def nothing_waits_in_algorithm1(check: ClaimCheck) -> None:
-    """Check that the last slot is h+p-1, no segment waits, and packets have 1 or 2 segments."""
+    """Check that in Algorithm 1 no segment waits, and that packets have 1 or 2 segments.
+
+    Also check that the last slot is h+p-1, for p segments and trees of height h.
+    """
     for root in check.roots(2)[:6]:
         h = max(heights(check.forest("multiple", root=root)))
         for p in FOLLOWED:
@@ -169,7 +172,7 @@ def place_of_rows(schedule: Schedule) -> dict[str, Any]:
 
 
 def waiting_slots(schedule: Schedule, p: int) -> NDArray[np.int64]:
-    """Return the number of slots that each row's segment waits at its sender."""
+    """Return for each row the number of slots that its segment has waited at the sender."""
     arrival = np.zeros((schedule.topology.nodes, schedule.units), dtype=np.int64)
     arrival[schedule.receiver, schedule.unit] = schedule.step
     # At the root, segment j (counted from 0) of every tree can leave in slot j + 1.
@@ -193,7 +196,10 @@ def packet_sizes(schedule: Schedule) -> NDArray[np.int64]:
 
 @checks("TS.T2.simulation", memory=Memory(BYTES_PER_ROW * max(FOLLOWED)))
 def one_port_simulation(check: ClaimCheck) -> None:
-    """Check that one-port sub-slots, one per dimension, send the segments of the all-port slots."""
+    """Check Algorithm 1's one-port form: sub-slots, one per dimension, instead of slots.
+
+    The sub-slots must send the segments of the all-port slots.
+    """
     for port, heads in zip(check.ports, check.neighbours, strict=True):
         check.equal(f"back over dimension {port}", heads[heads], check.ranks, node=check.ranks)
     for broadcast in executions("broadcast", "multiple", ports="one", segments=FOLLOWED[:3])(check):
@@ -216,7 +222,7 @@ def one_port_simulation(check: ClaimCheck) -> None:
 def partners(
     schedule: Schedule, ends: NDArray[np.int32], other_ends: NDArray[np.int32]
 ) -> NDArray[np.int64]:
-    """Return, for each row, the number of partners that one end of the row's link has in its step.
+    """Return, for each row, how many nodes one end of the row's link exchanges data with in a step.
 
     The nodes in ``ends`` are this end, and ``other_ends`` the partners: ranks, one per row.
     """
@@ -238,7 +244,7 @@ def sent_units(schedule: Schedule, slots: NDArray[Any]) -> NDArray[np.int64]:
     memory=Memory(BYTES_PER_ROW, of_pairs=lambda topology: topology.n <= _ALL_SOURCES),
 )
 def algorithm2_delivers_everything(check: ClaimCheck, allgather: Execution) -> None:
-    """Check the number of the last step, the packets, and the segments over every link."""
+    """Check the last step of Algorithm 2, its packets, and the segments over every link."""
     n = check.n
     schedule = allgather.schedule
     check.equal("number of the last step", allgather.steps, diameter(n), of=schedule)
@@ -266,7 +272,7 @@ def check_allgather_time(
 
     h is the height of the tree, and c the number of sub-slots per slot.
     """
-    # In this time, steps in which nothing is sent take no time.
+    # The simulated time does not include steps in which nothing is sent.
     busy = simulation.packet_sizes[simulation.links_used > 0]
     for startup, per_byte, m in TIMES:
         share = Fraction(m * (factorial(check.n) - 1), check.n - 1)
@@ -284,7 +290,7 @@ def time_of_theorem3(check: ClaimCheck, allgather: Execution) -> None:
 
 @checks("TS.S52", given=algorithm2("one"), memory=ONE_SOURCE)
 def one_port_allgather(check: ClaimCheck, allgather: Execution) -> None:
-    """Check the sub-slots, their dimensions, and the time of the one-port Algorithm 2."""
+    """Check the one-port Algorithm 2: its sub-slots, their dimensions, and its time."""
     n = check.n
     schedule = allgather.schedule
     check.equal("sub-slots", allgather.steps, (n - 1) * diameter(n), of=schedule)
@@ -312,5 +318,5 @@ def number_of_trees(check: ClaimCheck, allgather: Execution) -> None:
 
 
 def count_distinct(trees: NDArray[np.uint8]) -> int:
-    """Return the number of different rows that are not empty."""
+    """Return the number of different rows that are not empty; a row is a tree."""
     return len(np.unique(trees[trees.any(axis=1)], axis=0))

@@ -40,22 +40,22 @@ from .collectives import SMALL
 
 
 def sheu93(n: int) -> Pipeline:
-    """Return the pipeline of [16], with the time (2n-4+p)(T_s + b/p)."""
+    """Return the pipeline of the paper's [16]: time (2n-4+p)(T_s + b/p)."""
     return Pipeline(2 * n - 3)
 
 
 def day(n: int) -> Pipeline:
-    """Return the pipeline of [7], with the time (D_n-1+p)(T_s + b/p) for the diameter D_n."""
+    """Return the pipeline of the paper's [7]: time (D_n-1+p)(T_s + b/p) for the diameter D_n."""
     return Pipeline(diameter(n))
 
 
 def sheu95(n: int) -> Pipeline:
-    """Return the pipeline of [17], with the time ((p-1) log2 n + n log2 n)(T_s + b/p)."""
+    """Return the pipeline of the paper's [17]: time ((p-1) log2 n + n log2 n)(T_s + b/p)."""
     return Pipeline(n, slot=log2(n))
 
 
 def theorem1(n: int) -> Pipeline:
-    """Return the pipeline of formula (3), with the time (h+p-1)(T_s + 2b/(p(n-1))).
+    """Return the pipeline of formula (3): time (h+p-1)(T_s + 2b/(p(n-1))).
 
     The height h is that of Lemma 5.
     """
@@ -71,19 +71,19 @@ def theorem2(n: int) -> Pipeline:
 # function.
 @cache
 def with_best_integer(pipeline: Callable[[int], Pipeline]) -> Time:
-    """Return the function that gives a pipeline's time with the best integer p."""
+    """Return a function that gives a pipeline's time with the best integer number of segments."""
     return lambda n, *load: pipeline(n).least_whole(*load)
 
 
 @cache
 def with_best_real(pipeline: Callable[[int], Pipeline]) -> Time:
-    """Return the function that gives a pipeline's time with the best real p."""
+    """Return a function that gives a pipeline's time with the best real number of segments."""
     return lambda n, *load: pipeline(n).least(*load)
 
 
 @cache
 def unsegmented(pipeline: Callable[[int], Pipeline]) -> Time:
-    """Return the function that gives a pipeline's time for an unsegmented message."""
+    """Return a function that gives a pipeline's time for an unsegmented message."""
     return lambda n, startup, b: pipeline(n).height * (startup + b)
 
 
@@ -170,9 +170,10 @@ def check_time_order(
 
 
 def check_best_segments(check: ClaimCheck, pipeline: Pipeline, square: Fraction) -> None:
-    """Check that sqrt(square m T_c/T_s) is the best p among 64 fractions, for several m.
+    """Check that sqrt(square m T_c/T_s) is the best number p of segments, for several m.
 
-    The fractions are 1/16 to 4 times the stated optimum. The time is convex in p, so they suffice.
+    The time is compared at 64 fractions, 1/16 to 4 times the stated optimum. It is convex in p, so
+    they suffice.
     """
     # The optimum ranges from 1/8, less than one segment, to 64.
     for power in range(-3, 7):
@@ -312,7 +313,10 @@ check_rows(qiu_is_only_cited, {f"TS.Tab1.qiu-{part}": part for part in PARTS})
 
 
 def run_by_level(check: ClaimCheck, construction: str) -> tuple[int, Fraction]:
-    """Execute the allgather that uses one level of all trees per step; return steps and load."""
+    """Execute the allgather that uses one level of all trees per step; return steps and load.
+
+    The load is the sum of the steps' largest packets, in messages.
+    """
     simulation = check.execute(collectives.allgather_by_level(check, construction))
     return simulation.steps, Fraction(int(simulation.packet_sizes.sum()))
 

@@ -70,7 +70,7 @@ def lower_bound_for_allgather(check: ClaimCheck) -> None:
 
 @checks("TS.E3", memory=collectives.ALGORITHM_1)
 def time_in_slots(check: ClaimCheck) -> None:
-    """Check formula (3), the time of Algorithm 1 in slots of fixed length."""
+    """Check formula (3), the time of Algorithm 1 with slots of fixed length."""
     h = collectives.height(check, "multiple")
     shorter_slots = check.reading(
         "with slots as long as their largest packet Algorithm 1 takes at most (3)"
@@ -91,7 +91,10 @@ def time_in_slots(check: ClaimCheck) -> None:
 
 @checks("TS.E5")
 def best_real_number_of_segments(check: ClaimCheck) -> None:
-    """Check that the time (3) falls before the stated p and rises after it, and the order of p."""
+    """Check that the time (3) falls before the stated number p of segments and rises after it.
+
+    Also check the order of growth of p.
+    """
     n = check.n
     h = collectives.height(check, "multiple")
     check.equal("h", h, multiple_height(n))
@@ -138,7 +141,7 @@ def least_times(pipeline: Pipeline) -> NDArray[Any]:
 
 
 def check_ends_within(check: ClaimCheck, pipeline: Pipeline, ports: str) -> None:
-    """Check that Algorithm 1 with the best integer p ends within the stated time."""
+    """Check that Algorithm 1 with the best integer number of segments ends within a stated time."""
     runs = list(collectives.algorithm1(ports)(check))
     stated = least_times(pipeline)
     steps_per_slot = int(pipeline.slot)
@@ -173,10 +176,10 @@ def check_least(
     stated: NDArray[Any],
     known: NDArray[np.bool_],
 ) -> None:
-    """Compare the smallest time over all executed numbers p of segments with the stated time.
+    """Compare the smallest time over all executed numbers of segments with a stated time.
 
-    Only parameters in ``known`` are checked. For these, no p that was not executed can change the
-    result.
+    Only parameters in ``known`` are checked. For these, no number that was not executed can change
+    the result.
     """
     place = Parameters(*(column[known] for column in WIDE)).place
     best = times[:, known].argmin(axis=0) + 1
@@ -297,7 +300,10 @@ def allport_broadcast_is_optimal(check: ClaimCheck) -> None:
 
 @checks("TS.opt.S42-startup", memory=collectives.ALGORITHM_1)
 def startup_of_short_messages(check: ClaimCheck) -> None:
-    """Check that short messages take O(n^2 T_s) by Theorem 2, O(n/log n) times Lemma 1's bound."""
+    """Check the orders by which Theorem 2's time grows for short messages.
+
+    It is O(n^2 T_s), and O(n/log n) times the bound of Lemma 1.
+    """
     collectives.check_algorithm1(check, "one")
     what = "time of Theorem 2 over n^2 T_s where m T_c <= n^2 T_s"
     time = tables.theorem2_time
@@ -312,7 +318,10 @@ def startup_of_short_messages(check: ClaimCheck) -> None:
 
 @checks("TS.opt.S42-transmission", memory=collectives.ALGORITHM_1)
 def transmission_of_long_messages(check: ClaimCheck) -> None:
-    """Check that long messages take O(m T_c) by Theorem 2, O(1) times the bound of Lemma 1."""
+    """Check the orders by which Theorem 2's time grows for long messages.
+
+    It is O(m T_c), and O(1) times the bound of Lemma 1.
+    """
     collectives.check_algorithm1(check, "one")
     what = "time of Theorem 2 over m T_c where m T_c >= n^2 T_s"
     tables.check_time_order(check, what, tables.theorem2_time, tables.MESSAGE.value, is_long)
@@ -322,7 +331,7 @@ def transmission_of_long_messages(check: ClaimCheck) -> None:
 
 @checks("TS.opt.S51", given=collectives.algorithm2(), memory=collectives.ALGORITHM_1)
 def allport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that start-ups and messages of Theorem 3 equal their terms in Lemma 2."""
+    """Check that start-ups and messages of Theorem 3 equal their terms in Lemma 2's bound."""
     n = check.n
     schedule, simulation = allgather
     check.equal("start-ups", simulation.steps, diameter(n), of=schedule)
@@ -334,14 +343,14 @@ def allport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> Non
 
 @checks("TS.opt.S52", given=collectives.algorithm2("one"), memory=collectives.ALGORITHM_1)
 def oneport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that the messages of the one-port Algorithm 2 equal their term in Lemma 2."""
+    """Check that the messages of the one-port Algorithm 2 equal their term in Lemma 2's bound."""
     stated = factorial(check.n) - 1
     check.equal("messages a node", allgather.share, stated, of=allgather.schedule)
 
 
 @checks("TS.concl-allport", memory=collectives.ALGORITHM_1)
 def allport_terms(check: ClaimCheck) -> None:
-    """Check start-up and transmission of Theorem 1 against their terms in Lemma 1."""
+    """Check start-up and transmission of Theorem 1 against their terms in Lemma 1's bound."""
     collectives.check_algorithm1(check)
     time = tables.theorem1_time
     check.order("start-up of Theorem 1 over D_n T_s", lambda n: divide(time(n, 1, 0), diameter(n)))
@@ -438,6 +447,6 @@ def sum_of_phases_order(check: ClaimCheck) -> None:
 
 @checks("TS.S61-sheu95")
 def best_segments_of_sheu95(check: ClaimCheck) -> None:
-    """Check the best real number p of segments for [17], and its order of growth."""
+    """Check the best real number p of segments for the paper's [17], and its order of growth."""
     tables.check_best_segments(check, Pipeline(check.n), Fraction(check.n - 1))
     check.same_order("the best p over sqrt(n m T_c/T_s)", lambda n: sqrt(divide(n - 1, n)))

@@ -127,9 +127,9 @@ def link_loads(
 
 
 def allgather_schedule(network: CachedTopology, tree: Tree) -> Schedule:
-    """Return the all-port schedule of Algorithm 2 on a tree rooted at the identity.
+    """Return the all-port schedule of Algorithm 2 on a tree T rooted at the identity.
 
-    In step t, segment i of each message crosses the links on level t of DC(i, T).
+    In step t, segment i of each message crosses the links on level t of the changed tree DC(i, T).
     """
 
     def create() -> Schedule:
@@ -254,7 +254,7 @@ def dimension_changes_span(check: ClaimCheck) -> None:
 
 
 def dimension_words(check: ClaimCheck, row: NDArray[np.uint8]) -> list[str]:
-    """Return the sequences of dimensions (from 0) on the paths from the identity, sorted."""
+    """Return the sequences of dimensions (from 0) on a tree's paths from the identity, sorted."""
     parent = check.parents(row)
     words = []
     for leaf in range(check.nodes):
@@ -286,7 +286,7 @@ def changed_trees_are_rooted_at_x(check: ClaimCheck) -> None:
 
 @checks("TS.L7", memory=TRANSLATIONS)
 def links_are_used_equally(check: ClaimCheck) -> None:
-    """Check that on each level, every link is in as many changed trees as the level has nodes."""
+    """Check that each link is in as many changed trees on a level as T has nodes on this level."""
     for tree in sample_trees(check, other_roots=True):
         loads, profile = link_loads(check, tree, check.n - 1)
         place = {"level": lambda index, *_: index + 1, "link": check.links, "of": tree.name}
@@ -295,9 +295,10 @@ def links_are_used_equally(check: ClaimCheck) -> None:
 
 @checks("TS.S62-height")
 def heights_of_single_trees(check: ClaimCheck) -> None:
-    """Check the heights of the trees of [8], and the first height's order of growth.
+    """Check the heights that the paper states for two trees of Fragopoulou & Akl (its [8]).
 
-    They are the trees of rotated Hamiltonian paths and of necklaces.
+    These are the trees rotated-hamiltonian and necklace. Also check that the height of the former
+    grows like (n-1)!.
     """
     stated = {"rotated-hamiltonian": factorial(check.n - 1) + 1, "necklace": diameter(check.n)}
     for name, height in stated.items():
@@ -309,7 +310,10 @@ def heights_of_single_trees(check: ClaimCheck) -> None:
 
 @checks("TS.S62-equal", memory=TRANSLATIONS)
 def translates_use_links_equally(check: ClaimCheck) -> None:
-    """Check how many translates of the Hamiltonian-path and necklace trees of [8] use each link."""
+    """Check how many translates of two trees of Fragopoulou & Akl use each link.
+
+    The trees are rotated-hamiltonian and necklace, from the paper's [8].
+    """
     n = check.n
     mean = Fraction(factorial(n) - 1, n - 1)
     correction = check.correction()

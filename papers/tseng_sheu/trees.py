@@ -118,7 +118,7 @@ def check_star_size(check: ClaimCheck) -> None:
 
 @checks("TS.size", memory=Memory(36, power=2))
 def size_and_symmetry(check: ClaimCheck) -> None:
-    """Check nodes, degree and diameter, and that automorphisms reach all nodes and links."""
+    """Check nodes, degree and diameter of S_n, and that automorphisms reach all nodes and links."""
     check_star_size(check)
     ports = np.array(check.ports)
     node_images = []
@@ -178,7 +178,7 @@ def congestion_towards_roots(check: ClaimCheck, root: int) -> None:
 
 @checks("TS.D2", given=forests("multiple", roots=3))
 def reversed_trees(check: ClaimCheck, forest: Forest) -> None:
-    """Check that every tree L-hat is a greedy tree with path p_i reversed, and that it spans."""
+    """Check that every tree L-hat is a greedy tree with its path p_i reversed, and spans."""
     root = forest.root
     check.equal("number of trees", forest.trees, check.n - 1, of=forest)
     paths = shift_paths(check, root)
@@ -225,7 +225,7 @@ def level_outside_branch(check: ClaimCheck, path: ShiftPath) -> int:
 
 @checks("TS.h", given=forests("multiple"))
 def greatest_height(check: ClaimCheck, forest: Forest) -> None:
-    """Check both bounds on the largest height of the trees L-hat."""
+    """Check the lower and the upper bound on the largest height of the trees L-hat."""
     what = "greatest height of the trees L̂"
     height = max(heights(forest))
     check.at_least(what, height, diameter(check.n) + check.n - 1, of=forest)

@@ -18,9 +18,10 @@ dimension. In its last step a single message leaves one dimension unused, dimens
 message is rotated and leaves another dimension unused. So M messages take ceil(M(n!-1)/(n-1)) steps
 for every M, which is the minimum.
 
-**In packets on S_{n,k}**: source x uses LC(x, T), the trees T of Li, Chen, Xiang & Yao translated
-to x. In the one-port model, each step becomes n-1 sub-slots, one per port. Translation may map a
-residual link to a link of another port, which is used in another sub-slot, so one source cannot
+**In packets on S_{n,k}**: source x uses the trees of Li, Chen, Xiang & Yao, translated to x
+(LC(x, T) in the paper). In the one-port model, each step becomes n-1 sub-slots, one per port.
+Translation may map a residual link (a link over one of the ports k+1..n, which replaces the first
+symbol) to a link over another port, which is used in another sub-slot, so one source cannot
 represent all sources. Unless k = n-1, the one-port schedule therefore contains the rows of all
 sources, and is the same for every root.
 """
@@ -167,11 +168,12 @@ def _build_necklace(topology: Topology, root: int, ports: Ports, messages: Messa
 def _build_hamiltonian_cycle(
     topology: Topology, root: int, ports: Ports, messages: Messages
 ) -> Draft:
-    """Build the one-port allgather of section 4: messages follow a Hamiltonian path, one by one.
+    """Build the one-port allgather of Fragopoulou & Akl, section 4, along Hamiltonian paths.
 
-    A message takes n!-1 steps. Each source uses its own path, a translation of the path of the
-    identity. In the paper, all sources share one cycle. With translated paths, all nodes send
-    across the same dimension in each step.
+    Each source sends its messages along a path, one message after another; a message takes n!-1
+    steps. Each source uses its own path, a translation of the path of the identity. In the paper,
+    all sources share one cycle. With translated paths, all nodes send across the same dimension in
+    each step.
     """
     forest = trees.forest(topology, "hamiltonian-cycle")
     word = cycle_word(topology.n)[:-1]

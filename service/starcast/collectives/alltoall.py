@@ -415,7 +415,8 @@ def _group_begins(
     idle_cells = opening.idle.shape[1]
     if np.count_nonzero(early) < idle_cells:
         raise internal_error(
-            f"{len(length)} groups of full necklaces are too few for {idle_cells} idle cells"
+            f"the exact alltoall has {idle_cells} idle steps per dimension to fill, but not enough"
+            f" groups of messages for full necklaces ({len(length)} in all) to fill them"
         )
     return np.asarray(opening.length + np.cumsum(length - early) - length)
 

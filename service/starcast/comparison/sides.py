@@ -192,7 +192,7 @@ def select_runs(sides: Sequence[Side], conditions: Conditions) -> list[Side]:
 
 
 def _normalize(axis: str, text: str) -> str:
-    """Return a condition's value in the form of `as_text`."""
+    """Return a condition's value as `as_text` writes runs' values, so that the two can be equal."""
     if axis == "topology":
         return as_topology(text).spec
     if AXES[axis].type is Fraction:

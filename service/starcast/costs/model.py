@@ -299,16 +299,17 @@ def lower_bound(
     gather or reduce, the same holds in reverse. Li et al. print log2(N-1) for the allgather, which
     is smaller if N-1 is a power of two. Messages of 0 bytes need these start-ups too.
 
-    Bytes: `Work.through` times m. In the one-port model, one link at a time carries these bytes. In
-    the all-port model, the root (broadcast, scatter, gather), any node (allgather), or a node on
+    Bytes: m times the number of messages that the busiest node sends or receives (`Work.through`;
+    the average node for alltoall). In the one-port model, one link at a time carries these bytes.
+    In the all-port model, the root (broadcast, scatter, gather), any node (allgather), or a node on
     average (alltoall) divides them among its ``degree`` links. Hence
 
-    * broadcast: max{D T_s, m/degree T_c}; one-port max{D T_s, ceil(log2 N) T_s, m T_c};
+    * broadcast: max{D T_s, (m/degree) T_c}; one-port max{D T_s, ceil(log2 N) T_s, m T_c};
     * allgather, scatter, gather: the same with (N-1) m in place of m;
     * alltoall: the same with t m, where t is the sum of all distances from a node;
-    * reduce as broadcast, reduce-scatter as allgather, by reversal; allreduce: the same with 2
-      (N-1)/N m. An allreduce needs no more than D start-ups: in D steps, all nodes can send each
-      other whole vectors.
+    * reduce as broadcast, reduce-scatter as allgather, by reversal; allreduce: the same with
+      2 ((N-1)/N) m. An allreduce needs no more than D start-ups: in D steps, all nodes can send
+      each other whole vectors.
 
     Without translations, D is the distance of the root's furthest node, or the diameter if all
     nodes send; and ``degree`` is the number of the root's links, in an allgather or reduce-scatter
@@ -317,7 +318,7 @@ def lower_bound(
     With x copies, each through its own spanning tree (or path), there are x times as many bytes.
 
     Steps: with ``messages``, the bound is for M unit messages, one per link and step:
-    ceil(Mxw/degree), in the one-port model Mxw, where x is the number of copies and w =
+    ceil(M x w / degree), in the one-port model M x w, where x is the number of copies and w is
     `Work.through`. A broadcast or reduce needs D - 1 more steps (one-port max{D, ceil(log2 N)} - 1
     more) for the last unit that leaves the root. Without ``messages``, the bound on the steps is
     the number of start-ups.

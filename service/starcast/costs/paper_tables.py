@@ -41,7 +41,11 @@ class RowExecution(NamedTuple):
 
 
 class RowFigures(NamedTuple):
-    """The exact costs of the execution of a row, and its number of segments or messages."""
+    """Exact costs of the algorithm that executes a row of a paper's table.
+
+    Attributes:
+        segments: the number of segments or messages that the algorithm uses.
+    """
 
     steps: int
     transmissions: int

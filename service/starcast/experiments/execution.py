@@ -154,7 +154,7 @@ def check_memory(point: Point, free: int) -> int:
     if required > free:
         raise LimitError(
             f"{point.algorithm} on {point.topology} with segments = {point.segments} needs about"
-            f" {required / 1e9:.1f} GB of memory, {free / 1e9:.1f} GB are free",
+            f" {required / 1e9:.1f} GB of memory, but only {free / 1e9:.1f} GB are free",
             hint="take a smaller topology, or fewer segments or messages",
         )
     return required

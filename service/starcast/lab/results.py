@@ -184,15 +184,15 @@ class ComparisonTable(Table):
         return [describe_latex(self.comparison)]
 
     def plots(self, file: str | Path, only: Plot | None = None) -> None:
-        """Write the plots of the page, one below the other, to a file.
+        """Write the comparison's plots (those of its HTML page), one below the other, to a file.
 
         Args:
             file: a file name that ends in .svg, .pdf or .png.
-            only: ``time`` for only the plots of time against message size, or ``links`` for only
-                those of the links busy in each step.
+            only: ``time``: only the plots of time against message size; ``links``: only the plots
+                of busy links per step.
 
         Raises:
-            InputError: the name has another ending, or there is nothing to plot.
+            InputError: the file name has another suffix, or there is nothing to plot.
             UnavailableError: matplotlib is not installed, or the lab is closed.
         """
         from starcast.comparison.plots import check_plot, plot_file

@@ -263,7 +263,10 @@ def _closed_walk(first: _Factor, second: _Factor, chance: random.Random, nodes: 
 
 
 def _as_witness(graph: Topology, factors: list[list[list[int]]]) -> Decision:
-    """Return a witness: for each factor, the ports along its single cycle, from rank 0."""
+    """Return the witness of a decomposition in which each 2-factor is one Hamiltonian cycle.
+
+    The witness has, for each cycle, the ports that it crosses, starting at rank 0.
+    """
     cycles = np.array([list(_follow(factor, 0)) for factor in factors])
     is_crossed = graph.table()[:, cycles] == np.roll(cycles, -1, axis=1)
     ports = np.array(graph.ports, dtype=np.uint8)

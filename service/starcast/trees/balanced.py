@@ -158,7 +158,11 @@ def _first_nodes(n: int, leader: NDArray[np.int64], begin: NDArray[np.int64]) ->
 def _one_tree(
     topology: Topology, root: int, leaves: NDArray[np.uint8], construction: str
 ) -> Forest:
-    """Return a tree, given the parent dimensions ``leaves`` of the nodes that start with 1."""
+    """Return the forest of one balanced tree.
+
+    Nodes that start with 1 are leaves, and their dimensions towards the parent are given as
+    ``leaves``. The dimensions of all other nodes come from `merging_dimension`.
+    """
     row = np.empty((1, topology.nodes), dtype=np.uint8)
     row[0, : len(leaves)] = leaves
     row[0, 0] = 0

@@ -371,9 +371,11 @@ class Forest(Displayable):
         return self.topology.nodes // 64 + self.topology.port_count
 
     def _reach_root(self, tree: int, exceptions: NDArray[np.int64]) -> bool:
-        """Return whether a tree has few exceptions and all of them reach the root.
+        """Return whether a tree is proved valid by following only its exceptions to the root.
 
-        If so, all nodes of the tree reach the root.
+        Exceptions are the nodes whose parent is not one link closer to the tree's hub. False proves
+        nothing: the tree is partial, has too many exceptions, or one of them was not seen to reach
+        the root.
         """
         # Distances do not show whether a chain of parents ends at a node outside a partial tree.
         if not self.spanning or len(exceptions) > self._most_exceptions:

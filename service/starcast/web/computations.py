@@ -248,8 +248,8 @@ def require_drawable(topology: Topology) -> Topology:
     """
     if topology.nodes > MAX_NODES:
         raise LimitError(
-            f"{topology.spec} has {topology.nodes:,} nodes; arrays of at most {MAX_NODES:,} are "
-            "served",
+            f"{topology.spec} has {topology.nodes:,} nodes; this page is limited to topologies "
+            f"with at most {MAX_NODES:,} nodes",
             hint="choose a smaller topology, such as S8, or use Python or the command line",
         )
     return topology
@@ -305,7 +305,7 @@ def _expanded(schedule_id: str) -> Schedule:
 def _check_rows(noun: str, rows: int) -> None:
     if rows > MAX_ROWS:
         raise LimitError(
-            f"{noun} has {rows:,} rows; at most {MAX_ROWS:,} are served",
+            f"{noun} has {rows:,} rows; this page is limited to {MAX_ROWS:,} rows",
             hint="use a smaller topology, fewer segments or messages, or the command line",
         )
 

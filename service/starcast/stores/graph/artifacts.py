@@ -476,6 +476,10 @@ def graph_artifact(structure: Topology | Forest | Schedule) -> GraphArtifact:
 
 
 def _properties(label: Label, structure: object, **given: Any) -> dict[str, Any]:
-    """Return a node's properties except the state: the given values, else the attributes."""
+    """Return the properties of an artifact's node, without ``state``.
+
+    A property is taken from ``given`` if it is there, otherwise from the attribute of ``structure``
+    with the same name.
+    """
     names = [name for name in label.names if name != "state"]
     return {name: given[name] if name in given else getattr(structure, name) for name in names}

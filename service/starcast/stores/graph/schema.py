@@ -116,7 +116,7 @@ class Element(ABC):
     @property
     @abstractmethod
     def pattern(self) -> str:
-        """The Cypher pattern that matches all these elements, with the variable ``n``."""
+        """The Cypher pattern that matches all nodes or relationships of this kind, as ``n``."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -146,7 +146,7 @@ class Label(Element):
 
     @property
     def pattern(self) -> str:
-        """The Cypher pattern that matches the label's nodes, with the variable ``n``."""
+        """The Cypher pattern that matches all nodes with this label, as the variable ``n``."""
         return f"(n:{self.name})"
 
     @property
@@ -169,7 +169,7 @@ class Relationship(Element):
 
     @property
     def pattern(self) -> str:
-        """The Cypher pattern that matches relationships of this type, with the variable ``n``."""
+        """The Cypher pattern that matches all relationships of this type, as the variable ``n``."""
         return f"()-[n:{self.name}]->()"
 
 
