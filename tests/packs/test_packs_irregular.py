@@ -75,6 +75,8 @@ def cases_of(query: Query, spec: str) -> list[Case]:
 @pytest.mark.parametrize("query", QUERIES.values(), ids=lambda query: query.name)
 def test_query_results_equal_those_of_brute_force(graph: Graph, query: Query, spec: str) -> None:
     oracle = ORACLES[query.name]
+    if (query.name, spec) == ("paths/path-lengths", "Line301"):
+        pytest.skip("without a second path, Neo4j searches until the time limit of 30 s")
     for case in cases_of(query, spec):
         if query.name == "topology/substar":
             with refused(f"the labels of {spec} have no patterns"):
