@@ -1,6 +1,8 @@
 """Topologies without translations: partial matchings as ports, more ports than links at a node."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
 
 import networkx as nx
 import numpy as np
@@ -8,6 +10,8 @@ import pytest
 
 import starcast
 from starcast import forest, schedule, schedule_from_columns, simulate, timing, topology
+from starcast.costs import Machine, bottleneck_cut, lower_bound
+from starcast.costs.tables import CostProblem, build_table
 from starcast.support.errors import RejectedError
 from starcast.topologies import Topology, ports_towards
 from starcast.topologies.cayley import CayleyGraph, Residues
@@ -162,3 +166,83 @@ def test_broadcasts_run_in_both_models(spec: str, ports: str, execution: str) ->
     times = timing(built, execution=execution)
     assert times.link_busy.shape == (built.topology.nodes, built.topology.port_count)
     assert np.count_nonzero(times.link_busy) == built.topology.nodes - 1
+
+
+#: Small enough for the rows of all sources.
+few_nodes = pytest.mark.parametrize("spec", [spec for spec in SPECS if spec != "Line301"])
+COLLECTIVES = [
+    "broadcast",
+    "reduce",
+    "scatter",
+    "gather",
+    "allgather",
+    "reduce-scatter",
+    "allreduce",
+]
+
+
+@pytest.mark.whole
+@few_nodes
+@pytest.mark.parametrize("ports", ["all", "one"])
+@pytest.mark.parametrize("collective", COLLECTIVES)
+def test_collectives_are_built_at_their_root_and_no_faster_than_the_bound(
+    spec: str, ports: str, collective: str
+) -> None:
+    t = topology(spec)
+    machine = Machine(Fraction(1), Fraction(1))
+    for root in (0, t.nodes - 1):
+        built = schedule(t, collective, "forest", ports=ports, root=root, base="breadth-first")
+        result = simulate(built)
+        assert result.violation is None
+        assert result.complete
+        assert not built.symmetric
+        bound = lower_bound(t, collective, ports, Fraction(60), machine, root=root)
+        assert result.steps >= bound.steps
+        assert timing(built, Fraction(60, built.message_units), 1, 1).time >= bound.time
+
+
+def test_schedules_without_translations_are_not_symmetric() -> None:
+    built = schedule("Mesh3x4", "allgather", "forest", base="breadth-first")
+    assert built.id.endswith(":expanded")
+    with refused("a schedule on Mesh3x4 cannot be symmetric: the topology has no translations"):
+        replace(built, symmetric=True)
+
+
+@pytest.mark.whole
+@few_nodes
+def test_bounds_are_those_of_the_root(spec: str) -> None:
+    t = topology(spec)
+    graph = graph_of(t)
+    lengths = dict(nx.all_pairs_shortest_path_length(graph))
+    pairs = sum(sum(row.values()) for row in lengths.values())
+    machine = Machine(Fraction(1), Fraction(1))
+    for root in range(t.nodes):
+        cost = lower_bound(t, "scatter", "all", Fraction(6), machine, messages=1, root=root)
+        assert cost.start_ups == nx.eccentricity(graph, root)
+        assert cost.bytes == Fraction(6 * (t.nodes - 1), graph.degree(root))
+        assert cost.transmissions == sum(lengths[root].values())
+    cost = lower_bound(t, "alltoall", "all", Fraction(6), machine, messages=1)
+    assert cost.start_ups == nx.diameter(graph)
+    assert cost.bytes == Fraction(6 * pairs, 2 * graph.number_of_edges())
+    assert cost.transmissions == pairs
+    cost = lower_bound(t, "allgather", "all", Fraction(6), machine)
+    assert cost.bytes == Fraction(6 * (t.nodes - 1), min(dict(graph.degree).values()))
+
+
+def test_a_path_is_broadcast_from_its_middle_in_half_its_length() -> None:
+    machine = Machine(Fraction(1), Fraction(0))
+    assert lower_bound("Line7", "broadcast", "all", Fraction(1), machine, root="x3").steps == 3
+    assert lower_bound("Line7", "broadcast", "all", Fraction(1), machine).steps == 6
+    assert (
+        lower_bound("Line9", "scatter", "all", Fraction(1), machine, 1, root=4).transmissions == 20
+    )
+
+
+def test_cuts_and_copies_are_refused_where_they_are_not_known() -> None:
+    machine = Machine(Fraction(1), Fraction(1))
+    with refused("the bottleneck cut of Barbell6 is not known"):
+        bottleneck_cut("Barbell6", Fraction(1), machine)
+    with refused("copies is 2"):
+        lower_bound("Barbell6", "broadcast", "all", Fraction(1), machine, copies=2)
+    table = build_table(CostProblem("Barbell6", "allgather", "all", Fraction(1), machine))
+    assert "bottleneck cut" not in [row.name for row in table]

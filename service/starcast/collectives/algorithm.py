@@ -217,7 +217,8 @@ def algorithm(
     (the number of units; by default the largest unit + 1), ``packets`` (by default whether a
     directed link carries several units in a step), ``symmetric`` and ``forest``.
 
-    Functions of starcast return a `Draft`, for the given root or for the identity.
+    Functions of starcast return a `Draft`, for the given root or, where there are translations, for
+    the identity.
 
     Args:
         collective: one of `COLLECTIVES`, such as ``broadcast``.

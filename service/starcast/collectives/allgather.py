@@ -36,7 +36,7 @@ from starcast.catalogue.entries import Argument
 from starcast.collectives.algorithm import Messages, algorithm
 from starcast.collectives.model import Draft
 from starcast.collectives.one_to_all import build_pipeline
-from starcast.collectives.rows import Columns, expand_rows, serialize_ports
+from starcast.collectives.rows import Columns, concatenate_rows, expand_rows, serialize_ports
 from starcast.support.arrays import freeze
 from starcast.support.vocabulary import Arguments, Ports
 from starcast.topologies import Topology
@@ -62,7 +62,23 @@ def count_sources(topology: Topology, ports: str) -> int:
     """Return the number of sources whose rows an allgather schedule must contain: one, or all."""
     # In the one-port model, the sub-slots depend on the ports. If translations change the ports, as
     # on S_{n,k}, one source cannot represent the others.
-    return 1 if ports == "all" or topology.translation_keeps_ports else topology.nodes
+    is_symmetric = ports == "all" or topology.translation_keeps_ports
+    return 1 if is_symmetric and topology.has_translations else topology.nodes
+
+
+def build_packets_of_all(
+    topology: Topology, construction: str, ports: Ports, units_per_tree: int
+) -> Draft:
+    """Return the allgather in which each source pipelines units down trees rooted at itself."""
+    parts = []
+    units = 0
+    for source in range(topology.nodes):
+        forest = trees.forest(topology, construction, source)
+        draft = build_pipeline(forest, "all", units_per_tree, packets=True)
+        parts.append(draft.rows._replace(unit=draft.rows.unit + units))
+        units += draft.units
+    rows = concatenate_rows(parts)
+    return Draft(serialize_ports(topology, rows) if ports == "one" else rows, units, packets=True)
 
 
 def build_packets(forest: Forest, ports: Ports, units_per_tree: int = 1) -> Draft:

@@ -135,6 +135,12 @@ class Schedule(Displayable):
         for name, value in normalized.items():
             object.__setattr__(self, name, value)
         check_ports(self.ports)
+        if self.symmetric and not topology.has_translations:
+            raise InputError(
+                f"a schedule on {topology.spec} cannot be symmetric: the topology has no"
+                " translations",
+                hint="omit symmetric, and give the rows of all sources",
+            )
         if self.symmetric and self.collective not in MULTI_SOURCE:
             raise InputError(
                 f"a schedule of {with_article(self.collective)} cannot be symmetric",

@@ -42,8 +42,8 @@ def build_pipeline(
 
     In slot t the links to level l carry unit number t-l+1 of their tree, counted from 1, so trees
     of height h take h + ``units_per_tree`` - 1 slots. In the all-port model a slot is a step. In
-    the one-port model a slot becomes ``degree`` sub-slots, one per port. A port maps nodes to nodes
-    one to one, so no node sends or receives twice in a sub-slot.
+    the one-port model a slot becomes ``port_count`` sub-slots, one per port. A port maps nodes to
+    nodes one to one, so no node sends or receives twice in a sub-slot.
 
     Args:
         forest: any forest.

@@ -203,7 +203,12 @@ def _build_broadcast(
 def _build_allgather(
     topology: Topology, root: int, ports: Ports, base: BaseConstruction, segments: Segments
 ) -> Draft:
-    """Build the allgather that pipelines the segments of each source down its translated trees."""
+    """Build the allgather that pipelines the segments of each source down its own trees.
+
+    They are translations of those of the identity or, without translations, rooted at the source.
+    """
+    if not topology.has_translations:
+        return allgather.build_packets_of_all(topology, base, ports, segments)
     return allgather.build_packets(trees.forest(topology, base), ports, segments)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
-from starcast.collectives.model import Schedule, check_collective, check_ports
+from starcast.collectives.model import MULTI_SOURCE, Schedule, check_collective, check_ports
 from starcast.judges.simulator import Simulation, simulate, timing
 from starcast.judges.simulator.faults import FaultLike
 from starcast.support.errors import InputError
@@ -225,8 +225,13 @@ class Work:
     sent: int
 
 
-def least_work(topology: Topology, collective: str) -> Work:
-    """Return the minimum work of a collective.
+def max_copies(topology: Topology) -> int:
+    """Return how many copies of a message are certain to have disjoint trees, so bounds hold."""
+    return topology.degree if topology.has_translations else 1
+
+
+def least_work(topology: Topology, collective: str, root: int = 0) -> Work:
+    """Return the minimum work of a collective with a root, or of one in which all nodes send.
 
     * broadcast: the root sends the message, and every other node receives it.
     * allgather: every node receives the messages of the N-1 other nodes.
@@ -249,9 +254,27 @@ def least_work(topology: Topology, collective: str) -> Work:
     if collective == "allreduce":
         return Work(Fraction(2 * others, topology.nodes), 2 * others)
     if collective == "alltoall":
-        total = topology.distance_sum
-        return Work(Fraction(total), topology.nodes * total)
-    return Work(Fraction(others), topology.distance_sum)
+        total = _sum_all_distances(topology)
+        return Work(Fraction(total, topology.nodes), total)
+    return Work(Fraction(others), topology.distance_sum_from(root))
+
+
+def _sum_all_distances(topology: Topology) -> int:
+    """Return the sum of the distances of all ordered pairs of nodes."""
+    if topology.has_translations:
+        return topology.nodes * topology.distance_sum
+    return sum(map(topology.distance_sum_from, range(topology.nodes)))
+
+
+def _count_links(topology: Topology, collective: str, root: int) -> Fraction | int:
+    """Return how many links share the bytes of `Work.through` in the all-port model."""
+    if topology.has_translations:
+        return topology.degree
+    if collective in ("allgather", "reduce-scatter"):
+        return int(topology.degrees.min())
+    if collective in MULTI_SOURCE:
+        return Fraction(2 * topology.links, topology.nodes)
+    return int(topology.degrees[root])
 
 
 def lower_bound(
@@ -262,6 +285,7 @@ def lower_bound(
     machine: Machine,
     messages: int | None = None,
     copies: int = 1,
+    root: int | str = 0,
 ) -> Cost:
     """Return lower bounds on the time and the number of steps of a collective.
 
@@ -285,6 +309,10 @@ def lower_bound(
       2 (N-1)/N m. D start-ups suffice for an allreduce too: in D steps, all nodes can send each
       other whole vectors.
 
+    Without translations, D is the distance of the root's furthest node, or the diameter if all
+    nodes send; and ``degree`` is the number of the root's links, in an allgather or reduce-scatter
+    the smallest degree, and in an alltoall or allreduce the mean degree.
+
     With x copies, each through its own spanning tree (or path), there are x times as many bytes.
 
     Steps: with ``messages``, the bound is for M unit messages, one per link and step:
@@ -301,6 +329,7 @@ def lower_bound(
         machine: T_s and T_c.
         messages: M, the number of unit messages into which a message is split, to bound the steps.
         copies: x, the number of copies of each message.
+        root: label or rank of the root; ignored where there are translations, or all nodes send.
 
     Raises:
         InputError: an argument is invalid.
@@ -316,10 +345,14 @@ def lower_bound(
     check_message(message_bytes)
     if messages is not None:
         check_count("messages", messages)
-    check_count("copies", copies, topology.degree, f"on {topology.spec}")
-    work = least_work(topology, collective)
-    links = topology.degree if ports == "all" else 1
-    start_ups = topology.diameter
+    check_count("copies", copies, max_copies(topology), f"on {topology.spec}")
+    rank = topology.node(root)
+    work = least_work(topology, collective, rank)
+    links = _count_links(topology, collective, rank) if ports == "all" else 1
+    if topology.has_translations or collective in MULTI_SOURCE:
+        start_ups = topology.diameter
+    else:
+        start_ups = int(topology.distances(rank).max())
     # In the one-port model, the number of informed nodes at most doubles in each step.
     if ports == "one":
         start_ups = max(start_ups, ceil_log2(topology.nodes))
@@ -357,6 +390,9 @@ def bottleneck_cut(topology: Topology | str, message_bytes: Fraction, machine: M
     and vertex-transitive, and the edge connectivity of such a graph is its degree (Mader 1971). So
     the bound equals the bytes of `lower_bound`.
 
+    Raises:
+        InputError: the topology has no translations, so its bottleneck may be any cut.
+
     Example:
         >>> machine = costs.Machine(t_s=Fraction(100), t_c=Fraction(1))
         >>> costs.bottleneck_cut("S4", Fraction(3), machine).time
@@ -364,6 +400,11 @@ def bottleneck_cut(topology: Topology | str, message_bytes: Fraction, machine: M
     """
     topology = as_topology(topology)
     check_message(message_bytes)
+    if not topology.has_translations:
+        raise InputError(
+            f"the bottleneck cut of {topology.spec} is not known: the topology has no translations",
+            hint="use the lower bound",
+        )
     sent = Fraction(message_bytes) * (topology.nodes - 1) / topology.degree
     return Cost(
         steps=None,

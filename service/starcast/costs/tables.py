@@ -178,7 +178,9 @@ class CostProblem:
         check_message(self.message_bytes)
         check_ports(self.ports)
         check_execution(self.execution)
-        check_count("copies", self.copies, self.topology.degree, f"on {self.topology.spec}")
+        check_count(
+            "copies", self.copies, model.max_copies(self.topology), f"on {self.topology.spec}"
+        )
         maxima = {"segments": None, "messages": None, "hypercube": MAX_HYPERCUBE}
         for name, maximum in maxima.items():
             if getattr(self, name) is not None:
@@ -240,7 +242,8 @@ def build_table(problem: CostProblem) -> tuple[CostRow, ...]:
         CostRow(bound_name(copies), bound.source, cited=False, cost=bound, bound=bound)
         for copies, bound in least.items()
     ]
-    if problem.collective == "allgather" and problem.ports == "all":
+    is_allgather = problem.collective == "allgather" and problem.ports == "all"
+    if is_allgather and topology.has_translations:
         cut = bottleneck_cut(topology, problem.message_bytes, problem.machine)
         rows.append(CostRow(BOTTLENECK_CUT, cut.source, cited=False, cost=cut, bound=cut))
     rows += [
