@@ -1,21 +1,41 @@
 """Topologies without translations: partial matchings as ports, more ports than links at a node."""
 
+import io
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import networkx as nx
+import newick
 import numpy as np
 import pytest
 
 import starcast
-from starcast import forest, schedule, schedule_from_columns, simulate, timing, topology
+from starcast import (
+    collectives,
+    forest,
+    schedule,
+    schedule_from_columns,
+    simulate,
+    timing,
+    topology,
+)
+from starcast.collectives.algorithm import parse_schedule_id
+from starcast.collectives.columns import schedule_from_csv
 from starcast.costs import Machine, bottleneck_cut, lower_bound
 from starcast.costs.tables import CostProblem, build_table
+from starcast.formats import render
+from starcast.formats.graphs import to_scipy
+from starcast.formats.reading import read_schedule
+from starcast.judges.simulator import Fault
+from starcast.queries.parameters import Parameter, Type, bind
 from starcast.support.errors import RejectedError
-from starcast.topologies import Topology, ports_towards
+from starcast.topologies import Topology, normalize_id, ports_towards
 from starcast.topologies.cayley import CayleyGraph, Residues
 from starcast.trees import Forest
+from starcast.trees.construction import forest_from_id
 from support.irregular import SPECS, graph_of
 from support.meeting import refused
 
@@ -170,15 +190,7 @@ def test_broadcasts_run_in_both_models(spec: str, ports: str, execution: str) ->
 
 #: Small enough for the rows of all sources.
 few_nodes = pytest.mark.parametrize("spec", [spec for spec in SPECS if spec != "Line301"])
-COLLECTIVES = [
-    "broadcast",
-    "reduce",
-    "scatter",
-    "gather",
-    "allgather",
-    "reduce-scatter",
-    "allreduce",
-]
+COLLECTIVES = [each for each in collectives.model.COLLECTIVES if each != "alltoall"]
 
 
 @pytest.mark.whole
@@ -246,3 +258,125 @@ def test_cuts_and_copies_are_refused_where_they_are_not_known() -> None:
         lower_bound("Barbell6", "broadcast", "all", Fraction(1), machine, copies=2)
     table = build_table(CostProblem("Barbell6", "allgather", "all", Fraction(1), machine))
     assert "bottleneck cut" not in [row.name for row in table]
+
+
+def read_neighbours(lines: list[str], skip: int) -> list[list[int]]:
+    """Return the numbers in each line of a file, without the first ones."""
+    return [[int(word) for word in line.split() if word.isdigit()][skip:] for line in lines]
+
+
+@pytest.mark.whole
+@every_spec
+def test_exported_graphs_have_exactly_the_links(spec: str) -> None:
+    t = topology(spec)
+    expected = graph_of(t)
+    links = {frozenset(link) for link in expected.edges}
+
+    def content(to: str) -> str:
+        return b"".join(render(t, to)).decode()
+
+    _, head, *rows = content("metis").splitlines()
+    assert head == f"{t.nodes} {len(links)}"
+    assert read_neighbours(rows, 0) == [
+        [end + 1 for end in sorted(expected[node])] for node in range(t.nodes)
+    ]
+    rows = content("anynet").splitlines()
+    assert read_neighbours(rows, 2) == [sorted(expected[node]) for node in range(t.nodes)]
+    graph = nx.from_graph6_bytes(content("graph6").strip().encode())
+    assert set(map(frozenset, graph.edges)) == links
+    for graph in (
+        nx.parse_graphml(content("graphml")),
+        nx.read_gexf(io.BytesIO(content("gexf").encode())),
+    ):
+        assert {frozenset(map(int, link[:2])) for link in graph.edges} == links
+    assert content("dot").count(" -- ") == len(links)
+    matrix = to_scipy(t)
+    assert matrix.sum() == 2 * len(links)
+    assert not matrix.diagonal().any()
+
+
+def test_labels_of_any_form_survive_tree_files() -> None:
+    tree = forest("Barbell6", "breadth-first", root="Node.10")
+    (root,) = newick.loads(b"".join(render(tree, "newick")).decode().strip())
+    names = {node.unquoted_name for node in root.walk()}
+    assert names == set(topology("Barbell6").labels().tolist())
+    (found,) = json.loads(b"".join(render(tree, "json")))["trees"]
+    assert found["label"] == "Node.10"
+
+
+@pytest.mark.whole
+@few_nodes
+@pytest.mark.parametrize("collective", ["broadcast", "allgather", "scatter", "allreduce"])
+def test_schedule_files_are_read_back(spec: str, collective: str, tmp_path: Path) -> None:
+    built = schedule(spec, collective, "forest", base="breadth-first", root=1)
+    columns = built.columns
+    for names in (built.topology.labels(), [f"#{rank}" for rank in range(built.topology.nodes)]):
+        path = tmp_path / "rows.csv"
+        lines = ["step,sender,port,receiver,unit,tree,combine"]
+        combine = np.zeros(len(built), dtype=bool) if columns.combine is None else columns.combine
+        for step, sender, port, receiver, unit, adds in zip(
+            built.step, built.sender, built.port, built.receiver, built.unit, combine, strict=True
+        ):
+            lines.append(f"{step},{names[sender]},{port},{names[receiver]},{unit},0,{int(adds)}")
+        if columns.combine is None:
+            lines = [line.rpartition(",")[0] for line in lines]
+        path.write_text("\n".join(lines))
+        read = schedule_from_csv(path, spec, collective, root=1)
+        assert np.array_equal(read.sender, built.sender)
+        assert np.array_equal(read.receiver, built.receiver)
+        assert simulate(read).complete
+    for to in ("goal", "msccl-xml"):
+        path = tmp_path / f"schedule.{to}"
+        starcast.export(built, path, to)
+        read = read_schedule(path, spec, collective, root=1)
+        assert simulate(read).complete
+        assert read.steps == built.steps
+
+
+def test_a_file_with_labels_and_ranks_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("step,sender,port,unit\n1,a,1,0\n1,3,1,0\n")
+    with refused("line 2 has the invalid sender 'a'"):
+        schedule_from_csv(path, "Barbell6", "broadcast")
+    # The labels of a mesh are numbers: a text is a label if all senders are labels.
+    path.write_text("step,sender,port,unit\n1,1,1,0\n2,9,1,0\n")
+    read = schedule_from_csv(path, "Mesh3x4", "broadcast")
+    assert read.sender.tolist() == [0, 8]
+    path.write_text("step,sender,port,unit\n1,0,1,0\n2,9,1,0\n")
+    assert schedule_from_csv(path, "Mesh3x4", "broadcast").sender.tolist() == [0, 9]
+
+
+def test_a_message_to_the_own_node_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "own.goal"
+    path.write_text(
+        "num_ranks 6\nrank 0 {\nl1: send 8b to 0 tag 0\nl2: recv 8b from 0 tag 0\n}\n"
+        + "".join(f"rank {rank} {{\n}}\n" for rank in range(1, 6))
+    )
+    with refused("sends from rank 0 to rank 0, which are not linked in Barbell6"):
+        read_schedule(path, "Barbell6", "broadcast")
+
+
+def test_the_case_of_a_label_is_kept(tmp_path: Path) -> None:
+    upper = forest("Barbell6", "breadth-first", root="A")
+    lower = forest("Barbell6", "breadth-first", root="a")
+    assert upper.id == "Barbell6:breadth-first:A"
+    assert forest_from_id(upper.id).root == 1
+    assert forest_from_id(lower.id).root == 0
+    assert normalize_id(upper.id) == upper.id
+    assert normalize_id("S4:multiple:1234A") == "S4:multiple:1234a"
+    assert normalize_id("Other6:multiple:A") == "Other6:multiple:A"
+    built = schedule("Barbell6", "broadcast", "forest", base="breadth-first", root="A")
+    assert parse_schedule_id(built.id).root == 1
+    assert Fault.parse("a-A@2").on(upper.topology) == Fault(("a", "A"), 2)
+    upper.save(tmp_path / "upper.npz")
+    assert Forest.open(tmp_path / "upper.npz").root == 1
+    node = Parameter("node", Type("node"), "a node")
+    spec = Parameter("topology", Type("topology"), "a topology")
+    assert bind([spec, node], {"topology": "Barbell6", "node": "A"})["node"] == "A"
+    assert bind([spec, node], {"topology": "P4", "node": "2134"})["node"] == "2134"
+    link = Parameter("link", Type("link"), "a link")
+    with refused("'A-A' is not a link of Barbell6"):
+        bind([spec, link], {"topology": "Barbell6", "link": "A-A"})
+    pattern = Parameter("pattern", Type("pattern"), "a pattern")
+    with refused("the labels of Barbell6 have no patterns"):
+        bind([spec, pattern], {"topology": "Barbell6", "pattern": "*"})

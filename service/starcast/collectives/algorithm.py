@@ -35,7 +35,6 @@ from starcast.support.vocabulary import (
     Arguments,
     Collective,
     Ports,
-    normalize_id,
     parse_arguments,
     parse_spec,
 )
@@ -476,7 +475,7 @@ def parse_schedule_id(schedule_id: str) -> ScheduleParameters:
         >>> parse_schedule_id("S4:broadcast:greedy").id
         'S4:broadcast:greedy:all:segments=1:1234'
     """
-    parts = normalize_id(schedule_id).split(":") if schedule_id.count(":") == 5 else ()
+    parts = schedule_id.split(":") if schedule_id.count(":") == 5 else ()
     if parts:
         spec, collective, name, model, argument_text, root = parts
         ports: str | None = model
@@ -498,7 +497,7 @@ def parse_schedule_id(schedule_id: str) -> ScheduleParameters:
         topology,
         # An expanded schedule has the rows of all sources, so its id contains no root; as with a
         # short id, the root defaults to the identity.
-        0 if root == EXPANDED else topology.node(root),
+        0 if root.lower() == EXPANDED else topology.node(root),
         algorithm.resolve_ports(ports),
         algorithm.resolve_arguments(topology, arguments),
     )

@@ -136,6 +136,10 @@ def schedule_from_columns(
 
 def rank_labels(topology: Topology, texts: Collection[str]) -> dict[str, int]:
     """Return the rank of each text that is a node label; other texts are omitted."""
+    if not topology.has_translations:
+        # Labels need not be sorted, nor equally long.
+        ranks_of = {label: rank for rank, label in enumerate(topology.labels().tolist())}
+        return {text: ranks_of[text] for text in texts if text in ranks_of}
     length = len(topology.label(0))
     candidates = [text for text in texts if len(text) == length and text.isascii()]
     if len(candidates) < _FEW or topology.nodes > _TABLE:
@@ -423,6 +427,11 @@ class _Reader:
             number = text.removeprefix("#")
             if _NUMBER.fullmatch(number) and (number != text or not has_labels):
                 return self._topology.node(int(number))
+            if not has_labels and not self._topology.has_translations:
+                raise InputError(  # noqa: TRY301 - the handler adds the line
+                    f"other senders are ranks, and '{text}' is not one",
+                    hint="write all nodes as labels, or all as ranks",
+                )
             return self._topology.rank(text)
         except InputError as error:
             raise self._fail(

@@ -272,10 +272,12 @@ def ports_between(
         table: the topology's table of neighbours, to avoid computing it in every call.
 
     Returns:
-        uint8 ``[rows]``, 0 if the two nodes are not neighbours.
+        uint8 ``[rows]``, 0 if the two nodes are not linked.
     """
     ports = np.zeros(len(sender), dtype=np.uint8)
     for row, port in enumerate(topology.ports):
         neighbours = topology.neighbours(port) if table is None else table[row]
         ports[neighbours[sender] == receiver] = port
+    # Where a node has no link, it is its own neighbour.
+    ports[sender == receiver] = 0
     return ports

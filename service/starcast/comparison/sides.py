@@ -252,7 +252,7 @@ def describe_networks(runs: Iterable[Run]) -> list[str]:
     specs = dict.fromkeys(run.topology for run in runs)
     known = (as_topology(spec) for spec in specs if count_nodes(spec))
     return [
-        f"{each.spec}: {each.nodes:,} nodes of degree {each.degree}, {each.links:,} links"
+        f"{each.spec}: {each.nodes:,} nodes of {degree_text(each)}, {each.links:,} links"
         for each in known
     ]
 

@@ -178,9 +178,8 @@ class CostProblem:
         check_message(self.message_bytes)
         check_ports(self.ports)
         check_execution(self.execution)
-        check_count(
-            "copies", self.copies, model.max_copies(self.topology), f"on {self.topology.spec}"
-        )
+        most = model.max_copies(self.topology)
+        check_count("copies", self.copies, most, f"on {self.topology.spec}")
         maxima = {"segments": None, "messages": None, "hypercube": MAX_HYPERCUBE}
         for name, maximum in maxima.items():
             if getattr(self, name) is not None:

@@ -18,6 +18,7 @@ from starcast.collectives.model import (
     Schedule,
     check_request,
 )
+from starcast.collectives.rows import ports_between
 from starcast.judges.simulator.rows import Indices, repeats_previous
 from starcast.support.errors import InputError, LimitError, StarcastError, unreadable
 from starcast.support.limited import open_lines
@@ -383,9 +384,7 @@ class _Reader:
         return level
 
     def _find_ports(self, sender: Indices, receiver: Indices, line: Indices) -> Indices:
-        ports = np.zeros(len(sender), dtype=np.int64)
-        for port in self._topology.ports:
-            ports[self._topology.neighbours(port, sender) == receiver] = port
+        ports = ports_between(self._topology, sender, receiver).astype(np.int64)
         for row in np.flatnonzero(ports == 0).tolist():
             problem = f"sends from rank {sender[row]} to rank {receiver[row]}, which are not linked"
             self.fail(f"{problem} in {self._topology.spec}", int(line[row]), _OTHER_TOPOLOGY)

@@ -268,7 +268,9 @@ def _neighbour_lists(topology: Topology) -> Iterator[list[int]]:
     for chunk in topology.chunks():
         ranks = np.arange(chunk.start, chunk.stop)
         rows = np.stack([topology.neighbours(port, ranks) for port in topology.ports], axis=1)
-        yield from np.sort(rows, axis=1).tolist()
+        for rank, row in zip(ranks.tolist(), np.sort(rows, axis=1).tolist(), strict=True):
+            # A node without a link at a port is its own neighbour there.
+            yield [neighbour for neighbour in row if neighbour != rank]
 
 
 def write_graph6(topology: Topology) -> Iterator[bytes]:
@@ -312,7 +314,9 @@ def write_newick(forest: Forest, tree: int | None = None) -> Iterator[str]:
             if opens:
                 yield ("" if is_first else ",") + ("(" if node in children else "")
             else:
-                yield (")" if node in children else "") + labels[node]
+                # An underscore without quotes stands for a blank.
+                label = f"'{labels[node]}'" if "_" in labels[node] else labels[node]
+                yield (")" if node in children else "") + label
                 yield ":1" if node != forest.root else ";\n"
 
 

@@ -200,6 +200,7 @@ class _Execution:
             (rank, neighbour): port
             for port in topology.ports
             for rank, neighbour in enumerate(topology.neighbours(port).tolist())
+            if rank != neighbour  # else the node has no link at this port
         }
         self._runs = {
             rank: [

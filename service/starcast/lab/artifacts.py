@@ -169,7 +169,7 @@ class Artifacts(Connection):
     def _forest_of(self, forest_id: str) -> "Forest":
         """Return the forest with this id, which is loaded or built again from its id."""
         from starcast.ingest.artifacts import artifact_from_id
-        from starcast.support.vocabulary import normalize_id
+        from starcast.topologies import normalize_id
 
         with self._session() as session:
             artifact = artifact_from_id(session, "forest", normalize_id(forest_id))
@@ -219,7 +219,7 @@ class Artifacts(Connection):
     def _named(self, artifact_id: str, kind: str | None) -> tuple[str, str]:
         """Return the normalized id of an artifact, and its kind."""
         from starcast.stores.database.repository import find_artifact
-        from starcast.support.vocabulary import normalize_id
+        from starcast.topologies import normalize_id
 
         name = normalize_id(artifact_id)
         if kind is not None:
@@ -303,7 +303,7 @@ class Artifacts(Connection):
             NotFoundError: no such forest is stored.
         """
         from starcast.stores.database import repository
-        from starcast.support.vocabulary import normalize_id
+        from starcast.topologies import normalize_id
 
         name = normalize_id(forest_id)
         with self._session() as session:
@@ -321,7 +321,7 @@ class Artifacts(Connection):
         """
         from starcast.comparison.listing import list_profile
         from starcast.stores.database import repository
-        from starcast.support.vocabulary import normalize_id
+        from starcast.topologies import normalize_id
 
         name = normalize_id(schedule_id)
         with self._session() as session:

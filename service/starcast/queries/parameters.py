@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from starcast.support.errors import InputError
 from starcast.support.text import did_you_mean, find_surrogate
-from starcast.support.vocabulary import normalize_id
+from starcast.support.vocabulary import LABEL
 
 if TYPE_CHECKING:
     from starcast.topologies import Topology
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 #: Types whose values are ids of stored artifacts.
 STORED = ("topology", "forest", "schedule")
 _TYPE = re.compile(r"(?P<many>list of )?(?P<name>[a-z]+)(?: >= (?P<least>-?[0-9]{1,18}))?")
-_LINK = re.compile(r"[0-9a-z]+-[0-9a-z]+")
+_LINK = re.compile(rf"{LABEL}-{LABEL}")
 _INTEGER_LIMIT = 2**63  # Neo4j's integers have 64 bits
 #: Maximum depth of lists and maps in a value. The driver packs a deeper one recursively, and a list
 #: that contains itself makes it crash the process.
@@ -113,17 +113,15 @@ def _text(given: object) -> str:
     return given
 
 
-def _label(given: object) -> str:
-    # Labels are stored in lower case, and the server compares strings exactly.
-    return _text(given).lower()
-
-
 def _artifact_id(given: object) -> str:
+    # Imported only here, because few queries have an artifact as a parameter.
+    from starcast.topologies import normalize_id  # noqa: PLC0415
+
     return normalize_id(_text(given))
 
 
 def _link(given: object) -> str:
-    text = _label(given)
+    text = _text(given)
     if not _LINK.fullmatch(text):
         raise ValueError
     return text
@@ -138,6 +136,11 @@ def _check_link(network: "Topology", link: str) -> None:
 
 
 def _check_pattern(network: "Topology", pattern: str) -> None:
+    if not network.has_translations:
+        raise InputError(
+            f"the labels of {network.spec} have no patterns: they may differ in length",
+            hint="choose a star graph, an (n,k)-star or a hypercube",
+        )
     example = network.label(0)
     # A single label need not contain every symbol: on S5,2, a label has two of the five. Of large
     # topologies, only about a thousand evenly spaced labels are read; they contain all symbols.
@@ -178,7 +181,7 @@ KINDS = {
     "schedule": Kind(
         "the id of a schedule, such as S5:broadcast:multiple:all:segments=4:12345", _artifact_id
     ),
-    "node": Kind("the label of a node, such as 54321", _label, check=_check_node),
+    "node": Kind("the label of a node, such as 54321", check=_check_node),
     "link": Kind(
         "a link as two labels joined by '-' in either order, such as 12345-21345",
         _link,
@@ -186,9 +189,7 @@ KINDS = {
         _check_link,
     ),
     "tree": Kind("the number of a tree in its forest, from 0", _integer, 0, least=0),
-    "pattern": Kind(
-        "a label with * in the free positions, such as ****5", _label, check=_check_pattern
-    ),
+    "pattern": Kind("a label with * in the free positions, such as ****5", check=_check_pattern),
 }
 
 
@@ -349,8 +350,7 @@ def bind(parameters: Sequence[Parameter], given: Mapping[str, object]) -> dict[s
                 hint=f"add {parameter.name}=VALUE, {parameter.type.expected}: {parameter.meaning}",
             )
     values = {p.name: p.value(given[p.name]) if p.name in given else p.default for p in parameters}
-    _check_membership(parameters, values)
-    return values
+    return _check_membership(parameters, values)
 
 
 def values_of_type(
@@ -385,15 +385,25 @@ def named_topologies(
     return list(dict.fromkeys(topologies))
 
 
-def _check_membership(parameters: Sequence[Parameter], values: Mapping[str, Any]) -> None:
+def _check_membership(parameters: Sequence[Parameter], values: dict[str, Any]) -> dict[str, Any]:
     """Refuse nodes, links and patterns that belong to none of the named topologies.
 
     Otherwise the server would return an empty result without giving the reason.
+
+    Returns:
+        The values, with labels as they are stored.
     """
     checks = {name: kind.check for name, kind in KINDS.items() if kind.check is not None}
     if not any(values_of_type(parameters, values, name) for name in ("topology", *checks)):
-        return
+        return values
     topologies = named_topologies(parameters, values)
+    # Families store labels in lower case, and the server compares strings exactly.
+    if all(network.has_translations for network in topologies):
+        for parameter in parameters:
+            value = values[parameter.name]
+            if parameter.type.name in checks:
+                many = parameter.type.many
+                values[parameter.name] = [*map(str.lower, value)] if many else value.lower()
     for name, check in checks.items():
         for value in values_of_type(parameters, values, name):
             errors = []
@@ -405,3 +415,4 @@ def _check_membership(parameters: Sequence[Parameter], values: Mapping[str, Any]
             # A query about two topologies may name a node of either one.
             if errors and len(errors) == len(topologies):
                 raise errors[0]
+    return values

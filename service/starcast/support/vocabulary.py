@@ -168,12 +168,6 @@ def format_arguments(arguments: Mapping[str, str | int]) -> str:
     return ",".join(f"{name}={value}" for name, value in sorted(arguments.items()))
 
 
-def normalize_id(artifact_id: str) -> str:
-    """Return an artifact's id as it is stored: the label at its end is in lower case."""
-    head, colon, label = artifact_id.rpartition(":")
-    return f"{head}:{label.lower()}" if colon else artifact_id
-
-
 def parse_spec(text: str, noun: str = "construction") -> tuple[str, dict[str, ArgumentValue]]:
     """Parse text such as ``dimension-change(base=multiple,i=2)``; return the name and arguments.
 

@@ -275,6 +275,21 @@ def topology(spec: str) -> Topology:
     )
 
 
+def normalize_id(artifact_id: str) -> str:
+    """Return an artifact's id as it is stored: families write the label at its end in lower case.
+
+    An id that begins with an unknown topology, or with one without translations, is not changed.
+    """
+    spec, *middle, label = artifact_id.split(":")
+    if not middle and label == artifact_id:
+        return artifact_id
+    try:
+        keeps_case = not topology(spec).has_translations
+    except InputError:
+        keeps_case = True
+    return artifact_id if keeps_case else ":".join([spec, *middle, label.lower()])
+
+
 def count_nodes(spec: str) -> int:
     """Return the number of nodes of a stored topology, or 0 if its plug-in is not loaded."""
     try:

@@ -246,7 +246,7 @@ def forest_from_id(forest_id: str) -> Forest:
             hint="write it as S5:multiple:12345, or in short as S5:multiple",
         )
     spec, construction, *root = parts
-    return forest(spec, construction, root[0].lower() if root else 0)
+    return forest(spec, construction, root[0] if root else 0)
 
 
 def find_difference(built: Forest) -> str | None:

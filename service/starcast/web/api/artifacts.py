@@ -10,7 +10,8 @@ from starlette.responses import Response
 from starcast.collectives.rows import Columns
 from starcast.support.errors import StarcastError
 from starcast.support.table import Row, Table
-from starcast.support.vocabulary import Format, normalize_id
+from starcast.support.vocabulary import Format
+from starcast.topologies import normalize_id
 from starcast.trees import Forest
 from starcast.trees.construction import CONSTRUCTIONS
 from starcast.web import computations, models
