@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from starcast.lab import Lab, connect
     from starcast.topologies import Topology, topology
     from starcast.topologies.families import family
+    from starcast.topologies.networks import Network, network
     from starcast.trees.construction import construction, constructions, forest
     from starcast.trees.model import Forest
 
@@ -27,6 +28,7 @@ __all__ = [
     "Fault",
     "Forest",
     "Lab",
+    "Network",
     "Schedule",
     "Simulation",
     "StarcastError",
@@ -41,6 +43,7 @@ __all__ = [
     "export",
     "family",
     "forest",
+    "network",
     "schedule",
     "schedule_from_columns",
     "schedule_from_csv",
@@ -55,6 +58,7 @@ _PACKAGES = {
     "Fault": "starcast.judges.simulator",
     "Forest": "starcast.trees",
     "Lab": "starcast.lab",
+    "Network": "starcast.topologies.networks",
     "Schedule": "starcast.collectives",
     "Simulation": "starcast.judges.simulator",
     "Timing": "starcast.judges.simulator",
@@ -68,6 +72,7 @@ _PACKAGES = {
     "export": "starcast.formats",
     "family": "starcast.topologies.families",
     "forest": "starcast.trees",
+    "network": "starcast.topologies.networks",
     "schedule": "starcast.collectives",
     "schedule_from_columns": "starcast.collectives",
     "schedule_from_csv": "starcast.collectives",

@@ -27,6 +27,7 @@ from starcast.topologies.cayley import (
     Residues,
     SignedPermutations,
 )
+from starcast.topologies.networks import find_network
 
 #: Parts that a pattern must not contain: escapes of characters that a spec cannot contain, and
 #: characters that belong neither to a spec nor to the syntax of regular expressions.
@@ -236,7 +237,8 @@ def topology(spec: str) -> Topology:
 
     Args:
         spec: ``S5`` for the star graph S_5, ``S6,3`` for the (n,k)-star S_{6,3}, ``Q4`` for the
-            hypercube Q_4; plug-ins add specs for their own families.
+            hypercube Q_4; plug-ins add specs for their own families. The networks that
+            `starcast.network` has made in this process have specs too.
 
     Raises:
         InputError: the spec is unknown, or its size is out of range.
@@ -246,6 +248,8 @@ def topology(spec: str) -> Topology:
         6
     """
     text = str(spec)
+    if known := find_network(text):
+        return known
     for entry in FAMILIES.values() if re.fullmatch(SPEC, text) else ():
         if match := entry.pattern.fullmatch(text):
             groups = [group for group in match.groups() if group is not None]

@@ -1,0 +1,110 @@
+"""Proper colourings of the links of a graph: links that share a node have different colours.
+
+Every graph has such a colouring with at most D+1 colours, for its largest degree D (Vizing 1964).
+The algorithm is that of Misra & Gries (1992). Its result depends only on the list of links.
+"""
+
+from collections.abc import Sequence
+
+#: In `_Colouring.ends`, a colour that no link of the node has.
+_FREE = -1
+
+
+def colour_links(nodes: int, links: Sequence[tuple[int, int]]) -> list[int]:
+    """Return a proper colouring of links with as few colours as possible, or one more.
+
+    Args:
+        nodes: the number of nodes.
+        links: pairs of different nodes; every pair occurs once.
+
+    Returns:
+        The colour of each link, from 0 on. At most D+1 colours occur, for the largest degree D.
+
+    Example:
+        >>> colour_links(3, [(0, 1), (0, 2), (1, 2)])
+        [0, 1, 2]
+    """
+    degrees = [0] * nodes
+    for u, v in links:
+        degrees[u] += 1
+        degrees[v] += 1
+    colouring = _Colouring(nodes, max(degrees, default=0) + 1)
+    for u, v in links:
+        colouring.add(u, v)
+    return [colouring.ends[u].index(v) for u, v in links]
+
+
+class _Colouring:
+    """A proper colouring that grows link by link.
+
+    Attributes:
+        ends: for each node and colour, the node at the other end of the link of that colour.
+    """
+
+    def __init__(self, nodes: int, colours: int) -> None:
+        self.ends = [[_FREE] * colours for _ in range(nodes)]
+
+    def add(self, u: int, v: int) -> None:
+        """Colour the link from u to v, if necessary after changes of other links' colours."""
+        for colour, (at_u, at_v) in enumerate(zip(self.ends[u], self.ends[v], strict=True)):
+            if at_u == at_v == _FREE:
+                self._set(u, v, colour)
+                return
+        fan = self._find_fan(u, v)
+        free, last = self._first_free(u), self._first_free(fan[-1])
+        self._exchange(u, free, last)
+        # The exchange may have changed a colour in the fan, so only a part may still be a fan.
+        end = next(
+            index
+            for index, node in enumerate(fan)
+            if self.ends[node][last] == _FREE and self._is_fan(u, fan[: index + 1])
+        )
+        self._rotate(u, fan[: end + 1], last)
+
+    def _find_fan(self, u: int, v: int) -> list[int]:
+        """Return a maximal fan of u that begins with v.
+
+        A fan is a list of neighbours of u, of which only the first link is not coloured. The colour
+        of each other link is free at the neighbour before it.
+        """
+        fan, rest = [v], {end: colour for colour, end in enumerate(self.ends[u]) if end != _FREE}
+        while True:
+            at_last = self.ends[fan[-1]]
+            following = next(
+                (end for end, colour in rest.items() if at_last[colour] == _FREE), None
+            )
+            if following is None:
+                return fan
+            fan.append(following)
+            del rest[following]
+
+    def _is_fan(self, u: int, fan: Sequence[int]) -> bool:
+        colours = [self.ends[u].index(node) for node in fan[1:]]
+        return all(self.ends[node][c] == _FREE for node, c in zip(fan, colours, strict=False))
+
+    def _first_free(self, node: int) -> int:
+        return self.ends[node].index(_FREE)
+
+    def _exchange(self, u: int, free: int, other: int) -> None:
+        """Exchange two colours on the path of these colours that begins at u.
+
+        The first colour is free at u, so the path begins with a link of the other one.
+        """
+        path, colour = [u], other
+        while (end := self.ends[path[-1]][colour]) != _FREE:
+            path.append(end)
+            colour = free + other - colour
+        for node in path:
+            row = self.ends[node]
+            row[free], row[other] = row[other], row[free]
+
+    def _rotate(self, u: int, fan: Sequence[int], colour: int) -> None:
+        """Give each link of a fan the colour of the next one, and the last link a new colour."""
+        colours = [*(self.ends[u].index(node) for node in fan[1:]), colour]
+        for node, old in zip(fan[1:], colours, strict=False):
+            self.ends[node][old] = _FREE
+        for node, new in zip(fan, colours, strict=True):
+            self._set(u, node, new)
+
+    def _set(self, u: int, v: int, colour: int) -> None:
+        self.ends[u][colour], self.ends[v][colour] = v, u

@@ -1,0 +1,225 @@
+"""Networks: their ports, labels and specs, and the graphs of other libraries they are made of."""
+
+import pickle
+from itertools import pairwise
+from random import Random
+
+import igraph
+import networkx as nx
+import numpy as np
+import pytest
+import rustworkx as rx
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+import starcast
+from starcast import forest, network, schedule, simulate, topology
+from starcast.support.errors import LimitError
+from starcast.topologies import networks
+from starcast.topologies.colouring import colour_links
+from support.irregular import graph_of
+from support.meeting import refused
+
+GRAPHS = {
+    "petersen": nx.petersen_graph(),
+    "complete": nx.complete_graph(7),
+    "grid": nx.grid_2d_graph(3, 5),
+    "barbell": nx.barbell_graph(4, 2),
+    "scalefree": nx.barabasi_albert_graph(40, 2, seed=3),
+    "path": nx.path_graph(300),
+}
+every_graph = pytest.mark.parametrize("name", GRAPHS)
+
+
+@given(st.integers(2, 25), st.floats(0.05, 1), st.integers(0, 1000))
+def test_links_at_a_node_have_different_colours_and_at_most_one_is_spare(
+    nodes: int, density: float, seed: int
+) -> None:
+    graph = nx.gnp_random_graph(nodes, density, seed=seed)
+    links = sorted(graph.edges)
+    colours = colour_links(nodes, links)
+    for node in range(nodes):
+        here = [colour for colour, link in zip(colours, links, strict=True) if node in link]
+        assert len(here) == len({*here})
+    assert max(colours, default=0) <= max(dict(graph.degree).values())
+
+
+@every_graph
+def test_rustworkx_needs_as_many_colours_or_one_more_or_less(name: str) -> None:
+    graph = nx.convert_node_labels_to_integers(GRAPHS[name])
+    oracle = rx.graph_misra_gries_edge_color(rx.networkx_converter(graph))
+    ours = colour_links(len(graph), sorted(graph.edges))
+    assert abs(len({*ours}) - len({*oracle.values()})) <= 1
+
+
+def test_the_ports_of_a_network_never_change() -> None:
+    """Stored schedules contain ports, so these are literals."""
+    ring = [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)]
+    expected = {
+        "triangle": ([(0, 1), (0, 2), (1, 2)], [[1, 0, 2], [2, 1, 0], [0, 2, 1]]),
+        "path": ([*pairwise(range(4))], [[1, 0, 3, 2], [0, 2, 1, 3]]),
+        "star": ([(0, 1), (0, 2), (0, 3)], [[1, 0, 2, 3], [2, 1, 0, 3], [3, 1, 2, 0]]),
+        "ring": (ring, [[1, 0, 3, 2, 4], [4, 2, 1, 3, 0], [0, 1, 2, 4, 3]]),
+    }
+    for name, (links, table) in expected.items():
+        assert network(links, name=name).table().tolist() == table, name
+    digest = network(nx.complete_graph(9), name="nine").table().tobytes().hex()[-36:]
+    assert digest == "000006000000050000000000000001000000"
+
+
+@every_graph
+def test_a_network_is_the_graph_it_was_made_of(name: str) -> None:
+    graph = GRAPHS[name]
+    made = network(graph, name=name)
+    assert nx.is_isomorphic(graph_of(made), graph)
+    titles = {networks._as_title(node): node for node in graph}
+    lengths = dict(nx.all_pairs_shortest_path_length(graph))
+    for root in range(0, made.nodes, 7):
+        from_root = lengths[titles[made.titles[root]]]
+        expected = [from_root[titles[title]] for title in made.titles]
+        assert made.distances(root).tolist() == expected
+    assert made.diameter == nx.diameter(graph)
+    assert made.distances().dtype == (np.int32 if name == "path" else np.uint8)
+    pairs = [distance for ends in lengths.values() for distance in ends.values()]
+    assert made.distance_profile() == tuple(np.bincount(pairs).tolist())
+    assert made.degrees.tolist() == [graph.degree(titles[title]) for title in made.titles]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_diameter_is_that_of_networkx(seed: int) -> None:
+    nodes = Random(seed).randint(3, 60)
+    graph = nx.connected_watts_strogatz_graph(nodes, 2 + 2 * (nodes > 5), 0.3, seed=seed)
+    assert network(graph).diameter == nx.diameter(graph)
+
+
+def test_the_spec_depends_on_labels_and_links_but_not_on_their_order() -> None:
+    links = [("b", "a"), ("b", "c"), ("c", "d")]
+    first = network(links, name="mine")
+    assert first.spec == "mine-854f83"
+    shuffled = [(v, u) for u, v in reversed(links)]
+    assert network([*shuffled, *links], name="mine") is first
+    assert network([*links, ("a", "d")], name="mine").spec != first.spec
+    assert network([("b", "A"), *links[1:]], name="mine").spec != first.spec
+    assert network(links, name="other").spec == "other-854f83"
+
+
+def test_labels_are_ranked_by_number_and_then_by_code_points() -> None:
+    made = network(nx.path_graph(["b", "10", "9", "B", "a", "9x"]))
+    assert made.labels().tolist() == ["9", "10", "9x", "B", "a", "b"]
+    assert (made.node("9"), made.node(1), made.node("10")) == (0, 1, 1)
+
+
+def test_titles_become_labels() -> None:
+    titles = ["New York", "New-York", "New_York", "Zürich", "expanded", "x" * 50, "x" * 41]
+    made = network(nx.path_graph(titles))
+    labels = dict(zip(made.titles, made.labels().tolist(), strict=True))
+    assert [labels[title] for title in titles] == [
+        "New_York.2", "New_York.3", "New_York", "Z_rich", "expanded.2", "x" * 38 + ".2", "x" * 40,
+    ]  # fmt: skip
+    assert network(nx.path_graph(reversed(titles))) == made
+
+
+def test_the_case_of_a_label_matters_only_if_it_distinguishes_nodes() -> None:
+    made = network([("a", "A"), ("A", "Berlin")])
+    assert made.label(made.rank("BERLIN")) == "Berlin"
+    assert made.label(made.rank("A")) == "A"
+    with refused(f"'Berlim' is not a node of {made.spec}") as refusal:
+        made.rank("Berlim")
+    assert refusal.value.hint.startswith("did you mean 'Berlin'?")
+
+
+def test_graphs_of_other_libraries_make_the_same_network() -> None:
+    links = [(0, 1), (1, 2), (2, 3), (0, 3), (0, 2)]
+    expected = network(links, name="same")
+    matrix = sparse.coo_array(([1] * 5, np.array(links).T), shape=(4, 4))
+    rustworkx = rx.PyGraph()
+    rustworkx.add_nodes_from(range(4))
+    rustworkx.add_edges_from_no_data(links)
+    for graph in (
+        nx.Graph(links), nx.MultiGraph([*links, (1, 0)]), nx.Graph(links).to_directed(),
+        igraph.Graph(links), rustworkx, matrix + matrix.T, np.array(links), iter(links),
+        [(str(u), v) for u, v in links],
+    ):  # fmt: skip
+        assert network(graph, name="same") is expected
+    named = igraph.Graph.Ring(3)
+    named.vs["name"] = ["x", "y", "z"]
+    assert network(named).labels().tolist() == ["x", "y", "z"]
+
+
+def test_a_known_network_has_a_spec_and_survives_pickling(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = network([("a", "b"), ("b", "c")], name="line")
+    packed = pickle.dumps(made)
+    assert topology(made.spec) is made
+    monkeypatch.setattr(networks, "_known", {})
+    with refused(f"unknown topology '{made.spec}'"):
+        topology(made.spec)
+    again = pickle.loads(packed)
+    assert topology(made.spec) is again
+    assert again.table().tolist() == made.table().tolist()
+
+
+def test_two_networks_cannot_have_one_spec() -> None:
+    made = network([("a", "b"), ("b", "c")], name="twice")
+    other = network([("a", "b"), ("a", "c")], name="other")
+    other.spec = made.spec
+    with refused(f"another network has the spec '{made.spec}'"):
+        networks.remember(other)
+
+
+@pytest.mark.parametrize(
+    ("links", "words"),
+    [
+        ([], "the network has no links"),
+        ([("a", "a")], "a link joins 'a' to itself"),
+        ([("a", "b", "c")], "('a', 'b', 'c') is not a link"),
+        ([("a", "b"), ("c", "d")], "the network is not connected: it has 2 parts"),
+        (nx.empty_graph(3), "the network has no links"),
+        (nx.DiGraph([(1, 2)]), "the link from '1' to '2' has no reverse"),
+        (nx.star_graph(254), "the node '0' has 254 links"),
+        (nx.Graph([(1, "1"), ("1", 2)]), "two nodes are named '1'"),
+        (sparse.coo_array((2, 3)), "the matrix is not square"),
+    ],
+)
+def test_graphs_that_are_no_networks_are_refused(links: object, words: str) -> None:
+    with refused(words):
+        network(links)
+
+
+@pytest.mark.parametrize("name", ["", "two words", "x" * 44, "-a", "a-b"])
+def test_malformed_names_are_refused(name: str) -> None:
+    with refused(f"the name '{name}' of the network is malformed"):
+        network([(0, 1)], name=name)
+
+
+def test_the_largest_degree_is_coloured() -> None:
+    made = network(nx.star_graph(networks.MAX_DEGREE))
+    assert made.ports == tuple(range(1, networks.MAX_DEGREE + 1))
+
+
+def test_large_networks_have_no_profile_but_distances(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(networks, "MAX_PROFILE_NODES", 9)
+    monkeypatch.setattr(networks, "_MAX_SEARCHES", 3)
+    ring = network(nx.cycle_graph(10), name="ring")
+    for ask in (ring.distance_profile, lambda: ring.diameter):
+        with pytest.raises(LimitError):
+            ask()
+    assert ring.distances(5).tolist() == [5, 4, 3, 2, 1, 0, 1, 2, 3, 4]
+
+
+@every_graph
+@pytest.mark.parametrize("ports", ["all", "one"])
+def test_collectives_run_on_networks(name: str, ports: str) -> None:
+    made = network(GRAPHS[name], name=name)
+    root = made.nodes // 2
+    tree = forest(made, "breadth-first", root=root)
+    assert tree.heights.max() == made.distances(root).max()
+    for collective in ("broadcast", "scatter", "gather", "reduce", "allgather", "allreduce"):
+        built = schedule(made, collective, "forest(base=breadth-first)", ports=ports, root=root)
+        result = simulate(built)
+        assert (result.complete, result.violation) == (True, None), collective
+
+
+def test_a_network_shows_itself() -> None:
+    made = starcast.network([("a", "b"), ("b", "c")], name="shown")
+    assert "<svg" in made._repr_svg_()
