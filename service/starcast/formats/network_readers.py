@@ -66,7 +66,7 @@ class GraphFile:
         self.text = text
         self.unused = set[str]()
         self._numbers: dict[str, int] = {}
-        self._attributes: list[dict[str, Any]] = []
+        self._attributes: dict[int, Mapping[str, Any]] = {}
         self._pairs: list[tuple[int, int]] = []
         self._lines: list[int] = []
 
@@ -76,9 +76,8 @@ class GraphFile:
     def add_node(self, node: str, attributes: Mapping[str, Any] | None = None) -> int:
         """Add a node if it is new, and return its number."""
         number = self._numbers.setdefault(node, len(self._numbers))
-        if number == len(self._attributes):
-            self._attributes.append({})
-        self._attributes[number].update(attributes or {})
+        if attributes:
+            self._attributes[number] = attributes
         return number
 
     def add_link(self, u: str, v: str, line: int | None = None) -> None:
@@ -90,11 +89,13 @@ class GraphFile:
     def links(self, *, is_directed: bool = False) -> Links:
         """Return all nodes and links."""
         nodes = list(self._numbers)
-        return Links(nodes, self._pairs, is_directed, self._attributes, self._lines)
+        attributes = [self._attributes.get(number, {}) for number in range(len(nodes))]
+        attributes = attributes if self._attributes else []
+        return Links(nodes, self._pairs, is_directed, attributes, self._lines)
 
     def lines(self, comment: str) -> Iterator[tuple[int, str]]:
         """Yield the number and the text of each line that does not begin with a comment mark."""
-        for number, line in enumerate(self.text.split("\n"), start=1):
+        for number, line in enumerate(self.text.removesuffix("\n").split("\n"), start=1):
             if not line.lstrip().startswith(comment):
                 yield number, line
 
@@ -148,7 +149,7 @@ def _read_rows(file: GraphFile, rows: Sequence[tuple[int, list[str]]]) -> Links:
         if not max(columns) < len(words) <= width or not all(words[column] for column in columns):
             found = pluralize(len(words), "value")
             _fail(line, f"has {found} instead of two nodes", "write two nodes in each line")
-        file.add_link(*(words[column] for column in columns), line=line)
+        file.add_link(words[columns[0]], words[columns[1]], line)
     return file.links()
 
 
@@ -223,14 +224,14 @@ def _read_matrix_market(file: GraphFile) -> Links:
     if kind[:2] != ["matrix", "coordinate"] or len(kind) < 4:
         _fail(1, "does not say that the file is a sparse matrix", "write 'coordinate' matrices")
     rows = [(line, text.split()) for line, text in file.lines("%") if text.strip()]
-    line, sizes = rows[0] if rows else (1, [])
+    first, sizes = rows[0] if rows else (1, [])
     if len(sizes) != 3:
-        _fail(line, "has no numbers of rows, columns and entries")
-    height, width, entries = (_number(word, line) for word in sizes)
+        _fail(first, "has no numbers of rows, columns and entries")
+    height, width, entries = (_number(word, first) for word in sizes)
     if height != width:
-        _fail(line, f"says that the matrix has {height:,} rows and {width:,} columns")
+        _fail(first, f"says that the matrix has {height:,} rows and {width:,} columns")
     if len(rows) - 1 != entries:
-        _fail(line, f"says {pluralize(entries, 'entry', 'entries')}, but {len(rows) - 1:,} follow")
+        _fail(first, f"says {pluralize(entries, 'entry', 'entries')}, but {len(rows) - 1:,} follow")
     if kind[2] != "pattern":
         file.unused.add("the values of the matrix")
     for line, words in rows[1:]:
@@ -238,7 +239,7 @@ def _read_matrix_market(file: GraphFile) -> Links:
         if len(ends) < 2 or not 1 <= min(ends) <= max(ends) <= height:
             _fail(line, f"has no row and column from 1 to {height:,}")
         file.add_link(str(ends[0]), str(ends[1]), line)
-    _check_count(file, line, height)
+    _check_count(file, first, height)
     return file.links(is_directed=kind[3] == "general")
 
 
@@ -268,7 +269,7 @@ def _read_anynet(file: GraphFile) -> Links:
         for kind, number in ends[1:]:
             routers = [end for name, end in (ends[0], (kind, number)) if name == "router"]
             if len(routers) == 2:
-                file.add_link(*routers, line=line)
+                file.add_link(routers[0], routers[1], line)
             elif routers:
                 file.add_node(routers[0])
                 terminals[routers[0]] += 1
@@ -358,6 +359,7 @@ def _read_json(file: GraphFile) -> Links:
         content = parse_json(file.text.encode(), "the file")
     except ValueError as error:
         raise InputError(f"it is not JSON: {error}", hint=_COMPLETE) from None
+    content = content if isinstance(content, dict) else {}
     nodes, links = content.get("nodes"), content.get("links", content.get("edges"))
     for name, items in (("nodes", nodes), ("links", links)):
         if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
@@ -379,7 +381,7 @@ def _read_json(file: GraphFile) -> Links:
             )
     if len(file) < len(nodes):
         raise InputError("two nodes have one id", hint="give every node another `id`")
-    return file.links(is_directed=content.get("directed") is True)
+    return file.links(is_directed=bool(content.get("directed")))
 
 
 def _json_id(value: Any) -> str:

@@ -151,6 +151,9 @@ def _read_text(path: Path) -> str:
         raise unreadable(path, error) from None
     except ValueError as error:
         raise InputError(f"{path}: {error}", hint="give a text file in UTF-8") from None
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise InputError(f"{path}: line {line} has a NUL character", hint="give a text file")
     if not text.strip():
         raise InputError(f"{path} is empty", hint="give a file with at least one link")
     return text
@@ -179,4 +182,5 @@ def _list_format(text: str) -> NetworkFormat:
         return "csv"
     # As an edge list, a file with these counts would begin with a loop, or with unequal rows.
     counts = [len(row.split()) for row in rows[1:]]
-    return "metis" if rows and rows[0].split() == [f"{len(counts)}", f"{sum(counts) / 2:.0f}"] else "edges"
+    head = [str(len(counts)), str(sum(counts) // 2)]
+    return "metis" if rows and rows[0].split() == head else "edges"

@@ -21,6 +21,7 @@ from starcast.support.errors import InputError, LimitError
 from starcast.support.progress import Reporter, Silent
 from starcast.support.text import did_you_mean, pluralize
 from starcast.support.vocabulary import EXPANDED
+from starcast.topologies import memory
 from starcast.topologies.base import MAX_UINT8_DISTANCE, Distances, Topology
 from starcast.topologies.colouring import colour_links
 from starcast.topologies.permutations import Ranks
@@ -36,6 +37,8 @@ _MAX_SEARCHES = 2_000
 
 #: Attributes of nodes with a text to use as label, and with a position; see `build_network`.
 _TEXTS = ("label", "name")
+#: Memory in bytes that a network takes while it is made: per link, and per node and port.
+_LINK_BYTES, _PORT_BYTES = 500, 12
 _LOOP = "a link joins '%s' to itself"
 _COORDINATES = (("lon", "lat"), ("longitude", "latitude"), ("x", "y"))
 
@@ -51,9 +54,9 @@ class Network(Topology):
         name: the first part of the spec.
         titles: a text for each node.
         links: pairs of indices of ``titles``; repeated links count once.
-        names: a different text for each node, which becomes its label (default: the titles): other
-            characters than letters, digits, ``_`` and ``.`` are replaced by ``_``, and equal labels
-            get ``.2``, ``.3``, ..
+        labels: the label of each title. By default, titles become labels: other characters than
+            letters, digits, ``_`` and ``.`` are replaced by ``_``, and equal labels get ``.2``,
+            ``.3``, ..
         positions: the coordinates of each node in a drawing, ``[nodes, 2]``.
         source: where the network comes from.
 
@@ -77,11 +80,11 @@ class Network(Topology):
         titles: Sequence[str],
         links: Iterable[tuple[int, int]],
         *,
-        names: Sequence[str] | None = None,
+        labels: Sequence[str] | None = None,
         positions: ArrayLike | None = None,
         source: str = "",
     ) -> None:
-        labels = _as_labels(titles if names is None else names)
+        labels = _as_labels(titles) if labels is None else labels
         order = sorted(range(len(labels)), key=lambda node: _sort_key(labels[node]))
         ranks = {node: rank for rank, node in enumerate(order)}
         self.titles = tuple(titles[node] for node in order)
@@ -110,17 +113,27 @@ class Network(Topology):
                 f"the node '{self.titles[node]}' has {degrees[node]:,} links",
                 hint=f"a node can have at most {MAX_DEGREE}",
             )
+        needed = _LINK_BYTES * len(pairs) + _PORT_BYTES * self.nodes * (int(degrees[node]) + 1)
+        memory.require(needed, f"the ports of {len(pairs):,} links", "give a smaller network")
 
     def _check_connected(self) -> None:
-        rest, parts = np.ones(self.nodes, dtype=bool), 0
-        while rest.any():
-            parts += 1
-            rest &= self._search(int(rest.argmax())) < 0
-        if parts > 1:
+        unreached = np.flatnonzero(self._search(0) < 0)
+        if len(unreached):
+            first, other = self.titles[0], self.titles[unreached[0]]
             raise InputError(
-                f"the network is not connected: it has {parts:,} parts",
+                f"the network is not connected: it has {self._count_parts():,} parts, and no path"
+                f" from '{first}' to '{other}'",
                 hint="give a network in which every node can reach every other node",
             )
+
+    def _count_parts(self) -> int:
+        # One search for each part would take too long if there are many.
+        lowest = np.arange(self.nodes)
+        starts = np.repeat(lowest, self.degrees)
+        while (lowest[starts] != lowest[self._ends]).any():
+            np.minimum.at(lowest, starts, lowest[self._ends])
+            lowest = lowest[lowest]
+        return len(np.unique(lowest))
 
     @property
     def diameter(self) -> int:
@@ -278,9 +291,9 @@ def build_network(
     links = graph if isinstance(graph, Links) else _read_graph(graph)
     _check_links(links)
     merged = _count_merged(links)
-    titles, names = _choose_names(links)
+    titles, labels = _choose_labels(links)
     positions = _find_positions(links.attributes)
-    network = Network(name, titles, links.pairs, names=names, positions=positions, source=source)
+    network = Network(name, titles, links.pairs, labels=labels, positions=positions, source=source)
     if merged:
         count = pluralize(merged, "parallel link was", "parallel links were")
         (reporter or Silent()).say(f"{count} merged in {network.spec}")
@@ -368,14 +381,15 @@ def _count_merged(links: Links) -> int:
     return len(links.pairs) - len(arcs)
 
 
-def _choose_names(links: Links) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the titles of the nodes, and the texts of which their labels are made."""
+def _choose_labels(links: Links) -> tuple[Sequence[str], Sequence[str]]:
+    """Return titles and labels of the nodes: an attribute or the ids; see `build_network`."""
     given = [texts for key in _TEXTS if (texts := _find_texts(links.attributes, key))]
     for texts in given:
         if len(set(texts)) == len(texts):
+            labels = _as_labels(texts)
             # The text explains labels in which characters were replaced better than the id does.
-            return (links.nodes if _as_labels(texts) == texts else texts), texts
-    return given[0] if given else links.nodes, links.nodes
+            return (links.nodes if labels == texts else texts), labels
+    return given[0] if given else links.nodes, _as_labels(links.nodes)
 
 
 def _find_texts(attributes: Sequence[Mapping[str, Any]], key: str) -> list[str] | None:
