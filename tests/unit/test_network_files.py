@@ -3,12 +3,16 @@
 import gzip
 import json
 import sys
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, get_args
 
 import networkx as nx
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import starcast
 from starcast import Network, export, network
@@ -16,7 +20,7 @@ from starcast.formats import networks
 from starcast.formats.graphs import to_igraph, to_networkx, to_scipy
 from starcast.formats.network_readers import READERS
 from starcast.formats.writing import FORMATS
-from starcast.support.errors import LimitError, UnavailableError
+from starcast.support.errors import LimitError, StarcastError, UnavailableError
 from starcast.support.vocabulary import NetworkFormat
 from starcast.topologies import Topology, memory
 from support.meeting import refused
@@ -114,6 +118,7 @@ JSON_LINKS = [{"source": "a", "target": "b"}, {"source": "b", "target": "c"}]
         ("x.csv", '"a", "b"\n"b", "c"\n', PATH),
         ("x.csv", "Source,Target,weight\na,b,3\nb,c,4\n", PATH),
         ("x.csv", "id;from;to;capacity\n1;a;b;\n2;b;c\n", PATH),
+        ("x.csv", "a #1,b #2\nb #2,c\n", {("a__1", "b__2"), ("b__2", "c")}),
         ("x.csv", "# a comment\nfrom,to\na,b\nb,c\n", PATH),
         ("x.tsv", "a\tb\nb\tc\n", PATH),
         ("x.adjlist", "# nodes\na b\nb c\nc\n", PATH),
@@ -126,8 +131,8 @@ JSON_LINKS = [{"source": "a", "target": "b"}, {"source": "b", "target": "c"}]
         ("x.gv", 'strict graph {\n// path\na -- b -- "c" [w=1]; node [shape=box] b [x=1]\n}', PATH),
         ("x", 'digraph "p" { rankdir=LR; a -> b; b -> a; b:e -> c; c -> b }', PATH),
         ("x.net", '*Vertices 3\n1 "a"\n2 "b" 0.5 0.5\n3 "c"\n*Edges\n1 2 4.5\n2 3\n', PATH),
-        ("x", "%\n*Vertices 3\n*Edgeslist\n1 2\n*Arcs\n2 3\n3 2\n", NUMBERS),
-        ("x.net", "*Network p\n*Vertices 3\n*Arcslist\n2 1 3\n1 2\n3 2\n", NUMBERS),
+        ("x", "%\n*Vertices 3\n*Edges\n1 2\n*Arcs\n2 3\n3 2\n", NUMBERS),
+        ("x.net", "*Network p\n*Vertices 3\n*Arcs\n*Edges\n2 1\n2 3\n", NUMBERS),
         ("x.anynet", "router 0 node 0 router 1 15\nrouter 1 node 1 node 2 router 2\n", ZERO),
         ("x", "node 0 router 0\nrouter 0 router 1\nrouter 1 router 0 router 2\n", ZERO),
         ("x.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n% c\n3 3 2\n2 1\n3 2\n",
@@ -196,16 +201,17 @@ MARKET = "%%MatrixMarket matrix coordinate pattern symmetric\n"
         ("x.json", json.dumps({**JSON, "directed": True, "links": JSON_LINKS}),
          "the link from 'a' to 'b' has no reverse"),
         ("x.dot", "digraph { a -> b }", "line 1: the link from 'a' to 'b' has no reverse"),
-        ("x.dot", "graph {\na -- b\n", "it ends within a statement"),
-        ("x.dot", "graph {\na -- {b c}\n}", "line 2 has '{' as an end of a link"),
-        ("x.dot", "graph {\nsubgraph { a }\n}", "line 2 has a 'subgraph' that is not read"),
-        ("x.dot", "graph {\na -- <b>\n}", "line 2 has '<' outside of quotes"),
-        ("x.net", "*Vertices 3\n*Matrix\n0 1\n", "line 2 begins the section '*Matrix'"),
+        ("x.dot", "graph {\na -- b\n", "line 3 ends without '}'"),
+        ("x.dot", "graph {\na -- {b c}\n}", "line 2 has '-' outside of quotes"),
+        ("x.dot", "graph {\nsubgraph { a }\n}", "line 2 has '{' outside of quotes"),
+        ("x.dot", "graph {\n<b> -- a\n}", "line 2 has '<' outside of quotes"),
+        ("x.net", "*Vertices 3\n*Arcslist\n1 2\n", "line 2 begins the section '*Arcslist'"),
+        ("x.net", "*Vertices 3\n*Edges\n1\n", "line 3 has '' instead of a number"),
         ("x.net", "*Vertices 3\n*Edges\n1 2\n", "line 1 says 3 nodes, but only 2 of them have"),
         ("x.net", "*Vertices 2\n*Arcs\n1 2\n", "line 3: the link from '1' to '2' has no reverse"),
         ("x.net", "*Vertices 99999999999\n*Edges\n1 2\n", "says 99,999,999,999 nodes"),
         ("x.anynet", "router 0 switch 1\n", "line 1 has 'switch 1'"),
-        ("x.anynet", "router 0 router\n", "line 1 has 'router '"),
+        ("x.anynet", "router 0 router\n", "line 1 has 'router'"),
         ("x.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\n1\n1\n1\n",
          "line 1 does not say that the file is a sparse matrix"),
         ("x.mtx", f"{MARKET}3 2 1\n2 1\n", "line 2 says that the matrix has 3 rows and 2 columns"),
@@ -431,3 +437,31 @@ def test_networkx_is_needed_for_some_formats(read: Any, monkeypatch: pytest.Monk
         with pytest.raises(UnavailableError, match="networkx is not installed") as refusal:
             read(content, name)
         assert "pip install 'networkx" in refusal.value.hint
+
+
+SAMPLES = (
+    "a b\nb c\n", "source;target;w\na;b;1\n", "Bg", "3 2\n2\n1 3\n2\n", GML, GRAPHML, ":A_",
+    json.dumps({**JSON, "links": JSON_LINKS}), 'graph "x" { a -- b [port=1]; b -- c }',
+    "*Vertices 3\n*Edges\n1 2\n2 3\n", "router 0 node 0 router 1\n", f"{MARKET}2 2 1\n2 1\n",
+    '<gexf version="1.2"><graph><nodes><node id="0"/></nodes></graph></gexf>',
+)  # fmt: skip
+
+
+@given(st.sampled_from(SAMPLES), st.data())
+def test_changed_files_are_networks_or_refused(sample: str, data: st.DataObject) -> None:
+    """A reader may accept or refuse a file, but not fail in another way."""
+    begin = data.draw(st.integers(0, len(sample)))
+    end = data.draw(st.integers(begin, min(len(sample), begin + 3)))
+    middle = data.draw(st.text("09a b\n\t,;[]{}<>*%#\"'-~=\\", max_size=3))
+    with TemporaryDirectory() as folder, suppress(StarcastError):
+        path = Path(folder) / "x"
+        path.write_text(sample[:begin] + middle + sample[end:])
+        chosen = data.draw(st.sampled_from([None, *READERS]))
+        assert network(path, file_format=chosen).nodes > 1
+
+
+def test_a_network_in_many_parts_is_refused_at_once(read: Any) -> None:
+    nodes = [{"id": number} for number in range(50_000)]
+    content = json.dumps({"nodes": nodes, "links": [{"source": 7, "target": 9}]})
+    with refused("it has 49,999 parts, and no path from '0' to '1'"):
+        read(content, "x.json")

@@ -7,11 +7,11 @@ with the content; no memory is allocated for them.
 import csv
 import re
 import warnings
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import BytesIO
 from itertools import pairwise
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 from xml.parsers import expat
 
 import numpy as np
@@ -40,13 +40,23 @@ _NUMBER = re.compile(r"[0-9]{1,12}")
 #: A comment of an edge list, or the attributes that NetworkX writes after a link.
 _LIST_COMMENT = re.compile(r"^\s*[#%].*|\s#.*|\s\{.*\}\s*$")
 _PAJEK_WORD = re.compile(r'"([^"]*)"|(\S+)')
-_DOT_TOKEN = re.compile(
-    r'\s+|//[^\n]*|/\*.*?\*/|(?<![^\n])#[^\n]*|"(?P<text>(?:[^"\\]|\\.)*)"|(?P<mark>--|->|[{}\[\];,=:])'
-    r"|(?P<word>[\w.]+|-[\d.]+)",
-    re.DOTALL,
+_DOT_ID = r'(?:"(?:[^"\\]|\\.)*+"|[\w.]+)'
+_DOT_COMMENT = r"//[^\n]*|/\*.*?\*/|^\#[^\n]*"
+_DOT_HEAD = re.compile(
+    rf"(?:\s|{_DOT_COMMENT})*+(?:strict\s+)?(graph|digraph)\b\s*{_DOT_ID}?\s*\{{",
+    re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
-_DOT_DEFAULTS = ("graph", "node", "edge")
-_DOT_KEYWORDS = (*_DOT_DEFAULTS, "digraph", "subgraph", "strict")
+_DOT_END = re.compile(rf"({_DOT_ID})(?::{_DOT_ID})*")
+_DOT_ATTRIBUTE = re.compile(rf"({_DOT_ID})\s*=\s*(-?{_DOT_ID})")
+#: Blanks, a comment, an attribute of the graph, or nodes, joined by links, with their attributes.
+_DOT_STATEMENT = re.compile(
+    rf"[\s;,]+|{_DOT_COMMENT}|{_DOT_ATTRIBUTE.pattern}"
+    rf"|(?P<ends>{_DOT_END.pattern}(?:\s*(?:--|->)\s*{_DOT_END.pattern})*)"
+    r'\s*(?:\[(?P<attributes>(?:[^\]"]|"(?:[^"\\]|\\.)*+")*+)\])?',
+    re.DOTALL | re.MULTILINE,
+)
+_ANYNET_END = re.compile(r"(?<!\S)(router|node)\s+(\d{1,12})(?:\s+(\d+))?(?!\S)")
+_PAJEK_SECTIONS = ("*network", "*vertices", "*edges", "*arcs")
 _SIX_BITS = re.compile(r"[?-~]+")
 #: Memory in bytes that the objects of NetworkX take per byte of a file.
 _OBJECTS = 50
@@ -120,7 +130,7 @@ def _read_edges(file: GraphFile) -> Links:
 
 def _read_csv(file: GraphFile) -> Links:
     # Lines with comments become empty, so that the reader counts them.
-    lines = [_LIST_COMMENT.sub("", line) for line in file.text.split("\n")]
+    lines = ["" if line.lstrip()[:1] in ("#", "%") else line for line in file.text.split("\n")]
     head = next((line for line in lines if line.strip()), "")
     separator = max(",;\t", key=head.count)
     reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
@@ -255,24 +265,18 @@ def _check_count(file: GraphFile, line: int, nodes: int) -> None:
 def _read_anynet(file: GraphFile) -> Links:
     terminals = Counter[str]()
     for line, text in file.lines("#"):
-        words = text.split()
-        ends = list[tuple[str, str]]()
-        while words:
-            kind, number, *words = [*words, ""]
-            words = words[:-1]
-            if kind not in ("router", "node") or not _NUMBER.fullmatch(number):
-                _fail(line, f"has '{kind} {number}'", "write 'router' or 'node', and a number")
-            ends.append((kind, number))
-            if len(ends) > 1 and words and _NUMBER.fullmatch(words[0]):
-                file.unused.add("latencies")
-                words = words[1:]
-        for kind, number in ends[1:]:
-            routers = [end for name, end in (ends[0], (kind, number)) if name == "router"]
+        if rest := _ANYNET_END.sub("", text).strip():
+            _fail(line, f"has '{rest}'", "write 'router' or 'node' before each number")
+        ends = _ANYNET_END.findall(text)
+        for kind, number, latency in ends[1:]:
+            routers = [end for name, end in (ends[0][:2], (kind, number)) if name == "router"]
             if len(routers) == 2:
                 file.add_link(routers[0], routers[1], line)
             elif routers:
                 file.add_node(routers[0])
                 terminals[routers[0]] += 1
+            if latency:
+                file.unused.add("latencies")
     found = file.links()
     if any(terminals[router] != 1 for router in found.nodes):
         file.unused.add("nodes of routers")
@@ -280,42 +284,35 @@ def _read_anynet(file: GraphFile) -> Links:
 
 
 def _read_pajek(file: GraphFile) -> Links:
-    section, count, first, has_arcs = "", 0, 1, False
-    both_ways = list[tuple[str, str, int]]()
+    section, count, first = "", 0, 1
+    edges, arcs = list[tuple[str, str, int]](), list[tuple[str, str, int]]()
     for line, text in file.lines("%"):
         words = [match[1] or match[2] or "" for match in _PAJEK_WORD.finditer(text)]
         if not words:
             continue
         if words[0].startswith("*"):
             section = words[0].lower()
-            if section == "*vertices" and len(words) > 1:
-                count, first = _number(words[1], line), line
-            elif section not in _PAJEK_SECTIONS:
+            if section not in _PAJEK_SECTIONS:
                 hint = f"use {', '.join(_PAJEK_SECTIONS)}"
                 _fail(line, f"begins the section '{words[0]}', which is not read", hint)
-            continue
-        if section == "*vertices":
+            if section == "*vertices":
+                count, first = _number(words[1] if len(words) > 1 else "", line), line
+        elif section == "*vertices":
             attributes = dict(zip(("label", "x", "y"), words[1:], strict=False))
             file.add_node(str(_number(words[0], line)), attributes)
-            continue
-        is_list = section.endswith("list")
-        for other in words[1:] if is_list else words[1:2]:
-            u, v = (str(_number(word, line)) for word in (words[0], other))
-            file.add_link(u, v, line)
-            if section.startswith("*edges"):
-                both_ways.append((v, u, line))
-            else:
-                has_arcs = True
-        if len(words) > 2 and not is_list:
-            file.unused.add("values of lines")
+        else:
+            u, v = (str(_number(word, line)) for word in [*words[:2], ""][:2])
+            (edges if section == "*edges" else arcs).append((u, v, line))
+            if len(words) > 2:
+                file.unused.add("values of lines")
+    for u, v, line in edges:
+        file.add_link(u, v, line)
+        if arcs:
+            file.add_link(v, u, line)
+    for u, v, line in arcs:
+        file.add_link(u, v, line)
     _check_count(file, first, count)
-    if has_arcs:
-        for u, v, line in both_ways:
-            file.add_link(u, v, line)
-    return file.links(is_directed=has_arcs)
-
-
-_PAJEK_SECTIONS = ("*network", "*vertices", "*edges", "*arcs", "*edgeslist", "*arcslist")
+    return file.links(is_directed=bool(arcs))
 
 
 def _read_graph6(file: GraphFile) -> Links:
@@ -388,70 +385,31 @@ def _json_id(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-class _DotToken(NamedTuple):
-    """A token of DOT: a mark or keyword, or the text of an id."""
-
-    line: int
-    mark: str
-    text: str
-
-
 def _read_dot(file: GraphFile) -> Links:
-    tokens = deque(_dot_tokens(file.text))
-    is_directed = False
-    try:
-        while (token := tokens.popleft()).mark != "{":
-            is_directed |= token.mark == "digraph"
-        while (token := tokens.popleft()).mark != "}":
-            _read_statement(file, token, tokens)
-    except IndexError:
-        raise InputError("it ends within a statement", hint=_COMPLETE) from None
-    return file.links(is_directed=is_directed)
+    head = _DOT_HEAD.match(file.text)
+    if not head:
+        _fail(1, "does not begin a graph", "begin with 'graph {' or 'digraph {'")
+    line, place = 1 + head[0].count("\n"), head.end()
+    while statement := _DOT_STATEMENT.match(file.text, place):
+        given = _DOT_END.findall(statement["ends"] or "")
+        ends = [_unquote(end) for end in given]
+        values = _DOT_ATTRIBUTE.findall(statement["attributes"] or "")
+        attributes = {_unquote(key): _unquote(value) for key, value in values}
+        for u, v in pairwise(ends):
+            file.add_link(u, v, line)
+        if len(ends) > 1:
+            file.unused.update(attributes.keys() - _LINK_IDS)
+        elif ends and given[0].lower() not in ("graph", "node", "edge"):
+            file.add_node(ends[0], attributes)
+        line, place = line + statement[0].count("\n"), statement.end()
+    if (mark := file.text[place : place + 1]) != "}":
+        found = f"has '{mark}' outside of quotes" if mark else "ends without '}'"
+        _fail(line, found, "write no subgraphs, and other text in quotes")
+    return file.links(is_directed=head[1].lower() == "digraph")
 
 
-def _read_statement(file: GraphFile, token: _DotToken, tokens: deque[_DotToken]) -> None:
-    """Add a node or the links of a statement; skip defaults and attributes of the graph."""
-    if token.mark in (";", ","):
-        return
-    if token.mark not in ("", *_DOT_DEFAULTS):
-        _fail(token.line, f"has a '{token.mark}' that is not read", "write no subgraphs")
-    chain, attributes = [token.text], dict[str, str]()
-    while tokens[0].mark in ("--", "->", ":", "="):
-        mark, other = tokens.popleft().mark, tokens.popleft()
-        if mark == "=":
-            return
-        if mark != ":":
-            if other.mark:
-                _fail(other.line, f"has '{other.mark}' as an end of a link", "write no subgraphs")
-            chain.append(other.text)
-    while tokens[0].mark == "[":
-        tokens.popleft()
-        while (key := tokens.popleft()).mark != "]":
-            if tokens[0].mark == "=":
-                tokens.popleft()
-                attributes[key.text] = tokens.popleft().text
-    if len(chain) > 1:
-        file.unused.update(attributes.keys() - _LINK_IDS)
-        for u, v in pairwise(chain):
-            file.add_link(u, v, token.line)
-    elif not token.mark:
-        file.add_node(token.text, attributes)
-
-
-def _dot_tokens(text: str) -> Iterator[_DotToken]:
-    line, place = 1, 0
-    while place < len(text):
-        match = _DOT_TOKEN.match(text, place)
-        if not match:
-            _fail(line, f"has '{text[place]}' outside of quotes", "write labels in quotes")
-        word = match["word"] or ""
-        if match["text"] is not None:
-            yield _DotToken(line, "", re.sub(r'\\(["\\])', r"\1", match["text"]))
-        elif word.lower() in _DOT_KEYWORDS:
-            yield _DotToken(line, word.lower(), word)
-        elif word or match["mark"]:
-            yield _DotToken(line, match["mark"] or "", word)
-        line, place = line + match[0].count("\n"), match.end()
+def _unquote(word: str) -> str:
+    return re.sub(r'\\(["\\])', r"\1", word[1:-1]) if word.startswith('"') else word
 
 
 def _read_graphml(file: GraphFile) -> Any:

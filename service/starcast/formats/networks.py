@@ -18,23 +18,11 @@ from starcast.topologies.networks import Network, build_network
 MAX_BYTES = 100 * MB
 #: Suffixes of files whose content does not tell their format.
 _SUFFIXES: dict[str, NetworkFormat] = {
-    ".adjlist": "adjlist",
-    ".anynet": "anynet",
-    ".dot": "dot",
-    ".g6": "graph6",
-    ".gexf": "gexf",
-    ".gml": "gml",
-    ".graph": "metis",
-    ".graph6": "graph6",
-    ".graphml": "graphml",
-    ".gv": "dot",
-    ".json": "json",
-    ".metis": "metis",
-    ".mtx": "matrix-market",
-    ".net": "pajek",
-    ".s6": "sparse6",
-    ".sparse6": "sparse6",
-}
+    ".adjlist": "adjlist", ".anynet": "anynet", ".dot": "dot", ".g6": "graph6", ".gexf": "gexf",
+    ".gml": "gml", ".graph": "metis", ".graph6": "graph6", ".graphml": "graphml", ".gv": "dot",
+    ".json": "json", ".metis": "metis", ".mtx": "matrix-market", ".net": "pajek",
+    ".s6": "sparse6", ".sparse6": "sparse6",
+}  # fmt: skip
 #: Suffixes by which a text is a path. Edge lists have any other suffix.
 PATH_SUFFIXES = (*_SUFFIXES, ".csv", ".tsv", ".txt", ".edges", ".edgelist", ".xml", ".gz")
 #: The beginnings of files, and of other files that users may take for networks.
