@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from starcast.formats.network_readers import READERS, GraphFile
-from starcast.support.errors import InputError, StarcastError, unreadable
+from starcast.support.errors import InputError, StarcastError, clean_message, unreadable
 from starcast.support.limited import MB, decode_text, read_bytes
 from starcast.support.progress import Reporter, Silent
 from starcast.support.vocabulary import NetworkFormat
@@ -112,8 +112,10 @@ def network(
         hint = error.hint if recognized else f"{error.hint}; the file was read as {chosen}: {_FROM}"
         raise type(error)(f"{path}: {error.message}", hint=hint) from None
     if file.unused:
-        unused = ", ".join(sorted(file.unused))
-        (reporter or Silent()).say(f"{made.spec} does not use all data of {path.name}: {unused}")
+        message = (
+            f"{made.spec} does not use all data of {path.name}: {', '.join(sorted(file.unused))}"
+        )
+        (reporter or Silent()).say(clean_message(message))
     return made
 
 
