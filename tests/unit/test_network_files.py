@@ -2,9 +2,11 @@
 
 import gzip
 import json
+import re
 import sys
 from contextlib import suppress
 from pathlib import Path
+from string import ascii_letters, digits
 from tempfile import TemporaryDirectory
 from typing import Any, get_args
 
@@ -21,6 +23,7 @@ from starcast.formats.graphs import to_igraph, to_networkx, to_scipy
 from starcast.formats.network_readers import READERS
 from starcast.formats.writing import FORMATS
 from starcast.support.errors import LimitError, StarcastError, UnavailableError
+from starcast.support.progress import ProgressLines
 from starcast.support.vocabulary import NetworkFormat
 from starcast.topologies import Topology, memory
 from support.meeting import refused
@@ -69,13 +72,29 @@ def test_every_written_format_is_read_as_an_equal_network(
     made = network(NETWORKS[name], name=name)
     path = tmp_path / (f"{name}{FORMATS[Topology][to].suffixes[0]}" if by == "suffix" else name)
     export(made, path, to)
-    again = network(path, file_format=to if by == "name" else None, name=name)
+    lines: list[str] = []
+    chosen = to if by == "name" else None
+    again = network(path, file_format=chosen, name=name, reporter=ProgressLines(lines.append))
+    assert lines == []
     if to in NUMBERED:
         first = int(to == "metis")
         assert again.labels().tolist() == [str(rank + first) for rank in range(made.nodes)]
         assert again.table().tolist() == made.table().tolist()
     else:
         assert (again.sha256, again.spec) == (made.sha256, made.spec)
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=1, max_size=20), st.data())
+def test_labels_of_any_network_are_read_back(parents: list[int], data: st.DataObject) -> None:
+    """A random tree, with labels of all permitted characters."""
+    size = len(parents) + 1
+    texts = st.text(f"{ascii_letters}{digits}_.", min_size=1, max_size=40)
+    names = data.draw(st.lists(texts, min_size=size, max_size=size, unique=True))
+    made = network([(names[i + 1], names[p % (i + 1)]) for i, p in enumerate(parents)])
+    for to in {*FORMATS[Topology]} - {*NUMBERED}:
+        with TemporaryDirectory() as folder:
+            export(made, Path(folder) / "x", to)  # type: ignore[arg-type]
+            assert network(Path(folder) / "x").sha256 == made.sha256
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -113,6 +132,8 @@ JSON_LINKS = [{"source": "a", "target": "b"}, {"source": "b", "target": "c"}]
         ("x.txt", "\ufeffa b\nb c", PATH),
         ("x", "source target\na b\nb c\n", PATH),
         ("x", "router host\n1 2\n2 3\n", NUMBERS),
+        ("x.txt", "# " * 2000 + "\na b\nb c\n", PATH),
+        ("x.txt", "% " * 2000 + "\na b\nb c\n", PATH),
         ("x.csv", "a,b\nb,c\n", PATH),
         ("x.csv", "a;b;\nb;c;\n", PATH),
         ("x.csv", '"a", "b"\n"b", "c"\n', PATH),
@@ -178,6 +199,9 @@ MARKET = "%%MatrixMarket matrix coordinate pattern symmetric\n"
         ("x.txt", "source target w\na b 1 2\n", "line 2 has 4 values instead of two nodes"),
         ("x.txt", "\n".join(f"hub {i}" for i in range(254)), "the node 'hub' has 254 links"),
         ("x.csv", "a,Köln\n".encode("latin-1"), "line 1 is not UTF-8 text"),
+        ("x.txt", "a b\n" + "{ " * 10**6, "line 2 has more than 4,096 characters"),
+        ("x.gml", "graph [\n" + "\n" * 10**5 + "graph", "it cannot be read as GML"),
+        ("x.dot", "graph { " + "a " * 10**5 + "!", "line 1 has '!' outside of quotes"),
         ("x.adjlist", "a b\nb b\n", "line 2: a link joins 'b' to itself"),
         ("x.graph", "3 2\n2\n1 3\n", "line 1 says 3 nodes, but 2 lines follow"),
         ("x.graph", "3 2\n2\n3\n2\n", "line 1 says 2 links, but the lines list 3 neighbours"),
@@ -354,7 +378,7 @@ def test_positions_in_a_file_are_kept_but_not_part_of_the_spec(tmp_path: Path, k
             graph.nodes[node].update({keys[0]: x, keys[1]: y})
     path = tmp_path / f"x.{to}"
     if to == "json":
-        path.write_text(json.dumps(nx.node_link_data(graph)))
+        path.write_text(json.dumps(nx.node_link_data(graph, edges="edges")))
     else:
         getattr(nx, f"write_{to}")(graph, path)
     made = network(path)
@@ -374,22 +398,14 @@ def test_positions_of_some_nodes_are_no_positions() -> None:
 
 
 def test_merged_links_and_unused_data_are_reported(read: Any) -> None:
-    class Lines:
-        def __init__(self) -> None:
-            self.said: list[str] = []
-
-        def say(self, text: str) -> None:
-            self.said.append(text)
-
-        task: Any = None
-
     def reported(content: Any, name: str) -> list[str]:
-        lines = Lines()
+        lines: list[str] = []
+        reporter = ProgressLines(lines.append)
         if isinstance(content, str):
-            read(content, name, reporter=lines)
+            read(content, name, reporter=reporter)
         else:
-            network(content, reporter=lines)
-        return [line.partition("-")[0] + line.partition("-")[2][6:] for line in lines.said]
+            network(content, reporter=reporter)
+        return [re.sub("-[0-9a-f]{6}", "", line) for line in lines]
 
     assert reported("a b\nb c\nb a\n", "x.txt") == ["1 parallel link was merged in x"]
     assert reported("a b\nb c\nb a\nc b\n", "x.txt") == []

@@ -37,6 +37,7 @@ _THIRD = (
 )
 _COMPLETE = "the file is damaged or incomplete: write it again"
 _NUMBER = re.compile(r"[0-9]{1,12}")
+_MAX_LINE = 4096
 #: A comment of an edge list, or the attributes that NetworkX writes after a link.
 _LIST_COMMENT = re.compile(r"^\s*[#%].*|\s#.*|\s\{.*\}\s*$")
 _PAJEK_WORD = re.compile(r'"([^"]*)"|(\S+)')
@@ -123,6 +124,8 @@ def _number(text: str, line: int) -> int:
 def _read_edges(file: GraphFile) -> Links:
     rows = []
     for number, line in enumerate(file.text.split("\n"), start=1):
+        if len(line) > _MAX_LINE:
+            _fail(number, f"has more than {_MAX_LINE:,} characters", "write two nodes in each line")
         if words := _LIST_COMMENT.sub("", line).split():
             rows.append((number, words))
     return _read_rows(file, rows)
@@ -203,8 +206,9 @@ def _read_metis(file: GraphFile) -> Links:
     if not 2 <= len(counts) <= 4:
         _fail(first, "does not begin with the numbers of nodes and links")
     nodes, links, form, weights = [*counts, *(0, 1)[len(counts) - 2 :]]
-    sizes, has_weights, has_costs = (form // 100 % 10, form // 10 % 10, form % 10)
-    skipped, step = sizes + has_weights * weights, 1 + has_costs
+    # The three digits of the format say whether there are sizes, weights of nodes, and of links.
+    skipped = form // 100 % 10 + form // 10 % 10 * weights
+    step = 2 if form % 10 else 1
     if form:
         file.unused.add("weights")
     rows = [(line, text.split()) for line, text in lines]
@@ -357,7 +361,8 @@ def _read_json(file: GraphFile) -> Links:
     except ValueError as error:
         raise InputError(f"it is not JSON: {error}", hint=_COMPLETE) from None
     content = content if isinstance(content, dict) else {}
-    nodes, links = content.get("nodes"), content.get("links", content.get("edges"))
+    nodes: Any = content.get("nodes")
+    links: Any = content.get("links", content.get("edges"))
     for name, items in (("nodes", nodes), ("links", links)):
         if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
             raise InputError(
@@ -424,7 +429,7 @@ def _read_gexf(file: GraphFile) -> Any:
 
 def _read_gml(file: GraphFile) -> Any:
     # Without this line, NetworkX refuses parallel links.
-    text = re.sub(r"(?m)^(\s*graph\s*\[)", r"\1\nmultigraph 1\n", file.text, count=1)
+    text = re.sub(r"(?m)^([ \t]*graph\s*\[)", r"\1\nmultigraph 1\n", file.text, count=1)
     return _load(file, "GML", lambda nx: nx.parse_gml(text, label=None))
 
 
@@ -469,8 +474,9 @@ def _load(file: GraphFile, noun: str, read: Callable[[Any], Any]) -> Any:
     except (networkx.NetworkXException, *DAMAGE) as error:
         raise InputError(f"it cannot be read as {noun}: {error}", hint=_COMPLETE) from None
     for node in graph.nodes.values():
-        places = (node.get("graphics"), (node.get("viz") or {}).get("position"))
-        node.update(next((place for place in places if place), {}))
+        for place in (node.get("graphics"), node.get("viz")):
+            if isinstance(place, dict):
+                node.update(place.get("position", place))
     for *_, attributes in graph.edges(data=True):
         file.unused.update(attributes.keys() - _LINK_IDS)
     return graph

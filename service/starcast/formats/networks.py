@@ -33,9 +33,9 @@ _BEGINNINGS: dict[str, NetworkFormat] = {
     r">>graph6<<": "graph6",
     r">>sparse6<<|:[?-~]+\s*\Z": "sparse6",
     r"\{": "json",
-    r"(?:(?://|#)[^\n]*\s+|/\*.*?\*/\s*)*(?:strict\s+)?(?:di)?graph\b[^\[\n]*\{": "dot",
+    r"(?:\s|(?://|#)[^\n]*|/\*.*?\*/)*+(?:strict\s+)?(?:di)?graph\b[^\[\n]*\{": "dot",
     r"(?:.*\n)?\s*graph\s*\[": "gml",
-    r"(?:%[^\n]*\s+)*\*(?:vertices|network)\b": "pajek",
+    r"(?:%[^\n]*\n\s*)*+\*(?:vertices|network)\b": "pajek",
     r"(?:router|node)[ \t]+\d+[ \t]+(?:router|node)\b": "anynet",
     r"[?-~]+\s*\Z": "graph6",
 }
@@ -93,7 +93,8 @@ def network(
     """
     if isinstance(links, str) and not is_path(links):
         raise InputError(
-            f"'{links}' is not the path of a file", hint="write ./ before the name of a file"
+            f"'{links}' is not the path of a file",
+            hint="write ./ before the name of a file; `starcast.topology` takes specs",
         )
     if not isinstance(links, str | Path):
         return build_network(links, "network" if name is None else name, source or "", reporter)

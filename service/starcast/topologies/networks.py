@@ -37,10 +37,10 @@ _MAX_SEARCHES = 2_000
 
 #: Attributes of nodes with a text to use as label, and with a position; see `build_network`.
 _TEXTS = ("label", "name")
+_COORDINATES = (("lon", "lat"), ("longitude", "latitude"), ("x", "y"))
 #: Memory in bytes that a network takes while it is made: per link, and per node and port.
 _LINK_BYTES, _PORT_BYTES = 500, 12
 _LOOP = "a link joins '%s' to itself"
-_COORDINATES = (("lon", "lat"), ("longitude", "latitude"), ("x", "y"))
 
 _known: dict[str, "Network"] = {}
 
@@ -399,17 +399,17 @@ def _find_texts(attributes: Sequence[Mapping[str, Any]], key: str) -> list[str] 
     return texts if all(texts) else None
 
 
-def _find_positions(attributes: Sequence[Mapping[str, Any]]) -> list[list[float]] | None:
+def _find_positions(attributes: Sequence[Mapping[str, Any]]) -> NDArray[np.float64] | None:
     """Return the positions of all nodes, or None if a node has none."""
     lowered = [{str(key).lower(): value for key, value in node.items()} for node in attributes]
     columns = [[[node.get(x), node.get(y)] for node in lowered] for x, y in _COORDINATES]
     for column in [*columns, [node.get("pos") for node in lowered]]:
         try:
-            positions = np.array(column, dtype=float)
+            positions = np.array(column, dtype=np.float64)
         except (TypeError, ValueError):  # texts, missing values, or lists of different lengths
             continue
         if positions.ndim == 2 and positions.shape[1] == 2 and np.isfinite(positions).all():
-            return positions.tolist()
+            return positions
     return None
 
 
