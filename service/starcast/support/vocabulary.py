@@ -32,6 +32,10 @@ EXECUTION_MODELS: tuple[ExecutionModel, ...] = get_args(ExecutionModel)
 ScheduleFormat = Literal["goal", "msccl-xml", "chrome-trace", "csv", "parquet"]
 #: The formats of schedule files that can be read.
 RowsFormat = Literal["csv", "goal", "msccl-xml"]
+NetworkFormat = Literal[
+    "edges", "csv", "graph6", "metis", "json", "dot", "pajek", "adjlist", "anynet",
+    "matrix-market", "graphml", "gexf", "gml", "sparse6",
+]  # fmt: skip
 TopologyFormat = Literal["graphml", "gexf", "dot", "metis", "graph6", "anynet"]
 ForestFormat = Literal["dot", "newick", "json"]
 #: The simulators for which GOAL files are written: LogGOPSim itself, and its copy in ATLAHS.
