@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from starcast.support.arrays import freeze
+from starcast.support.arrays import Integers, freeze
 from starcast.support.errors import InputError, LimitError
 from starcast.support.progress import Reporter, Silent
 from starcast.support.text import did_you_mean, pluralize
 from starcast.support.vocabulary import EXPANDED
 from starcast.topologies import memory
-from starcast.topologies.base import MAX_UINT8_DISTANCE, Distances, Topology
+from starcast.topologies.base import MAX_UINT8_DISTANCE, Topology
 from starcast.topologies.colouring import colour_links
 from starcast.topologies.permutations import Ranks
 
@@ -192,9 +192,9 @@ class Network(Topology):
     def neighbours(self, port: int, ranks: ArrayLike | None = None) -> Ranks:
         """Return the neighbours across a port; see `Topology.neighbours`."""
         row = self._table[self._check_port(port) - 1]
-        return row.copy() if ranks is None else row[self._check_ranks(ranks)]
+        return np.array(row if ranks is None else row[self._check_ranks(ranks)], dtype=np.int32)
 
-    def distances(self, root: int | str = 0) -> Distances:
+    def distances(self, root: int | str = 0) -> Integers:
         """Return the distance of every node from the root; see `Topology.distances`."""
         distances = self._search(self.node(root))
         return distances if distances.max() > MAX_UINT8_DISTANCE else distances.astype(np.uint8)
