@@ -22,7 +22,7 @@ from starcast.trees import construction as trees
 from starcast.trees.model import Forest
 
 Object = TypeVar("Object")
-Network = TypeVar("Network", bound="CachedTopology")
+Cached = TypeVar("Cached", bound="CachedTopology")
 P = ParamSpec("P")
 
 _ALL_ROOTS = 24  # nodes of S_4: up to this size every node is a sample root
@@ -77,8 +77,8 @@ class ObjectCache:
 
 
 def cached(
-    create: Callable[Concatenate[Network, P], Object],
-) -> Callable[Concatenate[Network, P], Object]:
+    create: Callable[Concatenate[Cached, P], Object],
+) -> Callable[Concatenate[Cached, P], Object]:
     """Decorate a function of a topology and hashable arguments, so that its results are cached.
 
     Example:
@@ -89,7 +89,7 @@ def cached(
     parameters = signature(create)
 
     @wraps(create)
-    def look_up(network: Network, *args: P.args, **options: P.kwargs) -> Object:
+    def look_up(network: Cached, *args: P.args, **options: P.kwargs) -> Object:
         # With the defaults, so that equal calls have equal keys.
         call = parameters.bind(network, *args, **options)
         call.apply_defaults()
@@ -102,7 +102,7 @@ def cached(
             "array", key, lambda: create(network, *args, **options)
         )
 
-    return cast("Callable[Concatenate[Network, P], Object]", look_up)
+    return cast("Callable[Concatenate[Cached, P], Object]", look_up)
 
 
 class CachedTopology:

@@ -73,6 +73,10 @@ class Network(Topology):
 
     family = "network"
     k = None
+    titles: tuple[str, ...]
+    positions: NDArray[np.float64] | None
+    source: str
+    sha256: str
 
     def __init__(
         self,
