@@ -88,7 +88,7 @@ BROKEN = [
     (break_syntax, "checks.py:7: SyntaxError: "),
     (miss_module, "checks.py:7: ModuleNotFoundError: No module named 'nunpy'"),
     (miss_family, "claims.toml:17: claim MYPAPER.diameter: unknown topology 'R4'"),
-    (take_key, "claims.toml:5: the key TS is that of another pack too: Tseng & Sheu 1997"),
+    (take_key, "claims.toml:5: another pack has the key TS too: Tseng & Sheu 1997"),
 ]
 
 

@@ -372,7 +372,7 @@ def _require_free_memory(_: Range, free: int) -> None:
     if free < _TASK_BYTES:
         raise LimitError(
             f"a range of blocks needs about {_TASK_BYTES / 1e9:.1f} GB of memory, "
-            f"{free / 1e9:.1f} GB are free",
+            f"but only {free / 1e9:.1f} GB are free",
             hint="use fewer `jobs`",
         )
 
