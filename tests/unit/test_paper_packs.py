@@ -185,7 +185,9 @@ def test_two_packs_of_one_name_or_one_key_are_refused(pack: Path, tmp_path: Path
     with pytest.raises(InputError, match=r"packs .*/mypaper and .*/other/mypaper have the same"):
         load(tmp_path / "other" / "mypaper")
     write_template(tmp_path / "my-paper")
-    with pytest.raises(InputError, match=r"my-paper/claims.toml:5: the key MYPAPER is that of"):
+    with pytest.raises(
+        InputError, match=r"my-paper/claims.toml:5: another pack has the key MYPAPER"
+    ):
         load(tmp_path / "my-paper")
 
 

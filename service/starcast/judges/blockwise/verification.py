@@ -268,7 +268,7 @@ def _check_addresses(source: Source, result: RangeResult) -> None:
 
 
 class _Follower:
-    """Follows nodes to the root, parent by parent."""
+    """Follows nodes of a forest to the root of a tree, parent by parent."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
