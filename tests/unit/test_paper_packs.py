@@ -88,7 +88,7 @@ BROKEN = [
     (break_syntax, "checks.py:7: SyntaxError: "),
     (miss_module, "checks.py:7: ModuleNotFoundError: No module named 'nunpy'"),
     (miss_family, "claims.toml:17: claim MYPAPER.diameter: unknown topology 'R4'"),
-    (take_key, "claims.toml:5: the key TS is that of another pack too: Tseng & Sheu 1997"),
+    (take_key, "claims.toml:5: another pack has the key TS too: Tseng & Sheu 1997"),
 ]
 
 
@@ -185,7 +185,9 @@ def test_two_packs_of_one_name_or_one_key_are_refused(pack: Path, tmp_path: Path
     with pytest.raises(InputError, match=r"packs .*/mypaper and .*/other/mypaper have the same"):
         load(tmp_path / "other" / "mypaper")
     write_template(tmp_path / "my-paper")
-    with pytest.raises(InputError, match=r"my-paper/claims.toml:5: the key MYPAPER is that of"):
+    with pytest.raises(
+        InputError, match=r"my-paper/claims.toml:5: another pack has the key MYPAPER"
+    ):
         load(tmp_path / "my-paper")
 
 

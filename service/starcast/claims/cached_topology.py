@@ -46,13 +46,13 @@ class ObjectCache:
     def get_or_create(
         self, kind: str, key: tuple[Any, ...], create: Callable[[], Object]
     ) -> Object:
-        """Return the object of a kind with a key; create it if it is not cached yet.
+        """Return the cached object with the given kind and key; create it if it is not cached yet.
 
         Args:
             kind: ``forest``, ``schedule``, ``simulation``, ``array`` or ``absent``. The kind
                 ``array`` also holds other results that take long and that several checks need.
             key: identifies the object within its kind.
-            create: called without arguments.
+            create: returns a new object; it is called without arguments.
         """
         full_key = (kind, *key)
         if full_key not in self._objects:
@@ -90,7 +90,7 @@ def cached(
 
     @wraps(create)
     def look_up(network: Cached, *args: P.args, **options: P.kwargs) -> Object:
-        # With the defaults, so that equal calls have equal keys.
+        # Defaults are filled in, so that equal calls have equal keys.
         call = parameters.bind(network, *args, **options)
         call.apply_defaults()
         key = (
@@ -188,13 +188,13 @@ class CachedTopology:
 
     @property
     def degrees(self) -> NDArray[np.int64]:
-        """The number of different neighbours of every node."""
-        # Equal neighbours are adjacent after sorting, so every change of value is one more.
+        """The number of different neighbours of every node, int64 ``[nodes]``."""
+        # Equal neighbours are adjacent after sorting, so every change of value adds a neighbour.
         changes = np.diff(np.sort(self.neighbours, axis=0), axis=0)
         return np.asarray(1 + np.count_nonzero(changes, axis=0))
 
     def profile(self, root: int = 0) -> NDArray[np.int64]:
-        """Return the number of nodes at each distance 0, 1, .. from the root."""
+        """Return the number of nodes at each distance 0, 1, .. from the root, int64."""
         return np.bincount(self.distances(root)).astype(np.int64)
 
     @property
@@ -233,7 +233,7 @@ class CachedTopology:
         return found
 
     def ports_between(self, tail: Ranks, head: Ranks) -> NDArray[np.int64]:
-        """Return the port of each tail that leads to the head; 0 if they are not neighbours.
+        """Return the port of each node ``tail`` that leads to ``head``; 0 if there is none.
 
         Tails and heads broadcast to the shape of the result.
         """
@@ -314,7 +314,7 @@ def tree_levels(parent: Ranks, root: int) -> Ranks:
 
 
 def heights(forest: Forest) -> list[int]:
-    """Return the height of every tree of a forest, counted by a checker."""
+    """Return the height of every tree of a forest, measured by `checkers.height`."""
     topology = forest.topology
     counted = checkers.height(topology, forest.parent_port, forest.root, bound=topology.nodes)
     return [int(height) for height in np.atleast_1d(counted.measured)]

@@ -1,4 +1,4 @@
-"""Papers, claims and their sizes: the entries of the packs' data files, joined with checks."""
+"""Papers, claims and their sizes: the entries of the packs' files, joined with their checks."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -49,7 +49,7 @@ class Paper:
 
 
 class Sizes(NamedTuple):
-    """The topologies on which a claim is verified.
+    """The topologies on which a claim is verified (called sizes), for each level.
 
     They are in size order, so that the first counterexample is a small one.
 
@@ -111,7 +111,7 @@ def family_sizes(
 
 
 def only(*specs: str) -> Sizes:
-    """Return the given sizes for every level, for a claim about particular sizes."""
+    """Return the given sizes for every level, for a claim about particular topologies."""
     return Sizes(specs, specs, specs)
 
 
@@ -122,7 +122,7 @@ def union(several: Iterable[Sizes]) -> Sizes:
 
 
 def size_order(spec: str) -> tuple[int, int, int]:
-    """Return a sort key for specs: n, then k; star graphs before other families of equal n."""
+    """Return a sort key for a spec: n, then k; star graphs precede other families of equal n."""
     size = topology(spec)
     return size.n, int(size.k or 0), len(size.family)
 
@@ -137,7 +137,7 @@ def sort_sizes(specs: Iterable[str]) -> tuple[str, ...]:
 
 
 def is_degenerate(spec: str) -> bool:
-    """Return whether a size is an extreme case: n <= 3, k = 1, k = n-1, Q_1 or Q_2."""
+    """Return whether a topology is an extreme case: n <= 3, k = 1, k = n-1, Q_1 or Q_2."""
     size = topology(spec)
     if size.family == "nk-star":
         return size.k in (1, size.n - 1)
@@ -188,7 +188,7 @@ class Claim:
         return "" if self.paper is None else self.paper.citation
 
     def required_bytes(self, spec: str) -> int:
-        """Return the estimated memory of the check on a topology, in bytes."""
+        """Return the estimated memory of the claim's check on a topology, in bytes."""
         return self.memory.required(topology(spec))
 
 
@@ -236,7 +236,10 @@ def claims() -> dict[str, Claim]:
 
 
 def faults() -> dict[str, StarcastError]:
-    """Return the errors of packs that installed packages declare, by folder or module."""
+    """Return the errors of packs that installed packages declare and that were left out.
+
+    They are listed by the folder or module of the pack.
+    """
     return {**packs.faults, **_load(packs.loaded(), with_checks=False).faults}
 
 
@@ -244,10 +247,10 @@ def load(pack: str | Path) -> dict[str, Claim]:
     """Load a paper pack of your own, or load it again after a change.
 
     Args:
-        pack: its folder, which holds ``claims.toml`` and the modules of its checks.
+        pack: the pack's folder, which holds ``claims.toml`` and the modules of its checks.
 
     Returns:
-        Its claims by id. `starcast.check` verifies them, as those of starcast.
+        The pack's claims by id. `starcast.check` verifies them, as it verifies those of starcast.
 
     Raises:
         InputError: the pack is not valid; the message has the file and the line.
@@ -271,7 +274,7 @@ def _load(loaded: tuple[Pack, ...], *, with_checks: bool) -> _Library:
             if file.key in library.papers:
                 other = library.papers[file.key].citation
                 raise file.error(
-                    f"the key {file.key} is that of another pack too: {other}",
+                    f"another pack has the key {file.key} too: {other}",
                     "paper",
                     "key",
                     hint='write another key, such as key = "MINE"',
@@ -325,7 +328,7 @@ def read_claims(file: PackFile, paper: Paper) -> dict[str, Claim]:
 
 
 def _read_sizes(entry: ClaimEntry) -> Sizes:
-    """Return the sizes of a claim; none for a conjunction.
+    """Return the sizes of a claim, from its entry in ``claims.toml``; none for a conjunction.
 
     Raises:
         InputError: the sizes have a wrong form, or a size is not a topology.
@@ -344,7 +347,7 @@ def _read_sizes(entry: ClaimEntry) -> Sizes:
         )
     levels = [given.quick, given.full, given.deep]
     if given.family is None:
-        # Without a family, each level adds the specs in its list.
+        # Without a family, the list of each level adds specs to those of the level before it.
         added = [each or () for each in levels] if given.only is None else [given.only, (), ()]
         if not added[0] or any(isinstance(each, int) for each in added):
             raise InputError("it has no sizes", hint='write sizes = { only = ["S4", "S5"] }')
@@ -364,7 +367,7 @@ def _read_sizes(entry: ClaimEntry) -> Sizes:
 
 
 def _join(pack: Pack, file: PackFile, entries: dict[str, Claim]) -> dict[str, Claim]:
-    """Return the claims of a pack with their checks.
+    """Return the claims of a pack, joined with their checks.
 
     Raises:
         InputError: a claim has no check, or a check has no claim.
@@ -427,7 +430,7 @@ def select_claims(names: Iterable[str]) -> tuple[Claim, ...]:
 
 
 def covers(name: str, claim_id: str) -> bool:
-    """Return whether a requested name selects a claim.
+    """Return whether a requested name selects the claim with the given id.
 
     An id selects only itself: ``TS.L5`` does not select ``TS.L5-path``. Any other name, such as
     ``TS`` or ``NK.Tab1``, selects the ids that continue it after a dot or hyphen. A stored claim

@@ -19,7 +19,7 @@ import mpmath
 Number = Any
 #: A formula of a paper, as a function of n or of a network's counts, and of amounts such as M.
 ClosedForm = Callable[..., Number]
-#: n = 2^64, 2^128 and 2^256, so large that 1/log n is much smaller than one half.
+#: The values 2^64, 2^128 and 2^256 of n, so large that 1/log n is much smaller than one half.
 _HUGE = tuple(2**power for power in (64, 128, 256))
 _DIGITS = 120
 #: Factorials, sums and counts are exact up to this n; above it they have 120 digits.
@@ -27,7 +27,7 @@ EXACT = 60
 
 
 def find_order(quotient: Callable[[int], Number]) -> tuple[bool, str, Number]:
-    """Return whether a positive quotient of closed forms in n is bounded by a constant.
+    """Determine whether a positive quotient of closed forms in n is bounded by a constant.
 
     Args:
         quotient: function of n, called with n up to 2^256; it must use the functions of this module
@@ -69,7 +69,7 @@ def log2(value: Number) -> Number:
 
 
 def sqrt(value: Number) -> Number:
-    """Return the square root, a float of high precision; `add_sqrt` is exact."""
+    """Return the square root as a float of high precision; `add_sqrt` keeps roots exact."""
     return mpmath.sqrt(_float(value))
 
 
@@ -88,7 +88,7 @@ def ceil(value: Number) -> Number:
 
 
 def greatest(values: Iterable[Number]) -> Number:
-    """Return the maximum of numbers, which may be exact or inexact."""
+    """Return the maximum of several numbers, which may be exact or inexact."""
     return max(values, key=_float)
 
 

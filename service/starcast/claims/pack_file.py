@@ -1,4 +1,4 @@
-"""The file ``claims.toml`` of a paper pack: the paper, and its claims as they are written.
+"""The file ``claims.toml`` of a paper pack: the paper and its claims, as they are written.
 
 The file may be a user's, so its keys and types are checked. Errors name the file and the line.
 """
@@ -25,7 +25,7 @@ def _check_record(problem: str) -> str:
     return problem
 
 
-#: Texts of several lines are joined to one line.
+#: Strings of several lines are joined to one line.
 _Text = Annotated[str, pydantic.AfterValidator(lambda text: " ".join(text.split()))]
 _Words = Annotated[_Text, pydantic.Field(min_length=1)]
 _Sentence = Annotated[_Text, pydantic.AfterValidator(as_sentence)]
@@ -38,13 +38,13 @@ _Level = Annotated[int, pydantic.Field(ge=1, le=100)] | tuple[str, ...] | None
 
 
 class _Table(pydantic.BaseModel):
-    """A table of the file. It has no other keys than those that are declared."""
+    """A table of ``claims.toml``. Undeclared keys are rejected."""
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
 
 class PaperEntry(_Table):
-    """The table ``[paper]``; see `starcast.claims.catalogue.Paper`."""
+    """The table ``[paper]`` of ``claims.toml``; see `starcast.claims.catalogue.Paper`."""
 
     key: _Key | None = None
     citation: _Words
@@ -56,7 +56,10 @@ class PaperEntry(_Table):
 
 
 class SizesEntry(_Table):
-    """The sizes of a claim: a list, a list for each level, or a family with its largest n."""
+    """The sizes of a claim in ``claims.toml``.
+
+    They are a list, a list for each level, or a family with its largest n for each level.
+    """
 
     only: tuple[str, ...] | None = None
     family: str | None = None
@@ -69,7 +72,10 @@ class SizesEntry(_Table):
 
 
 class ClaimEntry(_Table):
-    """A table ``[[claim]]``; see `starcast.claims.catalogue.Claim`. A conjunction has no sizes."""
+    """A table ``[[claim]]`` of ``claims.toml``; see `starcast.claims.catalogue.Claim`.
+
+    A conjunction has no sizes.
+    """
 
     id: _Id
     number: _Words
@@ -89,14 +95,14 @@ class _Document(_Table):
 
 @dataclass(frozen=True)
 class PackFile:
-    """A file of claims that was read.
+    """A ``claims.toml`` that was read.
 
     Attributes:
         path: the file.
-        text: its text.
+        text: the content of the file.
         key: the key of the paper, with which the ids of its claims begin.
         paper: the table of the paper.
-        claims: the tables of its claims.
+        claims: the tables of the paper's claims.
     """
 
     path: Path
@@ -106,15 +112,15 @@ class PackFile:
     claims: tuple[ClaimEntry, ...]
 
     def error(self, message: str, *place: str | int, hint: str = "correct the file") -> InputError:
-        """Return an error that names the file and the line of a place, such as "claim", 3, "id"."""
+        """Return an error with the file and the line of a key, given as "claim", 3, "id"."""
         return _error(self.path, self.text, message, place, hint)
 
 
 def read_pack_file(path: Path) -> PackFile:
-    """Read the file of a pack.
+    """Read the file ``claims.toml`` of a paper pack.
 
-    The key of a paper consists of the letters of the folder's name in capitals, if the file does
-    not state another key.
+    If the file does not state the paper's key, the key consists of the letters of the folder's name
+    in capitals.
 
     Raises:
         InputError: the file cannot be read, or is not valid; the message has the file and the line.
@@ -127,7 +133,7 @@ def read_pack_file(path: Path) -> PackFile:
     except OSError as error:
         raise unreadable(path, error) from None
     except pydantic.ValidationError as invalid:
-        # A misspelt key is also missing under its right name.
+        # A misspelt key causes two errors, an unknown key and a missing key. The former helps more.
         errors = invalid.errors(include_url=False, include_input=False)
         raise _explain(path, text, content, max(errors, key=_is_unknown_key)) from None
     except ValueError as error:
@@ -208,7 +214,7 @@ def _error(
 
 
 def _find_line(text: str, place: Sequence[str | int]) -> int:
-    """Return the number of the line of a key; of its table if the key is missing."""
+    """Return the line number of a key in ``claims.toml``, or of its table if the key is missing."""
     table, *inner = map(str, [*place, "", ""])
     index = int(inner.pop(0)) if inner[0].isdecimal() else 0
     lines = text.splitlines()

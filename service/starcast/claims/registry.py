@@ -47,7 +47,7 @@ class Memory:
     of_pairs: Callable[[Topology], bool] = lambda _: False
 
     def required(self, size: Topology) -> int:
-        """Return the bytes that the check needs on a topology, by this estimate."""
+        """Return the estimated number of bytes that the check needs on a topology."""
         nodes = size.nodes**2 if self.of_pairs(size) else size.nodes
         return int(nodes * self.bytes * size.degree**self.power)
 
@@ -57,12 +57,12 @@ LINK_ARRAYS = Memory()
 
 
 def all_pairs(_: Topology) -> bool:
-    """Return True, as `Memory.of_pairs` for a check that always stores data of all node pairs."""
+    """Return True: `Memory.of_pairs` for a check that always stores data of all node pairs."""
     return True
 
 
 def unless_symmetric(size: Topology) -> bool:
-    """Return True if translations change ports, so that schedules need the rows of all sources."""
+    """Return whether translations change ports, so that schedules need the rows of all sources."""
     return not size.translation_keeps_ports
 
 
@@ -79,7 +79,8 @@ class RegisteredCheck:
     origin: Origin
 
 
-#: The name under which a module holds its checks. A module that is imported again has no old ones.
+#: The attribute in which a module holds its checks. A module that is imported again starts without
+#: checks.
 _CHECKS = "__starcast_checks__"
 
 
@@ -234,7 +235,7 @@ class Execution(NamedTuple):
         return Fraction(int(self.simulation.packet_sizes.sum()), self.units_per_message)
 
     def argument(self, name: str) -> int:
-        """Return an argument of the algorithm that is a number, such as ``segments``."""
+        """Return the value of a numeric argument of the algorithm, such as ``segments``."""
         return int(self.schedule.arguments[name])
 
 
@@ -246,7 +247,7 @@ def execute(
     root: int = 0,
     **arguments: ArgumentValue,
 ) -> Execution:
-    """Execute a schedule of the catalogue, record that it is valid, and return it."""
+    """Execute a schedule of the catalogue, record that it is valid, and return the execution."""
     schedule = check.schedule(collective, algorithm, ports, root, **arguments)
     return Execution(schedule, check.execute(schedule))
 
@@ -316,16 +317,16 @@ def _as_sequence(values: Choices, n: int) -> Sequence[ArgumentValue]:
 
 
 def allgather_by_levels(forest: Forest, algorithm: str) -> Schedule:
-    """Return the all-port allgather in which each source sends down its translate of a forest.
+    """Return the all-port allgather in which each source uses its translate of a forest.
 
-    In step t the messages cross the links to level t.
+    In step t the messages cross the links to level t of the forest.
     """
     draft = build_pipeline(forest, "all", 1, packets=True)._replace(symmetric=True)
     return draft.complete(forest.topology, "allgather", algorithm)
 
 
 def used_links(schedule: Schedule) -> NDArray[np.bool_]:
-    """Return whether each directed link carries a message, bool ``[nodes, ports]``."""
+    """Return whether a schedule uses each directed link, bool ``[nodes, ports]``."""
     used = np.zeros((schedule.topology.nodes, schedule.topology.degree), dtype=bool)
     used[schedule.sender, schedule.port.astype(np.int64) - 2] = True
     return used

@@ -1,4 +1,4 @@
-"""Verification of claims: a single claim in this process, or many, in parallel if faster."""
+"""Verification of claims: one claim in this process, or many claims, in parallel if faster."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -101,7 +101,9 @@ def require_memory(claim: Claim, spec: str) -> None:
 def requested_sizes(
     claim: Claim, level: Level, sizes: Sequence[str] | None = None
 ) -> tuple[str, ...]:
-    """Return the specs to verify, in size order; a level includes sizes outside the claim's scope.
+    """Return the specs on which to verify a claim, in size order.
+
+    A level includes sizes outside the claim's scope.
 
     Raises:
         InputError: the level is unknown, no size is given, or the claim is not about a size.
@@ -153,7 +155,7 @@ _MEMORY_SHARE = 4
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Claims of one section, verified together at one size.
+    """Claims of one section (module of checks), verified together at one size.
 
     Attributes:
         size: spec of the topology.
@@ -165,14 +167,14 @@ class Task:
 
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
-        """The claims; a worker process finds them after it has loaded their packs."""
+        """The claims of this task; a worker process finds them after it has loaded their packs."""
         return tuple(map(catalogue.find_claim, self.claim_ids))
 
     @cached_property
     def estimates(self) -> list[int]:
-        """Memory estimates of the claims' checks, in bytes.
+        """The estimated memory of each claim's check, in bytes.
 
-        Their sum is an upper bound for the task, because the checks share objects.
+        The sum of the estimates is an upper bound for the task, because the checks share objects.
         """
         return [claim.required_bytes(self.size) for claim in self.claims]
 
@@ -181,7 +183,7 @@ class Task:
         return f"the check of {self.claims[0].id}{more} on {self.size}"
 
     def __reduce__(self) -> tuple[Callable[..., "Task"], tuple[Any, ...]]:
-        # A worker gets the ids only, because checks cannot be pickled.
+        # A worker process gets only the ids, because checks cannot be pickled.
         return Task, (self.size, self.claim_ids)
 
 
@@ -275,7 +277,7 @@ def _run_in_worker(plugin_names: tuple[str, ...], task: Task) -> tuple[Evidence,
 
 
 def run_task(task: Task) -> tuple[Evidence, ...]:
-    """Return the evidence of the claims of a task, verified with one cache.
+    """Return the evidence of the claims of a task, verified with one shared object cache.
 
     Raises:
         LimitError: memory was exhausted.
@@ -358,7 +360,7 @@ def _resolve_conjunctions(claims: Iterable[Claim]) -> list[Claim]:
 
 
 def _split(claims: Sequence[Claim], spec: str) -> Iterator[Task]:
-    """Yield one task for the claims, or several if a single one would need too much memory."""
+    """Yield one task for claims at one size, or several if they need too much memory together."""
     limit = memory.physical() // _MEMORY_SHARE
     together: list[Claim] = []
     used = 0
@@ -380,6 +382,6 @@ def _require_free_memory(task: Task, free: int) -> None:
         claims = ", ".join(claim.id for claim in task.claims[:3])
         raise LimitError(
             f"{claims} on {task.size} need about {required / 1e9:,.1f} GB of memory,"
-            f" {free / 1e9:,.1f} GB are free",
+            f" but only {free / 1e9:,.1f} GB are free",
             hint="take smaller `sizes`, or another `level`",
         )

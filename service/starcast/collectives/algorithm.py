@@ -408,7 +408,7 @@ def schedule(
 
 
 def _check_size(algorithm: Algorithm, topology: Topology, ports: str, arguments: Arguments) -> None:
-    """Check, before building a schedule, that it fits into memory."""
+    """Check, before a schedule is built, that an algorithm's rows fit into memory."""
     rows = algorithm.count(topology, ports, arguments)
     if rows <= MAX_ROWS:
         return

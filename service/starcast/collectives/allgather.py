@@ -229,7 +229,7 @@ def _build_overlapped(
 def _rotate(
     forest: Forest, step: NDArray[np.int32], count: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-    """Return the parent ports and steps of a single message after rotating them ``count`` times."""
+    """Return a message's tree, as parent ports and steps, after ``count`` rotations R."""
     topology = forest.topology
     image = np.arange(topology.nodes, dtype=np.int32)
     turn = rotation(topology.n)
@@ -244,7 +244,7 @@ def _rotate(
 
 
 def _positions_within_port(port: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return each link's position, from 1, among all links that have the same port."""
+    """Return each link's position, from 1, among all links of a tree that have the same port."""
     position = np.empty(len(port), dtype=np.int64)
     for number in np.unique(port):
         of_port = port == number

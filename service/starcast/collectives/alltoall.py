@@ -121,7 +121,7 @@ def _serve_necklaces(topology: Topology, construction: str, messages: int) -> Dr
 
 
 def _build(forest: Forest, units: Units, departure: Integers, messages: int) -> Draft:
-    """Return the symmetric schedule in which every unit moves one hop per step."""
+    """Build the symmetric alltoall in which a unit moves one hop per step after its departure."""
     rows = route_units(forest, units.tree, units.destination, departure, units.unit)
     return Draft(rows, forest.topology.nodes * messages, forest, symmetric=True)
 
@@ -254,20 +254,23 @@ def internal_error(what: str) -> StarcastError:
 
 
 def _displaced_cycles(node: Perms) -> list[Cycle]:
-    """Return the cycles of two or more symbols, each as (s, x_s, ..) for its smallest symbol s."""
+    """Return a node's cycles of two or more symbols, as tuples (s, x_s, ..).
+
+    In each tuple, s is the smallest symbol of the cycle.
+    """
     cycles = permutations.cycles(node - np.uint8(1))
     return [tuple(position + 1 for position in cycle) for cycle in cycles if len(cycle) > 1]
 
 
 def _entry_capacities(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
-    """Return how often each symbol may be an entry without exceeding the limit per dimension."""
+    """Return how often each symbol may be an entry of its cycle without overloading a dimension."""
     crossed = Counter(symbol for cycle in cycles for symbol in cycle)
     limit = ceil_div(crossed.total() + len(cycles), n - 1)
     return {symbol: limit - crossed[symbol] for symbol in range(2, n + 1)}
 
 
 def _crossed_dimensions(cycle: Cycle, entry: int) -> Iterator[int]:
-    """Yield the dimensions that a path crosses to build a cycle, which it enters at ``entry``."""
+    """Yield the dimensions that a path to a node crosses to build a cycle entered at ``entry``."""
     start = cycle.index(entry)
     yield entry
     yield from reversed((*cycle[start:], *cycle[:start]))
@@ -276,7 +279,7 @@ def _crossed_dimensions(cycle: Cycle, entry: int) -> Iterator[int]:
 def _idle_steps(
     n: int, words: Sequence[Word], steps: Sequence[Sequence[int]], length: int
 ) -> NDArray[np.int64]:
-    """Return, for each dimension, the first steps that are certainly idle (`Opening.idle`)."""
+    """Return, for each dimension, the first steps of the opening in which no word can cross it."""
     busy = {
         cell
         for word, crossed in zip(words, steps, strict=True)
@@ -353,7 +356,7 @@ def full_necklaces(topology: Topology) -> FullNecklaces:
 
 
 def _build_round(topology: Topology, full: FullNecklaces, messages: int, total: int) -> Columns:
-    """Return the rows of one round: ``messages <= n-1`` of the ``total`` messages to each node."""
+    """Return the rows of one round: ``messages`` <= n-1 of the ``total`` messages to each node."""
     opening = plan_opening(topology.n, messages)
     short_rows = _serve_short_necklaces(topology, opening, total)
     full_rows = _serve_full_necklaces(topology, full, opening, messages, total)
@@ -361,7 +364,7 @@ def _build_round(topology: Topology, full: FullNecklaces, messages: int, total: 
 
 
 def _serve_short_necklaces(topology: Topology, opening: Opening, total: int) -> Iterator[Columns]:
-    """Yield the rows that serve the short necklaces in batches; batch h has hop h of each word."""
+    """Yield the rows that serve the short necklaces, in batches; batch h has hop h of each word."""
     words = opening.words
     node = np.zeros(len(words), dtype=np.int32)
     unit = np.array([word.node * total + word.message for word in words], dtype=np.int64)
@@ -429,14 +432,14 @@ def _rows(
 
 
 def _repeat(once: Columns, rounds: int, topology: Topology) -> Columns:
-    """Repeat the rows of one round for several rounds of n-1 messages, one after another."""
+    """Repeat the rows of a round, which serves n-1 messages per node, for several rounds."""
     repeated = once.apply(lambda column: np.tile(column, rounds))
     round_number = np.repeat(np.arange(rounds, dtype=np.int32), len(once.step))
     return _delay(repeated, round_number, topology)
 
 
 def _delay(rows: Columns, rounds: int | NDArray[np.int32], topology: Topology) -> Columns:
-    """Move rows to later rounds of n-1 messages, by changing their steps and units."""
+    """Move the rows of a round (n-1 messages) to later rounds, by changing steps and units."""
     step = rows.step + rounds * topology.distance_sum
     unit = rows.unit + rounds * topology.degree
     return rows._replace(step=step, unit=unit)

@@ -209,7 +209,7 @@ def _find_receivers(topology: Topology, sender: Integers, port: Integers) -> NDA
 
 
 def _describe_columns(collective: str, optional: Sequence[str]) -> str:
-    """Describe, for hints, the columns that a schedule must have and can have."""
+    """Describe, for hints, the columns that a schedule must have and those that it can have."""
     required = (*REQUIRED, "combine") if collective in REDUCTIONS else REQUIRED
     others = [name for name in optional if name != "combine"]
     return f"{','.join(required)}; {', '.join(others)} are optional"
@@ -236,7 +236,7 @@ def _least_units(topology: Topology, collective: str, symmetric: bool, rows: Col
 
 
 def _has_packets(rows: Columns) -> bool:
-    """Return whether a directed link carries several units in a step."""
+    """Return whether any directed link carries several of the rows' units in one step."""
     keys = np.stack([rows.step, rows.sender, rows.port])
     return bool(len(rows.step) > np.unique(keys, axis=1).shape[1])
 
@@ -298,7 +298,7 @@ def schedule_from_csv(
 
 
 class _Reader:
-    """A reader of one CSV file; its error messages name the line that was read last."""
+    """A reader of a schedule in a CSV file; its error messages name the line that was read last."""
 
     def __init__(self, path: str, topology: Topology, collective: str, file: TextIO) -> None:
         self._path = path
@@ -404,7 +404,7 @@ class _Reader:
     def _ranks(
         self, nodes: Mapping[str, list[str]], lines: Sequence[int]
     ) -> dict[str, NDArray[np.int64]]:
-        """Convert columns of nodes to ranks, by the rules for labels in `schedule_from_csv`."""
+        """Convert columns of node labels to ranks, by the rules of `schedule_from_csv`."""
         labels = rank_labels(self._topology, set().union(*nodes.values()))
         senders = {text for text in nodes["sender"] if not text.startswith("#")}
         has_labels = senders <= labels.keys() or not any(map(self._is_rank, senders))

@@ -86,14 +86,14 @@ def _best_turns(size: int, others: int) -> _Turns:
 
 
 def _round_in_clique(number: _Integers, own: int) -> _Integers:
-    """Return the round, from 1, in which node ``number`` of a complete graph is informed."""
+    """Return the round, from 1, in which the plan informs node ``number`` of a complete graph."""
     return np.where(number < 2**own, _log2(number) + 1, own + 1 + _log2(_doublings(number, own)))
 
 
 def _sender_in_clique(number: _Integers, own: int) -> _Integers:
     """Return the node that informs node ``number`` of a complete graph.
 
-    Node 0, the centre, has the message first.
+    Node 0, the centre, has the message from the start.
     """
     active = 2**own - 1
     late = number - (active << _log2(_doublings(number, own)))
@@ -119,7 +119,7 @@ def _log2(values: _Integers) -> _Integers:
 
 
 def _substar_rounds(topology: Topology) -> tuple[_Integers, _Integers]:
-    """Return the sender that informs each node, and the round; both are 0 at the root."""
+    """Return the node of S_{n,k} that informs each node, and the round; both are 0 at the root."""
     n, k = topology.n, int(topology.k or 1)
     size = n - k + 1
     symbols = permutations.arrangements(n, k).astype(np.int64)
@@ -209,7 +209,10 @@ _Labels = NDArray[np.uint8]
 
 
 class _Step(NamedTuple):
-    """A transmission; the sender is given by its index in the order in which nodes are informed."""
+    """A transmission of the broadcast.
+
+    The sender is given by its index in the order in which nodes are informed.
+    """
 
     sender: int
     port: int
@@ -235,7 +238,7 @@ def _doubling(size: int) -> list[_Step]:
 
 
 def _cross(labels: _Labels, port: int) -> _Labels:
-    """Return the labels of the neighbours across a port."""
+    """Return the labels of the nodes across a port from the nodes with the given labels."""
     crossed = labels.copy()
     crossed[:, [0, port - 1]] = labels[:, [port - 1, 0]]
     return crossed

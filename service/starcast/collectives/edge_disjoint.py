@@ -160,7 +160,7 @@ def hop_numbers(forest: Forest) -> Ranks:
 def _sizes_of_earlier_siblings(
     parents: Ranks, turn: NDArray[np.int32], sizes: Ranks
 ) -> NDArray[np.int64]:
-    """Return, for each node, the total size of its siblings' subtrees that are visited earlier."""
+    """Return, for each node of a tree, the total size of its siblings' subtrees visited earlier."""
     order = np.lexsort((turn, parents))
     # One cumulative sum covers all nodes; the part before the first sibling is subtracted below.
     before = np.cumsum(sizes[order], dtype=np.int64) - sizes[order]
@@ -268,7 +268,7 @@ def _nearest_trees(
 
 
 def _count_alltoall_rows(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows: the number of copies times the sum of the levels in a tree."""
+    """Return the number of rows of an alltoall: copies times the sum of the levels in a tree."""
     return int(arguments["messages"]) * int(arguments["copies"]) * level_sum(topology)
 
 

@@ -251,7 +251,7 @@ class Schedule(Displayable):
 
     @property
     def _units_per_node(self) -> int:
-        """The units per node if the number of a unit encodes a node, else 0."""
+        """The number of units per node if a unit's number encodes a node, else 0."""
         return self.units // self.topology.nodes if self.collective in ADDRESSED else 0
 
     def __len__(self) -> int:

@@ -87,7 +87,11 @@ def build_rounds(
 
 
 def _one_port_steps(forest: Forest) -> NDArray[np.int32]:
-    """Return the step in which each node receives the first message, int32 ``[1, nodes]``."""
+    """Return the step in which each node of a tree receives the first message, one-port.
+
+    Returns:
+        int32 ``[1, nodes]``.
+    """
     topology = forest.topology
     arrival = forest.parent_port[0].astype(np.int32)
     parents = forest.parents()[0]
@@ -111,7 +115,7 @@ def _one_port_steps(forest: Forest) -> NDArray[np.int32]:
 
 
 def _build_stream(forest: Forest, units_per_tree: int, first: NDArray[np.int32], gap: int) -> Draft:
-    """Return the broadcast in which unit j crosses each link ``gap * j`` steps after unit 0."""
+    """Return the broadcast of a stream: unit j crosses each link ``gap * j`` steps after unit 0."""
     unit = np.arange(forest.trees * units_per_tree)
     tree, position = np.divmod(unit, units_per_tree)
     rows = flood_units(forest, tree, gap * position, unit, first)
@@ -119,7 +123,7 @@ def _build_stream(forest: Forest, units_per_tree: int, first: NDArray[np.int32],
 
 
 def _declare_segmented(construction: str, source: str) -> None:
-    """Declare a broadcast that pipelines segments in the trees of a construction."""
+    """Declare a broadcast that pipelines the segments of a message in a construction's trees."""
     entry = CONSTRUCTIONS[construction]
 
     @algorithm(

@@ -94,7 +94,11 @@ def build_allreduce(spread: Schedule) -> Schedule:
 
 
 def _first_steps(spread: Schedule) -> NDArray[np.int64]:
-    """Return the step in which a broadcast first sends each unit, int64 ``[units]``."""
+    """Return the step in which the broadcast part of an allreduce first sends each unit.
+
+    Returns:
+        int64 ``[units]``.
+    """
     # A unit without rows counts as sent in the last step, so it does not delay the broadcast.
     first = np.full(spread.units, spread.steps, dtype=np.int64)
     np.minimum.at(first, spread.unit, spread.step)
@@ -115,7 +119,10 @@ def _exchange_units(first: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _earliest_shift(spread: Schedule, reduce: Schedule, first: NDArray[np.int64]) -> int:
-    """Return the smallest number of steps of the reduce after which the broadcast can start."""
+    """Return the minimum number of steps by which an allreduce delays its broadcast.
+
+    The broadcast starts this many steps after the reduce.
+    """
     steps = spread.steps
     completed = np.sort(steps + 1 - first)
     least = int((completed + 1 - np.sort(first)).max(initial=1))

@@ -97,7 +97,7 @@ def _build_ring(topology: Topology, root: int, ports: Ports, messages: Messages)
 
 
 def _cycle(topology: Topology) -> NDArray[np.uint8]:
-    """Return the ports of a Hamiltonian cycle; on Q_d it is the closed reflected Gray code."""
+    """Return the ports of a Hamiltonian cycle of a topology; on Q_d it is the closed Gray code."""
     if topology.family == "star":
         return cycle_word(topology.n)
     number = np.arange(1, topology.nodes)

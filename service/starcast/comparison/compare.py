@@ -292,7 +292,7 @@ class Comparison:
 
     @cached_property
     def _redundant(self) -> set[str]:
-        """Parameters that need no column (the message units, if runs are matched by segments)."""
+        """Parameters that need no column: the message units, if runs are matched by segments."""
         return set() if self.by == MESSAGE_UNITS else {MESSAGE_UNITS}
 
     def _result_columns(self) -> list[str]:
@@ -420,7 +420,7 @@ def _judge(baseline: Run | None, run: Run | None, reason: str | None) -> Judgeme
 
 
 def _varies(parameter: str, matches: Sequence[Match]) -> bool:
-    """Return whether a parameter varies within a side, or between sides if there is one row."""
+    """Return whether a parameter varies within a side; with one row, whether it differs by side."""
     # With a single row, only differences between its sides can be shown.
     if len(matches) == 1:
         return len(matches[0].values(parameter)) > 1

@@ -305,5 +305,5 @@ def _line_regions(
 
 
 def _segments_at(envelope: Sequence[tuple[Fraction, int]], m: Fraction) -> int:
-    """Return the number of segments of the line that is lowest at m and just above it."""
+    """Return the number of segments of the envelope's line at message size m and just above it."""
     return next(segments for start, segments in reversed(envelope) if start <= m)

@@ -87,14 +87,14 @@ class ExperimentList(Table):
 
 
 def _is_usual(name: str, value: Any) -> bool:
-    """Return whether a value is usual for its column, and so need not be shown to people."""
+    """Return whether a value is usual for its column, so that the column need not be shown."""
     if name in AXES and AXES[name].has_usual:
         return format_value(value) == format_value(AXES[name].usual)
     return value == SAME or (name, value) in _USUAL_FIGURES
 
 
 def _abbreviate(values: Sequence[str]) -> list[str]:
-    """Return the first values, followed by the number of omitted values, such as ``+3``."""
+    """Return the first of several values, followed by the number of the others, such as ``+3``."""
     more = len(values) - _SHOWN_VALUES
     return [*values[:_SHOWN_VALUES], f"+{more}"] if more > 0 else list(values)
 
@@ -375,7 +375,10 @@ def _case(table: PaperTable, run: Run) -> Case:
 
 
 def _finder(table: PaperTable, case: Case, runs: Iterable[Run]) -> tuple[Find, list[Run]]:
-    """Return a function that finds the figures of a row, and the list of the runs found so far."""
+    """Return a function that finds the figures of a paper's table row among stored runs.
+
+    The second result is the list of the runs found so far, which the function extends.
+    """
     chosen = [run for run in runs if run.topology == case.topology.spec]
     if "machine" in table.axes:
         wanted = (case.message_bytes, case.machine)

@@ -254,7 +254,7 @@ class _Pairing:
         choice: Sequence[str],
         matched: tuple[str, ...],
     ) -> None:
-        """Match runs that solve the same problem on one choice after the other."""
+        """Match runs of both sides that solve the same problem, by one choice after another."""
         if not choice or not ours or not theirs:
             self._matched |= dict.fromkeys((*ours, *theirs), matched)
             for run in ours:
@@ -280,7 +280,7 @@ class _Pairing:
             self._match(_fastest(left), _fastest(right), rest, matched)
 
     def _pair_nearest(self, ours: Sequence[Run], theirs: Sequence[Run]) -> None:
-        """Pair runs of different problems, starting with pairs that differ in the fewest axes."""
+        """Pair runs of both sides with different problems; those with few differences go first."""
         waiting, free = dict.fromkeys(ours), dict.fromkeys(theirs)
         question = self._points.question
         for size in range(1, len(question) + 1):
@@ -380,7 +380,7 @@ def _most_similar(run: Run | None, others: Sequence[Run | None], points: _Points
 
 
 def _distinct(runs: Iterable[Run]) -> Iterable[Run]:
-    """Remove runs with equal parameters and figures: two seeds may have drawn the same faults."""
+    """Remove runs with equal parameters and figures; two seeds may have drawn the same faults."""
     distinct: dict[tuple[Any, ...], Run] = {}
     for run in runs:
         figures = (run.status, *(figure(run, name) for name in (*FIGURES, MISSING)))

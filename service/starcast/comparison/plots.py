@@ -212,7 +212,7 @@ def plot_links(panel: Panel, profiles: Profiles, styles: Styles, axes: Axes) -> 
 
 @contextmanager
 def _settings() -> Iterator[None]:
-    """Apply this module's matplotlib settings within the context only."""
+    """Apply this module's matplotlib settings, but only within the context."""
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(_STYLE)
@@ -220,14 +220,14 @@ def _settings() -> Iterator[None]:
 
 
 def _title(panel: Panel) -> str:
-    """Return a two-line title: the collective and network, then the machine parameters."""
+    """Return the title of a plot, in two lines: collective and network, then the machine."""
     question, _, machine = panel.name.partition(", t_s = ")
     start_up, _, byte = machine.partition(", t_c = ")
     return f"{question}\n$T_s$ = {start_up}, $T_c$ = {byte}"
 
 
 def _format_powers(axis: Axis, ends: tuple[float, float]) -> None:
-    """Label a logarithmic axis at 1, 10, 100, ..., and a short axis also at 2, 5, 20, 50, ..."""
+    """Label a logarithmic axis at 1, 10, 100, ...; a short axis also at 2, 5, 20, 50, ..."""
     short = log10(ends[1] / ends[0]) < _SHORT
     axis.set_major_formatter(FuncFormatter(lambda value, _: _power(value)))
     axis.set_minor_formatter(
@@ -276,7 +276,7 @@ def compose(plots: Sequence[Callable[[Axes], None]]) -> Figure:
 
 
 def _mark_crossovers(axes: Axes, crossings: Sequence[Crossing]) -> None:
-    """Mark exact crossovers with rings and others with bands, all numbered from 1."""
+    """Mark exact crossovers in a plot with rings and others with bands, all numbered from 1."""
     rings: list[tuple[int, tuple[float, float]]] = []
     bands: dict[tuple[float, float], list[int]] = {}
     for number, crossing in enumerate(crossings, start=1):
@@ -316,7 +316,7 @@ def _ranges(numbers: Sequence[int]) -> str:
 def _clusters(
     rings: Sequence[tuple[int, tuple[float, float]]], width: float
 ) -> Iterator[tuple[str, tuple[float, float]]]:
-    """Yield labels for the rings of crossovers; overlapping rings share one, such as ``3-5``."""
+    """Yield labels for the rings of crossovers; overlapping rings share one label, as ``3-5``."""
     groups: list[list[tuple[int, tuple[float, float]]]] = []
     for number, spot in rings:
         near = bool(groups) and log10(spot[0] / groups[-1][0][1][0]) < _NEAR * width

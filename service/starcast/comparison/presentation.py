@@ -156,7 +156,7 @@ def tabulate_crossovers(comparison: Comparison) -> Table:
 
 
 def _set_abreast(comparison: Comparison) -> Layout:
-    """Return a table with one line per match, in which the sides are next to each other."""
+    """Return a comparison as a table with a line per match, with the sides next to each other."""
     times = {side.name: comparison.column("time", side) for side in comparison.sides}
     return Layout(
         tuple(comparison.columns()),
@@ -328,7 +328,7 @@ def describe_latex(comparison: Comparison) -> dict[str, Any]:
 
 
 def _rank(column: str) -> int:
-    """Return the position of a column in `_DISPENSABLE`, or -1."""
+    """Return the position of a column in `_DISPENSABLE`; -1 if the column is not in it."""
     kinds = [kind for kind in _DISPENSABLE if f"{column}_".startswith(f"{kind}_")]
     return _DISPENSABLE.index(max(kinds, key=len)) if kinds else -1
 
@@ -532,7 +532,7 @@ def _bound(place: str, panel: Panel) -> dict[str, Any]:
 
 
 def _path(points: Polyline) -> list[tuple[float, float]]:
-    """Return a drawn line with six significant digits, which is enough for a drawing."""
+    """Return the points of a plotted line, rounded to six significant digits for the drawing."""
     return [(float(f"{float(m):.6g}"), float(f"{float(time):.6g}")) for m, time in points]
 
 
@@ -543,7 +543,7 @@ def _crossover(crossing: Crossing) -> dict[str, Any]:
 
 
 def _describe_runs(runs: Iterable[Run]) -> str:
-    """Return a text with the algorithms of runs and their numbers of segments."""
+    """Describe runs by their algorithms and their numbers of segments."""
     listed = list(runs)
     if not listed:
         return "no runs"

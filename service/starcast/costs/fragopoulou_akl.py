@@ -56,17 +56,20 @@ class CostFormula:
 
 
 def _receive_all(topology: Topology, messages: int) -> int:
-    """Return ceil(M(N-1)/(n-1)), the steps to receive M messages from N-1 nodes over all links."""
+    """Return ceil(M(N-1)/(n-1)): steps to receive M messages from N-1 nodes over all n-1 links."""
     return ceil_div(messages * (topology.nodes - 1), topology.degree)
 
 
 def _receive_one(topology: Topology, messages: int) -> int:
-    """Return M(N-1), the steps to receive M messages from N-1 nodes over one link at a time."""
+    """Return M(N-1): steps to receive M messages from each of N-1 nodes over one link at a time."""
     return messages * (topology.nodes - 1)
 
 
 def _send_all(topology: Topology, messages: int) -> int:
-    """Return ceil(M t_n/(n-1)), where t_n is the sum of the distances and n-1 the degree."""
+    """Return ceil(M t_n/(n-1)), where t_n is the sum of distances and n-1 the degree.
+
+    These are the steps of an alltoall of M messages.
+    """
     return ceil_div(messages * topology.distance_sum, topology.degree)
 
 

@@ -111,7 +111,7 @@ class PaperTable(ABC):
 
     @abstractmethod
     def _rows(self, case: Case, line: Any, find: Find) -> list[Row]:
-        """Return the table rows for one line of the printed table."""
+        """Return the rows of this table for one line of the printed table."""
 
 
 def paper_tables() -> dict[str, PaperTable]:

@@ -69,7 +69,7 @@ def tree_height(topology: Topology, construction: str) -> int:
 
 
 def _sub_slots(topology: Topology, ports: str) -> int:
-    """Return the number of sub-slots per slot: ``degree`` in the one-port model, else 1."""
+    """Return the number of sub-slots per slot of a pipeline: the degree if one-port, else 1."""
     return topology.degree if ports == "one" else 1
 
 
@@ -103,7 +103,7 @@ def _pipeline(
 def _spread(
     topology: Topology, ports: str, start_ups: int, trees: int, source: str, note: str = ""
 ) -> Form:
-    """Return the cost formula of an allgather whose links all carry the same number of bytes."""
+    """Return the cost formula of an allgather that loads all links with equally many bytes."""
     others = topology.nodes - 1
     sent = topology.nodes * trees * others
     return Form(start_ups, _allgather_bytes(topology, ports), sent, source, start_ups, note)
@@ -201,12 +201,18 @@ def sheu_1995(topology: Topology, segments: int) -> Form:
 
 
 def _whole_messages(steps: Callable[[Topology], int], row: str) -> Callable[[Topology], Form]:
-    """Return the cost formula of steps that send whole messages: steps * (T_s + m T_c)."""
+    """Return the cost formula of an algorithm whose steps send whole messages.
+
+    The time is steps * (T_s + m T_c).
+    """
     return lambda topology: stepwise_form(steps(topology), 1, None, f"{TSENG_SHEU}, {row}")
 
 
 def _all_links(steps: Callable[[Topology], int], row: str) -> Callable[[Topology], Form]:
-    """Return the cost formula of an allgather on all links: steps * T_s + (n!-1)/(n-1) m T_c."""
+    """Return the cost formula of an allgather that uses all links.
+
+    The time is steps * T_s + (n!-1)/(n-1) m T_c.
+    """
 
     def form(topology: Topology) -> Form:
         count = steps(topology)

@@ -87,7 +87,7 @@ def part_of_paper(
 
 
 def _letters(remarks: Iterable[str]) -> dict[str, str]:
-    """Return the letter of each remark, which is printed below the table."""
+    """Return the letter that refers to each remark; the remarks are printed below the table."""
     # Numbers could be confused with the numbers of tables and theorems in names and sources.
     listed = enumerate(dict.fromkeys(remarks))
     return {remark: f"{letter(place).lower()})" for place, remark in listed}
@@ -98,10 +98,7 @@ def _footnotes(letters: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _source(row: Mapping[str, Any]) -> str:
-    """Return the remark on a row that is printed below the table.
-
-    The remark has the source, the word "(cited)" if the row is only cited, and the row's note.
-    """
+    """Return the remark on a row's source, which is printed below the table."""
     cited = " (cited)" if row["cited"] else ""
     note = f"; {row['note']}" if row["note"] else ""
     return f"{row['source']}{cited}{note}"

@@ -336,7 +336,10 @@ def _algorithm_row(problem: CostProblem, algorithm: Algorithm) -> CostRow:
 
 
 def _printed_rows(problem: CostProblem) -> list[PrintedRow]:
-    """Return the printed rows of a table, with the bounds for one copy and for x copies."""
+    """Return the rows of a cost table that are printed in papers, with the bounds.
+
+    The bounds are those for one copy and for x copies of each message.
+    """
     topology = problem.topology
     cube = comparable_hypercube(topology, problem.hypercube)
     rows = [*_CITED.get((topology.family, problem.collective, problem.ports), ())]
@@ -412,7 +415,7 @@ def _printed_row(problem: CostProblem, row: PrintedRow) -> CostRow:
 
 
 def _note(cost: Cost, real_pieces: float | None, row_note: str = "") -> str:
-    """Return all remarks on a row, joined to one string."""
+    """Return all remarks on a row of a cost table, joined to one string."""
     remarks = [row_note, cost.note]
     # If the costs of executions differ from the closed form, so may their optimal number of pieces.
     if cost.note and real_pieces is not None:
@@ -421,7 +424,7 @@ def _note(cost: Cost, real_pieces: float | None, row_note: str = "") -> str:
 
 
 def _requested_pieces(problem: CostProblem, unit_messages: bool) -> int | None:
-    """Return the requested number of pieces; None if the optimum is requested."""
+    """Return the requested number of segments or messages; None if the optimum is requested."""
     if unit_messages and problem.messages is not None:
         return problem.messages
     return problem.segments

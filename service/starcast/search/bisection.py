@@ -59,7 +59,7 @@ _PATIENCE = 15
 
 
 def _second_eigenvalue(graph: Topology) -> float:
-    """Return the Laplacian's second smallest eigenvalue; for large graphs the lower bound 0."""
+    """Return the second smallest eigenvalue of a graph's Laplacian, or 0 for a large graph."""
     if graph.family == "star" and graph.n > 2:
         return 1.0  # all adjacency eigenvalues of S_n are integers with absolute values below n
     if graph.family == "hypercube":
@@ -74,7 +74,7 @@ def _second_eigenvalue(graph: Topology) -> float:
 
 
 def _halves(order: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Return halves of the nodes: the first half of a list of all nodes is in half 1."""
+    """Divide a list of all nodes into halves: side 1 for the first half of the list, else 0."""
     side = np.zeros(len(order), dtype=np.uint8)
     side[order[: len(order) // 2]] = 1
     return side
@@ -170,7 +170,7 @@ def find_certificate(
 class _Program:
     """The linear program that bounds the number of cut links.
 
-    It has a variable for each orbit of node pairs: the average z.
+    It has a variable for each orbit of node pairs (u, v): the average z of y_u y_v over the orbit.
     """
 
     def __init__(self, orbit: NDArray[np.int64], linked: Floats) -> None:
@@ -237,7 +237,10 @@ class _Program:
 
 
 def _violated(matrix: Floats, generator: np.random.Generator) -> list[NDArray[np.int64]]:
-    """Return vectors b whose inequality is violated; ``matrix`` has the average z of each pair."""
+    """Return vectors b whose inequality is violated by the averages z in ``matrix``.
+
+    The matrix has, for each pair of nodes, the average of the pair's orbit.
+    """
     values, vectors = np.linalg.eigh(matrix)
     found = [_scaled(vector) for vector in vectors[:, values < -_TOLERANCE].T[:10]]
     found += _triangles(matrix, generator)
@@ -418,7 +421,7 @@ class BisectionWidth(FormulaProblem):
         return Decision("none", evidence=evidence, target=value - 1)
 
     def _exchange_nodes(self, target: int, budget: Budget) -> Decision:
-        """Run tabu searches that start from substars, random halves, and perturbed best halves."""
+        """Run tabu searches for halves, from substars, random halves and perturbed best halves."""
         graph = self.topology
         generator = np.random.default_rng(budget.seed)
         table = graph.table().astype(np.int64)

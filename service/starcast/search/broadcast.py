@@ -292,7 +292,7 @@ class OnePortBroadcast(FormulaProblem):
             yield import_module("starcast.search.local_search")
 
     def _search_trees(self, target: int, budget: Budget) -> Decision:
-        """Inform nodes by random matchings; then change the last rounds until all are informed."""
+        """Inform nodes by random matchings; then change the last rounds to inform all of them."""
         rng = np.random.default_rng(budget.seed)
         with self._exchanges(budget) as search:
             table = self._table()

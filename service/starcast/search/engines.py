@@ -335,7 +335,7 @@ def _serve(
     seed: int,
     memory: int,
 ) -> None:
-    """Run the function in a solver process, and send its answer to the parent."""
+    """Call a function in this solver process, and send its answer to the parent process."""
     # The kernel kills this process when its parent ends, as a solver blocks all threads.
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     parent = multiprocessing.parent_process()

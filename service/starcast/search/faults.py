@@ -51,7 +51,14 @@ def path_formula(graph: Topology, paths: list[NodePath]) -> Formula:
 
 
 class _Work(NamedTuple):
-    """The input of `find_faults`: neighbours, candidate distant nodes, fault count, distance."""
+    """The input of `find_faults`.
+
+    Attributes:
+        table: the neighbours of each node.
+        ends: the nodes that faults may make distant from rank 0.
+        most: the maximum number of faults.
+        distance: the distance that a node must have from rank 0.
+    """
 
     table: list[list[int]]
     ends: list[int]
@@ -138,7 +145,7 @@ def _shortest_path(
 
 
 def _as_array(paths: list[NodePath]) -> NDArray[np.int32]:
-    """Return paths as the rows of an array; entries after the end of a path are -1."""
+    """Return paths as rows of an array of ranks; entries after the end of a path are -1."""
     longest = max(map(len, paths))
     return np.array([[*path, *[-1] * (longest - len(path))] for path in paths], dtype=np.int32)
 

@@ -60,7 +60,7 @@ def _one_tree(
     within: NDArray[np.int32],
     distance: int,
 ) -> None:
-    """Require that a node has exactly one parent in a tree, and that it is closer to the root."""
+    """Add clauses by which a node has exactly one parent in a tree, which is closer to the root."""
     height = within.shape[1] - 1
     if node == 0:
         for port in range(len(table)):
@@ -201,7 +201,7 @@ class EdgeDisjointTrees(FormulaProblem):
         return {"parent_port": ports}
 
     def _solve_rotated(self, images: NDArray[np.int64], target: int, budget: Budget) -> Decision:
-        """Search for a forest whose trees are the images of a single tree under rotations."""
+        """Search for a forest whose trees are the images of one tree under powers of a node map."""
         graph = self.topology
         subject = f"rotated trees on {graph.spec} of height {target}"
         require_fit(self.literals(target) // graph.degree, budget.memory, subject)
@@ -308,7 +308,7 @@ def quotients(graph: Topology, classes: int, chance: np.random.Generator) -> lis
 
 
 def _common_order(images: NodeImages) -> int:
-    """Return the common length of all cycles of a permutation of nodes; 1 if the lengths differ."""
+    """Return the common length of all cycles of a permutation of nodes; 1 if lengths differ."""
     powers, everything, order = images, np.arange(len(images)), 1
     while not (fixed := powers == everything).any():
         powers, order = images[powers], order + 1
@@ -397,7 +397,7 @@ def _oriented(table: list[list[int]], labels: list[int], a: int, b: int) -> dict
 
 
 def _as_ports(graph: Topology, links: list[tuple[int, int]]) -> NDArray[np.uint8]:
-    """Return each node's port towards its parent in a tree of links with root 0."""
+    """Return each node's port towards its parent in a tree, given by its links, with root 0."""
     adjacent: list[list[int]] = [[] for _ in range(graph.nodes)]
     for a, b in links:
         adjacent[a].append(b)
@@ -442,7 +442,7 @@ class IndependentTrees(SearchProblem):
         return (Method(name, self._search, solves_formulas=False),)
 
     def _search(self, target: int, budget: Budget) -> Decision:
-        """Anneal partitions of quotients until one of them is valid on the topology itself."""
+        """Anneal partitions of quotients until the trees of one are valid on the topology."""
         require("numba")
         graph = self.topology
         annealing = import_module("starcast.search.local_search")

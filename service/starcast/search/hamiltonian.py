@@ -53,7 +53,7 @@ class _Factor:
             self._renumber(range(nodes))
 
     def _renumber(self, nodes: Sequence[int]) -> None:
-        """Renumber the cycles through the given nodes, and all nodes on these cycles."""
+        """Renumber the factor's cycles through the given nodes, and all nodes on these cycles."""
         first = self._next
         for node in nodes:
             if self.cycle[node] >= first:
@@ -102,7 +102,7 @@ class _Factor:
 
 
 def _follow(adjacent: list[list[int]], start: int) -> Iterator[int]:
-    """Yield the nodes on a cycle of a 2-factor, in one of its two directions."""
+    """Yield the nodes on the cycle of a 2-factor through a node, in one of its two directions."""
     before, node = -1, start
     while True:
         yield node
@@ -205,7 +205,7 @@ def _join_cycles(
     chance: random.Random,
     budget: Budget,
 ) -> bool:
-    """Exchange links until each of ``factors`` is a single cycle; return whether this succeeded."""
+    """Exchange links between factors until each of ``factors`` is one cycle; return the success."""
     # If all links form a single 2-factor, as in a ring, there is nothing to exchange.
     if len(everything) == 1:
         return factors[0].count == 1
@@ -223,7 +223,7 @@ def _join_cycles(
 
 
 def _step(factors: list[_Factor], chance: random.Random, nodes: int) -> None:
-    """Try some exchanges; keep those that join cycles and, for variety, a few of the others."""
+    """Try exchanges between factors; keep those that join cycles and, for variety, a few others."""
     for _ in range(100):
         first, second = chance.sample(factors, 2)
         if not (first.is_counted or second.is_counted):
@@ -248,7 +248,7 @@ def _step(factors: list[_Factor], chance: random.Random, nodes: int) -> None:
 
 
 def _closed_walk(first: _Factor, second: _Factor, chance: random.Random, nodes: int) -> Walk | None:
-    """Return a random closed walk whose links alternate between two factors, or None."""
+    """Return a random closed walk whose links alternate between two factors; None if not found."""
     walk = [chance.randrange(nodes)]
     for length in range(1, max(_LENGTHS) + 1):
         factor = first if length % 2 else second

@@ -157,7 +157,10 @@ def _augment(
     queue: NDArray[np.int32],
     trail: NDArray[np.int32],
 ) -> None:
-    """Find an augmenting path from a receiver by breadth-first search; augment the matching."""
+    """Enlarge a matching of receivers with senders by an augmenting path from a receiver.
+
+    The path is found by breadth-first search.
+    """
     queue[0] = receiver
     head, tail, reached = 0, 1, 0
     while head < tail:
@@ -222,7 +225,7 @@ def exchange(tree: BroadcastTree, steps: int, chance: np.random.Generator) -> in
 
 @jit
 def _price(tree: BroadcastTree, node: int) -> float:
-    """Return the cost of freeing a node: from 1.9 if it has just moved, down to nearly 1."""
+    """Return the cost of freeing a node of the tree: 1.9 if it has just moved, down to nearly 1."""
     age = float(tree.counts[3] - tree.moved[node])
     # The cost is below 2, so freeing one node that has just moved is cheaper than freeing any two.
     return 1.0 + 0.9 * _TENURE / (_TENURE + age)
@@ -248,7 +251,10 @@ def _cost(tree: BroadcastTree, node: int, informer: int, slot: int) -> float:
 def _cheapest_place(
     tree: BroadcastTree, node: int, before: int, chance: np.random.Generator
 ) -> tuple[int, int, float]:
-    """Return the informer, slot and cost of a node's cheapest place before slot ``before``."""
+    """Return the informer, the slot and the cost with which a node is informed most cheaply.
+
+    Only slots before slot ``before`` are considered.
+    """
     best_informer, best_slot, least = -1, -1, np.inf
     for port in range(tree.table.shape[1]):
         informer = tree.table[node, port]
@@ -325,7 +331,10 @@ def _move(tree: BroadcastTree, node: int, informer: int, slot: int) -> None:
 
 @jit
 def _free(tree: BroadcastTree, node: int) -> None:
-    """Remove a node from its informer's slots, so that it misses the message; keep its children."""
+    """Remove a node from its informer's slots, so that it misses the message.
+
+    The node keeps its children.
+    """
     tree.child[tree.informer[node], tree.rounds[node] - tree.first - 1] = -1
     tree.informer[node], tree.rounds[node] = -1, 0
     tree.position[node] = tree.counts[0]
@@ -335,7 +344,7 @@ def _free(tree: BroadcastTree, node: int) -> None:
 
 @jit
 def _free_near(tree: BroadcastTree) -> None:
-    """Free all nodes within distance 2 of missing nodes."""
+    """Free all nodes within distance 2 of nodes that miss the message."""
     degree = tree.table.shape[1]
     for position in range(tree.counts[0]):
         for port in range(degree):

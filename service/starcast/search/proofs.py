@@ -141,7 +141,7 @@ def check_drat(formula: Formula, proof: str) -> str:
 
 
 def _prove(work: tuple[list[list[int]], str], _seed: int) -> int:
-    """Write an LRAT proof to a file and check it; return the number of steps, 0 if too long."""
+    """Write an LRAT proof of a formula to a file and check it; return its steps, 0 if too long."""
     clauses, path = work
     proof = Path(path)
     raw = proof.with_suffix(".raw")

@@ -115,7 +115,7 @@ def _search_from(
 
 @dataclass(frozen=True)
 class _Search:
-    """A search in progress, which improves its record step by step."""
+    """A search in progress, which improves its record (the best known value) step by step."""
 
     _problem: SearchProblem
     _budget: Budget
@@ -144,7 +144,7 @@ class _Search:
         return record
 
     def _first(self, known: Record | None) -> Record:
-        """Return the record to start from: the known record, or a new one with a simple witness."""
+        """Return the record to start from: the known one, or a new one with a simple witness."""
         bound = self._problem.bound()
         if known is not None:
             # The bound from theory may have improved since the record was written.
@@ -167,7 +167,7 @@ class _Search:
         return record
 
     def _look_for(self, record: Record, target: int, share: float) -> Record:
-        """Try each method in turn, until one finds an object with a target value or refutes it."""
+        """Try each method until one finds an object with the target value or refutes the target."""
         part = self._budget.part(share)
         methods = self._methods(target)
         for method in methods:
@@ -462,7 +462,7 @@ def _require_memory(needed: int, item: tuple[SearchTask, Record | None], free: i
 
 
 class _Description(StrictRecord):
-    """The job to which a shard file belongs: all its searches, and their budget."""
+    """The job to which a shard file belongs: all searches of the job, and the budget of each."""
 
     searches: list[Any]
     seconds: StrictNumber

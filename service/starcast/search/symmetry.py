@@ -71,7 +71,7 @@ def orbits(nodes: int, automorphisms: Sequence[NodeImages]) -> NodeImages:
 
 
 def _generators(moved: list[int], size: int) -> list[list[int]]:
-    """Return generators of all permutations of 0..size-1 that change only the ``moved`` numbers."""
+    """Return generators of all permutations of 0..size-1 that move only the ``moved`` numbers."""
     # A single number has only one permutation.
     if len(moved) < 2:
         return []
@@ -84,7 +84,10 @@ def _generators(moved: list[int], size: int) -> list[list[int]]:
 
 
 def _rename_symbols(graph: Topology, order: Sequence[int]) -> NodeImages:
-    """Return the map x -> c x c^-1 for the permutation c = ``order`` of the numbers 0..n-1."""
+    """Return the images of all nodes x, as permutations, under x -> c x c^-1.
+
+    The permutation c of the numbers 0..n-1 is given as ``order``.
+    """
     length = graph.k or graph.n
     nodes = permutations.arrangements(graph.n, length)
     images = np.empty_like(nodes)

@@ -130,7 +130,7 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 class _Parts(ArrayArchive):
-    """The parts of an opened forest file."""
+    """The parts (named arrays) of an opened forest file."""
 
     def small(self, name: str) -> NDArray[Any]:
         """Return a part other than the port array.
@@ -208,7 +208,7 @@ def _has_format(parts: _Parts) -> bool:
 def _read_ports(
     path: str | os.PathLike[str], parts: _Parts, network: Topology
 ) -> NDArray[np.uint8]:
-    """Read the port array; a large array is read only if a forest can have its shape."""
+    """Read the port array of a forest file; a large one only if a forest can have its shape."""
     shape, dtype = parts.header("parent_port")
     if dtype != np.uint8:
         raise _damaged(path)

@@ -139,7 +139,7 @@ def _write_greedy_ports(topology: ArrangementGraph, root: Perms, out: NDArray[np
 def _residual_ports(
     topology: ArrangementGraph, root: Perms, home: NDArray[np.uint8], rows: Perms
 ) -> NDArray[np.uint8]:
-    """Return the parent ports of the given nodes, whose first symbols are not in the root."""
+    """Return the parent ports of nodes whose first symbol is not in the root's label."""
     count, k = rows.shape
     # The position in the node of the root's i-th symbol, 0 if the node lacks it.
     position = np.zeros((count, k + 1), dtype=np.uint8)
@@ -186,7 +186,7 @@ def recursive_substar(topology: Topology, root: int) -> Forest:
 
 
 def _send(topology: Topology, row: NDArray[np.uint8], front: _Front, port: int) -> _Front:
-    """Send over one port from all nodes that use it, and write the receivers' parent ports."""
+    """Send over one port from all nodes in front; write the parent ports of the receivers."""
     last = front.dim1 == port  # Rule 1, port dim1: the receiver is a source only
     inner = port < front.dim1  # Rule 1, other ports: the receiver is also a relay for S_dim1
     # Rule 2: a relay sends over the ports from dim1 + 2 to dim2; dim1 + 1 leads to its parent.

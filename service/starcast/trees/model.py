@@ -297,12 +297,16 @@ class Forest(Displayable):
     # of the memory of one tree.
 
     def _checked_ports(self) -> Iterator[int]:
-        """Check that ``parent_port`` has only valid ports; return an iterator over the ports."""
+        """Check that ``parent_port`` has only valid ports; return an iterator over these ports."""
         self._check_entries()
         return iter(self.topology.ports)
 
     def _parents(self, rows: NDArray[np.uint8]) -> Ranks:
-        """Return the node across each port in ``rows``, int32 ``[rows, nodes]``; -1 for port 0."""
+        """Return each node's parent in each of ``rows`` (a tree's ports), -1 for port 0.
+
+        Returns:
+            int32 ``[rows, nodes]``.
+        """
         parents = np.empty(rows.shape, dtype=np.int32)
         readers = {port: self.topology.neighbour_ranks(port) for port in self.topology.ports}
         for chunk in self.topology.chunks():
@@ -390,7 +394,7 @@ class Forest(Displayable):
         return False
 
     def _height(self, tree: int, parents: Ranks) -> int:
-        """Return the height of a tree, found by following all its nodes to the root."""
+        """Return the height of a tree, found by following all nodes of the tree to the root."""
         inside = self.parent_port[tree] != 0
         if not inside.any():
             return 0
@@ -466,7 +470,7 @@ def _values_at_parents(
 
 
 def _check_array(parent_port: ArrayLike, topology: Topology) -> NDArray[np.uint8]:
-    """Return a read-only uint8 array after checking shape, type and range."""
+    """Return an array of parent ports as read-only uint8, after checking shape, type and range."""
     rows_hint = "give one row per tree with one entry per node"
     ports_hint = "give uint8, or integers 0..255"
     try:

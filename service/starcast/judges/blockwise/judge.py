@@ -106,7 +106,7 @@ def read_block(blocks: Blocks, tables: Tables, block: int) -> tuple[Array, Array
 
 @jit
 def _examine(blocks: Blocks, tables: Tables, found: Findings, start: int, stop: int) -> None:
-    """Examine blocks row by row, and the nodes of a row one by one only if necessary."""
+    """Examine the nodes of blocks row by row, and one by one only if a row needs it."""
     n, m = blocks.n, blocks.m
     trees = len(blocks.homes)
     size = len(tables.orders)
@@ -229,7 +229,7 @@ def _any_flag(flags: Array) -> bool:
 
 @jit
 def _has_several_ports(row: Array, flags: Array) -> bool:
-    """Return whether the nodes of a row have different ports in the same tree."""
+    """Return whether the nodes of a row have different ports to their parents in the same tree."""
     port = row[0]
     # The loop has no early exit, because without branches it is compiled to vector instructions.
     for order in range(len(row)):
@@ -239,7 +239,7 @@ def _has_several_ports(row: Array, flags: Array) -> bool:
 
 @jit
 def _read_parents(neighbours: Array, level: Array, parents: Array) -> None:
-    """Write the parents' potentials for a row whose nodes all have the same port."""
+    """Write the potentials of a row's parents, if all nodes of the row have the same port."""
     for order in range(len(neighbours)):
         parents[order] = level[neighbours[order]]
 
@@ -248,7 +248,7 @@ def _read_parents(neighbours: Array, level: Array, parents: Array) -> None:
 def _read_parents_of_ports(
     row: Array, begin: int, m: int, neighbours: Array, level: Array, parents: Array
 ) -> bool:
-    """Write the parents' potentials for a row; return False if a parent is in another block."""
+    """Write the potentials of a row's parents; return False if a parent is in another block."""
     for order in range(len(row)):
         # The subtraction of uint8 numbers wraps around, so ports 0 and 1 become large numbers and
         # are detected, too.
@@ -318,7 +318,7 @@ def _examine_nodes(
 
 @jit
 def _potential_across(blocks: Blocks, tree: int, x: Array, port: int) -> int:
-    """Return the potential of node x's neighbour across a port."""
+    """Return the potential, in a tree, of node x's neighbour across a port."""
     x[1], x[port] = x[port], x[1]
     potential = potential_of(blocks, tree, x)
     x[1], x[port] = x[port], x[1]
@@ -327,7 +327,7 @@ def _potential_across(blocks: Blocks, tree: int, x: Array, port: int) -> int:
 
 @jit
 def _record_exception(found: Findings, block: int, tree: int, index: int) -> bool:
-    """Record an exception; return False if the array of exceptions is full."""
+    """Record a node as an exception of a tree; return False if the array of exceptions is full."""
     count = found.exception_count[0]
     if count == len(found.exceptions):
         return False
@@ -340,7 +340,7 @@ def _record_exception(found: Findings, block: int, tree: int, index: int) -> boo
 
 @jit
 def _record_potential(found: Findings, block: int, tree: int, index: int, value: int) -> None:
-    """Update the largest potential of a tree, and record nodes that have it as witnesses."""
+    """Update a tree's largest potential, and record the nodes that have it as witnesses."""
     if value > found.largest[tree]:
         found.largest[tree] = value
         found.counts[tree] = 0
@@ -386,7 +386,7 @@ def _count_loads(
 
 @jit
 def _counter_of(n: int, port: int) -> np.uint64:
-    """Return the number to add to packed counters to count a port; 0 for an invalid port."""
+    """Return the number to add to a node's packed counters to count a port; 0 if it is invalid."""
     if 2 <= port <= n:
         return np.uint64(1) << np.uint64(_COUNTER * (port - 2))
     return np.uint64(0)
@@ -394,7 +394,7 @@ def _counter_of(n: int, port: int) -> np.uint64:
 
 @jit
 def _trees_of(users: np.uint64, port: int) -> np.uint64:
-    """Return the number of trees that use a node's port, from the port's 4-bit counter."""
+    """Return the number of trees that use a port of a node, from the port's 4-bit counter."""
     return users >> np.uint64(_COUNTER * (port - 2)) & np.uint64(15)
 
 

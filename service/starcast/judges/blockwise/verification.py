@@ -268,7 +268,7 @@ def _check_addresses(source: Source, result: RangeResult) -> None:
 
 
 class _Follower:
-    """Follows nodes to the root, parent by parent."""
+    """Follows nodes of a forest to the root of a tree, parent by parent."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -372,7 +372,7 @@ def _require_free_memory(_: Range, free: int) -> None:
     if free < _TASK_BYTES:
         raise LimitError(
             f"a range of blocks needs about {_TASK_BYTES / 1e9:.1f} GB of memory, "
-            f"{free / 1e9:.1f} GB are free",
+            f"but only {free / 1e9:.1f} GB are free",
             hint="use fewer `jobs`",
         )
 

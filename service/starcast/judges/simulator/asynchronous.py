@@ -65,7 +65,7 @@ class AsynchronousExecution:
             pass
 
     def _execute_pass(self) -> bool:
-        """Execute all packets in the order of steps; return whether any end time changed."""
+        """Execute all packets in the order of steps; return whether a packet's end time changed."""
         free = [self._ticks.full(chain.size, 0) for chain in self._chains]
         changed = False
         for batch in self._packets.batches():
@@ -76,7 +76,7 @@ class AsynchronousExecution:
         return changed
 
     def _execute_step(self, batch: Batch, free: list[Times]) -> Times:
-        """Execute the packets of one step; return when each of them ends."""
+        """Execute the packets of a batch with one step; return when each of them ends."""
         packets = self._packets
         start = self._dependencies.needs(batch.rows).latest(self.arrival)
         if not packets.single:
@@ -147,7 +147,10 @@ class AsynchronousExecution:
         return np.asarray(np.maximum(self._clock[step] - max(early, 0), 0), self._ticks.dtype)
 
     def _row_order(self, batch: Batch, order: Indices) -> Indices:
-        """Return the rows of a batch, counted from its first row, in the given order of packets."""
+        """Return the rows of a batch in the given order of packets.
+
+        Rows are counted from the first row of the batch.
+        """
         if self._packets.single:
             return order
         units = self._packets.units[batch.packets][order]
@@ -259,7 +262,7 @@ class CriticalSend(NamedTuple):
 def _describe(
     packets: Packets, ticks: Ticks, packet: int, row: int, start: int, end: int, waits_for: str
 ) -> CriticalSend:
-    """Describe a packet on the critical path by one of its rows; start and end are in ticks."""
+    """Describe a packet on the critical path by one of its rows; times are in ticks."""
     topology = packets.links.topology
     return CriticalSend(
         step=int(packets.step[row]),

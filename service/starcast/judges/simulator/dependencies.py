@@ -215,7 +215,7 @@ class SumDependencies(Dependencies):
         return np.asarray(node.astype(np.int64) * self._units + unit)
 
     def _key(self, node: Integers, lane: Indices, step: Integers | int) -> Indices:
-        """Return keys that sort by node, then by lane (a pair of unit and tree), then by step."""
+        """Return sort keys of sums: by node, by lane (a pair of unit and tree), then by step."""
         last = int(self._packets.step[-1]) + 2 if len(self._packets.step) else 2
         sums = np.int64(self.sums.lanes.count)
         return (node.astype(np.int64) * sums + lane) * last + np.minimum(step, last - 1)
@@ -259,7 +259,7 @@ def _follow_journeys(packets: Packets, executed: Executed) -> Indices | None:
 
 
 def _never_returns(unit: Integers, receiver: Integers, postcondition: Postcondition) -> bool:
-    """Return whether every unit visits each node at most once; rows are sorted by unit."""
+    """Return whether every unit visits each node at most once; the rows are sorted by unit."""
     if (receiver == postcondition.source(unit.astype(np.int64))).any():
         return False
     # The rows of a unit are adjacent, so each pass compares rows at distance `hops`.

@@ -201,7 +201,7 @@ def make_ticks(unit_bytes: RealNumber, t_s: RealNumber, t_c: RealNumber, executi
 
 
 def _time_steps(executed: Executed, packets: Packets, ticks: Ticks, clock: Times) -> Timing:
-    """Return the times of a synchronous execution."""
+    """Return the times of an execution in the synchronous model, given the start of each step."""
     postcondition = executed.postcondition
     end = clock[packets.step]
     if isinstance(executed.deliveries, Sums):
@@ -231,7 +231,7 @@ def _time_steps(executed: Executed, packets: Packets, ticks: Ticks, clock: Times
 
 
 def _time_data(executed: Executed, packets: Packets, ticks: Ticks, clock: Times) -> Timing:
-    """Return the times of an asynchronous execution."""
+    """Return the times of an execution in the data-driven (asynchronous) model."""
     if executed.postcondition.to_all:
         _check_memory(executed.postcondition)
     dependencies = make_dependencies(packets, executed)
@@ -353,7 +353,7 @@ def _represent_all(arrivals: Times, executed: Executed, packets: Packets, ticks:
 
 
 def _sum_link_times(packets: Packets, ticks: Ticks) -> Times:
-    """Return how long each directed link carries packets, ``[nodes, ports]``, in ticks."""
+    """Return how long each directed link is busy with packets, in ticks, ``[nodes, ports]``."""
     topology = packets.links.topology
     shape = topology.port_count, (1 if packets.symmetric else topology.nodes)
     count = shape[0] * shape[1]

@@ -226,7 +226,10 @@ def find_executed(schedule: Schedule, faults: Iterable[FaultLike]) -> Mask:
 
 
 def _execute_batch(rows: Rows, selected: Indices, pair_index: PairIndex, held: Mask) -> Mask:
-    """Execute the selected rows of a batch step by step; record their deliveries in ``held``."""
+    """Execute the selected rows of a batch step by step, under faults.
+
+    Deliveries are recorded in ``held``. Returns which of the selected rows were executed.
+    """
     source = pair_index.of(rows.sender[selected], rows.unit[selected])
     target = pair_index.of(rows.receiver[selected], rows.unit[selected])
     executed = np.zeros(len(selected), dtype=bool)

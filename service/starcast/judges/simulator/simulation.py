@@ -200,7 +200,7 @@ def _receives_again(step: Integers, sender: Integers, receiver: Integers, packet
 
 
 def _occurred_before(step: Integers, port: Integers) -> Mask:
-    """Return which rows have the step and port of an earlier row."""
+    """Return which rows of a schedule have the step and port of an earlier row."""
     repeated = np.zeros(len(step), dtype=bool)
     # Ports are uint8, so this factor gives different pairs of step and port different keys.
     key = np.multiply(step - step[0], 256, dtype=np.int64) + port
@@ -242,7 +242,7 @@ def _last_step(step: Integers, width: int = 2) -> int:
 
 
 def _count_per_step(step: Integers, steps: int) -> Counts:
-    """Return the number of rows of each step, int64 ``[steps]``, for ascending steps."""
+    """Return the number of rows in each step, int64 ``[steps]``; the steps of the rows ascend."""
     ends = np.searchsorted(step, np.arange(1, steps + 1, dtype=step.dtype), side="right")
     return np.diff(ends, prepend=0)
 

@@ -232,7 +232,10 @@ def restore(
 
 
 def _lock_tables(connection: Connection) -> None:
-    """Wait until no other transaction changes rows, and block changes until this one ends."""
+    """Wait until no other transaction changes starcast's tables, and block changes to them.
+
+    The tables are locked until this transaction ends.
+    """
     names = [table.name for table in migrations.find_tables(connection)]
     tables = migrations.join_names(migrations.enter_schema(connection), names)
     execute_sql(connection, sql.SQL("lock table {} in exclusive mode").format(tables))
@@ -248,7 +251,7 @@ def _not_empty(rows: dict[str, int]) -> StarcastError:
 
 
 def _fill(connection: Connection, file: Path, manifest: Manifest, decoder: Path | None) -> None:
-    """Replace all rows of newly created tables by the rows of a backup."""
+    """Replace all rows of newly created tables by the rows of a backup file."""
     schema = migrations.enter_schema(connection)
     tables = [table.name for table in migrations.find_tables(connection)]
     if {*tables} != {*manifest.tables}:
@@ -285,7 +288,7 @@ def _copy_in(connection: Connection, file: Path, name: str, rows: DumpedRows) ->
 
 
 def _columns(connection: Connection, table: str) -> list[str]:
-    """Return the columns of a table that a backup holds: all except generated columns, sorted."""
+    """Return the columns of a table that a backup holds, sorted: all except generated columns."""
     columns = connection.execute(_COLUMNS, {"table": table})
     return sorted(column.name for column in columns if not column.generated)
 
@@ -294,7 +297,7 @@ def _columns(connection: Connection, table: str) -> list[str]:
 def _open_rows(
     file: Path, manifest: Manifest, decoder: Path | None
 ) -> Iterator[Callable[[str], DumpedRows]]:
-    """Open a backup, and yield a function that returns the rows of a table."""
+    """Open a backup file, and yield a function that returns the rows of a table in the backup."""
     with _open(file) as archive, tempfile.TemporaryDirectory() as folder:
         if manifest.dumped_by is None:
             yield partial(_read_member, archive)
@@ -351,7 +354,7 @@ def _describe(connection: Connection) -> Manifest:
 
 
 def _content(connection: Connection, table: str) -> TableContent:
-    """Return the row count and the sum of all row hashes, which does not depend on row order."""
+    """Return a table's row count and the sum of its row hashes (independent of the row order)."""
     # A bytea is hashed first, because its text is twice as long as its bytes.
     values = [
         sql.SQL("md5({})" if column.type == "bytea" else "{}").format(sql.Identifier(column.name))

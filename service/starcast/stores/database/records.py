@@ -69,7 +69,7 @@ def store_all(session: Session, records: Iterable[tuple[Record, Verification]]) 
 
 
 def _load_if_right(stored: StoredRecord) -> Record | None:
-    """Convert a stored row to a record; return None if its witness or certificate is invalid."""
+    """Convert a stored row to a search record; None if its witness or certificate is invalid."""
     record = as_record(stored)
     try:
         verify(record)

@@ -290,7 +290,7 @@ def describe_artifact(session: Session, kind: str, artifact_id: str) -> Row:
 
 
 def _describe(kind: str, row: RowMapping) -> Row:
-    """Return an artifact's row in a listing; it has few values if the artifact was not saved."""
+    """Return the row of an artifact in a listing; most values are empty if it was not saved."""
     values = {name: row[name] for name in artifact_columns(kind)}
     if values.get("arguments"):
         values["arguments"] = format_arguments(values["arguments"])
@@ -403,7 +403,7 @@ def save_schedule(session: Session, schedule: "Schedule", simulation: "Simulatio
 
 
 def _merge(session: Session, model: type[models.Base], structure: object, **given: Any) -> None:
-    """Store a row; columns without a given value get the structure's attribute of this name."""
+    """Store an artifact as a row of a table; columns not given are attributes of ``structure``."""
     names = [column.name for column in model.__table__.columns if column.server_default is None]
     values = {name: getattr(structure, name) for name in names if name not in given}
     session.merge(model(**values, **given))

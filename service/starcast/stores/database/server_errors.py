@@ -155,7 +155,10 @@ def read_reason(error: psycopg.Error) -> tuple[str, str]:
 
 
 def _name_target(url: URL | None, error: psycopg.Error) -> tuple[str, str, str]:
-    """Return address, user and database of a connection, from libpq if the connection failed."""
+    """Return address, user and database of a PostgreSQL connection.
+
+    If the connection failed, libpq reports them; otherwise they are those of the URL.
+    """
     if error.pgconn is not None and error.pgconn.port:
         known = error.pgconn
         parts = (known.host, known.port, known.user, known.db)

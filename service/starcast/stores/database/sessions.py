@@ -377,7 +377,7 @@ def _release(connection: Connection) -> None:
 
 
 def _describe_holders(connection: Connection, name: str, *, shared: bool) -> str:
-    """Describe the tasks of the processes that prevent this process from taking a lock."""
+    """Describe the tasks of the other processes that hold a lock which this process wants."""
     # The server shows the times of a process only to its own role.
     holders = [
         (row.application_name.removeprefix(_HOLDER), row.seconds)

@@ -33,7 +33,7 @@ class View:
 
 
 def _axes(table: str, axes: Iterable[str]) -> str:
-    """Return the part of an SQL select list that selects axes; `Exact` columns become doubles."""
+    """Return the part of an SQL select list for parameters of runs; exact values become doubles."""
     items = []
     for name in axes:
         suffix = "_value" if AXES[name].type is Fraction else ""

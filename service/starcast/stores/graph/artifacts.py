@@ -183,13 +183,13 @@ class Rows:
 
 
 def _symbols(labels: NDArray[np.str_]) -> NDArray[np.uint32]:
-    """Return the code points of labels, uint32 ``[labels, symbols]``."""
+    """Return the code points of node labels, uint32 ``[labels, symbols]``."""
     return np.ascontiguousarray(labels).view(np.uint32).reshape(len(labels), -1)
 
 
 @lru_cache(maxsize=1)
 def _substar_order(topology: Topology) -> NDArray[np.int64]:
-    """Return each node's position when the nodes are sorted by their reversed labels."""
+    """Return each node's position in the order of the nodes' reversed labels."""
     symbols = _symbols(topology.labels(np.arange(topology.nodes)))
     place = np.empty(topology.nodes, dtype=np.int64)
     place[np.lexsort(symbols.T)] = np.arange(topology.nodes)

@@ -55,7 +55,7 @@ _LINES = 2**15
 
 
 def _digit_table(size: int) -> NDArray[Any]:
-    """Return the numbers 0 to 10^size - 1 as text, with leading zeros, one per array element."""
+    """Return the numbers 0 to 10^size - 1 as strings with leading zeros, one per array element."""
     texts = "".join(f"{number:0{size}d}" for number in range(10**size))
     return np.frombuffer(texts.encode(), dtype=f"u{size}")
 
@@ -180,7 +180,7 @@ class BulkFiles:
                 nodes.result()
 
     def _write_others(self, artifact: GraphArtifact, task: Task) -> None:
-        """Write the artifact's own node, the relationship to its parent, and its relationships."""
+        """Write an artifact's own node, the relationship to its parent, and its relationships."""
         number = self.numbers[artifact.id] = self.nodes
         self.write_node(artifact.label, {**artifact.properties, "state": GraphState.COMPLETE.value})
         if artifact.parent is not None:
@@ -200,7 +200,7 @@ class BulkFiles:
         self.nodes += 1
 
     def _write_topology_nodes(self, topology: Topology, first: int, task: Task) -> None:
-        """Write a row for every node of the topology; its :ID is ``first`` plus its rank."""
+        """Write a row for each node of a topology; its :ID is ``first`` plus its rank."""
         for start in range(0, topology.nodes, BLOCK):
             ranks = np.arange(start, min(start + BLOCK, topology.nodes))
             columns: dict[str, CsvColumn] = {
@@ -270,14 +270,14 @@ def format_lines(columns: Iterable[CsvColumn], rows: int) -> Iterator[NDArray[np
 
 
 def _width(column: NDArray[Any]) -> int:
-    """Return the width of a column in the files: the number of characters of each value."""
+    """Return the width of a column in import files: the number of characters of each value."""
     if column.dtype.kind == "U":
         return column.dtype.itemsize // 4
     return len(str(int(column.max(initial=0))))
 
 
 def _fill(lines: NDArray[np.uint8], offset: int, values: NDArray[Any]) -> None:
-    """Write one value into each line, starting at byte ``offset``."""
+    """Write one value into each line of an import file, starting at byte ``offset`` of the line."""
     strides = (lines.shape[1],)
     # A view with the stride of a line fills one field of all lines in one assignment.
     target: NDArray[Any] = np.ndarray(len(lines), values.dtype, lines.data, offset, strides)
@@ -287,7 +287,7 @@ def _fill(lines: NDArray[np.uint8], offset: int, values: NDArray[Any]) -> None:
 def _fill_digits(
     lines: NDArray[np.uint8], offset: int, width: int, values: NDArray[np.int64]
 ) -> None:
-    """Write numbers of up to ``width`` digits into the lines, padded with zeros."""
+    """Write a number of up to ``width`` digits into each line of an import file, with zeros."""
     # Division of 32-bit integers is several times as fast, and most numbers fit in 32 bits.
     rest = values.astype(np.uint32 if width < 10 else np.uint64)
     while width:
@@ -300,7 +300,7 @@ def _fill_digits(
 
 
 def _format(value: CsvValue) -> bytes:
-    """Return a value in the format that Neo4j's importer reads."""
+    """Return a property's value in the format that Neo4j's importer reads."""
     if value is None:
         return b""
     if isinstance(value, bool):

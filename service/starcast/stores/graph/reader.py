@@ -100,7 +100,10 @@ def read_all_contents(graph: Graph) -> dict[tuple[str, str], Content]:
 
 
 def _sums_in_page(element: Element) -> str:
-    """Return Cypher for the count and checksum of an artifact's elements at a page of nodes."""
+    """Return Cypher for count and checksum of an artifact's nodes or relationships at some nodes.
+
+    The nodes are a page: those whose key is between ``$low`` and ``$high``.
+    """
     pattern = f"(a:{NODE.name})"
     if element is not NODE:
         pattern += f"-[r:{element.name}]->(b)"
@@ -112,7 +115,10 @@ def _sums_in_page(element: Element) -> str:
 
 
 def _scan(element: Element) -> str:
-    """Return Cypher for counts and checksums by artifact, for scan ``$scan`` of ``$scans``."""
+    """Return Cypher for the counts and checksums of all artifacts' nodes or relationships.
+
+    It reads the part with number ``$scan`` of ``$scans``.
+    """
     pattern = f"(a:{NODE.name})" if element is NODE else f"(a)-[r:{element.name}]->(b)"
     variable = _variable(element)
     artifact = f"{variable}.{element.artifact_property}"

@@ -140,7 +140,7 @@ class BoltWriter:
                 advance(count)
 
     def _create(self, rows: Rows) -> int:
-        """Create a batch of relationships, and return how many were created."""
+        """Create a batch of relationships in Neo4j, and return how many were created."""
         groups = group_by_start(rows, first_key(rows.topology))
         parameters = {"rows": groups, "artifact": rows.artifact_id}
         created = self._graph.write(create_statement(rows.relationship), parameters)[0]["created"]
@@ -268,7 +268,7 @@ def delete_artifact(
 
 
 def _delete_nodes(graph: Graph, topology: Topology, batch: int, advance: Advance) -> int:
-    """Delete the nodes of a topology with their links; return the number of nodes."""
+    """Delete the nodes of a topology with their links from Neo4j; return the number of nodes."""
     cypher = _delete(NODE, "$low <= n.key < $high")
     deleted = 0
     # A page has so many nodes that together with their links they make about one batch.
@@ -283,7 +283,7 @@ def _delete_nodes(graph: Graph, topology: Topology, batch: int, advance: Advance
 def _delete_by_index(
     graph: Graph, relationship: Relationship, artifact_id: str, batch: int, advance: Advance
 ) -> int:
-    """Delete the relationships that an index finds for an artifact; return their number."""
+    """Delete an artifact's relationships, which an index finds; return their number."""
     [index] = relationship.indexes
     # Without the index, every batch would scan all relationships.
     graph.write(index.statement)
@@ -337,7 +337,7 @@ def delete_orphans(graph: Graph, known: Collection[tuple[str, str]], batch: int)
 
 
 def _delete(element: Element, condition: str) -> str:
-    """Return Cypher that deletes up to ``$batch`` elements ``n`` that meet a condition."""
+    """Return Cypher that deletes up to ``$batch`` nodes or relationships that meet a condition."""
     detach = "DETACH " if isinstance(element, Label) else ""
     return (
         f"MATCH {element.pattern} WHERE {condition} WITH n LIMIT $batch {detach}DELETE n "
@@ -352,7 +352,7 @@ def _repeat(
     batch: int,
     advance: Advance = lambda _: None,
 ) -> int:
-    """Repeat a statement until it deletes less than a full batch, and return the total deleted."""
+    """Repeat a Cypher statement until it deletes less than a batch; return the total deleted."""
     total = 0
     deleted = batch
     while deleted == batch:
