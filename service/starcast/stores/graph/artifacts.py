@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.catalogue.entries import FAMILIES
 from starcast.collectives import Schedule
 from starcast.stores.graph.schema import (
     FOREST,
@@ -37,6 +38,7 @@ from starcast.stores.graph.schema import (
 from starcast.support.errors import RejectedError
 from starcast.support.vocabulary import format_arguments
 from starcast.topologies import Topology
+from starcast.topologies.base import known_diameter
 from starcast.topologies.permutations import Ranks
 from starcast.trees import Forest
 
@@ -57,6 +59,12 @@ ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 #: Values of a label's symbols, as digits in base 37.
 # Digits start at 1, because leading zeros would make labels of different lengths equal.
 DIGITS = {symbol: value for value, symbol in enumerate(ALPHABET, start=1)}
+# Other symbols occur only in the labels of networks and plug-ins. As numbers that are far apart,
+# they are no sums of the digits above in base 37.
+DIGITS |= {
+    symbol: value * 32_452_843
+    for value, symbol in enumerate("ABCDEFGHIJKLMNOPQRSTUVWXYZ_.", start=1)
+}
 _BASE = len(ALPHABET) + 1
 
 #: The attributes of a schedule that hold the start, the end and the columns of each row.
@@ -203,7 +211,7 @@ def link_blocks(topology: Topology) -> Iterator[Rows]:
     table = topology.table()
     _check_reverse_ports(topology, table)
     ports = np.array(topology.ports, dtype=np.int64)
-    for part in _slices(topology.nodes, BLOCK // topology.degree):
+    for part in _slices(topology.nodes, BLOCK // topology.port_count):
         neighbours = table[:, part].T.astype(np.int64)
         ranks = np.arange(part.start, part.stop)
         row, column = np.nonzero(neighbours > ranks[:, None])
@@ -215,7 +223,8 @@ def _check_reverse_ports(topology: Topology, table: Ranks) -> None:
     ranks = np.arange(topology.nodes, dtype=np.int32)
     for port, neighbours in zip(topology.ports, table, strict=True):
         back = table[topology.ports.index(topology.reverse_port(port))]
-        wrong = np.flatnonzero((back[neighbours] != ranks) | (neighbours == ranks))
+        lacks_link = (neighbours == ranks) & topology.has_translations
+        wrong = np.flatnonzero((back[neighbours] != ranks) | lacks_link)
         if len(wrong):
             label = topology.label(int(wrong[0]))
             raise RejectedError(
@@ -256,7 +265,7 @@ def links_at(topology: Topology, ranks: NDArray[np.int64]) -> Rows:
         # A link stores the port at its lower-ranked end, whichever end was requested.
         ports = np.where(ranks < neighbours, port, topology.reverse_port(port))
         lower, higher = np.minimum(ranks, neighbours), np.maximum(ranks, neighbours)
-        ends.append(np.column_stack([lower, higher, ports]))
+        ends.append(np.column_stack([lower, higher, ports])[lower < higher])
     # A link between two of the nodes was found at both ends.
     return _block(LINK, topology.spec, topology, *np.unique(np.concatenate(ends), axis=0).T)
 
@@ -353,7 +362,8 @@ def node_checksum(topology: Topology) -> int:
         ranks = np.arange(part.start, part.stop)
         code = np.zeros(len(ranks), dtype=np.int64)
         for column in _symbols(topology.labels(ranks)).T:
-            code = (code * _BASE + digit[column]) % MODULUS
+            # Labels of a network differ in length, and numpy pads shorter ones with zeros.
+            code = np.where(column == 0, code, (code * _BASE + digit[column]) % MODULUS)
         total += checksum(np.stack([ranks, ranks, code]))
     return total
 
@@ -439,10 +449,18 @@ def graph_artifact(structure: Topology | Forest | Schedule) -> GraphArtifact:
     if isinstance(structure, Topology):
         # Cypher indexes this list by port, so it also has an element 0, although no port has the
         # number 0.
+        known = FAMILIES.get(structure.family)
+        source = known.source if known else getattr(structure, "source", "")
         reverse_ports = structure.reverse_ports()[: max(structure.ports) + 1].tolist()
         return GraphArtifact(
             TOPOLOGY,
-            _properties(TOPOLOGY, structure, reverse_ports=reverse_ports),
+            _properties(
+                TOPOLOGY,
+                structure,
+                reverse_ports=reverse_ports,
+                diameter=known_diameter(structure),
+                source=source,
+            ),
             structure,
             partial(link_blocks, structure),
             partial(links_at, structure),
