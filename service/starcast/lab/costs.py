@@ -15,6 +15,7 @@ from starcast.lab.signature import (
     Shell,
     TopologyName,
     as_conditions,
+    read_topology,
 )
 from starcast.support.errors import InputError
 from starcast.support.table import Row, Table, rounded, with_numbers
@@ -136,9 +137,8 @@ class Costs(Connection):
         from starcast.costs.presentation import COLUMNS, part_of_costs
         from starcast.costs.tables import CostProblem
         from starcast.support.axes import BEST, read_count, read_number
-        from starcast.topologies import as_topology
 
-        network = as_topology(topology)
+        network = read_topology(topology)
         machine = _machine(t_s, t_c)
         size = read_number(message_bytes, "message_bytes")
         pieces = read_count(segments, "segments", (BEST,))
@@ -297,6 +297,7 @@ class Costs(Connection):
         machine = _machine(t_s, t_c)
         size = read_number(message_bytes, "message_bytes")
         given: dict[str, int | str] = {} if copies is None else {"copies": copies}
+        topology = read_topology(topology)
         real, best = optimal_pieces(topology, collective, algorithm, ports, size, machine, **given)
         argument = str(find_algorithm(collective, algorithm).split_argument)
         given[argument] = best

@@ -18,8 +18,10 @@ from starcast.lab.signature import (
     Shell,
     TopologyName,
     check_suffix,
+    is_network_file,
+    read_topology,
 )
-from starcast.support.errors import InputError, only_one_of
+from starcast.support.errors import InputError, LimitError, only_one_of
 from starcast.support.table import Facts, Table
 from starcast.support.vocabulary import (
     Collective,
@@ -68,14 +70,19 @@ class Networks(Artifacts):
             $ starcast topology show S6
             $ starcast topology show S5 --stored --verify
         """
-        from starcast.topologies import as_topology
         from starcast.topologies.base import describe_topology
 
         if stored or verify:
-            spec = topology if isinstance(topology, str) else topology.spec
-            return self.show(spec, kind="topology", verify=verify)
-        found = as_topology(topology)
+            if not isinstance(topology, str) or is_network_file(topology):
+                topology = read_topology(topology).spec
+            return self.show(topology, kind="topology", verify=verify)
+        found = read_topology(topology)
         facts = describe_topology(found)
+        if facts["diameter"] is None:
+            try:
+                _ = found.diameter
+            except LimitError as error:
+                self.reporter.say(error.message)
         # A reader sees n and k in the spec.
         hidden = ["n", "k", "translation_keeps_ports"]
         if found.has_translations:  # every node has a link at every port
@@ -101,9 +108,8 @@ class Networks(Artifacts):
             $ starcast topology draw S4 --layout torus --out torus.pdf
         """
         from starcast import drawing
-        from starcast.topologies import as_topology
 
-        found = as_topology(topology)
+        found = read_topology(topology)
         return Picture(drawing.draw_topology(found, layout), found.spec)
 
     def export_topology(self, topology: TopologyName, *, to: TopologyFormat) -> ExchangeFile:
@@ -124,9 +130,7 @@ class Networks(Artifacts):
             $ starcast topology export S5 --to graphml --out s5.graphml
             $ starcast topology export S6 --to metis --out s6.graph
         """
-        from starcast.topologies import as_topology
-
-        return ExchangeFile(as_topology(topology), to)
+        return ExchangeFile(read_topology(topology), to)
 
     def explore(
         self,
@@ -174,10 +178,9 @@ class Networks(Artifacts):
         """
         from starcast.drawing import explorer
         from starcast.support.atomic import atomic_write
-        from starcast.topologies import as_topology
 
         check_suffix(out, ".html", ".htm")
-        network = as_topology(topology)
+        network = read_topology(topology)
         at: int | str = 0 if root is None else root
         # A file determines the topology and the root of its forest. A construction needs both.
         forests = [
@@ -262,14 +265,13 @@ class Schedules(Connection):
         """
         from starcast.collectives.algorithm import algorithms, algorithms_on
         from starcast.collectives.model import check_collective
-        from starcast.topologies import as_topology
 
         if collective is not None:
             check_collective(collective)
         if topology is None:
             selected = algorithms(collective)
         else:
-            selected = algorithms_on(as_topology(topology), collective)
+            selected = algorithms_on(read_topology(topology), collective)
         rows = [
             {
                 "collective": algorithm.collective,
@@ -417,7 +419,7 @@ class Schedules(Connection):
 
 
 def build_schedule(
-    topology: "str | Topology",
+    topology: "str | Path | Topology",
     collective: Collective,
     algorithm: str | Path,
     options: ScheduleOptions,
@@ -430,13 +432,12 @@ def build_schedule(
     """
     from starcast.collectives.algorithm import schedule
     from starcast.formats import read_schedule
-    from starcast.topologies import as_topology
 
     arguments: dict[str, Any] = {k: value for k, value in options.items() if value is not None}
     ports = arguments.pop("ports", None)
     root = arguments.pop("root", 0)
     expand = arguments.pop("expand", False)
-    network = as_topology(topology)
+    network = read_topology(topology)
     file_format = arguments.pop("file_format", None)
     if not (file_format or is_file(algorithm)):
         built = schedule(network, collective, str(algorithm), ports, root, **arguments)

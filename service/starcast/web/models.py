@@ -41,10 +41,10 @@ class TopologyResource(BaseModel):
     port_count: int
     ports: list[int]
     reverse_ports: list[int] = Field(description="ports that lead back over the links of `ports`")
-    diameter: int
-    mean_distance: float
-    exact_mean_distance: str = Field(description="the mean distance as a fraction")
-    distance_profile: list[int] = Field(
+    diameter: int | None = Field(description="null if it is not known")
+    mean_distance: float | None
+    exact_mean_distance: str | None = Field(description="the mean distance as a fraction")
+    distance_profile: list[int] | None = Field(
         description="nodes at distance 0, 1, ...; without translations, ordered pairs"
     )
     has_translations: bool
@@ -165,6 +165,7 @@ class StoredTopology(StoredArtifact):
     links: int | None
     degree: int | None
     diameter: int | None
+    used_by: str = Field(description="what is stored for it: 2 forests, 1 run")
 
 
 class StoredForest(StoredArtifact):
