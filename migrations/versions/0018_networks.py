@@ -4,7 +4,7 @@ from alembic import op
 from alembic.util import CommandError
 
 revision: str = "0018"
-down_revision: str | None = "0016"
+down_revision: str | None = "0017"
 
 _TABLE = r"""
     create table network (

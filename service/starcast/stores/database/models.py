@@ -107,6 +107,13 @@ class Topology(Base):
     )
 
 
+class NodeKey(Base):
+    """A number for a network or a topology of a plug-in; its nodes' keys in Neo4j begin with it."""
+
+    topology: Mapped[str] = key("spec of the topology", check=SPEC)
+    number: Mapped[int] = field("number of 21 bits, unique in this database", unique=True)
+
+
 class Forest(Base):
     """An ingested forest. Its trees are in the table tree."""
 
