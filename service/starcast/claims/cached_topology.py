@@ -27,7 +27,7 @@ from starcast.trees import construction as trees
 from starcast.trees.model import Forest
 
 Object = TypeVar("Object")
-Network = TypeVar("Network", bound="CachedTopology")
+AnyCached = TypeVar("AnyCached", bound="CachedTopology")
 P = ParamSpec("P")
 
 _ALL_ROOTS = 24  # nodes of S_4: up to this size every node is a sample root
@@ -82,8 +82,8 @@ class ObjectCache:
 
 
 def cached(
-    create: Callable[Concatenate[Network, P], Object],
-) -> Callable[Concatenate[Network, P], Object]:
+    create: Callable[Concatenate[AnyCached, P], Object],
+) -> Callable[Concatenate[AnyCached, P], Object]:
     """Decorate a function of a topology and hashable arguments, so that its results are cached.
 
     Example:
@@ -94,7 +94,7 @@ def cached(
     parameters = signature(create)
 
     @wraps(create)
-    def look_up(network: Network, *args: P.args, **options: P.kwargs) -> Object:
+    def look_up(network: AnyCached, *args: P.args, **options: P.kwargs) -> Object:
         # With the defaults, so that equal calls have equal keys.
         call = parameters.bind(network, *args, **options)
         call.apply_defaults()
@@ -103,7 +103,7 @@ def cached(
             "array", key, lambda: create(network, *args, **options)
         )
 
-    return cast("Callable[Concatenate[Network, P], Object]", look_up)
+    return cast("Callable[Concatenate[AnyCached, P], Object]", look_up)
 
 
 class CachedTopology:

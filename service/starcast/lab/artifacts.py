@@ -76,7 +76,7 @@ class Artifacts(Connection):
         artifacts, verified, and then replaces the old store, while Neo4j restarts.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4.
+            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
             trees: constructions, separated by commas, such as
                 ``multiple,dimension-change(base=greedy,i=2)``, or ``all``: every construction that
                 needs no arguments. In Python also lists of constructions, ids and `Forest` objects,

@@ -74,7 +74,7 @@ class Costs(Connection):
         references.bib.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4.
+            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
             collective: only this collective, such as broadcast (default: all).
             ports: only this port model (default: both).
             message_bytes: bytes of a message for one destination, such as 1024, 2.5 or 23/3.
@@ -269,7 +269,7 @@ class Costs(Connection):
         are always better, no real optimum exists.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4.
+            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
             collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
                 allreduce.
             algorithm: an algorithm, such as multiple.

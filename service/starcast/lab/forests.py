@@ -102,7 +102,7 @@ class Forests(Artifacts):
         """Build a forest, verify it, and write it to a file. No server is needed.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4.
+            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
             construction: a construction, such as multiple; see ``starcast forest constructions``.
             out: output file, such as forest.npz.
             options: `ForestOptions`.

@@ -54,7 +54,7 @@ class Networks(Artifacts):
         residual links of (n,k)-stars.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4.
+            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
             stored: show the stored values, which needs a server; implied by ``verify``.
             verify: recompute counts and checksums in Neo4j and compare.
 
@@ -96,7 +96,7 @@ class Networks(Artifacts):
         ones.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4.
+            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
             layout: positions of the nodes.
 
         Raises:
@@ -119,7 +119,7 @@ class Networks(Artifacts):
         labels and ports.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4.
+            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
             to: format of the file.
 
         Raises:
@@ -150,7 +150,7 @@ class Networks(Artifacts):
         server is needed.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4.
+            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
             out: output file, such as page.html.
             forest: a construction, such as multiple, or a file written by ``forest build``; can be
                 repeated. In Python also `Forest` objects.
@@ -298,7 +298,7 @@ class Schedules(Connection):
         No server is needed.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4.
+            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
             collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
                 allreduce.
             algorithm: an algorithm, or a file of rows, as in ``starcast schedule simulate``.
@@ -338,7 +338,7 @@ class Schedules(Connection):
         A node has the same place in all steps. For a symmetric schedule, one source is drawn.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4.
+            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
             collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
                 allreduce.
             algorithm: an algorithm, or a file of rows, as in ``starcast schedule simulate``.
@@ -390,7 +390,7 @@ class Schedules(Connection):
         parquet hold the rows. If the algorithm is a file of rows, that file is converted.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4.
+            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
             collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
                 allreduce.
             algorithm: an algorithm, or a file of rows, as in ``starcast schedule simulate``.

@@ -72,7 +72,7 @@ class Records(Connection):
         Args:
             problem: a problem, such as one-port-broadcast, or several, separated by commas;
                 ``starcast records problems`` lists them.
-            topologies: topologies, such as S5, S6,3 or Q4.
+            topologies: topologies, such as S5, S6,3 or Q4, or files with networks.
             congestion: maximum number of trees on a directed link, for congestion-trees.
             timeout: time limit of each search in seconds.
             memory: memory limit of each process in MB.
@@ -194,7 +194,7 @@ class Records(Connection):
 
         Args:
             problem: a problem, such as one-port-broadcast.
-            topology: a topology, such as S5, S6,3 or Q4.
+            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
             congestion: maximum number of trees on a directed link, for congestion-trees.
             folder: folder of your own records.
 
@@ -276,7 +276,7 @@ class Records(Connection):
 
         Args:
             problem: a problem, such as fault-diameter.
-            topology: a topology, such as S5, S6,3 or Q4.
+            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
             congestion: maximum number of trees on a directed link, for congestion-trees.
             out: write the LRAT proof to a file.
             formula: write the formula in DIMACS to a file.

@@ -70,11 +70,13 @@ class Family(Base):
     noun: Mapped[str] = field("noun for its topologies in sentences: star graphs")
 
 
-class Network(Base):
+class StoredNetwork(Base):
     """A topology that is given by its links, such as one read from a file.
 
     It is kept as long as an ingested topology, a run or a record is on it.
     """
+
+    __tablename__ = "network"
 
     spec: Mapped[str] = key("its name and the first digits of its SHA-256: mine-3fa2c1", check=SPEC)
     name: Mapped[str] = field("name that the user gave it: mine", index=True)

@@ -22,7 +22,8 @@ _TEXTS = ("spec", "name", "sha256", "source", "licence")
 #: Type of the integers in the column ``links``.
 _INTEGER = np.dtype("<i4")
 _NOT_INGESTED = ~exists().where(
-    models.Materialization.kind == "topology", models.Materialization.id == models.Network.spec
+    models.Materialization.kind == "topology",
+    models.Materialization.id == models.StoredNetwork.spec,
 )
 
 
@@ -45,7 +46,7 @@ def save_network(session: Session, spec: str) -> bool:
         "titles": list(network.titles),
         "links": _pack_links(network),
     }
-    table = models.Network
+    table = models.StoredNetwork
     statement = insert(table).values(values).on_conflict_do_nothing().returning(table.spec)
     if session.scalar(statement) is not None:
         return True
@@ -80,7 +81,7 @@ def load_network(session: Session, spec_or_name: str) -> Network | None:
         RejectedError: the row of the network was changed, or differs from the known network with
             this spec.
     """
-    table = models.Network
+    table = models.StoredNetwork
     query = select(table).where(or_(table.spec == spec_or_name, table.name == spec_or_name))
     rows = session.scalars(query.order_by(table.spec)).all()
     if len(rows) > 1:
@@ -118,7 +119,7 @@ def describe_uses(uses: Mapping[str, int]) -> str:
 def list_networks(session: Session) -> list[Row]:
     """Return a row of a listing of topologies for each network that is not ingested."""
     specs = session.scalars(
-        select(models.Network.spec).where(_NOT_INGESTED).order_by(models.Network.spec)
+        select(models.StoredNetwork.spec).where(_NOT_INGESTED).order_by(models.StoredNetwork.spec)
     )
     networks = [load_network(session, spec) for spec in specs.all()]
     return [
@@ -134,7 +135,7 @@ def list_networks(session: Session) -> list[Row]:
 
 def is_only_stored(session: Session, spec: str) -> bool:
     """Return whether a spec is that of a stored network that is not ingested."""
-    query = select(models.Network.spec).where(_NOT_INGESTED).filter_by(spec=spec)
+    query = select(models.StoredNetwork.spec).where(_NOT_INGESTED).filter_by(spec=spec)
     return session.scalar(query) is not None
 
 
@@ -149,4 +150,4 @@ def drop_network(session: Session, spec: str) -> None:
             f"{describe_uses(uses)} on {spec} are stored",
             hint="drop them first",
         )
-    session.execute(delete(models.Network).filter_by(spec=spec))
+    session.execute(delete(models.StoredNetwork).filter_by(spec=spec))
