@@ -112,8 +112,10 @@ def _topology(app: typer.Typer) -> None:
     noun = add_noun(
         app,
         "topology",
-        "Topologies: show, draw and export any topology; list, show and drop stored topologies.",
+        "Topologies: show, draw and export any topology; add networks; list, show and drop stored"
+        " topologies.",
     )
+    command(noun, "add", Networks.add_network)
     command(noun, "list", Networks.topologies)
     command(noun, "show", Networks.show_topology)
     command(noun, "draw", Networks.draw_topology, labelled=True)

@@ -11,6 +11,7 @@ import numpy as np
 from starcast.catalogue.entries import FAMILIES, Family, Function, check_declaration
 from starcast.catalogue.plugins import Origin, located, run_guarded
 from starcast.support.errors import InputError
+from starcast.support.resolvers import resolve
 from starcast.support.text import with_article
 from starcast.support.vocabulary import (
     EXPANDED,
@@ -27,7 +28,7 @@ from starcast.topologies.cayley import (
     Residues,
     SignedPermutations,
 )
-from starcast.topologies.networks import find_network
+from starcast.topologies.networks import find_network, is_network_spec
 
 #: Parts that a pattern must not contain: escapes of characters that a spec cannot contain, and
 #: characters that belong neither to a spec nor to the syntax of regular expressions.
@@ -238,10 +239,13 @@ def topology(spec: str) -> Topology:
     Args:
         spec: ``S5`` for the star graph S_5, ``S6,3`` for the (n,k)-star S_{6,3}, ``Q4`` for the
             hypercube Q_4; plug-ins add specs for their own families. The networks that
-            `starcast.network` has made in this process have specs too.
+            `starcast.network` has made in this process, and those that the stores of open labs
+            hold, have specs too.
 
     Raises:
         InputError: the spec is unknown, or its size is out of range.
+        UnavailableError: the spec is that of a network, and the server of an open lab is not
+            running.
 
     Example:
         >>> topology("S5").diameter
@@ -265,6 +269,8 @@ def topology(spec: str) -> Topology:
             if [str(number) for number in numbers] == groups:
                 built: Topology = entry.build(text, *numbers)
                 return built
+    if is_network_spec(text) and (stored := resolve(text)):
+        return stored  # type: ignore[no-any-return]
     spellings = ", ".join(entry.spelling for entry in FAMILIES.values())
     capitals = text.upper()
     is_close = any(entry.pattern.fullmatch(capitals) for entry in FAMILIES.values())
