@@ -10,7 +10,7 @@
 //   ports: its ports through which a shortest path to the target leaves
 // cost: every link of the topology four times: twice to find the distances, twice to compare those
 //     of its two ends
-// revision: 2
+// revision: 3
 // reference: Akers & Krishnamurthy 1989; Fragopoulou & Akl 1993, Rules 2 to 4
 
 MATCH (t:Topology {spec: $topology})
@@ -29,5 +29,5 @@ WHERE distances[next.rank] < distances[node.rank]
 // A LINK stores only the port of its lower-ranked end.
 WITH t, node.rank AS rank, node.label AS label, distances[node.rank] AS distance,
   collect(CASE WHEN node.rank < next.rank THEN l.port ELSE t.reverse_ports[l.port] END) AS ports
-RETURN label AS node, distance, [port IN range(1, t.degree + 1) WHERE port IN ports] AS ports
+RETURN label AS node, distance, [port IN range(1, size(t.reverse_ports) - 1) WHERE port IN ports] AS ports
 ORDER BY rank

@@ -18,6 +18,7 @@ from starcast.support.progress import Reporter
 from starcast.support.runs import Run
 from starcast.support.text import letter
 from starcast.topologies import as_topology, count_nodes
+from starcast.topologies.base import degree_text
 
 #: Separates experiment and part in the name of a side that is only part of an experiment.
 PART = "/"
@@ -252,7 +253,7 @@ def describe_networks(runs: Iterable[Run]) -> list[str]:
     specs = dict.fromkeys(run.topology for run in runs)
     known = (as_topology(spec) for spec in specs if count_nodes(spec))
     return [
-        f"{each.spec}: {each.nodes:,} nodes of degree {each.degree}, {each.links:,} links"
+        f"{each.spec}: {each.nodes:,} nodes of {degree_text(each)}, {each.links:,} links"
         for each in known
     ]
 

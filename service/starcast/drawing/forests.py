@@ -298,7 +298,7 @@ def draw_load(forest: Forest, layout: str | None = None) -> str:
 
 def _boxed_tree(forest: Forest, tree: _Tree) -> Panel:
     """Draw a tree with boxes for nodes, and with edges in the colours of their ports."""
-    width = box_width(tree.labels[0])
+    width = box_width(max(tree.labels, key=len))
     x = {node: position * (width + GAP) + width / 2 for node, position in tree.x.items()}
     reaches = [0.0] * max(tree.level.values())
     for arc in tree.arcs:

@@ -330,13 +330,15 @@ def _place_rows(level: NDArray[np.int64], neighbours: NDArray[np.int32]) -> NDAr
 
 def _place_bands(level: NDArray[np.int64], neighbours: NDArray[np.int32]) -> NDArray[np.float64]:
     rows = [np.flatnonzero(level == number) for number in range(int(level.max()) + 1)]
+    is_linked = neighbours != np.arange(len(level))
     columns = int(np.ceil(np.sqrt(len(level) * 2 * _ASPECT)))
     #: The horizontal position of each node on its level, from -1 to 1.
     share = np.zeros(len(level))
     # The function `arrange` cannot be used, because it needs a matrix of all pairs of nodes.
     for sweep in range(_BAND_SWEEPS):
         for row in rows if sweep % 2 == 0 else rows[::-1]:
-            wanted = share[neighbours[:, row]].mean(axis=0)
+            linked = is_linked[:, row]
+            wanted = (share[neighbours[:, row]] * linked).sum(axis=0) / linked.sum(axis=0)
             order = row[np.argsort(wanted, kind="stable")]
             share[order] = (np.arange(len(row)) + 0.5) / len(row) * 2 - 1
     positions = np.empty((len(level), 2))

@@ -46,6 +46,7 @@ from starcast.support.errors import InputError, LimitError
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import Layout
 from starcast.topologies import Topology
+from starcast.topologies.base import degree_text
 
 #: Maximum number of nodes in one panel, and maximum number in all panels together.
 MAX_NODES, MAX_DRAWN = 5_040, 20_000
@@ -219,7 +220,7 @@ def draw_topology(topology: Topology, layout: str | None = None) -> str:
             hint=f"open it in the explorer: 'starcast explore {topology.spec} --out page.html'",
         )
     frame = Frame(topology, layout, 1)
-    sizes = f"degree {topology.degree}, diameter {topology.diameter}, {topology.links} links"
+    sizes = f"{degree_text(topology)}, diameter {topology.diameter}, {topology.links} links"
     lines = (sizes, DESCRIPTIONS[frame.layout])
     panel = frame.panel(frame.coloured_links())
     return render(Scene(topology, topology.spec, lines, [panel], topology.ports))
@@ -381,7 +382,7 @@ def _place_on_levels(
             # Links within a level are ignored, because they would only add crossings.
             if level[first] != level[second]:
                 weight[first, second] = weight[second, first] = strength
-    box = box_width(subgraph.topology.label(0))
+    box = box_width(_longest_label(subgraph))
     x = arrange(level, weight) * (box + GAP) + box / 2
     numbers = np.unique(level).tolist()
     reach = np.where(weight > 0, np.abs(x[:, None] - x), 0)
@@ -390,6 +391,10 @@ def _place_on_levels(
     centers = {node: complex(x[i], row[int(level[i])]) for node, i in index.items()}
     size = complex(x.max() + box / 2, heights[-1] + BOX_HEIGHT / 2)
     return centers, size, dict(zip(heights, numbers, strict=True))
+
+
+def _longest_label(subgraph: Subgraph) -> str:
+    return max(map(subgraph.topology.label, subgraph.drawn), key=len)
 
 
 def _place_in_ring(subgraph: Subgraph) -> tuple[dict[int, complex], complex]:
@@ -407,7 +412,7 @@ def _place_in_ring(subgraph: Subgraph) -> tuple[dict[int, complex], complex]:
     start = 0 if source is None else index.get(source, 0)
     order = [nodes[number] for number in order_ring(adjacent, start)]
     # Boxes are wider than high, so the ellipse needs more space horizontally than vertically.
-    box = box_width(subgraph.topology.label(0))
+    box = box_width(_longest_label(subgraph))
     across = max(len(nodes) * (box + _RING_LINK) / (2 * pi), _SMALLEST_RING)
     down = max(
         len(nodes) * (BOX_HEIGHT + _RING_LINK) / (2 * pi), _SMALLEST_RING, _FLATTEST * across

@@ -71,6 +71,11 @@ def canonical_faults(topology: Topology, named: Iterable[str]) -> tuple[str, ...
 
 def _draw_links(topology: Topology, amount: int, random: np.random.Generator) -> list[str]:
     """Draw undirected links with equal probability."""
+    if not topology.has_translations:
+        every = [(low, end) for low in range(topology.nodes) for end in topology.linked(low)]
+        undirected = [(low, end) for low, end in every if low < end]
+        drawn = random.choice(len(undirected), size=amount, replace=False)
+        return [_name_link(topology, *undirected[number]) for number in drawn.tolist()]
     # Directed links are drawn, because they are easily numbered. An undirected link is drawn at
     # most twice, once per direction. So drawing twice as many directed links gives enough
     # undirected links.
@@ -79,7 +84,11 @@ def _draw_links(topology: Topology, amount: int, random: np.random.Generator) ->
     other = topology.step(np.array(topology.ports, dtype=np.uint8)[place], rank)
     ends = zip(np.minimum(rank, other).tolist(), np.maximum(rank, other).tolist(), strict=True)
     links = list(dict.fromkeys(ends))[:amount]
-    return [f"{topology.label(low)}-{topology.label(high)}" for low, high in links]
+    return [_name_link(topology, *link) for link in links]
+
+
+def _name_link(topology: Topology, low: int, high: int) -> str:
+    return f"{topology.label(low)}-{topology.label(high)}"
 
 
 def _place_fault(topology: Topology, word: str) -> "Fault":

@@ -100,7 +100,9 @@ def _links(ports_of: PortsOf, ranks: Sequence[int]) -> Iterator[Link]:
 
 def _ports(topology: Topology, rank: int) -> dict[int, int]:
     """Return the port to each neighbour of a node."""
-    return {int(topology.neighbours(port, [rank])[0]): port for port in topology.ports}
+    ends = {int(topology.neighbours(port, [rank])[0]): port for port in topology.ports}
+    # A node without a link at a port is its own neighbour there.
+    return {end: port for end, port in ends.items() if end != rank}
 
 
 def _node_columns(query: Query) -> dict[str, bool]:

@@ -179,8 +179,17 @@ class SearchProblem(ABC):
         """Check that the problem makes sense on a given topology.
 
         Raises:
-            InputError: the topology has fewer than `least_nodes`, or a degree below 2.
+            InputError: the topology has fewer than `least_nodes`, a degree below 2, or no
+                translations.
         """
+        # All bounds use that every node has equally many links, and all methods that the root, or
+        # a node in one half, can be fixed.
+        if not topology.has_translations:
+            raise InputError(
+                f"the problem {cls.name} is not defined on {topology.spec}: its bounds need a"
+                " topology with translations",
+                hint="choose a star graph, an (n,k)-star or a hypercube",
+            )
         if topology.nodes < cls.least_nodes or topology.degree < 2:
             raise InputError(
                 f"the problem {cls.name} is not defined on {topology.spec}: it needs"

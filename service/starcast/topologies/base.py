@@ -408,6 +408,14 @@ def describe_topology(topology: Topology) -> dict[str, Any]:
     }
 
 
+def degree_text(topology: Topology) -> str:
+    """Return the degree as text, such as ``degree 4``, or ``degrees 1 to 4`` if nodes differ."""
+    least = topology.degree if topology.has_translations else int(topology.degrees.min())
+    if least == topology.degree:
+        return f"degree {least}"
+    return f"degrees {least} to {topology.degree}"
+
+
 def ports_towards(topology: Topology, parents: NDArray[np.integer]) -> NDArray[np.uint8]:
     """Return each node's port to its parent, uint8 ``[nodes]``; 0 if that is not a neighbour."""
     ports = np.zeros(topology.nodes, dtype=np.uint8)

@@ -203,7 +203,7 @@ def link_blocks(topology: Topology) -> Iterator[Rows]:
     table = topology.table()
     _check_reverse_ports(topology, table)
     ports = np.array(topology.ports, dtype=np.int64)
-    for part in _slices(topology.nodes, BLOCK // topology.degree):
+    for part in _slices(topology.nodes, BLOCK // topology.port_count):
         neighbours = table[:, part].T.astype(np.int64)
         ranks = np.arange(part.start, part.stop)
         row, column = np.nonzero(neighbours > ranks[:, None])
@@ -215,7 +215,8 @@ def _check_reverse_ports(topology: Topology, table: Ranks) -> None:
     ranks = np.arange(topology.nodes, dtype=np.int32)
     for port, neighbours in zip(topology.ports, table, strict=True):
         back = table[topology.ports.index(topology.reverse_port(port))]
-        wrong = np.flatnonzero((back[neighbours] != ranks) | (neighbours == ranks))
+        lacks_link = (neighbours == ranks) & topology.has_translations
+        wrong = np.flatnonzero((back[neighbours] != ranks) | lacks_link)
         if len(wrong):
             label = topology.label(int(wrong[0]))
             raise RejectedError(

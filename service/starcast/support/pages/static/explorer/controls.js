@@ -166,7 +166,10 @@ function cross(explorer, port) {
   const { network } = explorer;
   const index = network.data.ports.indexOf(port);
   const node = index < 0 ? -1 : currentNode(explorer);
-  if (node >= 0) explorer.select(network.neighbours[node * network.portCount + index], port);
+  if (node < 0) return;
+  const next = network.neighbours[node * network.portCount + index];
+  if (next === node) explorer.announce(`no link at port ${port}`);
+  else explorer.select(next, port);
 }
 
 /** Cross the port whose link is closest to a direction. @param {Explorer} explorer @param {number} dx @param {number} dy */

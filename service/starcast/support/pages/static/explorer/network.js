@@ -4,14 +4,14 @@
 
 /**
  * An arc is a directed link; its number is `node * portCount + port index`. `linkOf` has the number of
- * the undirected link for each arc, and `linkArc` has one of the two arcs for each link.
+ * the undirected link for each arc, -1 where its node has no link, and `linkArc` has one of the two arcs for each link.
  */
 export class Network {
   /** @param {TopologyData} data @param {Int32Array} neighbours `[nodes, ports]` */
   constructor(data, neighbours) {
     this.data = data;
     this.nodeCount = data.nodes;
-    this.portCount = data.degree;
+    this.portCount = data.ports.length;
     this.neighbours = neighbours;
     this.labels = data.labels;
     /** @type {Map<string, number>} */
@@ -21,16 +21,18 @@ export class Network {
     data.ports.forEach((port, index) => (this.portIndex[port] = index));
     this.reverse = data.reverse_ports.map((port) => data.ports.indexOf(port));
     const arcs = this.nodeCount * this.portCount;
-    this.linkOf = new Int32Array(arcs);
-    this.linkArc = new Int32Array(arcs / 2);
+    this.linkOf = new Int32Array(arcs).fill(-1);
+    const linkArc = new Int32Array(arcs);
     let count = 0;
     for (let arc = 0; arc < arcs; arc++) {
       const node = Math.floor(arc / this.portCount);
-      if (node > neighbours[arc]) continue;
+      // A node without a link at a port is its own neighbour there.
+      if (node >= neighbours[arc]) continue;
       this.linkOf[arc] = count;
       this.linkOf[this.opposite(arc)] = count;
-      this.linkArc[count++] = arc;
+      linkArc[count++] = arc;
     }
+    this.linkArc = linkArc.slice(0, count);
     this.linkCount = count;
   }
 
@@ -51,7 +53,7 @@ export class Network {
 
   /** @param {number} node @returns {number[]} the arcs from a node, in the order of its ports */
   arcsFrom(node) {
-    return this.data.ports.map((_, index) => node * this.portCount + index);
+    return this.data.ports.map((_, index) => node * this.portCount + index).filter((arc) => this.neighbours[arc] !== node);
   }
 
   /** @param {number} node @param {number} other @returns {number} the arc between them, or -1 */
@@ -67,9 +69,9 @@ export class Network {
 
   /** @param {string} text a label, or `#` and a rank @returns {number} the rank, or -1 */
   find(text) {
-    const label = text.trim().toLowerCase();
+    const label = text.trim();
     if (/^#\d+$/.test(label) && Number(label.slice(1)) < this.nodeCount) return Number(label.slice(1));
-    return this.ranks.get(label) ?? -1;
+    return this.ranks.get(label) ?? this.ranks.get(label.toLowerCase()) ?? -1;
   }
 }
 
