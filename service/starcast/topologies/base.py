@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from starcast.support.arrays import Mask, freeze
+from starcast.support.arrays import Integers, Mask, freeze
 from starcast.support.errors import InputError
 from starcast.support.table import Displayable
 from starcast.topologies import memory
@@ -23,7 +23,7 @@ _MAX_KEPT = 2**15
 #: Distances are uint8 if none is larger than this, else int32.
 MAX_UINT8_DISTANCE = 254
 #: Distances of nodes; see `Topology.distances`.
-Distances = NDArray[np.uint8] | NDArray[np.int32]
+Distances = Integers
 
 #: A function that returns an array's values at the neighbours of a chunk of nodes; see
 #: `Topology.neighbour_values`.
@@ -94,7 +94,10 @@ class Topology(Displayable, ABC):
         """The number of links at each node, int32 ``[nodes]``."""
         if self.has_translations:
             return np.broadcast_to(np.int32(self.port_count), self.nodes)
-        return freeze(sum(self.has_link(port).astype(np.int32) for port in self.ports))
+        counts = np.zeros(self.nodes, dtype=np.int32)
+        for port in self.ports:
+            counts += self.has_link(port)
+        return freeze(counts)
 
     @property
     def _has_kept_table(self) -> bool:

@@ -46,7 +46,10 @@ def load_histogram(forest: str) -> Iterator[Values]:
     spec = spec_of(forest)
     used = trees_by_link(forest)
     counts = Counter(
-        len(used.get((label, port), [])) for label in labels(spec) for port in ports(spec)
+        len(used.get((label, port), []))
+        for label in labels(spec)
+        for port in ports(spec)
+        if across(spec, label, port) != label
     )
     yield from ((load, counts[load]) for load in sorted({0, *counts}))
 
