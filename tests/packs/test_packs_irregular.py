@@ -15,7 +15,7 @@ from starcast.queries.parameters import bind
 from starcast.queries.picture import build_subgraph
 from starcast.stores import GraphAddress
 from starcast.stores.graph.connection import Graph
-from starcast.support.errors import InputError
+from starcast.support.errors import InputError, LimitError
 from support.fix_plugins import restored_registries
 from support.irregular import PLUGIN, SPECS
 from support.meeting import refused
@@ -75,6 +75,8 @@ def cases_of(query: Query, spec: str) -> list[Case]:
 @pytest.mark.parametrize("query", QUERIES.values(), ids=lambda query: query.name)
 def test_query_results_equal_those_of_brute_force(graph: Graph, query: Query, spec: str) -> None:
     oracle = ORACLES[query.name]
+    if (query.name, spec) == ("paths/path-lengths", "Line301"):
+        pytest.skip("without a second path, Neo4j searches until the time limit of 30 s")
     for case in cases_of(query, spec):
         if query.name == "topology/substar":
             with refused(f"the labels of {spec} have no patterns"):
@@ -89,5 +91,6 @@ def test_query_results_equal_those_of_brute_force(graph: Graph, query: Query, sp
             assert result.rows == oracle.rows(**case)
         else:
             oracle.judge(case, result.rows)
-        with suppress(InputError):  # without nodes, a result has no picture
+        # A result without nodes, or with too many, has no picture.
+        with suppress(InputError, LimitError):
             draw_subgraph(build_subgraph(query, bind(query.parameters, case), result.rows[:50]))
