@@ -22,12 +22,9 @@ _MAX_KEPT = 2**15
 
 #: Distances are uint8 if none is larger than this, else int32.
 MAX_UINT8_DISTANCE = 254
-#: Distances of nodes; see `Topology.distances`.
-Distances = Integers
-
 #: A function that returns an array's values at the neighbours of a chunk of nodes; see
 #: `Topology.neighbour_values`.
-ValueReader = Callable[[Distances, slice], Distances]
+ValueReader = Callable[[Integers, slice], Integers]
 
 
 def read_by_rank(neighbour_ranks: Callable[[slice], Ranks]) -> ValueReader:
@@ -37,7 +34,7 @@ def read_by_rank(neighbour_ranks: Callable[[slice], Ranks]) -> ValueReader:
     """
     kept_chunk, kept_ranks = slice(0, 0), np.empty(0, dtype=np.int32)
 
-    def read(values: Distances, chunk: slice) -> Distances:
+    def read(values: Integers, chunk: slice) -> Integers:
         nonlocal kept_chunk, kept_ranks
         if chunk != kept_chunk:
             kept_chunk, kept_ranks = chunk, neighbour_ranks(chunk)
@@ -246,7 +243,7 @@ class Topology(Displayable, ABC):
         return out
 
     @abstractmethod
-    def distances(self, root: int | str = 0) -> Distances:
+    def distances(self, root: int | str = 0) -> Integers:
         """Return the distance of every node from the root, in links, ``[nodes]``.
 
         The type is uint8 if all distances are below 255, else int32.
