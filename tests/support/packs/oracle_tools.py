@@ -139,6 +139,12 @@ def across(spec: str, label: Label, port: int) -> Label:
     return star_graph.label(nk_star.across(star_graph.node_of(label), port, n))
 
 
+def linked(spec: str, label: Label) -> list[tuple[int, Label]]:
+    """Return the ports at which a node has a link, each with the neighbour across it."""
+    every = ((port, across(spec, label, port)) for port in ports(spec))
+    return [(port, other) for port, other in every if other != label]
+
+
 def port_between(spec: str, sender: Label, receiver: Label) -> int | None:
     """Return the sender's port that leads to the receiver, or None if they are not adjacent."""
     if sender == receiver:

@@ -12,8 +12,8 @@ from support.packs.oracle_tools import (
     forest_cases,
     forest_pair_cases,
     labels,
+    linked,
     oracle,
-    ports,
     schedule_cases,
     sends,
     spec_of,
@@ -48,8 +48,7 @@ def load_histogram(forest: str) -> Iterator[Values]:
     counts = Counter(
         len(used.get((label, port), []))
         for label in labels(spec)
-        for port in ports(spec)
-        if across(spec, label, port) != label
+        for port, _ in linked(spec, label)
     )
     yield from ((load, counts[load]) for load in sorted({0, *counts}))
 
