@@ -92,8 +92,9 @@ def _topology(app: typer.Typer) -> None:
     noun = add_noun(
         app,
         "topology",
-        "Topologies: show, draw and export any topology; list, show and drop stored topologies.",
+        "Topologies: show, draw and export any topology; list families and stored topologies.",
     )
+    command(noun, "families", Networks.families)
     command(noun, "list", Networks.topologies)
     command(noun, "show", Networks.show_topology)
     command(noun, "draw", Networks.draw_topology, labelled=True)

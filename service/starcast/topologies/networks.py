@@ -25,6 +25,8 @@ from starcast.topologies.colouring import colour_links
 from starcast.topologies.permutations import Ranks
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.]{0,42}")
+#: The form of the specs of networks, which no family uses.
+NETWORK_SPEC = re.compile(rf"{_NAME.pattern}-[0-9a-f]{{6}}")
 _LONGEST_LABEL = 40
 #: Ports are uint8, and a colouring may need one port more than the largest degree.
 MAX_DEGREE = 253
@@ -202,7 +204,8 @@ class Network(Topology):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        remember(self)
+        if self.family == Network.family:
+            remember(self)
 
 
 def network(links: Any, *, name: str = "network") -> Network:
@@ -235,6 +238,18 @@ def network(links: Any, *, name: str = "network") -> Network:
         )
     titles, pairs = _read_graph(links)
     return remember(Network(name, titles, pairs))
+
+
+def network_of_family(spec: str, family: str, links: Any) -> Network:
+    """Make the topology of a spec of a family from the links that the family's function returns.
+
+    Raises:
+        InputError: see `network`.
+    """
+    titles, pairs = _read_graph(links)
+    made = Network(family, titles, pairs)
+    made.spec, made.family = spec, family
+    return made
 
 
 def remember(network: Network) -> Network:
