@@ -10,7 +10,7 @@
 //   ports: its ports through which a shortest path to the target leaves
 // cost: every link of the topology four times: twice to find the distances, twice to compare those
 //     of its two ends
-// revision: 3
+// revision: 2
 // reference: Akers & Krishnamurthy 1989; Fragopoulou & Akl 1993, Rules 2 to 4
 
 MATCH (t:Topology {spec: $topology})

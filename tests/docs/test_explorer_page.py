@@ -593,3 +593,22 @@ def test_all_sources_of_a_symmetric_schedule_can_be_shown_if_translations_keep_p
     nk = open_page("S5,3", "schedule=allgather:nk-greedy&source=all")
     assert "translations of S5,3 change ports" in nk.locator("#notices").inner_text()
     assert nk.locator("#source").is_disabled()
+
+
+@pytest.mark.usefixtures("irregular")
+def test_a_mesh_has_only_links_that_exist(open_page: Open) -> None:
+    """A node without a link at a port is its own neighbour there."""
+    mesh = topology("Mesh3x4")
+    page = open_page("Mesh3x4", "node=1")
+    assert spoken(page)[0].startswith("1")
+    buttons = page.locator("#selection .note").first
+    expect(buttons).to_contain_text("Ports: 1 2 3 5")  # port 1 to node 2, and port 3 to node 5
+    page.keyboard.press("2")
+    expect(page.locator("#selection code").first).to_have_text("1")
+    page.keyboard.press("1")
+    expect(page.locator("#selection code").first).to_have_text("2")
+    page.select_option("#schedule", index=1)
+    built = build_schedule(mesh, "broadcast:forest(base=breadth-first)")
+    for _ in range(built.steps):
+        page.keyboard.press(".")
+    assert spoken(page) == [f"{label}, holds 1" for label in mesh.labels().tolist()]

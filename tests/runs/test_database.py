@@ -108,10 +108,15 @@ def test_an_upgrade_keeps_all_rows(engine: Engine, add_revision: Callable[[], No
          ["not made again", "not checked", "verified"]),
         ("0014", "create view comparison as select id from run",
          "select count(*) from pg_views where viewname = 'comparison'", [0]),
+        # The numbers are those of a CRC, from which earlier versions computed keys.
+        ("0016", ("insert into family values ('f', 'f graphs'), ('star', 'star graphs');"
+         "insert into topology (spec, family, n, nodes, links, degree, diameter)"
+         " values ('net-2', 'f', 2, 2, 1, 1, 1), ('S2', 'star', 2, 2, 1, 1, 1)"),
+         "select topology || ' ' || number from node_key", ["net-2 1408479"]),
     ],
 )  # fmt: skip
 def test_an_upgrade_converts_the_rows_of_an_earlier_revision(
-    bare: Engine, revision: str, statements: str, query: str, expected: list[int | None]
+    bare: Engine, revision: str, statements: str, query: str, expected: list[int | str | None]
 ) -> None:
     """It deletes unfinished verification runs and a view, and computes the units of a message."""
     with bare.begin() as connection:

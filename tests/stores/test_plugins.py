@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -12,10 +13,12 @@ from starcast.catalogue.plugins import ORIGINS, PluginMissingError
 from starcast.experiments.design import Grid
 from starcast.experiments.running import run_experiment
 from starcast.ingest import LoadMethod, Stores, drop, ingest, parse_request
+from starcast.ingest.both_stores import lock_stores
 from starcast.ingest.rebuilding import rebuild
 from starcast.ingest.verification import verify
 from starcast.stores.database import models
 from starcast.stores.database.sessions import open_session
+from starcast.stores.graph import schema
 from starcast.support.errors import InputError, RejectedError
 from starcast.support.progress import Silent
 from starcast.topologies import topology
@@ -24,6 +27,7 @@ from support import readback
 from support.checks import assert_stored, described
 from support.experiments import runs
 from support.fix_plugins import load_examples
+from support.irregular import SPECS
 from support.plans import plan
 from support.recorder import Recorder
 
@@ -242,3 +246,37 @@ def test_worker_processes_execute_plug_ins_and_runs_name_them(engine: Engine) ->
         assert {cost.kind for cost in run.costs} == {"simulated", "lower bound"}
         assert run.provenance["plugins"]["highest-ports"]["sha256"] == sha256
         assert ("bi-rotator" in run.provenance["plugins"]) == (run.topology == "R4")
+
+
+@pytest.mark.whole
+@pytest.mark.usefixtures("irregular")
+@pytest.mark.parametrize("spec", SPECS)
+def test_topologies_without_translations_are_stored_and_read_back(
+    stores: Stores, spec: str
+) -> None:
+    request = plan(spec, ["breadth-first"], ["broadcast:forest(base=breadth-first)"], root=1)
+    ingest(stores, request)
+    assert_stored(stores, request)
+    assert verify(stores, checksums=True) == []
+
+
+def test_topologies_whose_usual_numbers_are_equal_have_different_keys(
+    stores: Stores, load: Callable[[str], None]
+) -> None:
+    load("@starcast.family('f', pattern=r'net(\\d+)', source='x')\ndef f(n): return [[2, 1]]")
+    numbers: dict[int, str] = {}
+    for spec in (f"net{number}" for number in range(10**6)):
+        other = numbers.setdefault(crc32(spec.encode()) >> 12, spec)
+        if other != spec:
+            break
+    requests = [plan(other, ["breadth-first"]), plan(spec, ["breadth-first"])]
+    for request in requests:
+        ingest(stores, request)
+    with open_session(stores.engine) as session:
+        kept = session.execute(select(models.NodeKey.topology, models.NodeKey.number)).all()
+    usual = 2**20 + (crc32(spec.encode()) >> 12)
+    assert sorted(kept, key=lambda row: row.number) == [(other, usual), (spec, usual + 1)]
+    # Another process uses the kept numbers.
+    schema.KEY_NUMBERS.clear()
+    with lock_stores(stores, wait=False, reporter=Silent()):
+        assert schema.first_key(topology(spec)) == (usual + 1) << schema.RANK_BITS

@@ -31,6 +31,7 @@ from starcast.formats.graphs import to_scipy
 from starcast.formats.reading import read_schedule
 from starcast.judges.simulator import Fault
 from starcast.queries.parameters import Parameter, Type, bind
+from starcast.records import checkers
 from starcast.support.errors import RejectedError
 from starcast.topologies import Topology, normalize_id, ports_towards
 from starcast.topologies.cayley import CayleyGraph, Residues
@@ -380,3 +381,13 @@ def test_the_case_of_a_label_is_kept(tmp_path: Path) -> None:
     pattern = Parameter("pattern", Type("pattern"), "a pattern")
     with refused("the labels of Barbell6 have no patterns"):
         bind([spec, pattern], {"topology": "Barbell6", "pattern": "*"})
+
+
+@pytest.mark.whole
+@every_spec
+def test_checkers_count_loads_by_port(spec: str) -> None:
+    tree = forest(spec, "breadth-first")
+    assert checkers.edge_disjoint(tree.topology, tree.parent_port, 0).holds
+    counts = checkers.level_dimensions(tree.topology, tree.parent_port, 0)
+    assert counts.shape == (tree.height + 1, tree.topology.port_count)
+    assert counts.sum() == tree.topology.nodes - 1

@@ -18,6 +18,7 @@ from starcast.support.progress import Reporter
 from starcast.support.runs import Run
 from starcast.support.text import letter
 from starcast.topologies import as_topology, count_nodes
+from starcast.topologies.base import degree_text
 
 #: Separates experiment and part in the name of a side that is only part of an experiment.
 PART = "/"

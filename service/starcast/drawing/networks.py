@@ -46,6 +46,7 @@ from starcast.support.errors import InputError, LimitError
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import Layout
 from starcast.topologies import Topology
+from starcast.topologies.base import degree_text
 
 #: Maximum number of nodes in one panel, and maximum number in all panels together.
 MAX_NODES, MAX_DRAWN = 5_040, 20_000

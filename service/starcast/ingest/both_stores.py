@@ -1,7 +1,7 @@
 """Both stores, the lock for changing them, and the states of artifacts in PostgreSQL."""
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -15,9 +15,11 @@ from starcast.embedded import rebuild
 from starcast.embedded.endpoints import graph_address, store_url
 from starcast.stores.database import migrations, models, sessions
 from starcast.stores.graph.connection import Graph
+from starcast.stores.graph.schema import KEY_NUMBERS, draw_number
 from starcast.support.errors import BusyError
 from starcast.support.progress import Reporter
 from starcast.support.settings import Settings
+from starcast.topologies import Topology
 
 #: The advisory lock of the processes that change the graph.
 LOCK = "ingest"
@@ -91,7 +93,25 @@ def open_stores(settings: Settings, engine: Engine | None = None) -> Iterator[St
             migrations.check(engine)
         graph = stack.enter_context(Graph.open(graph_address(settings)))
         embedded = settings if settings.neo4j_uri is None else None
+        with sessions.open_session(engine) as session:
+            load_key_numbers(session)
         yield Stores(engine, graph, settings.batch, embedded)
+
+
+def load_key_numbers(session: Session) -> None:
+    """Use the numbers that a relational store keeps for the keys of nodes in its graph."""
+    KEY_NUMBERS.clear()
+    numbers = session.execute(select(models.NodeKey.topology, models.NodeKey.number))
+    KEY_NUMBERS.update((spec, number) for spec, number in numbers)
+
+
+def draw_key_numbers(session: Session, topologies: Iterable[Topology]) -> None:
+    """Draw and keep a number for each topology that needs one."""
+    for topology in topologies:
+        number = draw_number(topology)
+        if number is not None:
+            session.add(models.NodeKey(topology=topology.spec, number=number))
+            KEY_NUMBERS[topology.spec] = number
 
 
 @contextmanager
@@ -127,6 +147,7 @@ def lock_stores(
         # FOR UPDATE needs write permission even with LIMIT 0, so a read-only role fails here.
         with locked.session() as session:
             session.execute(select(models.Materialization).limit(0).with_for_update())
+            load_key_numbers(session)
         if stores.embedded is not None:
             rebuild.clean_up(stores.embedded, reporter)
         yield locked

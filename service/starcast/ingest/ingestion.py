@@ -14,7 +14,7 @@ import numpy as np
 
 from starcast.catalogue.plugins import find_changed
 from starcast.ingest.artifacts import Artifact, recorded_artifact, recorded_artifacts
-from starcast.ingest.both_stores import Stores, lock_stores
+from starcast.ingest.both_stores import Stores, draw_key_numbers, lock_stores
 from starcast.ingest.loaders import Loader, choose_loader
 from starcast.ingest.loading import Loaded, OnStage, find_dependents, ignore_stage, recover
 from starcast.ingest.planning import Plan, choose_deletion, choose_method
@@ -105,6 +105,8 @@ def ingest(
         _refuse_other_trees(locked, plan)
         missing = [artifact for artifact in plan.artifacts if artifact not in stored]
         present = [artifact for artifact in stored if artifact in plan.artifacts]
+        with locked.session() as session:
+            draw_key_numbers(session, (each.topology for each in missing))
         outdated = _find_outdated(present, listener)
         created = _create(locked, missing, stored, method, listener, on_stage) if missing else []
     present_ids = [artifact.id for artifact in plan.artifacts if artifact in stored]

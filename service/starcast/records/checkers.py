@@ -301,7 +301,7 @@ def level_dimensions(topology: Topology, parent_port: ParentPorts, root: int) ->
     """
     graph = _rooted_forest(topology, parent_port, root)
     height = max(int(tree.levels.max()) for tree in graph.trees)
-    counts = np.zeros((topology.degree, height + 1), dtype=np.int32)
+    counts = np.zeros((topology.port_count, height + 1), dtype=np.int32)
     for column, tree, children in _children_by_port(graph):
         levels = np.bincount(tree.levels[children], minlength=height + 1)
         counts[column] += levels.astype(np.int32)
@@ -342,7 +342,7 @@ def _children_by_port(graph: UncheckedForest) -> Iterator[tuple[int, TraversedTr
 
 def _loads(graph: UncheckedForest) -> Ranks:
     nodes = graph.topology.nodes
-    load = np.zeros((graph.topology.degree, nodes), dtype=np.int32)
+    load = np.zeros((graph.topology.port_count, nodes), dtype=np.int32)
     for column, tree, children in _children_by_port(graph):
         users = np.bincount(tree.parents[children], minlength=nodes)
         load[column] += users.astype(np.int32)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from starcast.support.arrays import Mask, freeze
+from starcast.support.arrays import Integers, Mask, freeze
 from starcast.support.errors import InputError
 from starcast.support.table import Displayable
 from starcast.topologies import memory
@@ -22,12 +22,9 @@ _MAX_KEPT = 2**15
 
 #: Distances are uint8 if none is larger than this, else int32.
 MAX_UINT8_DISTANCE = 254
-#: Distances of nodes; see `Topology.distances`.
-Distances = NDArray[np.uint8] | NDArray[np.int32]
-
 #: A function that returns an array's values at the neighbours of a chunk of nodes; see
 #: `Topology.neighbour_values`.
-ValueReader = Callable[[Distances, slice], Distances]
+ValueReader = Callable[[Integers, slice], Integers]
 
 
 def read_by_rank(neighbour_ranks: Callable[[slice], Ranks]) -> ValueReader:
@@ -37,7 +34,7 @@ def read_by_rank(neighbour_ranks: Callable[[slice], Ranks]) -> ValueReader:
     """
     kept_chunk, kept_ranks = slice(0, 0), np.empty(0, dtype=np.int32)
 
-    def read(values: Distances, chunk: slice) -> Distances:
+    def read(values: Integers, chunk: slice) -> Integers:
         nonlocal kept_chunk, kept_ranks
         if chunk != kept_chunk:
             kept_chunk, kept_ranks = chunk, neighbour_ranks(chunk)
@@ -94,7 +91,10 @@ class Topology(Displayable, ABC):
         """The number of links at each node, int32 ``[nodes]``."""
         if self.has_translations:
             return np.broadcast_to(np.int32(self.port_count), self.nodes)
-        return freeze(sum(self.has_link(port).astype(np.int32) for port in self.ports))
+        counts = np.zeros(self.nodes, dtype=np.int32)
+        for port in self.ports:
+            counts += self.has_link(port)
+        return freeze(counts)
 
     @property
     def _has_kept_table(self) -> bool:
@@ -243,7 +243,7 @@ class Topology(Displayable, ABC):
         return out
 
     @abstractmethod
-    def distances(self, root: int | str = 0) -> Distances:
+    def distances(self, root: int | str = 0) -> Integers:
         """Return the distance of every node from the root, in links, ``[nodes]``.
 
         The type is uint8 if all distances are below 255, else int32.

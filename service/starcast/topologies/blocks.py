@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.support.arrays import Integers
 from starcast.topologies import permutations
 from starcast.topologies.permutations import Perms, Ranks
 
@@ -142,7 +143,7 @@ class Neighbours(NodeArray):
             np.take(self._first[chunk], self._newcomer[0], axis=1, out=out, mode="clip")
         out += np.take(self._patterns, smaller, axis=0)
 
-    def read_values(self, values: NDArray[np.uint8], ranks: slice) -> NDArray[np.uint8]:
+    def read_values(self, values: Integers, ranks: slice) -> Integers:
         """Return an array's values at a chunk's neighbours across a port within the prefix."""
         size = self._size
         neighbours = self._first[ranks.start // size : ranks.stop // size] // size

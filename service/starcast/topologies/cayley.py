@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from starcast.support.arrays import freeze
+from starcast.support.arrays import Integers, freeze
 from starcast.support.errors import InputError
 from starcast.topologies import permutations
-from starcast.topologies.base import MAX_UINT8_DISTANCE, Distances, Topology
+from starcast.topologies.base import MAX_UINT8_DISTANCE, Topology
 from starcast.topologies.permutations import Ranks
 
 #: One element of a group as a row ``[n]``, or several as rows ``[count, n]``.
@@ -437,7 +437,7 @@ class CayleyGraph(Topology):
             out[chunk] = _move(self.group, np.arange(chunk.start, chunk.stop), generator)
         return out
 
-    def distances(self, root: int | str = 0) -> Distances:
+    def distances(self, root: int | str = 0) -> Integers:
         """Return the distance of every node from the root; see `Topology.distances`.
 
         Raises:
@@ -472,7 +472,7 @@ class CayleyGraph(Topology):
         """Return the rank of the node with a label; see `Topology.rank`."""
         return int(self.group.ranks(self.group.parse(label)[None, :])[0])
 
-    def _distances(self) -> Distances:
+    def _distances(self) -> Integers:
         self._require_memory(9, "distances")
         distances = _search(self.group, self.generators)
         reached = int(np.count_nonzero(distances)) + 1
@@ -552,9 +552,9 @@ def _move(group: Group, ranks: NDArray[np.integer], generator: Sequence[int]) ->
 
 
 @lru_cache(maxsize=4)
-def _search(group: Group, generators: tuple[tuple[int, ...], ...]) -> Distances:
+def _search(group: Group, generators: tuple[tuple[int, ...], ...]) -> Integers:
     """Return the distances from the identity; nodes that the search does not reach also have 0."""
-    distances: Distances = np.zeros(group.nodes, dtype=np.uint8)
+    distances: Integers = np.zeros(group.nodes, dtype=np.uint8)
     # The root has distance 0, so 0 cannot mark the nodes that are not reached yet.
     is_new = np.ones(len(distances), dtype=bool)
     is_new[0] = False

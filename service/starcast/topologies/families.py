@@ -333,14 +333,12 @@ def normalize_id(artifact_id: str) -> str:
 
     An id that begins with an unknown topology, or with one without translations, is not changed.
     """
-    spec, *middle, label = artifact_id.split(":")
-    if not middle and label == artifact_id:
-        return artifact_id
+    head, colon, label = artifact_id.rpartition(":")
     try:
-        keeps_case = not topology(spec).has_translations
+        keeps_case = not colon or not topology(head.partition(":")[0]).has_translations
     except InputError:
         keeps_case = True
-    return artifact_id if keeps_case else ":".join([spec, *middle, label.lower()])
+    return artifact_id if keeps_case else f"{head}:{label.lower()}"
 
 
 def count_nodes(spec: str) -> int:

@@ -15,12 +15,12 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from starcast.support.arrays import freeze, frozen_copy
+from starcast.support.arrays import Integers, freeze, frozen_copy
 from starcast.support.errors import InputError, RejectedError
 from starcast.support.table import Displayable
 from starcast.support.vocabulary import format_spec
 from starcast.topologies import Topology, as_topology
-from starcast.topologies.base import Distances, ValueReader
+from starcast.topologies.base import ValueReader
 from starcast.topologies.permutations import Ranks
 from starcast.trees import files
 
@@ -441,11 +441,11 @@ def _greatest_steps(pointers: Ranks, end: int) -> int:
 
 
 def _values_at_parents(
-    values: Distances,
+    values: Integers,
     ports: NDArray[np.uint8],
     chunk: slice,
     readers: Mapping[int, ValueReader],
-) -> Distances:
+) -> Integers:
     """Return an array's values at the parents of a chunk's nodes; at the root, its own value."""
     first = int(ports[0])
     # This case is common, because constructions write long runs of the same port.

@@ -15,7 +15,9 @@ import networkx as nx
 
 from oracles import cayley_graphs, hypercube, nk_star, star_graph
 from starcast.collectives import Schedule
+from starcast.topologies import topology
 from starcast.trees import Forest
+from support import irregular
 from support.packs.stored_data import SPECS, forests, schedules
 
 Case = Mapping[str, Any]
@@ -93,6 +95,8 @@ def sizes(spec: str) -> tuple[int, int | None]:
 @cache
 def labels(spec: str) -> list[Label]:
     """Return the labels of all nodes in rank order."""
+    if spec in irregular.SPECS:
+        return topology(spec).labels().tolist()
     n, k = sizes(spec)
     if spec.startswith("Q"):
         return hypercube.nodes(n)
@@ -110,6 +114,8 @@ def ranks(spec: str) -> dict[Label, int]:
 
 def ports(spec: str) -> range:
     """Return the port numbers of a topology's nodes."""
+    if spec in irregular.SPECS:
+        return range(1, len(topology(spec).ports) + 1)
     n, _ = sizes(spec)
     if spec.startswith("AG"):
         return range(2, 2 * n - 2)
@@ -117,11 +123,13 @@ def ports(spec: str) -> range:
 
 
 def across(spec: str, label: Label, port: int) -> Label:
-    """Return the neighbour of a node across a port.
+    """Return the neighbour of a node across a port; without a link there, the node itself.
 
     In AG_n the symbols in positions 1, 2 and i = 3, 4, .. are rotated to the left, by the even
     ports, or to the right.
     """
+    if spec in irregular.SPECS:
+        return labels(spec)[int(topology(spec).neighbours(port)[ranks(spec)[label]])]
     if spec.startswith("AG"):
         turned = list(cayley_graphs.alternating_group(label))
         return turned[(port - 2) ^ 1]
@@ -131,8 +139,16 @@ def across(spec: str, label: Label, port: int) -> Label:
     return star_graph.label(nk_star.across(star_graph.node_of(label), port, n))
 
 
+def linked(spec: str, label: Label) -> list[tuple[int, Label]]:
+    """Return the ports at which a node has a link, each with the neighbour across it."""
+    every = ((port, across(spec, label, port)) for port in ports(spec))
+    return [(port, other) for port, other in every if other != label]
+
+
 def port_between(spec: str, sender: Label, receiver: Label) -> int | None:
     """Return the sender's port that leads to the receiver, or None if they are not adjacent."""
+    if sender == receiver:
+        return None
     return next((port for port in ports(spec) if across(spec, sender, port) == receiver), None)
 
 
@@ -145,7 +161,7 @@ def path_ports(spec: str, nodes: Sequence[Label]) -> list[int | None]:
 def network(spec: str) -> nx.Graph:
     """Return a topology as a graph of NetworkX."""
     links = ((node, across(spec, node, port)) for node in labels(spec) for port in ports(spec))
-    return nx.Graph(links)
+    return nx.Graph(link for link in links if link[0] != link[1])
 
 
 @cache

@@ -19,6 +19,7 @@ from support.packs.oracle_tools import (
     parents,
     port_between,
     ports,
+    ranks,
     root,
     spec_of,
     to_root,
@@ -169,7 +170,9 @@ def worst_nodes(forest: str, limit: int = 10) -> list[Values]:
     for label in {label for tree in trees_of(forest) for label in parents(forest, tree)}:
         by_tree = [descendants(forest, tree)[label] for tree in trees_of(forest)]
         rows.append((label, sum(by_tree), by_tree))
-    return sorted(rows, key=lambda row: (-row[1], row[0]))[:limit]
+    rank = ranks(spec_of(forest))
+    worst = sorted(rows, key=lambda row: (-row[1], rank[row[0]]))[:limit]
+    return sorted(worst, key=lambda row: (-row[1], row[0]))
 
 
 @oracle(
@@ -181,7 +184,8 @@ def worst_links(forest: str, limit: int = 10) -> list[Values]:
     """Return, for each used link, how many nodes are cut off if only that link is dead."""
     edges = {edge for tree in trees_of(forest) for edge in parents(forest, tree).items()}
     rows: list[Values] = []
-    for lower, higher in {tuple(sorted(edge)) for edge in edges}:
+    rank = ranks(spec_of(forest))
+    for lower, higher in {tuple(sorted(edge, key=rank.__getitem__)) for edge in edges}:
         by_tree = [0] * len(trees_of(forest))
         for tree in trees_of(forest):
             for end, other in ((lower, higher), (higher, lower)):
@@ -189,4 +193,5 @@ def worst_links(forest: str, limit: int = 10) -> list[Values]:
                     by_tree[tree] = descendants(forest, tree)[end] + 1
         port = port_between(spec_of(forest), lower, higher)
         rows.append((lower, port, higher, sum(by_tree), by_tree))
-    return sorted(rows, key=lambda row: (-row[3], row[0], row[2]))[:limit]
+    worst = sorted(rows, key=lambda row: (-row[3], rank[row[0]], rank[row[2]]))[:limit]
+    return sorted(worst, key=lambda row: (-row[3], row[0], row[2]))

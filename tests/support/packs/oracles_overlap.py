@@ -12,8 +12,8 @@ from support.packs.oracle_tools import (
     forest_cases,
     forest_pair_cases,
     labels,
+    linked,
     oracle,
-    ports,
     schedule_cases,
     sends,
     spec_of,
@@ -46,7 +46,9 @@ def load_histogram(forest: str) -> Iterator[Values]:
     spec = spec_of(forest)
     used = trees_by_link(forest)
     counts = Counter(
-        len(used.get((label, port), [])) for label in labels(spec) for port in ports(spec)
+        len(used.get((label, port), []))
+        for label in labels(spec)
+        for port, _ in linked(spec, label)
     )
     yield from ((load, counts[load]) for load in sorted({0, *counts}))
 

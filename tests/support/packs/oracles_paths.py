@@ -170,7 +170,9 @@ def least_flow(spec: str, source: Label, target: Label) -> tuple[int, int]:
 def judge_disjoint_paths(case: Case, rows: list[Row]) -> None:
     """Check that the paths are internally disjoint, with the expected number and total length."""
     (expected,) = disjoint_paths(**case)
-    assert len(rows) == expected["paths"] == len(ports(case["topology"]))
+    assert len(rows) == expected["paths"]
+    if case["topology"] in SPECS:  # a family, whose connectivity is its degree
+        assert len(rows) == len(ports(case["topology"]))
     assert sum(row["length"] for row in rows) == expected["length"]
     inner = [node for row in rows for node in row["path"][1:-1]]
     assert len({*inner, case["source"], case["target"]}) == len(inner) + 2

@@ -10,11 +10,10 @@ from support.packs.oracle_tools import (
     Label,
     Send,
     Values,
-    across,
     labels,
+    linked,
     oracle,
     port_between,
-    ports,
     ranks,
     schedule_by_id,
     schedule_cases,
@@ -81,17 +80,17 @@ def idle_links(schedule: str, step: int) -> Iterator[Values]:
     """Yield the directed links that carry no unit in a step."""
     spec = spec_of(schedule)
     used = {(send.sender, send.port) for send in sends(schedule) if send.step == step}
-    for sender in labels(spec):
-        for port in ports(spec):
+    for sender in sorted(labels(spec)):
+        for port, receiver in linked(spec, sender):
             if (sender, port) not in used:
-                yield sender, port, across(spec, sender, port)
+                yield sender, port, receiver
 
 
 @oracle("schedules/steps", "step links_used idle_links units largest_packet", schedule_cases())
 def steps(schedule: str) -> Iterator[Values]:
     """Yield the numbers of used and idle links, of units, and the largest packet of each step."""
     spec = spec_of(schedule)
-    directed = len(labels(spec)) * len(ports(spec))
+    directed = sum(len(linked(spec, label)) for label in labels(spec))
     for step in range(1, last_step(schedule) + 1):
         packets = Counter((send.sender, send.port) for send in sends(schedule) if send.step == step)
         largest = max(packets.values(), default=0)

@@ -11,6 +11,7 @@ from support.packs.oracle_tools import (
     across,
     distances,
     labels,
+    linked,
     node_pair_cases,
     oracle,
     port_between,
@@ -37,7 +38,7 @@ SMALL = ("S4,2", "Q4")
 )
 def neighbours(topology: str, node: Label) -> Iterator[Values]:
     """Yield the neighbours of a node, sorted by port."""
-    yield from ((port, across(topology, node, port)) for port in ports(topology))
+    yield from linked(topology, node)
 
 
 def pair_cases() -> Iterator[Case]:

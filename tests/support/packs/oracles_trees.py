@@ -125,7 +125,7 @@ def changed_parents(forest: str, other_forest: str) -> Iterator[Values]:
     if spec_of(forest) != spec_of(other_forest):
         return
     for tree in min(trees_of(forest), trees_of(other_forest), key=len):
-        for node in labels(spec_of(forest)):
+        for node in sorted(labels(spec_of(forest))):
             ours, others = parent(forest, tree, node), parent(other_forest, tree, node)
             if ours != others:
                 yield tree, node, ours, others

@@ -12,6 +12,7 @@ from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.writer import BoltWriter, refresh_plans
 from starcast.topologies import topology
 from starcast.trees import Forest, forest, plain_constructions
+from support import irregular
 from support.fix_servers import empty
 
 SPECS = ("S2", "S3", "S4", "S5", "S6", "S4,2", "S5,3", "Q4", "AG4")
@@ -83,6 +84,19 @@ SCHEDULES: dict[str, tuple[tuple[str, str, int, dict[str, Any]], ...]] = {
         ("scatter", "forest", 0, {"base": "breadth-first"}),
     ),
 }
+
+
+# The topologies of support/plugins/irregular.py are stored by tests that load this plug-in.
+for _spec in irregular.SPECS:
+    FORESTS[_spec] = (("breadth-first", 0), ("breadth-first", LAST))
+    SCHEDULES[_spec] = (
+        ("broadcast", "forest", LAST, {"base": "breadth-first", "segments": 2}),
+        ("broadcast", "forest", 0, {"base": "breadth-first", "ports": "one"}),
+        ("scatter", "forest", 0, {"base": "breadth-first"}),
+        ("reduce", "forest", LAST, {"base": "breadth-first"}),
+    )
+    if _spec != "Line301":  # 27 million rows
+        SCHEDULES[_spec] += (("allgather", "forest", 0, {"base": "breadth-first"}),)
 
 
 @cache

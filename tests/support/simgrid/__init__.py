@@ -127,7 +127,12 @@ def _describe(problem: SimGridProblem) -> dict[str, Any]:
     rows = {name: getattr(executed.rows, name)[executed.selection].tolist() for name in columns}
     return {
         "nodes": topology.nodes,
-        "links": [(node, other) for node, others in enumerate(neighbours) for other in others],
+        "links": [
+            (node, other)
+            for node, others in enumerate(neighbours)
+            for other in others
+            if other != node
+        ],
         "one_port": schedule.ports == "one",
         "synchronous": execution == "synchronous",
         "steps": max(rows["step"], default=0),

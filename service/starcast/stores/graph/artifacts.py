@@ -11,6 +11,7 @@ Relationships come in blocks of bounded size, so that no array grows with their 
 16.3 million links of S10 as a single block would need 1 GB and most of the time.
 """
 
+import string
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -57,6 +58,8 @@ ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 #: Values of a label's symbols, as digits in base 37.
 # Digits start at 1, because leading zeros would make labels of different lengths equal.
 DIGITS = {symbol: value for value, symbol in enumerate(ALPHABET, start=1)}
+# The other symbols of labels, which no family of starcast has, have values far above the base.
+DIGITS |= {symbol: ord(symbol) << 16 for symbol in string.ascii_uppercase + "_."}
 _BASE = len(ALPHABET) + 1
 
 #: The attributes of a schedule that hold the start, the end and the columns of each row.
@@ -203,7 +206,7 @@ def link_blocks(topology: Topology) -> Iterator[Rows]:
     table = topology.table()
     _check_reverse_ports(topology, table)
     ports = np.array(topology.ports, dtype=np.int64)
-    for part in _slices(topology.nodes, BLOCK // topology.degree):
+    for part in _slices(topology.nodes, BLOCK // topology.port_count):
         neighbours = table[:, part].T.astype(np.int64)
         ranks = np.arange(part.start, part.stop)
         row, column = np.nonzero(neighbours > ranks[:, None])
@@ -215,7 +218,8 @@ def _check_reverse_ports(topology: Topology, table: Ranks) -> None:
     ranks = np.arange(topology.nodes, dtype=np.int32)
     for port, neighbours in zip(topology.ports, table, strict=True):
         back = table[topology.ports.index(topology.reverse_port(port))]
-        wrong = np.flatnonzero((back[neighbours] != ranks) | (neighbours == ranks))
+        lacks_link = (neighbours == ranks) & topology.has_translations
+        wrong = np.flatnonzero((back[neighbours] != ranks) | lacks_link)
         if len(wrong):
             label = topology.label(int(wrong[0]))
             raise RejectedError(
@@ -256,7 +260,8 @@ def links_at(topology: Topology, ranks: NDArray[np.int64]) -> Rows:
         # A link stores the port at its lower-ranked end, whichever end was requested.
         ports = np.where(ranks < neighbours, port, topology.reverse_port(port))
         lower, higher = np.minimum(ranks, neighbours), np.maximum(ranks, neighbours)
-        ends.append(np.column_stack([lower, higher, ports]))
+        is_link = lower < higher
+        ends.append(np.column_stack([lower, higher, ports])[is_link])
     # A link between two of the nodes was found at both ends.
     return _block(LINK, topology.spec, topology, *np.unique(np.concatenate(ends), axis=0).T)
 
@@ -353,7 +358,8 @@ def node_checksum(topology: Topology) -> int:
         ranks = np.arange(part.start, part.stop)
         code = np.zeros(len(ranks), dtype=np.int64)
         for column in _symbols(topology.labels(ranks)).T:
-            code = (code * _BASE + digit[column]) % MODULUS
+            # Shorter labels end with zeros, which count for nothing.
+            code = np.where(column > 0, (code * _BASE + digit[column]) % MODULUS, code)
         total += checksum(np.stack([ranks, ranks, code]))
     return total
 

@@ -324,21 +324,45 @@ INDEXES = [index for element in ELEMENTS for index in element.indexes]
 #: nodes are derived from the spec.
 _NUMBERED_FAMILIES = ("star", "nk-star", "hypercube")
 
+#: The numbers that replace family, n and k in the keys of other families' nodes are at least this.
+_FIRST_NUMBER = 1 << 20
+#: The numbers that the relational store in use keeps, by spec; see `draw_number`.
+KEY_NUMBERS: dict[str, int] = {}
+
+
+def draw_number(topology: "Topology") -> int | None:
+    """Return a number for the keys of a topology's nodes that `KEY_NUMBERS` does not contain.
+
+    Returns:
+        A number of 21 bits; None if no number is needed, or the topology has one.
+    """
+    if topology.family in _NUMBERED_FAMILIES or topology.spec in KEY_NUMBERS:
+        return None
+    number = _usual_number(topology.spec)
+    taken = set(KEY_NUMBERS.values())
+    while number in taken:
+        number = _FIRST_NUMBER + (number + 1) % _FIRST_NUMBER
+    return number
+
+
+def _usual_number(spec: str) -> int:
+    # Python's own hash of a text differs between processes.
+    return _FIRST_NUMBER + (crc32(spec.encode()) >> 12)
+
 
 def first_key(topology: "Topology") -> int:
     """Return the key of a topology's node 0; the node of rank r has the key ``first_key + r``.
 
-    Unlike a counter, the key is the same in every store. For star graphs, (n,k)-stars and
+    For star graphs, (n,k)-stars and
     hypercubes, it is composed of the family's number, n in five bits, k in five bits and the rank.
     For (n,k)-stars with n from 32 to 35, n does not fit in five bits. Such a topology gets a key
     that a hypercube (the next family) would have only with k > 0. Hypercubes have no k, so no two
-    topologies share a key. For any other family, a 21-bit number derived from the spec, at least
-    2^20, replaces family, n and k.
+    topologies share a key. For any other family, a number in `KEY_NUMBERS` replaces family, n and
+    k; a graph without a relational store has numbers derived from the spec.
     """
     if topology.family in _NUMBERED_FAMILIES:
         family = _NUMBERED_FAMILIES.index(topology.family)
         number = (family << 10) + (topology.n << 5) + (topology.k or 0)
     else:
-        # Python's own hash of a text differs between processes.
-        number = (1 << 20) + (crc32(topology.spec.encode()) >> 12)
+        number = KEY_NUMBERS.get(topology.spec) or _usual_number(topology.spec)
     return number << RANK_BITS

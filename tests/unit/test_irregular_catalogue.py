@@ -1,0 +1,142 @@
+"""The whole catalogue on topologies without translations: right answers, or refusals."""
+
+from fractions import Fraction
+from itertools import combinations
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from starcast import forest, schedule, simulate, topology
+from starcast.collectives.algorithm import Algorithm, algorithms
+from starcast.collectives.model import COLLECTIVES
+from starcast.costs import Machine
+from starcast.costs.tables import CostProblem, build_table
+from starcast.drawing import draw_forest, draw_schedule, draw_topology
+from starcast.drawing.layouts import layout, layouts, place_on_levels
+from starcast.experiments.faults import resolve_faults
+from starcast.lab import Lab
+from starcast.search import PROBLEMS
+from starcast.support.settings import Settings
+from starcast.support.vocabulary import LAYOUT_NAMES
+from starcast.topologies.disjoint_paths import find_disjoint_paths
+from starcast.trees.construction import CONSTRUCTIONS
+from support.irregular import SPECS, graph_of
+from support.meeting import refused
+
+pytestmark = [pytest.mark.usefixtures("irregular"), pytest.mark.whole]
+
+every_spec = pytest.mark.parametrize("spec", SPECS)
+
+
+@every_spec
+@pytest.mark.parametrize("name", CONSTRUCTIONS)
+def test_constructions_build_trees_or_are_refused(spec: str, name: str) -> None:
+    t = topology(spec)
+    if name != "breadth-first":
+        with refused(f"the construction '{name}' is not defined on {spec}"):
+            forest(t, name)
+        return
+    graph = graph_of(t)
+    for root in (0, t.nodes // 2):
+        built = forest(t, name, root)
+        built.verify()
+        assert built.is_shortest_path
+        assert built.height == nx.eccentricity(graph, root)
+
+
+#: All algorithms with each of their port models.
+MODELS = [(entry, ports) for entry in algorithms() for ports in entry.ports]
+
+
+@pytest.mark.parametrize("spec", [spec for spec in SPECS if spec != "Line301"])
+@pytest.mark.parametrize(("entry", "ports"), MODELS, ids=str)
+def test_algorithms_are_right_or_refused(spec: str, entry: Algorithm, ports: str) -> None:
+    names = entry.required_arguments
+    values = {"base": "breadth-first"} if "base" in names else {}
+    if entry.name != "forest":
+        with refused(f"is not defined on {spec}"):
+            schedule(spec, entry.collective, entry.name, ports, **values)
+        return
+    for root in (2, 0):
+        built = schedule(spec, entry.collective, entry.name, ports, root, **values)
+        result = simulate(built)
+        assert result.complete
+        assert result.violation is None
+    assert len(built) == entry.count(built.topology, ports, built.arguments)
+
+
+@every_spec
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_searches_are_refused(spec: str, problem: str) -> None:
+    with refused(
+        f"the problem {problem} is not defined on {spec}: its bounds need a topology with"
+    ):
+        Lab(Settings.load).search(problem, spec)
+
+
+@every_spec
+@pytest.mark.parametrize("ports", ["all", "one"])
+@pytest.mark.parametrize("collective", COLLECTIVES)
+def test_cost_tables_have_bounds(spec: str, ports: str, collective: str) -> None:
+    machine = Machine(Fraction(100), Fraction(1))
+    table = build_table(CostProblem(spec, collective, ports, Fraction(60), machine))
+    assert table
+    assert all(row.name.startswith("lower bound") for row in table)
+
+
+@every_spec
+def test_pictures_show_exactly_the_links(spec: str) -> None:
+    t = topology(spec)
+    assert layouts(t) == ("levels",)
+    for name in LAYOUT_NAMES:
+        if name == "levels":
+            assert layout(t, name).shape == (t.nodes, 2)
+        else:
+            with refused(f"{spec} has no layout '{name}'"):
+                layout(t, name)
+    if t.nodes > 128:
+        return
+    degrees = "degrees 2 to 4" if spec == "Mesh3x4" else f"degree {t.degree}"
+    degrees = "degrees 2 to 3" if spec == "Barbell6" else degrees
+    picture = draw_topology(t)
+    assert f"{degrees}, diameter {t.diameter}, {t.links} links" in picture
+    draw_forest(forest(t, "breadth-first"))
+    draw_schedule(schedule(t, "broadcast", "forest", base="breadth-first"))
+
+
+def test_boxes_are_as_wide_as_their_labels() -> None:
+    tree = draw_forest(forest("Barbell6", "breadth-first"))
+    assert tree
+
+
+def test_nodes_in_bands_lie_near_real_neighbours() -> None:
+    positions = place_on_levels(topology("Line301"))
+    assert np.isfinite(positions).all()
+
+
+@every_spec
+def test_faults_are_drawn_from_the_links_that_exist(spec: str) -> None:
+    t = topology(spec)
+    links = t.links
+    every = resolve_faults(t, f"{links} links", seed=1)
+    pairs = {frozenset(map(t.rank, fault.split("-"))) for fault in every}
+    assert pairs == {frozenset(link) for link in graph_of(t).edges}
+    with refused(f"{spec} has fewer than {links + 1} links"):
+        resolve_faults(t, f"{links + 1} links", seed=1)
+    with refused("the two nodes are not adjacent"):
+        resolve_faults(t, f"{t.label(0)}-{t.label(0)}", seed=1)
+
+
+@every_spec
+def test_disjoint_paths_are_as_many_as_networkx_finds(spec: str) -> None:
+    t = topology(spec)
+    graph = graph_of(t)
+    pairs = combinations(range(t.nodes), 2) if t.nodes < 50 else [(0, 300), (10, 11)]
+    for source, target in pairs:
+        paths = find_disjoint_paths(t, source, target)
+        assert all(nx.is_simple_path(graph, path) for path in paths)
+        adjacent = int(graph.has_edge(source, target))
+        without = graph.copy()
+        without.remove_edges_from([(source, target)])
+        assert len(paths) == adjacent + nx.node_connectivity(without, source, target)
