@@ -71,7 +71,17 @@ class Layout(StrEnum):
 
 
 #: Names of the layouts in which all nodes of a topology are drawn; see `starcast.drawing.layouts`.
-LayoutName = Literal["substars", "levels", "necklaces", "torus", "projection", "quotient"]
+LayoutName = Literal[
+    "substars",
+    "levels",
+    "necklaces",
+    "torus",
+    "projection",
+    "quotient",
+    "spring",
+    "grid",
+    "positions",
+]
 LAYOUT_NAMES: tuple[LayoutName, ...] = get_args(LayoutName)
 
 #: Solvers for the formulas of searches.
