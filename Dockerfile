@@ -27,6 +27,7 @@ RUN --mount=type=cache,target=/root/.cache/pip \
 FROM dependencies AS wheel
 COPY README.md LICENSE references.bib ./
 COPY migrations migrations
+COPY papers papers
 COPY queries queries
 COPY records records
 COPY examples examples

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 WHEEL_VENV := .venv-wheel
-SOURCES := service tests benchmarks migrations docs tools
+SOURCES := service papers tests benchmarks migrations docs tools
 # Groups of tests (tests/support/markers.py), each a job of the sweep. Those that wait most for
 # servers are first, next to unit tests, which never wait.
 GROUPS := docs runs unit packs stores cli claims
@@ -12,9 +12,16 @@ SWEEPS := $(addprefix sweep-,$(GROUPS))
 # The tests start some hundred processes, which would compile each module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
+# Python before 3.13 reads the path of an editable installation in the encoding of the locale.
+ifneq ($(filter C POSIX,$(LC_ALL)),)
+ifneq ($(shell pwd | LC_ALL=C tr -d '\0-\177'),)
+$(error with LC_ALL=$(LC_ALL), Python cannot read a path that is not ASCII: run 'export LC_ALL=C.UTF-8' first)
+endif
+endif
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-alone test-runs test-stores lint prose types types-service sweep $(SWEEPS) coverage \
-    mutants test-lts test-lowest campaign wheel-test bench compose-test docs site release-check upload lock clean
+    mutants test-lts test-lowest campaign wheel-test bench secrets compose-test docs site release-check upload lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -30,10 +37,12 @@ INSTALL = $(BIN)/uv pip install --quiet --system-certs --python $(BIN)/python $(
     $(BIN)/pip install --quiet --disable-pip-version-check --no-compile $(1)
 
 # So that the first commands are as fast as later ones, even where PYTHONDONTWRITEBYTECODE is set.
-COMPILE = $(BIN)/python -m compileall -q service && $(BIN)/python -c 'import starcast.ingest'
+COMPILE = $(BIN)/python -m compileall -q service papers && $(BIN)/python -c 'import starcast.ingest'
 
+# README and tutorial need no more; [all] has four times the size.
+DEMO_NEEDS := .[embedded,web]
 $(VENV)/.embedded: $(VENV)/bin/uv pyproject.toml
-	$(call INSTALL,--editable '.[all]')
+	$(call INSTALL,--editable '$(DEMO_NEEDS)')
 	@$(COMPILE)
 	@touch $@
 
@@ -74,7 +83,7 @@ types: $(VENV)/.dev ## mypy, strict
 	$(BIN)/mypy
 
 types-service: $(VENV)/.dev
-	$(BIN)/mypy service
+	$(BIN)/mypy service papers
 
 sweep: $(VENV)/.dev ## all sizes, all faults, all pages: before a release, about half an hour
 	@$(SIDE_BY_SIDE) $(SWEEPS) wheel-test types lint
@@ -153,6 +162,9 @@ upload: $(VENV)/.release/.created # by the workflow, whose identity the registry
 bench: $(VENV)/.dev ## measure, and write docs/benchmarks.md: ratios next to other libraries, per version
 	$(call INSTALL,--editable . --group bench)
 	$(BIN)/python -m benchmarks --page
+
+secrets: ## write passwords for docker compose, once
+	@compose/make-secrets
 
 compose-test: ## docker compose up, for real (needs root and a network)
 	tests/compose/run

@@ -58,8 +58,9 @@ Rates of an embedded Neo4j and PostgreSQL, by elapsed time, which depends on oth
     "packs": (
         "Queries",
         """
-By elapsed time, as the client sees it. The yardstick of the first table is the look-up of the
-neighbours of a node, so that other load hardly changes the ratio. The libraries hold their data in
+Elapsed time, measured in the client. The first table compares each query with the query
+`topology/neighbours` (its yardstick), because other load slows both and hardly changes their ratio.
+The libraries hold their data in
 memory; most queries that concern a complete forest are faster there. [Queries](queries.md) names
 those for which Cypher is the wrong tool.
 """,

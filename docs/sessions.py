@@ -3,8 +3,8 @@
 In a page, a block ``sh`` holds commands, and a block ``text`` before the next ``sh`` is what they
 print on standard output. The comment ``<!-- exit code N -->`` before a block ``sh`` says that its
 last command fails; its block ``text`` then also has the error. In a block ``text``, ``...`` stands
-for any characters, and on a line of its own for any lines. A block ``python`` whose first line is
-``# NAME.py`` is a file of that name; one with ``>>>`` is a Python session.
+for any characters, and on a line of its own for any lines. A block ``python`` or ``toml`` whose
+first line is ``# FOLDER/NAME.py`` is a file of that name; one with ``>>>`` is a Python session.
 
 ``make docs`` writes the outputs of these pages; tests compare them.
 """
@@ -24,11 +24,12 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 TUTORIAL, README = ROOT / "docs" / "tutorial.md", ROOT / "README.md"
 PLUGINS = ROOT / "docs" / "plugins.md"
+YOUR_PAPER = ROOT / "docs" / "your-paper.md"
 PYTHON = ROOT / "docs" / "python.md"
 
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _EXIT_CODE = re.compile(r"<!-- exit code (\d+) -->\s*\Z")
-_FILE = re.compile(r"# ([\w-]+\.py)\n")
+_FILE = re.compile(r"# ((?:[\w-]+/)*[\w-]+\.(?:py|toml))\n")
 
 
 class Block(NamedTuple):
@@ -86,7 +87,8 @@ def run_page(
         if block.language == "sh":
             kept = [line for line in block.text.splitlines() if _command(line) not in omitted]
             script += _recorded("\n".join(kept), block.exit_code, records / str(number))
-        elif block.language == "python" and (name := _FILE.match(block.text)):
+        elif name := _FILE.match(block.text):
+            script.append(f"mkdir -p $(dirname {name[1]})")
             script.append(f"cat > {name[1]} <<'END OF FILE'\n{block.text}END OF FILE")
     subprocess.run(
         ["bash"],
@@ -170,7 +172,7 @@ def run_python(page: str, folder: Path) -> doctest.TestResults:
 
 
 def play_page(page: Path, work: Path) -> str:
-    """Run the tutorial or the page on plug-ins in a folder, and return it with all outputs.
+    """Run the tutorial, or a page on plug-ins, in a folder, and return it with all outputs.
 
     The servers are started first, as ``make demo`` does.
     """
@@ -256,8 +258,9 @@ def main() -> None:
         TUTORIAL.write_text(play_page(TUTORIAL, work), encoding="utf-8")
         for picture in (work / "tutorial").glob("*.svg"):
             shutil.copy2(picture, TUTORIAL.parent)
-    with work_folder() as work:
-        PLUGINS.write_text(play_page(PLUGINS, work), encoding="utf-8")
+    for page in (PLUGINS, YOUR_PAPER):
+        with work_folder() as work:
+            page.write_text(play_page(page, work), encoding="utf-8")
     with work_folder() as work:
         README.write_text(play_readme(work), encoding="utf-8")
 

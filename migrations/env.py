@@ -1,4 +1,4 @@
-"""The entry point of Alembic, which runs the migrations.
+"""The script that Alembic runs for all migration commands.
 
 `starcast.stores.database.migrations` passes an open connection. The command
 `alembic -c migrations/alembic.ini` passes none, so the database in starcast's settings is used.
@@ -13,7 +13,7 @@ from starcast.stores.database.models import Base
 
 
 def declare_at_head(*, ctx: MigrationContext, step: MigrationInfo, **_: object) -> None:
-    """Write comments, create views and grant rights after an upgrade to the newest revision."""
+    """Write comments, create views and grant privileges after an upgrade to the newest revision."""
     newest = context.script.get_current_head()
     if step.is_upgrade and step.up_revision_id == newest and ctx.connection is not None:
         declare(ctx.connection, context.config.attributes.get("writer"))

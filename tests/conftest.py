@@ -20,6 +20,7 @@ from collections.abc import Generator
 import pytest
 from hypothesis import HealthCheck, settings
 
+from starcast.catalogue import packs
 from support.examples import SWEEP_EXAMPLES
 
 pytest_plugins = [
@@ -34,6 +35,9 @@ pytest_plugins = [
     "support.fix_browser",
     "support.markers",
 ]
+
+# Tests import modules of the papers as `starcast_papers`, which is not on the import path.
+packs.shipped()
 
 #: Hypothesis's time limit per example is off, since the machine can be slow.
 settings.register_profile(

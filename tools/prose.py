@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = (
-    *("service", "tests", "benchmarks", "migrations", "docs", "queries", "examples", "tools"),
+    *("service", "papers", "tests"),
+    *("benchmarks", "migrations", "docs", "queries", "examples", "tools"),
     *("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"),
 )
 # The evidence of claims is compared byte for byte, so its wording is fixed. This script, the

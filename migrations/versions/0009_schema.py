@@ -1,7 +1,7 @@
 """Create the schema.
 
-Views, comments and rights are not part of a revision; starcast.stores.database.migrations writes
-them after an upgrade to the newest revision.
+Views, comments and privileges are not part of a revision; starcast.stores.database.migrations
+writes them after an upgrade to the newest revision.
 """
 
 from alembic import op

@@ -14,7 +14,7 @@ _SPLIT = (
 
 
 def upgrade() -> None:
-    """Add the column, and fill it where segments and algorithm determine its value."""
+    """Add the column, and fill it in rows whose segments and algorithm determine the value."""
     op.execute("alter table run add column message_units bigint")
     op.execute(
         "update run set message_units = segments"  # noqa: S608 - a constant

@@ -1,6 +1,6 @@
 """Store sizes of topologies and heights of trees with 32 bits.
 
-A Hamiltonian path in S8 has height 40 319, and a ring of a plug-in can have as large an n.
+A Hamiltonian path in S8 has height 40 319, and a plug-in's ring can have an equally large n.
 """
 
 from alembic import op
@@ -13,7 +13,7 @@ _COLUMNS = {"topology": ("n", "k", "diameter"), "forest": ("height",), "tree": (
 
 
 def upgrade() -> None:
-    """Change the types of the columns; the view that shows them is created again afterwards."""
+    """Change the types of the columns; the view that uses them is recreated after the upgrade."""
     op.execute("drop view if exists artifact")
     for table, columns in _COLUMNS.items():
         changes = ", ".join(f"alter column {name} type integer" for name in columns)

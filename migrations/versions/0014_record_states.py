@@ -1,7 +1,7 @@
-"""Forget which stored proofs of records were verified; `starcast records store` verifies again.
+"""Reset the verification states of stored proofs; `starcast records store` verifies them again.
 
-Earlier versions could give a record the verification state of another one. Bounds without a proof
-are not concerned: they are checked whenever a record is stored.
+Earlier versions could give a record the verification state of another record. Bounds without a
+proof are not affected: they are checked whenever a record is stored.
 """
 
 from alembic import op
@@ -12,7 +12,7 @@ down_revision: str | None = "0013"
 
 
 def upgrade() -> None:
-    """Set the states of proofs back to those of proofs that were not made again."""
+    """Set the states of all proofs to the state of a proof that was not made again."""
     op.execute(
         "update record set verification = case proof ->> 'format'"
         " when 'second solver' then 'not checked' else 'not made again' end"

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from starcast.collectives.algorithm import algorithm, algorithms, schedule
     from starcast.collectives.columns import schedule_from_columns, schedule_from_csv
     from starcast.collectives.model import Schedule
-    from starcast.formats import export, schedule_from_goal, schedule_from_msccl
+    from starcast.formats import export, network, schedule_from_goal, schedule_from_msccl
     from starcast.judges.simulator import Fault, Simulation, Timing, simulate, timing
     from starcast.lab import Lab, connect
     from starcast.topologies import Topology, topology
     from starcast.topologies.families import family
-    from starcast.topologies.networks import Network, network
+    from starcast.topologies.networks import Network
     from starcast.trees.construction import construction, constructions, forest
     from starcast.trees.model import Forest
 
@@ -72,7 +72,7 @@ _PACKAGES = {
     "export": "starcast.formats",
     "family": "starcast.topologies.families",
     "forest": "starcast.trees",
-    "network": "starcast.topologies.networks",
+    "network": "starcast.formats",
     "schedule": "starcast.collectives",
     "schedule_from_columns": "starcast.collectives",
     "schedule_from_csv": "starcast.collectives",

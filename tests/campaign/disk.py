@@ -69,7 +69,7 @@ def memory_disk(folder: Path, size: str) -> Iterator[bool]:
             subprocess.run(["umount", "--lazy", folder], check=True)
 
 
-def _fill(ballast: Path, left: int) -> None:
+def fill_disk(ballast: Path, left: int) -> None:
     """Fill a disk except for a number of bytes, while servers are writing to it."""
     with ballast.open("wb") as file:
         for _ in range(10):
@@ -95,7 +95,7 @@ def full_home(servers: Servers, draw: Random) -> Outcome:
     assert dropped.code in {0, NotFoundError.exit_code}, dropped.err
     left = int(2 ** draw.uniform(4, 13)) * _KB
     ballast = servers.home / "ballast"
-    _fill(ballast, left)
+    fill_disk(ballast, left)
     try:
         done = servers.run(*words)
     finally:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from campaign.output import Outcome, find_problems
 from campaign.servers import Servers
-from starcast.topologies import Topology, topology
+from starcast.topologies import topology
 
 #: Problems in which a smaller value is better.
 _LEAST = {"bisection-width", "congestion-trees", "edge-disjoint-trees", "one-port-broadcast"}
@@ -124,7 +124,8 @@ def widen_bisection(folder: Path, draw: Random) -> Path:
         side = [0, 1] * (graph.nodes // 2)
         draw.shuffle(side)
         arrays["side"] = np.array(side, dtype=np.uint8)
-        value = _count_cut(graph, arrays["side"])
+        cut = [arrays["side"] != arrays["side"][graph.neighbours(port)] for port in graph.ports]
+        value = int(np.sum(cut)) // 2  # each link is counted at both ends
     if "vectors" in arrays and draw.random() < 0.5:
         _wrap(arrays, value, draw)
     elif "vectors" in arrays:
@@ -150,12 +151,6 @@ def _damage(arrays: Arrays, draw: Random) -> None:
         values = arrays[name].astype(np.int64)
         values.ravel()[draw.randrange(values.size)] = draw.choice(_HUGE)
         arrays[name] = values
-
-
-def _count_cut(graph: Topology, side: NDArray[Any]) -> int:
-    """Return the number of links between the two halves."""
-    ends = sum(int((side != side[graph.neighbours(port)]).sum()) for port in graph.ports)
-    return ends // 2
 
 
 FORGERIES: dict[str, Callable[[Path, Random], Path]] = {

@@ -58,13 +58,9 @@ _VALUES: tuple[Any, ...] = (
 )  # fmt: skip
 
 
-def _good_ports() -> np.ndarray:
-    return np.array(forest("S3", "greedy").parent_port)
-
-
 def _result(draw: Random) -> Any:
     """Return a result for a construction: valid trees, trees with an error, or anything."""
-    ports: np.ndarray = _good_ports()
+    ports: np.ndarray = np.array(forest("S3", "greedy").parent_port)
     match draw.randrange(10):
         case 0:
             return ports

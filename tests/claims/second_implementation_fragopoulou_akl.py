@@ -322,16 +322,6 @@ def cube_dimension(n: float) -> float:
     return lgamma(n + 1) / log(2)
 
 
-def half_cube_dimension(n: float) -> float:
-    """Return the mean distance in the hypercube with as many nodes as S_n."""
-    return cube_dimension(n) / 2
-
-
-def huge_mean_distance(n: float) -> float:
-    """Return the mean distance in S_n for huge n, without the term 2/n."""
-    return n + log(n) + 0.5772156649 - 4
-
-
 @reimplements("FA.Tab6.alltoall-oneport-time-hypercube")
 def hypercube_exchange(_: int) -> Comparisons:
     """Compare the k 2^(k-1) sends of each node in an alltoall on Q_k with n! n, where 2^k = n!."""
@@ -344,7 +334,8 @@ def star_over_cube(n: float) -> float:
     In the table's "any other case", the counts of the one-port alltoall differ by this factor. All
     other counts are the same on both networks.
     """
-    return huge_mean_distance(n) / half_cube_dimension(n)
+    # For huge n, the term 2/n of the mean distance in S_n does not matter.
+    return (n + log(n) + 0.5772156649 - 4) / (cube_dimension(n) / 2)
 
 
 @reimplements("FA.hyper.other")

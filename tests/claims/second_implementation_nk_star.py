@@ -367,7 +367,7 @@ def _links_share_many_trees(_n: int, _k: int) -> Comparisons:
     """Check that for k = n/2 the result of `most_loaded` is at least (k-1)(k+4)/2.
 
     Each of the dimensions 2..k contributes at least 1. For all n, some link of dimension k+s is in
-    the trees 2..t+1, where t = min{s, k-1}: `claims/papers/nk_star/common.py` proves it.
+    the trees 2..t+1, where t = min{s, k-1}: `papers/nk_star/common.py` proves it.
     """
     for k in (2, 3, 4):
         n = 2 * k

@@ -5,61 +5,62 @@ from fractions import Fraction
 from math import factorial
 
 import pytest
+from starcast_papers.common import closed_forms
+from starcast_papers.common.closed_forms import arrangements, diameter, distance_sum, nk_diameter
 
-from starcast.claims import closed_forms
-from starcast.claims.closed_forms import arrangements, diameter, distance_sum, nk_diameter
+from starcast.claims import growth
 from starcast.topologies import topology
 
-BOUNDED: dict[str, Callable[[int], closed_forms.Number]] = {
+BOUNDED: dict[str, Callable[[int], growth.Number]] = {
     "a constant": lambda _: Fraction(3, 7),
-    "D_n / n": lambda n: closed_forms.divide(diameter(n), n),
-    "t_n / (n n!)": lambda n: closed_forms.divide(distance_sum(n), n * closed_forms.factorial(n)),
-    "log2 n! / (n log2 n)": lambda n: closed_forms.divide(
-        closed_forms.log2(closed_forms.factorial(n)), n * closed_forms.log2(n)
+    "D_n / n": lambda n: growth.divide(diameter(n), n),
+    "t_n / (n n!)": lambda n: growth.divide(distance_sum(n), n * growth.factorial(n)),
+    "log2 n! / (n log2 n)": lambda n: growth.divide(
+        growth.log2(growth.factorial(n)), n * growth.log2(n)
     ),
-    "1 / n": lambda n: closed_forms.divide(1, n),
-    "1 / log n": lambda n: closed_forms.divide(1, closed_forms.log2(n)),
-    "n^20 / n!": lambda n: closed_forms.divide(n**20, closed_forms.factorial(n)),
-    "1 + 8 / log n": lambda n: 1 + closed_forms.divide(8, closed_forms.log2(n)),
+    "1 / n": lambda n: growth.divide(1, n),
+    "1 / log n": lambda n: growth.divide(1, growth.log2(n)),
+    "n^20 / n!": lambda n: growth.divide(n**20, growth.factorial(n)),
+    "1 + 8 / log n": lambda n: 1 + growth.divide(8, growth.log2(n)),
 }
-UNBOUNDED: dict[str, Callable[[int], closed_forms.Number]] = {
-    "log n": closed_forms.log2,
-    "sqrt(log n)": lambda n: closed_forms.sqrt(closed_forms.log2(n)),
+UNBOUNDED: dict[str, Callable[[int], growth.Number]] = {
+    "log n": growth.log2,
+    "sqrt(log n)": lambda n: growth.sqrt(growth.log2(n)),
     "n": lambda n: n,
-    "sqrt(n)": closed_forms.sqrt,
-    "H_n": closed_forms.harmonic,
-    "n!/n^9": lambda n: closed_forms.divide(closed_forms.factorial(n), n**9),
-    "log2 n! / n": lambda n: closed_forms.divide(closed_forms.log2(closed_forms.factorial(n)), n),
+    "sqrt(n)": growth.sqrt,
+    "H_n": growth.harmonic,
+    "n!/n^9": lambda n: growth.divide(growth.factorial(n), n**9),
+    "log2 n! / n": lambda n: growth.divide(growth.log2(growth.factorial(n)), n),
 }
 
 
 @pytest.mark.parametrize("name", BOUNDED)
 def test_bounded_quotients_are_recognized_as_bounded(name: str) -> None:
-    assert closed_forms.find_order(BOUNDED[name])[0]
+    assert growth.find_order(BOUNDED[name])[0]
 
 
 @pytest.mark.parametrize("name", UNBOUNDED)
 def test_growing_quotients_are_recognized_as_unbounded(name: str) -> None:
-    assert not closed_forms.find_order(UNBOUNDED[name])[0]
+    assert not growth.find_order(UNBOUNDED[name])[0]
 
 
 def test_the_order_of_growth_is_described() -> None:
-    assert closed_forms.find_order(closed_forms.log2)[1] == "log n"
-    assert closed_forms.find_order(closed_forms.sqrt)[1] == "n^1/2"
-    assert closed_forms.find_order(lambda n: closed_forms.log2(n) ** 2)[1] == "(log n)^2"
-    assert closed_forms.find_order(lambda _: 5)[1] == "constant"
+    assert growth.find_order(growth.log2)[1] == "log n"
+    assert growth.find_order(growth.sqrt)[1] == "n^1/2"
+    assert growth.find_order(lambda n: growth.log2(n) ** 2)[1] == "(log n)^2"
+    assert growth.find_order(lambda _: 5)[1] == "constant"
 
 
 @pytest.mark.parametrize("n", [1, 2, 10, 59, 60])
 def test_factorials_and_harmonic_numbers_of_small_n_are_exact(n: int) -> None:
-    assert closed_forms.factorial(n) == factorial(n)
-    assert closed_forms.harmonic(n) == sum(Fraction(1, i) for i in range(1, n + 1))
+    assert growth.factorial(n) == factorial(n)
+    assert growth.harmonic(n) == sum(Fraction(1, i) for i in range(1, n + 1))
 
 
 def test_approximations_for_huge_n_agree_with_the_exact_formulas() -> None:
     """Both are compared at n = 61, the smallest n for which approximations are used."""
-    assert abs(closed_forms.factorial(61) / factorial(61) - 1) < 1e-30
-    assert abs(closed_forms.harmonic(61) - float(sum(Fraction(1, i) for i in range(1, 62)))) < 1e-12
+    assert abs(growth.factorial(61) / factorial(61) - 1) < 1e-30
+    assert abs(growth.harmonic(61) - float(sum(Fraction(1, i) for i in range(1, 62)))) < 1e-12
 
 
 @pytest.mark.parametrize("n", range(2, 9))
@@ -78,9 +79,9 @@ def test_closed_forms_of_distances_and_sizes_agree_with_the_graphs(n: int) -> No
 
 
 def test_numbers_are_printed_exactly_or_with_four_digits() -> None:
-    assert closed_forms.format_number(Fraction(23, 3)) == "23/3"
-    assert closed_forms.format_number(7) == "7"
-    assert closed_forms.format_number(closed_forms.log2(3)) == "1.585"
+    assert growth.format_number(Fraction(23, 3)) == "23/3"
+    assert growth.format_number(7) == "7"
+    assert growth.format_number(growth.log2(3)) == "1.585"
 
 
 def test_rational_square_roots_are_returned_as_fractions() -> None:

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from starcast import Forest, Schedule, Simulation, StarcastError
-from starcast.claims import claims, closed_forms
+from starcast.claims import claims, growth
 from starcast.claims.cached_topology import ObjectCache
 from starcast.claims.catalogue import Claim
 from starcast.claims.check import ClaimCheck, Relation, as_array
@@ -37,7 +37,7 @@ class ContradictingCheck(ClaimCheck):
         failed = replace(result, counterexample={"why": "broken on purpose"})
         super()._add_result(failed, relation, artifact)
 
-    def order(self, what: str, quotient: Callable[..., closed_forms.Number]) -> None:
+    def order(self, what: str, quotient: Callable[..., growth.Number]) -> None:
         """Record the quotient multiplied by n^2, so that it seems to grow faster."""
         super().order(what, lambda n, *k: quotient(n, *k) * n * n)
 
@@ -55,7 +55,7 @@ class AgreeingCheck(ClaimCheck):
         """Record a checker's result without a counterexample, as if the checker had succeeded."""
         super()._add_result(replace(result, counterexample=None), relation, artifact)
 
-    def order(self, what: str, quotient: Callable[..., closed_forms.Number]) -> None:  # noqa: ARG002
+    def order(self, what: str, quotient: Callable[..., growth.Number]) -> None:  # noqa: ARG002
         """Record the constant 1, which is bounded, instead of the quotient."""
         super().order(what, lambda *_: 1)
 

@@ -19,6 +19,18 @@ ALGORITHMS = ("multiple", "recursive-substar")
 #: Arguments of `compare`. Runs are matched by the number of segments per tree. The total number of
 #: pieces would not match, because `multiple` sends segments down three trees.
 SIDES, SWEEP = "ours theirs --by segments", "sweep --by segments"
+PAPER_PAGE = Path(__file__).parents[2] / "docs" / "for-a-paper.md"
+#: Commands that print tables of every kind; a table does not continue on the next page.
+TABLES = (
+    "compare ours theirs", "compare sizes --across topology", f"compare {SIDES} --all",
+    "compare sweep --crossovers", "compare sweep --runs", "cost table S5 --collective broadcast",
+    "cost table S5 --collective broadcast --ports all --all", "run list --experiment ours",
+    "run steps 1", "experiment list", "experiment show sweep",
+    "cost optimum S7 broadcast multiple", "topology show S5", "forest show S4 multiple",
+    "schedule profile S4 broadcast multiple", "claims show TS.L5",
+    "records list one-port-broadcast", "query list overlap/s",
+    "claims list TS.L5 TS.L6 TS.T1.order",
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -82,6 +94,8 @@ def test_crossovers_are_reported_with_the_table_and_listed_on_request(starcast: 
     ]
     (line,) = re.findall("^crossover.*", starcast(f"compare {SWEEP}").err, re.MULTILINE)
     assert f"{best['message_bytes']}: {best['better_below']} is better below" in line
+    none = starcast(f"compare {SWEEP} --crossovers --where message_bytes=16")
+    assert (none.out, none.err.count("no crossovers between 16 and 16 bytes")) == ("", 1)
     table = starcast(f"compare {SWEEP} --crossovers").out
     assert "better_below" in table
     assert best["message_bytes"] in table
@@ -227,17 +241,20 @@ def test_latex_has_the_same_rows_as_markdown_and_a_caption(starcast: Starcast) -
     assert result.code == 0, result.err
     table = read_table(result.out)
     head, _, *lines = starcast(f"compare {SIDES} -f markdown").out.splitlines()
-    assert len(table.columns) <= 8 < len(head.strip("|").split("|"))
-    assert "time theirs" in table.columns
+    assert len(table.columns) < len(head.strip("|").split("|"))
+    assert {"time A", "time B", "change, %"} <= set(table.columns)
     assert len(table.rows) == len(lines)
     rows = starcast(f"compare {SIDES} -f json").json
     for marks, row in zip(table.bold, rows, strict=True):
-        assert marks == ({f"time {row['best']}"} if row["best"] else set())
-    caption = str(table.caption)
-    assert caption.startswith("theirs compared with ours, at equal numbers of segments; ")
-    assert "message_units" not in caption
-    assert ("gap" in caption) == any("gap" in name for name in table.columns)
-    assert "topology S4" in caption
+        assert marks == ({f"time {'AB'[row['best'] == 'theirs']}"} if row["best"] else set())
+    assert (table.caption, table.label) == ("ours against theirs", "tab:compare-ours-theirs")
+    assert table.below[0] == "A = ours, B = theirs."
+    assert "topology S4" in table.below[2]
+    assert table.below[3] == "A row compares runs with equal message_bytes and segments."
+    wide = read_table(starcast(f"compare {SIDES} -f latex-wide").out)
+    assert set(table.columns) < set(wide.columns)
+    everything = read_table(starcast(f"compare {SIDES} --all -f latex").out)
+    assert {"change", "transmissions A"} <= set(everything.columns)
     crossovers = starcast(f"compare {SIDES} --crossovers -f latex")
     assert read_table(crossovers.out).rows
 
@@ -259,22 +276,79 @@ def test_plots_are_written_next_to_the_listing(
     assert out.read_bytes().startswith(magic)
 
 
+@pytest.mark.usefixtures("stored")
+def test_runs_are_listed_in_columns_that_do_not_depend_on_the_experiments(
+    starcast: Starcast,
+) -> None:
+    rows = starcast(f"compare {SIDES} --runs -f csv").rows
+    assert {row["side"] for row in rows} == {"ours", "theirs"}
+    assert {len([each for each in rows if each["pair"] == row["pair"]]) for row in rows} == {2}
+    named = starcast("compare sweep --runs -f csv").rows
+    assert list(named[0]) == list(rows[0])
+    assert starcast(f"compare {SIDES} --runs").out.count("theirs") == len(rows) // 2
+    error, _ = refused(starcast(f"compare {SIDES} --runs --crossovers"), 2)
+    assert error == "--crossovers and --runs cannot be combined"
+
+
+@pytest.mark.usefixtures("stored")
+def test_the_rule_of_pairing_is_in_the_head_of_the_table_and_of_the_page(
+    starcast: Starcast,
+) -> None:
+    rule = "a row compares runs with equal message_bytes and segments"
+    lines = [line.strip() for line in starcast(f"compare {SIDES}").out.splitlines()]
+    assert lines[:2] == ["A = ours, B = theirs", rule]
+    assert rule.capitalize() in starcast(f"compare {SIDES} -f html").out
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("stored")
-def test_the_example_on_the_page_for_papers_compiles_in_latex(
-    starcast: Starcast, tmp_path: Path
+def test_a_plot_can_be_written_alone(starcast: Starcast, tmp_path: Path) -> None:
+    height = {}
+    for name, option in (("time", "--plot-only time"), ("links", "--plot-only links"), ("all", "")):
+        file = tmp_path / f"{name}.svg"
+        assert starcast(f"compare {SIDES} --plot {file} {option}").code == 0
+        found = re.search(r'height="([\d.]+)pt"', file.read_text(encoding="utf-8"))
+        assert found is not None
+        height[name] = float(found[1])
+    assert height["all"] == pytest.approx(height["time"] + height["links"])
+    error, _ = refused(starcast(f"compare {SIDES} --plot-only time"), 2)
+    assert error == "--plot-only needs --plot"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", ["twocolumn", "onecolumn"])
+@pytest.mark.usefixtures("stored")
+def test_the_examples_on_the_page_for_papers_run_and_fit_into_their_columns(
+    starcast: Starcast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: str
 ) -> None:
-    """The figure has the width of a column, and the tables and figures stay within the page."""
-    compared = starcast(f"compare ours theirs -f latex --plot {tmp_path / 'figure.pdf'}")
-    costs = starcast("cost table S5 --collective broadcast -f latex")
-    assert (compared.code, costs.code) == (0, 0)
-    wide = (
-        table.out.replace("{table}", "{table*}").replace(r"\centering", r"\centering\small")
-        for table in (compared, costs)
-    )
-    figure = r"\includegraphics[width=\columnwidth]{figure.pdf}"
-    text = "\n".join([*wide, rf"\noindent{figure}"])
-    assert "Overfull" not in compile_latex(text, tmp_path)
+    """The commands of the page write the files that its document includes."""
+    monkeypatch.chdir(tmp_path)
+    page = PAPER_PAGE.read_text(encoding="utf-8").partition("## A site to cite")[0]
+    for line in "".join(re.findall("```sh\n(.*?)```", page, re.DOTALL)).splitlines():
+        command, _, file = line.removeprefix("starcast ").partition(" > ")
+        result = starcast(command)
+        assert result.code == 0, result.err
+        if file:
+            Path(file).write_text(result.out, encoding="utf-8")
+    _, document = re.findall("```latex\n(.*?)```", page, re.DOTALL)
+    tables = [f"\\input{{{file.stem}}}\n" for file in sorted(tmp_path.glob("*.tex"))]
+    assert len(tables) == 5
+    assert "Overfull" not in compile_latex("\n".join([document, *tables]), tmp_path, options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", ["twocolumn", "onecolumn"])
+@pytest.mark.usefixtures("networks")
+def test_every_kind_of_table_fits_into_its_column(
+    starcast: Starcast, tmp_path: Path, options: str
+) -> None:
+    text = ""
+    for words in TABLES:
+        for output in ("latex", "latex-wide"):
+            result = starcast(f"{words} -f {output}")
+            assert result.code == 0, result.err
+            text += f"{result.out}\n\n\\clearpage\n"
+    assert "Overfull" not in compile_latex(text, tmp_path, options)
 
 
 @pytest.mark.usefixtures("stored")
@@ -299,6 +373,9 @@ def test_an_experiment_on_the_grid_of_a_paper_table_reproduces_the_table(
     ]  # fmt: skip
     assert [row[0] for row in table.rows] == ["all-port", "", "", "one-port", *[""] * 5]
     assert str(table.caption).startswith("Tseng & Sheu 1997, Table 1. Comparison of one-to-all")
+    assert table.below == [
+        "a) only orders are given: O(n^2 T_s + (n log n + m) T_c), with about n! segments"
+    ]
     assert table.label == f"tab:{name}-S4-1024-100-1"
     monkeypatch.setenv("COLUMNS", "200")
     assert "Misic [13]" in starcast("cost table --experiment ts1").out

@@ -250,7 +250,7 @@ def test_messages_have_escapes_for_misleading_characters(
 
 def test_pages_and_latex_have_escapes_for_misleading_characters() -> None:
     problem = SimpleNamespace(title="b\u202ea", detail="d\x9be", hint="f\ng")
-    page = render_page("problem.html.j2", problem=problem)
+    page = render_page("problem.html.j2", problem=problem, links={}, examples=())
     assert r"b\u202ea" in page
     assert r"<strong>d\x9be</strong><br>f" in page
     assert "f\ng</p>" in page

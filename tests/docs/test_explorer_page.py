@@ -5,7 +5,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -13,11 +13,11 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 from matplotlib.image import imread
-from playwright.sync_api import Browser, Page, ViewportSize, expect
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
 
 from oracles.reductions import Sums
 from starcast.collectives import Schedule
-from starcast.drawing.explorer import build_schedule
+from starcast.drawing.explorer import build_page, build_schedule
 from starcast.judges.simulator import simulate
 from starcast.topologies import topology
 from starcast.topologies.disjoint_paths import find_disjoint_paths
@@ -552,6 +552,59 @@ def test_labels_remain_visible_when_the_page_is_zoomed(
         assert 2 * float(size) >= 11
 
 
+@pytest.mark.parametrize("name", ["substars", "levels", "necklaces"])
+def test_labels_do_not_cover_each_other(open_page: Open, name: str) -> None:
+    page = open_page("S5", f"layout={name}")
+    script = """() => [...document.querySelectorAll(".node")].map((node) => {
+        const { x, y, width, height } = node.querySelector("rect").getBBox();
+        const [dx, dy] = node.getAttribute("transform").match(/-?[0-9.]+/g).map(Number);
+        return [x + dx, y + dy, x + dx + width, y + dy + height];
+    })"""
+    while page.locator(".node text[display=inline]").count() == 0:
+        page.locator("#zoom-in").click()
+    boxes = page.evaluate(script)
+    covered = [
+        (one, other)
+        for one, other in combinations(boxes, 2)
+        if one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+    ]
+    assert len(boxes) == 120
+    assert covered == []
+
+
+def test_a_torus_is_drawn_as_a_grid(window: BrowserContext, tmp_path: Path) -> None:
+    file = tmp_path / "torus.html"
+    file.write_text(build_page(topology("T4x5")), encoding="utf-8")
+    page = window.new_page()
+    page.goto(file.as_uri())
+    page.wait_for_selector("body[data-ready]")
+    names = ["+x (port 2)", "-x (port 3)", "+y (port 4)", "-y (port 5)"]
+    entries = page.locator("#legend > span")
+    expect(entries).to_have_text([f"direction {name}" for name in names])
+    expect(page.locator(".view path[stroke-dasharray]")).to_have_count(9)
+    page.close()
+
+
+@pytest.mark.parametrize(
+    ("state", "line"),
+    [
+        (
+            "schedule=broadcast:multiple&step=2&faults=3214&unit=1",
+            "schedule broadcast:multiple, step 2 of 8; unit 1; failed: 3214; 22 units are missing.",
+        ),
+        ("forest=multiple&trees=0,2&node=4321", "trees 0, 2 of 3; selected: node 4321."),
+    ],
+)
+def test_a_printed_page_names_its_schedule_step_trees_and_faults(
+    open_page: Open, state: str, line: str
+) -> None:
+    page = open_page("S4", state)
+    expect(page.locator("#shown")).to_be_hidden()
+    page.emulate_media(media="print")
+    expect(page.locator("#shown")).to_be_visible()
+    expect(page.locator("#shown")).to_contain_text(line)
+
+
 @pytest.mark.parametrize("paper", [(794, 1123), (1123, 794)])
 def test_a_printed_page_contains_the_entire_picture_and_its_legend(
     open_page: Open, paper: tuple[int, int]
@@ -565,6 +618,7 @@ def test_a_printed_page_contains_the_entire_picture_and_its_legend(
     page.set_viewport_size({"width": paper[0], "height": paper[1]})
     for part in (
         page.locator("#legend"),
+        page.locator("#shown"),
         *(node(page, label) for label in ("2314", "1243", "4132")),
     ):
         box = part.bounding_box()

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from math import log10
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from starcast.web.app import create_app
 from starcast.web.service import Service
 from starcast.web.workers import Workers
 from support.accessibility import MODES, enter_mode, find_faults
-from support.fix_browser import PATIENCE, served
+from support.fix_browser import served
 
 FOREST = "S4:multiple:1234"
 QUERY = "/queries/overlap/load-histogram"
@@ -160,6 +161,48 @@ def test_a_claims_file_can_be_filtered_offline_and_links_to_its_rows(
 
 
 @pytest.mark.slow
+def test_the_claims_page_counts_the_checked_claims_and_has_no_empty_column(tab: Page) -> None:
+    tab.goto("/claims?paper=TS")
+    expect(tab.locator("main")).to_contain_text("1 of 91 claims checked")
+    heads = tab.get_by_role("region", name="claims").get_by_role("columnheader")
+    expect(heads).to_have_text(["id, number", "statement", "verdict and evidence"])
+    tab.goto("/claims?paper=NK")
+    expect(heads).to_have_text(["id, number", "statement"])
+
+
+@pytest.mark.slow
+def test_the_picture_of_an_answer_is_as_wide_as_the_page_and_opens_alone(tab: Page) -> None:
+    tab.goto("/queries/topology/neighbours?topology=S4&node=1234")
+    picture = tab.get_by_role("img", name="The nodes and links of the answer")
+    expect(picture).to_be_visible()
+    box = picture.bounding_box()
+    assert box is not None
+    assert box["width"] > 0.95 * tab.evaluate("document.querySelector('main').clientWidth")
+    picture.click()
+    expect(tab).to_have_url(re.compile(r"\.svg\?topology=S4"))
+
+
+@pytest.mark.slow
+def test_labels_of_ticks_do_not_collide_on_a_telephone(tab: Page, filled: Lab) -> None:
+    filled.experiment("narrow", topology="S5", algorithm="greedy",
+                      message_bytes=[16, 64, 256, 1024, 4096])  # fmt: skip
+    tab.set_viewport_size({"width": 390, "height": 844})
+    tab.goto("/experiments/narrow")
+    script = """texts => texts.map((text) => {
+        const { x, y, width } = text.getBBox();
+        return [y, x, x + width];
+    })"""
+    labels = tab.locator(".times svg text[text-anchor=middle]:not([transform])")
+    places = sorted(labels.evaluate_all(script))
+    rows = [
+        [place[1:] for place in places if place[0] == y] for y in {place[0] for place in places}
+    ]
+    ticks = max(rows, key=len)
+    assert len(ticks) > 2
+    assert all(left[1] + 5 < right[0] for left, right in pairwise(ticks))
+
+
+@pytest.mark.slow
 def test_experiments_can_be_chosen_and_compared(tab: Page) -> None:
     tab.goto("/experiments")
     tab.get_by_label("compare ours").check()
@@ -218,15 +261,29 @@ def test_a_slow_response_does_not_replace_a_later_choice(tab: Page) -> None:
 
 
 @pytest.mark.slow
-def test_the_explorer_reports_a_topology_that_is_too_large_or_unknown(
+def test_a_topology_without_explorer_has_a_page_that_leads_to_others(tab: Page) -> None:
+    tab.goto("/explore/S9?schedule=broadcast:greedy")
+    expect(tab.get_by_role("alert")).to_contain_text("S9 has 362,880 nodes")
+    tab.goto("/explore/s4")
+    expect(tab.get_by_role("navigation")).to_contain_text("Experiments")
+    tab.get_by_role("list").get_by_role("link", name="S4", exact=True).first.click()
+    expect(tab.get_by_role("heading", level=1)).to_contain_text("S4: 24 nodes")
+    tab.get_by_label("Topology").fill("P4")
+    tab.keyboard.press("Enter")
+    expect(tab.get_by_role("heading", level=1)).to_contain_text("P4: 24 nodes")
+
+
+@pytest.mark.slow
+def test_the_first_page_opens_any_topology_and_shows_the_newest_results(
     browser: Browser, address: str
 ) -> None:
-    """The test opens its own tab: the fixture `tab` would fail on the status 422 in the console."""
-    tab = browser.new_page(base_url=address)
-    tab.set_default_timeout(PATIENCE)
-    tab.goto("/explore/S9?schedule=broadcast:greedy")
-    expect(tab.locator("#notices")).to_contain_text("S9 has 362,880 nodes")
-    expect(tab.locator("main > :visible")).to_have_count(0)
-    tab.goto("/explore/%ZZ")
-    expect(tab.locator("#notices")).to_contain_text("unknown topology '%ZZ'")
-    tab.close()
+    with browser.new_context(base_url=address, java_script_enabled=False) as window:
+        tab = window.new_page()
+        tab.goto("/")
+        newest = tab.get_by_role("list").filter(has=tab.get_by_role("heading", name="Verdicts"))
+        expect(newest.get_by_role("link", name="wide")).to_be_visible()
+        expect(newest.get_by_role("link", name="TS.L5")).to_be_visible()
+        expect(newest.get_by_role("link", name=FOREST)).to_be_visible()
+        tab.get_by_label("any topology").fill("%ZZ")
+        tab.get_by_role("button", name="Explore").click()
+        expect(tab.get_by_role("alert")).to_contain_text("unknown topology '%ZZ'")

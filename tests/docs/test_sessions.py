@@ -1,15 +1,23 @@
 """Commands copied from the README and the tutorial work, and print the outputs shown there."""
 
+import doctest
+import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import notebooks
 import pytest
 import sessions
-from sessions import PLUGINS, PYTHON, README, ROOT, TUTORIAL, SessionError
+from sessions import PLUGINS, PYTHON, README, ROOT, TUTORIAL, YOUR_PAPER, SessionError
 
 from starcast.embedded import stack
+from starcast.embedded.home import Home
+from starcast.embedded.neo4j import Neo4j
 from starcast.support.progress import Silent
+from starcast.support.settings import Settings
 
 SHELL = {"PATH": "/bin:/usr/bin"}
 
@@ -35,8 +43,9 @@ def test_commands_in_the_tutorial_give_the_outputs_and_pictures_shown(work: Path
 
 
 @pytest.mark.slow
-def test_examples_on_the_plug_in_page_print_the_outputs_shown(work: Path) -> None:
-    assert sessions.play_page(PLUGINS, work) == PLUGINS.read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", [PLUGINS, YOUR_PAPER])
+def test_examples_on_the_pages_on_plug_ins_print_the_outputs_shown(page: Path, work: Path) -> None:
+    assert sessions.play_page(page, work) == page.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
@@ -52,15 +61,65 @@ def test_examples_on_the_python_page_print_the_outputs_shown(
     assert done.attempted > 15
 
 
+@pytest.fixture(scope="module")
+def reader() -> Iterator[tuple[Path, str]]:
+    """Yield the home directory of a reader of the README, and the page with its outputs."""
+    with sessions.work_folder() as folder:
+        yield folder, sessions.play_readme(folder)
+
+
 @pytest.mark.slow
-def test_the_readme_works_in_a_fresh_clone_and_leaves_nothing_in_it(work: Path) -> None:
-    assert sessions.play_readme(work) == README.read_text(encoding="utf-8")
-    clone = work / "starcast"
+def test_the_readme_works_in_a_fresh_clone_and_leaves_nothing_in_it(
+    reader: tuple[Path, str],
+) -> None:
+    home, page = reader
+    assert page == README.read_text(encoding="utf-8")
+    clone = home / "starcast"
     files = (path.relative_to(clone) for path in clone.rglob("*") if path.is_file())
     # These folders are created by the session itself, and by Python for its caches.
     own = {".venv", ".records", "__pycache__"}
     others = [path for path in files if not own & set(path.parts)]
     assert [path for path in others if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.slow
+def test_the_documented_sizes_are_those_of_the_demo(reader: tuple[Path, str]) -> None:
+    """Of the Python environment, and of the jars that the first start downloads."""
+    home, _ = reader
+    jars = Neo4j(Home(home)).jars(Settings.load()).folder / "jars"
+    page = (ROOT / "docs" / "operation.md").read_text(encoding="utf-8")
+    (environment,) = re.findall(r"^\| the Python environment .* (\d+) MB \|$", page, re.MULTILINE)
+    (download,) = re.findall(r"(\d+) MB of Neo4j jars", README.read_text(encoding="utf-8"))
+    for folder, megabytes in ((home / "starcast" / ".venv", environment), (jars, download)):
+        files = (path for path in folder.rglob("*") if not path.is_symlink())
+        found = sum(path.stat().st_size for path in files) / 1e6
+        assert found == pytest.approx(int(megabytes), rel=0.15), folder
+
+
+@pytest.mark.slow
+def test_all_pages_and_notebooks_run_one_after_another_in_one_home(
+    reader: tuple[Path, str],
+) -> None:
+    """After the README, and the pages with commands in the environment of `make demo`.
+
+    Outputs are not compared, because they list what other pages have stored.
+    """
+    home, _ = reader
+    environment = sessions.reader_environment(home)
+    demo = home / "starcast" / ".venv"
+    starcast = str(demo / "bin" / "starcast")
+    with sessions.stopped_servers([starcast], environment):
+        subprocess.run([starcast, "up"], env=environment, check=True, capture_output=True)
+        for page in (TUTORIAL, PLUGINS):
+            folder = home / page.stem
+            folder.mkdir()
+            (folder / ".venv").symlink_to(demo)
+            sessions.run_page(page.read_text(encoding="utf-8"), folder, environment, {})
+        examples = doctest.DocTestParser().get_examples(PYTHON.read_text(encoding="utf-8"))
+        program = "".join(example.source for example in examples if not example.exc_msg)
+        subprocess.run([sys.executable, "-c", program], cwd=home, env=environment, check=True)
+        for path in notebooks.paths():
+            notebooks.execute(path, environment)
 
 
 def test_a_command_must_end_with_its_announced_exit_code_and_output(work: Path) -> None:

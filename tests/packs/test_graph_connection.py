@@ -413,6 +413,24 @@ def test_error_codes_that_tests_cannot_provoke_are_translated(
     assert caught.value.hint
 
 
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("TransactionLogError", "Could not append transaction #52 to log."),
+        ("TransactionStartFailed", "The database needs to be restarted."),
+    ],
+)
+def test_a_server_that_closed_its_database_is_asked_for_the_reason(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch, code: str, text: str
+) -> None:
+    """Only the status of the database says that its disk is full."""
+    monkeypatch.setattr(Graph, "_read_status_message", lambda _: "No space left on device")
+    full = pytest.raises(LimitError, match=r"the disk of Neo4j at \S+ is full")
+    with full as caught, graph._translate_errors(None):
+        raise server_error(f"DatabaseError.Transaction.{code}", text)
+    assert "then restart it" in caught.value.hint
+
+
 def test_a_statement_that_exhausts_memory_is_not_retried(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import URL, Engine
 
-from starcast.claims import claims, storage, verify
+from starcast.claims import claims, load, report, storage, verify
 from starcast.claims.verdict import describe_place
 from starcast.stores.database.sessions import open_session
 from starcast.support.errors import NotFoundError
@@ -40,6 +40,22 @@ def test_the_evidence_of_the_parts_of_a_conjunction_is_stored_once(engine: Engin
     ]  # fmt: skip
     asked = [claims()[verdict.claim] for verdict in verdicts]
     assert verify.judge_claims(asked, evidence) == verdicts
+
+
+def test_verdicts_on_a_paper_of_the_user_are_stored_and_compared(
+    engine: Engine, pack: Path
+) -> None:
+    load(pack)
+    _, before = check_and_store(engine, ["MYPAPER"], ["S3", "S4"])
+    path = pack / "checks.py"
+    path.write_text(path.read_text().replace("check.n - 2,", "check.n - 1,"))
+    load(pack)
+    check_and_store(engine, ["MYPAPER.children"], ["S3", "S4"])
+    with open_session(engine) as session:
+        assert storage.load_verdicts(session, 1)[1].counterexample == before[1].counterexample
+        assert storage.newest_verdicts(session)["MYPAPER.children"][1].verdict != "fails"
+        changes = report.list_changes(session, None, None)
+    assert [(row["id"], row["before"]) for row in changes] == [("MYPAPER.children", "fails")]
 
 
 def test_the_newest_verdict_of_each_claim_is_returned(engine: Engine) -> None:

@@ -122,7 +122,7 @@ def test_a_point_that_exceeds_the_memory_is_refused_with_an_estimate(engine: Eng
     grid = changed(topology="S4", algorithm="multiple", ports="all", segments=[1, 10**9])
     with pytest.raises(
         LimitError,
-        match=r"segments = 1000000000 needs about \d+\.\d GB of memory, \d+\.\d GB are free",
+        match=r"segments = 1000000000 needs about \d+\.\d GB of memory, but only \d+\.\d GB are",
     ):
         run_experiment(engine, "huge", grid, Silent())
     assert [run.segments for run in runs(engine, "huge")] == [1, 1]

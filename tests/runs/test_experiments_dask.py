@@ -14,7 +14,7 @@ from sqlalchemy import URL, Engine
 
 from starcast.catalogue import plugins
 from starcast.catalogue.plugins import pack
-from starcast.claims import select_claims, verify
+from starcast.claims import load, select_claims, verify
 from starcast.experiments.design import Grid, grid_command
 from starcast.experiments.running import run_experiment
 from starcast.judges.blockwise import BlockVerification, Source, closed_form, combine, run_ranges
@@ -105,6 +105,17 @@ def test_claims_whose_worker_is_killed_have_the_same_evidence(
     for verdict, expected in zip(verdicts, alone, strict=True):
         assert (verdict.verdict, verdict.detail) == (expected.verdict, expected.detail)
         assert verdict.evidence == expected.evidence
+
+
+def test_the_files_of_a_paper_pack_are_sent_to_the_workers(
+    cluster_of_two: Cluster, pack: Path
+) -> None:
+    load(pack)
+    packed = plugins.pack()
+    pack.rename(pack.with_name("hidden"))
+    with connect(cluster_of_two.address, packed) as executor:
+        verdicts = verify.verify_claims(select_claims(["MYPAPER"]), executor=executor)
+    assert [verdict.verdict for verdict in verdicts] == ["holds", "fails"]
 
 
 def verified(source: Source, reporter: Silent, executor: DaskExecutor | None) -> BlockVerification:

@@ -6,6 +6,7 @@ use the stack that serves the complete test run.
 
 import json
 import os
+import re
 import signal
 import socket
 import stat
@@ -22,12 +23,13 @@ import psycopg
 import pytest
 from sqlalchemy import URL
 
+from campaign.disk import fill_disk, memory_disk
 from starcast.embedded import stack, system
 from starcast.embedded.endpoints import graph_address, store_url
 from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.postgres import Postgres
-from starcast.support.errors import UnavailableError
+from starcast.support.errors import InputError, LimitError, UnavailableError
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
 from support.endpoints import Endpoints, endpoints, listening, start_stack
@@ -396,6 +398,94 @@ def test_status_shows_both_running_servers(stack_settings: Settings) -> None:
         assert row["uptime_s"] >= 0
     assert 100 < neo4j["memory_mb"] < 2000
     assert 5 < postgres["memory_mb"] < 500
+
+
+@pytest.mark.slow
+def test_a_full_disk_is_named_until_the_servers_are_restarted(tmp_path: Path) -> None:
+    """By the ingest, by `status` and by `up`; with free space, a restart is enough."""
+    home = tmp_path / "home"
+    with memory_disk(tmp_path, "600m") as is_mounted:
+        if not is_mounted:
+            pytest.skip("only root can mount a small disk")
+        assert starcast(home, "up").returncode == 0
+        try:
+            fill_disk(tmp_path / "ballast", 1_500_000)
+            failed = starcast(home, "ingest", "S6", "--trees", "multiple,greedy")
+            assert failed.returncode == LimitError.exit_code, failed.stderr
+            assert re.search(
+                r"error: the disk of Neo4j at \S+ is full, and it has to be restarted: No space",
+                failed.stderr,
+            )
+            (tmp_path / "ballast").unlink()
+            for command in ("status", "up"):
+                refused = starcast(home, command)
+                assert refused.returncode == UnavailableError.exit_code
+                assert "error: Neo4j cannot write: No space left on device" in refused.stderr
+            shown = starcast(home, "status", "--format", "json")
+            states = [row["state"] for row in json.loads(shown.stdout)]
+            assert states == ["cannot write", "running"]
+            assert starcast(home, "down").returncode == starcast(home, "up").returncode == 0
+        finally:
+            stack.down(home, Silent())
+
+
+def test_postgres_logs_errors_of_clients_but_nothing_during_up(stack_settings: Settings) -> None:
+    log = Postgres(Home(stack_settings.home)).log
+    before = log.read_text(encoding="utf-8")
+    stack.up(stack_settings, Silent())
+    assert log.read_text(encoding="utf-8") == before
+    with (
+        connect(store_url(stack_settings)) as store,
+        pytest.raises(psycopg.errors.DivisionByZero),
+    ):
+        store.execute("SELECT 1/0")
+    added = log.read_text(encoding="utf-8").removeprefix(before).splitlines()
+    assert [line.partition("] ")[2] for line in added] == [
+        "ERROR:  division by zero",
+        "STATEMENT:  SELECT 1/0",
+    ]
+
+
+def test_hashes_of_passwords_are_not_logged(stack_settings: Settings) -> None:
+    """The statements that set them may fail, for example on a full disk."""
+    postgres = Postgres(Home(stack_settings.home))
+    with (
+        postgres._connect(Home(stack_settings.home).port("postgres"), "postgres") as connection,
+        pytest.raises(psycopg.errors.UndefinedObject),
+    ):
+        connection.execute("ALTER ROLE absent PASSWORD 'hash'")
+    added = postgres.log.read_text(encoding="utf-8").splitlines()
+    assert added[-1].endswith('ERROR:  role "absent" does not exist')
+
+
+def test_logs_prints_the_last_lines_of_the_chosen_logs(stack_settings: Settings) -> None:
+    home = stack_settings.home
+    last = {
+        name: (home / "logs" / f"{name}.log").read_text(encoding="utf-8").splitlines()[-1]
+        for name in ("neo4j", "postgres")
+    }
+    assert starcast(home, "logs", "postgres", "--lines", "1").stdout == f"{last['postgres']}\n"
+    both = starcast(home, "logs", "--lines", "1").stdout
+    assert [line for line in both.splitlines() if line in last.values()] == [*last.values()]
+    assert starcast(home, "logs", "mysql").returncode == InputError.exit_code
+    missing = starcast(home / "new", "logs")
+    assert missing.stderr.startswith(f"error: there is no log {home}/new/logs/neo4j.log\n")
+
+
+@pytest.mark.slow
+def test_logs_follows_a_log_across_a_restart(own: Settings) -> None:
+    """Ctrl-C ends it with exit code 0."""
+    command = [*STARCAST, "--home", own.home, "logs", "postgres", "--follow", "--lines", "0"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as following:
+        assert following.stdout is not None
+        kill(own, "postgres")
+        start_stack(own)
+        while "ready to accept connections" not in (line := following.stdout.readline()):
+            assert line, "it ended too early"
+        os.killpg(following.pid, signal.SIGINT)
+    assert following.returncode == 0
 
 
 @pytest.mark.slow

@@ -86,7 +86,7 @@ def test_query_files_run_with_and_without_a_header(filled: Lab, tmp_path: Path) 
         filled.query(copy, forest=MULTIPLE).rows
         == filled.query("overlap/load-histogram", {"forest": MULTIPLE}).rows
     )
-    assert filled.check_queries(copy)["problems"] == [""]
+    assert filled.check_queries(copy)["problem"] == [""]
     assert filled.ask("RETURN $a + $b AS c", {"a": 1}, b=2).rows == [{"c": 3}]
 
 
@@ -131,7 +131,9 @@ def test_a_comparison_can_be_shown_as_a_table_and_as_a_page(filled: Lab) -> None
     comparison = filled.compare("ours", "theirs", sort="message_bytes")
     assert {"time_ours", "time_theirs", "verdict"} <= set(comparison.columns)
     assert comparison.to_polars().height == len(comparison) > 0
-    assert r"\toprule" in comparison.to_latex()
+    assert r"\label{tab:compare-ours-theirs}" in comparison.to_latex()
+    assert r"\begin{table*}" in comparison.to_latex("a caption", wide=True)
+    assert {"side", "time"} <= set(comparison.runs().to_polars().columns)
     shown = comparison._repr_html_()
     assert "<b>" in shown
     page = comparison.html()
@@ -198,6 +200,7 @@ def test_values_that_only_python_can_pass_are_refused(filled: Lab) -> None:
         ("axis", lambda: filled.compare("ours", "theirs", conditions={"colour": 1})),
         ("no values", lambda: filled.compare("ours", conditions={"topology": []})),
         ("always differ", lambda: filled.compare("ours", "theirs", across="segments")),
+        ("cannot be paired", lambda: filled.compare("ours", "theirs", by="steps")),
         ("no run 77", lambda: filled.run_steps(77)),
     )
     for words, use in cases:
@@ -210,8 +213,8 @@ def test_values_that_only_python_can_pass_are_refused(filled: Lab) -> None:
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("a\0b", "a text contains the character NUL"),
-        ("a\udc80", r"the text 'a\\udc80' contains an unpaired surrogate"),
+        ("a\0b", "a string contains the character NUL"),
+        ("a\udc80", r"the string 'a\\udc80' contains an unpaired surrogate"),
     ],
 )
 def test_a_text_that_postgresql_does_not_have_is_refused(lab: Lab, name: str, problem: str) -> None:

@@ -24,6 +24,7 @@ from starcast.support.progress import Silent
 from starcast.support.settings import Settings
 from support.experiments import cut_off_lock_holder
 from support.fix_servers import environment_for, execute, scalars, without_password
+from support.workers import wait_until
 
 GRID = {"topology": "S3", "algorithm": "multiple", "message_bytes": 1}
 RESTORING = r"another process has been restoring a backup since \d\d:\d\d:\d\d, for \d+ (ms|s)"
@@ -74,13 +75,6 @@ def kept_backups(settings: Settings) -> list[Path]:
 def count_runs(engine: Engine) -> int:
     with sessions.open_session(engine) as session:
         return session.scalar(select(func.count()).select_from(models.Run)) or 0
-
-
-def wait_until(condition: Callable[[], Any]) -> None:
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def test_every_operation_that_writes_is_refused_during_a_restore(

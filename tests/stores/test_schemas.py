@@ -200,7 +200,7 @@ def test_the_missing_right_or_schema_is_named(shared: URL) -> None:
         with pytest.raises(RejectedError, match="names no schema that exists and that it may use"):
             migrations.upgrade(engine, Silent())
         admin(shared, f'grant usage on schema starcast_test_a to "{ROLES[2]}"')
-        with pytest.raises(UnavailableError, match="lacks the right CREATE on the schema starc"):
+        with pytest.raises(UnavailableError, match="lacks the privilege CREATE on the schema"):
             migrations.upgrade(engine, Silent())
 
 

@@ -161,6 +161,14 @@ def test_a_comparison_has_the_rows_curves_and_crossovers_of_the_lab(
             assert all(spot["time"] >= bound[spot["message_bytes"]] for spot in curve["spots"])
     text = client.get(f"{API}/compare.csv?name=ours&name=theirs").text
     assert text == expected.to_csv()
+    by = "name=ours&name=theirs&by=segments"
+    assert get(client, f"/compare?{by}")["matched_by"].endswith("equal message_bytes and segments")
+    page = client.get(f"/compare?{by}").text
+    assert '<option value="segments" selected>' in page
+    assert "starcast compare ours theirs --by=segments --format html" in page
+    assert "A row compares runs with equal message_bytes and segments." in page
+    for wrong in (f"{API}/compare?name=ours&name=theirs&by=steps", "/compare?name=ours&by=steps"):
+        assert client.get(wrong).status_code == 422
     problem = client.get(f"{API}/compare?name=ours&name=theirs&condition=topology=S9")
     assert problem.status_code in {404, 422}
 
@@ -175,8 +183,8 @@ def test_stored_verdicts_are_shown(client: TestClient, filled: Lab) -> None:
     page = client.get("/claims").text
     shown = Counter(re.findall(r'data-verdict="([^"]*)"', page))
     summary = page.partition('id="summary"')[2].partition('id="failing"')[0]
-    assert '<th scope="row">all</th><td class="number">1</td>' in summary
-    assert (shown["holds"], shown[""]) == (1, len(re.findall(r" not verified</td>", page)))
+    assert '<th scope="row">all</th><td class="number">1 of 466</td>' in summary
+    assert (shown["holds"], shown[""]) == (1, len(re.findall(r" not checked</span>", page)))
 
 
 def test_health_names_the_versions_of_both_stores(client: TestClient) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from starcast.catalogue import plugins
+from starcast.catalogue import packs, plugins
 from starcast.catalogue.entries import FAMILIES, Registry
 from starcast.catalogue.plugins import ORIGINS
+from starcast.claims.pack_file import write_template
 from starcast.collectives.algorithm import REGISTRIES
 from starcast.trees.construction import CONSTRUCTIONS
 from support.irregular import PLUGIN
@@ -25,7 +26,8 @@ def load_examples() -> None:
 
 def _tables() -> list[dict[Any, Any]]:
     registries: list[Registry[Any]] = [FAMILIES, CONSTRUCTIONS, *REGISTRIES.values()]
-    return [ORIGINS, plugins._loaded, *(registry._entries for registry in registries)]
+    loaded: list[dict[Any, Any]] = [plugins._loaded, packs._loaded, packs.faults]
+    return [ORIGINS, *loaded, *(registry._entries for registry in registries)]
 
 
 @contextmanager
@@ -49,6 +51,14 @@ def registries() -> Iterator[Callable[[], None]]:
     """A function that undoes the registrations made by the test; it also runs after the test."""
     with restored_registries() as forget:
         yield forget
+
+
+@pytest.fixture
+def pack(tmp_path: Path, registries: Callable[[], None]) -> Path:
+    """The folder of a new paper pack; the test may load it."""
+    del registries
+    write_template(tmp_path / "mypaper")
+    return tmp_path / "mypaper"
 
 
 @pytest.fixture

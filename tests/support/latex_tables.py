@@ -17,13 +17,19 @@ FOLDER = Path(sys.prefix) / ".latex"
 _COMPILE = Path(__file__).parent / "pdflatex"
 
 _TABLE = re.compile(
-    r"% \\usepackage\{booktabs\}\n"
-    r"(?P<float>\\begin\{table\}\n\\centering\n"
+    r"% \\usepackage\{(?P<packages>(?:array,)?booktabs(?:,graphicx)?)\}\n"
+    r"(?P<float>\\begin\{table(?P<star>\*?)\}\n\\centering\n"
     r"(?:\\caption\{(?P<caption>.*)\}\n\\medskip\n)?(?:\\label\{(?P<label>[\w:.+/-]+)\}\n)?)?"
-    r"\\begin\{tabular\}\{(?P<alignment>[lcr]+)\}\n"
+    r"(?P<group>\\noindent\{%\n)?(?P<small>\\footnotesize\\setlength\{\\tabcolsep\}\{3pt\}%\n)?"
+    r"(?P<scaled>\\resizebox\{\\linewidth\}\{!\}\{%\n)?"
+    r"\\begin\{tabular\}\{(?P<alignment>(?:[lcr]|>\{\\raggedright\\arraybackslash\}p\{\d+pt\})+)\}\n"
     r"\\toprule\n(?P<head>.*) \\\\\n\\midrule\n(?P<body>(?:.* \\\\\n)*)"
-    r"\\bottomrule\n\\end\{tabular\}(?P<end>\n\\end\{table\})?\n?"
+    r"\\bottomrule\n\\end\{tabular\}(?(scaled)%\n\})(?(group)%\n\})"
+    r"(?:\n\\par\\smallskip\\footnotesize\\raggedright(?P<below>(?:\n.*\\par)+))?"
+    r"(?(float)\n\\end\{table(?P=star)\})\n?"
 )
+_FOLDED = re.compile(r">\{.*?\}p\{\d+pt\}")
+_STACK = re.compile(r"\\shortstack\[[lcr]\]\{(.*)\}")
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[^\\]", re.DOTALL)
 _BOLD = re.compile(r"\\textbf\{(.*)\}")
 _MATHEMATICS = re.compile(r"(?<!\\)\$(-|\w+?(?:_\w|_\{[\w,]+\}|\^\d)?)\$")
@@ -45,11 +51,15 @@ _MACROS = {
     r"\ensuremath": "",
 }
 _ACCENTS = {r"\"o": "ö", r"\'e": "é"}
+_HAT = re.compile(r"\\\^\{([A-Za-z])\}")
 
 
 @dataclass(frozen=True)
 class LatexTable:
-    """The printed content of a table; ``bold`` lists, for each row, the columns in bold type."""
+    """The printed content of a table; ``bold`` lists, for each row, the columns in bold type.
+
+    The alignment of a column that wraps is p. The width is that of the text if the table is wide.
+    """
 
     columns: list[str]
     rows: list[list[str]]
@@ -57,6 +67,10 @@ class LatexTable:
     alignment: str
     caption: str | None
     label: str | None
+    below: list[str]
+    is_wide: bool
+    is_small: bool
+    is_scaled: bool
 
 
 def read_table(latex: str) -> LatexTable:
@@ -66,9 +80,16 @@ def read_table(latex: str) -> LatexTable:
         ValueError: the text is not such a table.
     """
     match = _TABLE.fullmatch(latex)
-    if not match or bool(match["float"]) != bool(match["end"]):
+    if not match or (match["below"] and not match["float"]):
         raise ValueError(f"not a table of booktabs: {latex!r}")
-    columns = [read_text(cell) for cell in _split(match["head"])]
+    alignment = _FOLDED.sub("p", match["alignment"])
+    used = {"array": "p" in alignment, "booktabs": True, "graphicx": bool(match["scaled"])}
+    if match["packages"].split(",") != [name for name, is_used in used.items() if is_used]:
+        raise ValueError(f"packages {match['packages']}, but {used}")
+    columns = [
+        read_text(_STACK.sub(lambda stack: stack[1].replace(r"\\", " "), cell))
+        for cell in _split(match["head"])
+    ]
     rows = []
     bold = []
     for line in match["body"].splitlines():
@@ -80,10 +101,16 @@ def read_table(latex: str) -> LatexTable:
         rows.append(
             [read_text(mark[1] if mark else cell) for cell, mark in zip(cells, marks, strict=True)]
         )
-    if len(match["alignment"]) != len(columns):
-        raise ValueError(f"{match['alignment']} for {len(columns)} columns")
+    if len(alignment) != len(columns):
+        raise ValueError(f"{alignment} for {len(columns)} columns")
     caption = None if match["caption"] is None else read_text(match["caption"])
-    return LatexTable(columns, rows, bold, match["alignment"], caption, match["label"])
+    below = [
+        read_text(line.removesuffix(r"\par")) for line in (match["below"] or "").split("\n")[1:]
+    ]
+    return LatexTable(
+        columns, rows, bold, alignment, caption, match["label"], below,
+        match["star"] == "*", bool(match["small"]), bool(match["scaled"]),
+    )  # fmt: skip
 
 
 def read_text(latex: str) -> str:
@@ -98,6 +125,7 @@ def read_text(latex: str) -> str:
             raise ValueError(f"{ligature} is a ligature in {latex!r}")
     if re.search(r"(?<![{\\])[\[\]*|]", latex):
         raise ValueError(f"a bracket, star or bar without braces: {latex!r}")
+    latex = _HAT.sub("\\1\u0302", latex)
     for written, letter in _ACCENTS.items():
         latex = latex.replace(written, letter)
     printed = []
@@ -136,13 +164,13 @@ def _split(line: str) -> list[str]:
     return [cell.strip(" ") for cell in re.split(r"(?<!\\)&", line)]
 
 
-def compile_latex(text: str, folder: Path) -> str:
-    """Compile a two-column document, and return the messages of LaTeX.
+def compile_latex(text: str, folder: Path, options: str = "twocolumn") -> str:
+    """Compile a document of the class article, and return the messages of LaTeX.
 
     The test is skipped if LaTeX is not available. It fails if a font lacks a character.
     """
-    document = "\\documentclass[twocolumn]{article}\\usepackage{booktabs,graphicx,lmodern}"
-    (folder / "page.tex").write_text(f"{document}\\begin{{document}}\n{text}\n\\end{{document}}\n")
+    head = f"\\documentclass[{options}]{{article}}\\usepackage{{array,booktabs,graphicx,lmodern}}"
+    (folder / "page.tex").write_text(f"{head}\\begin{{document}}\n{text}\n\\end{{document}}\n")
     command = [str(_COMPILE), str(FOLDER), "page.tex"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode == 127:

@@ -1,5 +1,6 @@
 """Record files written without any check, as by hand, and records to write."""
 
+import io
 from dataclasses import replace
 from pathlib import Path
 
@@ -63,3 +64,11 @@ def put_record(folder: Path, record: Record) -> Path:
     with locked_path(folder, record) as path:
         write_record(path, record)
     return path
+
+
+def npy_header(shape: tuple[int, ...], dtype: str = "|u1") -> bytes:
+    """Return the header of an npy file."""
+    header = io.BytesIO()
+    fields = {"descr": dtype, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(header, fields)
+    return header.getvalue()

@@ -32,6 +32,12 @@ def wait_until(holds: Callable[[], object]) -> None:
         time.sleep(0.02)
 
 
+def run_program(program: str, *words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    """Run a Python program in another process, and return its output."""
+    command = [sys.executable, "-c", program, *words]
+    return subprocess.run(command, capture_output=True, text=True, check=check)
+
+
 @contextmanager
 def running_command(environment: Mapping[str, str], *words: str) -> Iterator[subprocess.Popen[str]]:
     """Run a starcast command in its own session, as from a terminal, until the context ends."""

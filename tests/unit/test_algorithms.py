@@ -52,17 +52,12 @@ def assert_matches_declaration(spec: str, entry: Algorithm, ports: str) -> None:
     assert (plan.collective, plan.algorithm, plan.ports) == (entry.collective, entry.name, ports)
     assert dict(plan.arguments) == arguments
     assert plan.symmetric <= (plan.collective in MULTI_SOURCE)
-    assert is_sorted(plan)
+    order = np.lexsort((plan.unit, plan.tree, plan.port, plan.sender, plan.step))
+    assert np.array_equal(order, np.arange(len(plan)))
     assert_rows_follow_the_forest(plan, entry.forest_construction(network, ports, plan.arguments))
     moved = build(spec, entry, ports, root=1)
     assert entry.id(network, ports, arguments, 1) == moved.id
     assert moved.id.endswith(":expanded") == (entry.sources(network, ports) > 1)
-
-
-def is_sorted(plan: Schedule) -> bool:
-    """Return whether the rows are sorted by step, sender, port, tree and unit."""
-    order = np.lexsort((plan.unit, plan.tree, plan.port, plan.sender, plan.step))
-    return np.array_equal(order, np.arange(len(plan)))
 
 
 def assert_rows_follow_the_forest(plan: Schedule, along: str | None) -> None:

@@ -1,13 +1,12 @@
 """The public Python interface: names, types, array shapes and values."""
 
-import subprocess
-import sys
 from importlib import resources
 
 import pytest
 
 import starcast
 from starcast import schedule, simulate
+from support.workers import run_program
 
 #: Libraries that `import starcast` must not load.
 LARGE = """
@@ -20,8 +19,7 @@ CORE = "Forest Schedule StarcastError forest schedule simulate topology"
 
 
 def test_importing_starcast_loads_no_large_library() -> None:
-    program = [sys.executable, "-c", "import sys, starcast; print(*sys.modules)"]
-    done = subprocess.run(program, capture_output=True, text=True, check=True)
+    done = run_program("import sys, starcast; print(*sys.modules)")
     assert not set(LARGE.split()) & set(done.stdout.split())
 
 

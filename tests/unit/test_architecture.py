@@ -26,8 +26,9 @@ SERVICE_LIBRARIES = """
     alembic fastapi jgo neo4j psutil psycopg pydantic pydantic_settings rich sqlalchemy starlette
     typer uvicorn
 """
-#: The only module that may import pydantic: it validates record files, which are user input.
-FILE_SCHEMAS = {"starcast.records.model"}
+#: The only modules that may import pydantic: they validate record files and files of claims, which
+#: are user input.
+FILE_SCHEMAS = {"starcast.records.model", "starcast.claims.pack_file"}
 #: The only modules of `claims` that may use the database: they store and list verification runs.
 CLAIMS_IN_DATABASE = {
     "starcast.claims.storage",
@@ -127,6 +128,18 @@ def test_the_mathematical_packages_import_no_database_terminal_or_web_library() 
                 forbidden.remove("pydantic")
             wrong += [f"{name} imports {other}" for other in used & forbidden]
     assert wrong == []
+
+
+def test_no_module_imports_a_paper_and_papers_import_only_mathematics_and_the_claims() -> None:
+    for name in NAMES:
+        assert not {module for module in imports(name) if "papers" in module.split(".")[0]}, name
+    above = {part for part in PARTS if LINE[part] <= LINE["stores"]} - {"claims"}
+    for path in (ROOT / "papers").rglob("*.py"):
+        nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        used = {
+            node.module for node in nodes if isinstance(node, ast.ImportFrom) and not node.level
+        }
+        assert not {module for module in used if part(str(module)) in above}, path
 
 
 def test_oracles_and_second_implementations_do_not_import_starcast() -> None:

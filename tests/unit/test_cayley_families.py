@@ -227,7 +227,7 @@ def test_ports_distances_and_translations_agree_with_the_table_of_neighbours(
 
 def test_impossible_generators_are_refused() -> None:
     cases: list[Any] = [
-        ([], "the number of generators is 0, not 1 to "),
+        ([], "the number of generators is 0, which is out of range"),
         ([[1]], "the generators have the length 1,"),
         ([list(range(13, 0, -1))], "the generators have the length 13"),
         ([[2, 1, 3], [2, 1]], "[2, 1] is not a generator"),

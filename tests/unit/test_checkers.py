@@ -66,13 +66,6 @@ def cases(spec: str, changing: int | None = None) -> Iterator[Case]:
                 raise AssertionError(f"say with which arguments '{construction}' is to be checked")
 
 
-def plain_cases(*names: str) -> list[Case]:
-    """Return every construction without arguments on these topologies."""
-    return [
-        Case(spec, construction) for spec in names for construction in plain_constructions(spec)
-    ]
-
-
 def few_roots(spec: str) -> list[int]:
     """Return the identity, the last node and one node between them."""
     nodes = topology(spec).nodes
@@ -261,7 +254,11 @@ def test_a_single_greedy_tree_does_not_use_dimensions_equally() -> None:
     assert result.counterexample == {"level": 3, "dimension": 4, "found": 2, "stated": 4}
 
 
-CORRUPTED = plain_cases("S3", "S4", "S5", "S4,1", "S4,2", "S5,3", "Q1", "Q3", "Q4")
+CORRUPTED = [
+    Case(spec, construction)
+    for spec in ("S3", "S4", "S5", "S4,1", "S4,2", "S5,3", "Q1", "Q3", "Q4")
+    for construction in plain_constructions(spec)
+]
 
 
 class Corrupted(NamedTuple):

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from starcast.claims import Claim, find_claim, select_claims, verify
+from starcast.claims import Claim, catalogue, find_claim, select_claims, verify
 from starcast.claims.catalogue import family_sizes, only
 from starcast.claims.check import ClaimCheck, Evidence
 from starcast.claims.registry import Memory, all_pairs, unless_symmetric
@@ -120,14 +120,18 @@ def test_a_claim_without_the_evidence_of_all_parts_has_no_verdict() -> None:
     ],
 )
 def test_an_exception_in_a_check_is_reported_with_claim_and_size(
-    raised: Exception, error: type[StarcastError], message: str
+    raised: Exception,
+    error: type[StarcastError],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def broken(_: ClaimCheck) -> None:
         raise raised
 
     claim = Claim("TS.L5", "", "", only("S3"), broken, section="test")
+    monkeypatch.setattr(catalogue, "find_claim", lambda _: claim)
     with pytest.raises(error, match=message):
-        verify.run_task(Task("S3", (claim,)))
+        verify.run_task(Task("S3", ("TS.L5",)))
 
 
 def test_a_task_that_exceeds_the_free_memory_is_refused_when_it_starts(

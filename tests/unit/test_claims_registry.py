@@ -1,100 +1,139 @@
-"""The data files of claims and the registration of checks; errors contain the claim's id."""
+"""The data files of claims and the registration of checks; errors have file and line."""
 
-from collections.abc import Iterator
-from typing import Any
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
 
 import pytest
+from starcast_papers.common import lower_bound_counts
 
-from starcast import StarcastError, topology
-from starcast.claims import catalogue, lower_bound_counts, registry
+from starcast import topology
+from starcast.claims import catalogue, registry
 from starcast.claims.cached_topology import CachedTopology, ObjectCache
-from starcast.claims.catalogue import Paper, parse_entry, parse_sizes
+from starcast.claims.catalogue import Claim, Paper
 from starcast.claims.check import ClaimCheck
+from starcast.claims.pack_file import read_pack_file
 from starcast.claims.registry import executions, forests
+from starcast.support.errors import InputError
 from starcast.trees.model import Forest
 
-PAPER = Paper("TS", "Tseng & Sheu 1997", (), "", 1997, "")
-ENTRY: dict[str, Any] = {
-    "id": "TS.X1",
-    "number": "Lemma 1",
-    "statement": "a\n statement",
-    "notation": "A statement.",
-    "sizes": {"family": "star", "quick": 4, "full": 5, "deep": 6},
-}
+PAPER = Paper("MINE", "Mine 2026", (), "", 2026, "")
+FILE = """\
+[paper]
+citation = "Mine 2026"
+year = 2026
+
+[[claim]]
+id = "MINE.X1"
+number = "Lemma 1"
+statement = \"\"\"
+a
+ statement\"\"\"
+notation = "A statement"
+sizes = { family = "star", quick = 4, full = 5, deep = 6 }
+"""
+ReadClaims = Callable[[str], dict[str, Claim]]
 
 
 @pytest.fixture
-def empty_registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Run the test with a copy of the registered checks and without cached claims."""
-    list(catalogue.claims())  # imports all checks, which registers them
-    monkeypatch.setattr(registry, "_CHECKS", dict(registry.registered_checks()))
-    catalogue.claims.cache_clear()
-    yield
-    catalogue.claims.cache_clear()
+def read(tmp_path: Path) -> ReadClaims:
+    """Return a function that reads claims from the text of a file in a folder named mine."""
+    path = tmp_path / "mine" / "claims.toml"
+    path.parent.mkdir()
+
+    def read_text(text: str) -> dict[str, Claim]:
+        path.write_text(text, encoding="utf-8", errors="surrogateescape")
+        return catalogue.read_claims(read_pack_file(path), PAPER)
+
+    return read_text
 
 
-def test_line_breaks_in_a_statement_are_removed() -> None:
-    entry = parse_entry(ENTRY, PAPER)
-    assert (entry.statement, entry.parts) == ("a statement", ())
+def test_line_breaks_in_a_statement_are_removed(read: ReadClaims) -> None:
+    claim = read(FILE)["MINE.X1"]
+    assert (claim.statement, claim.notation, claim.parts) == ("a statement", "A statement.", ())
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("old", "new", "message"),
     [
-        ({"id": "NK.L1"}, "the id of claim 'NK.L1' does not begin with 'TS.'"),
-        ({"words": ""}, "claim TS.X1 has unknown keys: words"),
-        ({"record": "optimal-trees"}, "claim TS.X1 points to the records of an unknown problem"),
-        ({"sizes": {"family": "torus"}}, "claim TS.X1 has unknown family 'torus'"),
-        ({"sizes": {"family": "star", "quick": 4}}, "claim TS.X1 has malformed sizes"),
-        ({"sizes": {"only": ["S4,9"]}}, "claim TS.X1 has a malformed size"),
+        ("year = 2026", "yaer = 2026", ":3: the paper has the unknown key 'yaer'"),
+        ("year = 2026", 'year = "then"', ":3: 'year' of the paper: Input should be"),
+        ("year = 2026", "year =", ":3: Invalid value"),
+        ("[[claim]]", "[[other]]", ":5: the file has the unknown key 'other'"),
+        (FILE.partition("\n\n")[2], "", ":1: the file has no 'claim'"),
+        ('family = "star", quick = 4, full = 5, deep = 6', 'only = ["S4"], quick = ["S5"]',
+         ":12: claim MINE.X1: its sizes cannot be combined: only, quick"),
+        ("deep = 6", "deep = 60000", ":12: 'deep' of the table of sizes of claim MINE.X1: "),
+        ("Mine 2026", "\udcff", ":2: line 2 is not UTF-8 text"),
+        ("[[claim]]", "[claim]", ":5: 'claim' of the file: "),
+        ("[[claim]]", "[[claims]]", ":5: the file has the unknown key 'claims'"),
+        ("MINE.X1", "NK.L1", ":6: the id of claim 'NK.L1' does not begin with 'MINE.'"),
+        ("notation =", "words =", ":11: claim MINE.X1 has the unknown key 'words'"),
+        ('number = "Lemma 1"', "", ":5: claim MINE.X1 has no 'number'"),
+        ('notation = "A statement"', "", ":12: claim MINE.X1: it has no notation"),
+        ("notation", 'record = "best"\nnotation', ":11: 'record' of claim MINE.X1: unknown"),
+        ('"star"', '"torus"', ":12: claim MINE.X1: its sizes need one of the families star"),
+        (", deep = 6", "", ":12: claim MINE.X1: its sizes need one of the families star"),
+        ("deep = 6", "deap = 6", ":12: the table of sizes of claim MINE.X1 has the"),
+        ('family = "star", quick = 4, full = 5, deep = 6', 'only = ["S4,9"]',
+         ":12: claim MINE.X1: "),
+        ("notation", "conjunction = true\nnotation", ":5: no id of a claim begins with 'MINE.X1.'"),
+    ],
+)  # fmt: skip
+def test_a_malformed_file_is_refused_with_its_line(
+    old: str, new: str, message: str, read: ReadClaims
+) -> None:
+    with pytest.raises(InputError) as caught:
+        read(FILE.replace(old, new))
+    assert f"claims.toml{message}" in caught.value.message
+
+
+def test_a_claim_that_is_declared_twice_is_refused(read: ReadClaims) -> None:
+    with pytest.raises(InputError, match=r"claims\.toml:14: claim MINE.X1 is declared twice"):
+        read(FILE + FILE.partition("\n\n")[2])
+
+
+@pytest.mark.parametrize(
+    ("sizes", "full", "deep"),
+    [
+        ('family = "star", quick = 4, full = 5, deep = 5, omit = ["S4"]', "S3 S5", "S3 S5"),
+        ('only = ["S4"]', "S4", "S4"),
+        ('quick = ["P4"], full = ["P5", "P6"]', "P4 P5 P6", "P4 P5 P6"),
+        ('quick = ["P4"], deep = ["P5"]', "P4", "P4 P5"),
     ],
 )
-def test_a_malformed_entry_is_refused(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(StarcastError, match=message):
-        parse_entry({**ENTRY, **change}, PAPER)
+def test_sizes_are_given_by_a_family_a_list_or_a_list_for_each_level(
+    sizes: str, full: str, deep: str, read: ReadClaims
+) -> None:
+    text = FILE.replace('family = "star", quick = 4, full = 5, deep = 6', sizes)
+    found = read(text)["MINE.X1"].sizes
+    assert (" ".join(found.full), " ".join(found.deep)) == (full, deep)
 
 
-def test_an_entry_without_a_required_key_is_refused() -> None:
-    entry = {key: value for key, value in ENTRY.items() if key != "notation"}
-    with pytest.raises(StarcastError, match=r"claim TS.X1 has no notation"):
-        parse_entry(entry, PAPER)
+@pytest.fixture
+def module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Return this module, whose checks are forgotten after the test."""
+    this = sys.modules[__name__]
+    monkeypatch.setattr(this, registry._CHECKS, {}, raising=False)
+    return this
 
 
-def test_sizes_are_given_by_a_family_or_a_list() -> None:
-    family = {"family": "star", "quick": 4, "full": 5, "deep": 5, "omit": ["S4"]}
-    assert parse_sizes("TS.X1", family).full == ("S3", "S5")
-    assert parse_sizes("TS.X1", {"only": ["S4"]}).quick == ("S4",)
+def test_a_second_check_of_a_claim_is_refused(module: ModuleType) -> None:
+    registry.checks("MINE.X1")(lambda _: None)
+    assert registry.registered_checks(module.__name__).keys() == {"MINE.X1"}
+    with pytest.raises(InputError, match=r"test_claims_registry.py:\d+: claim MINE.X1 has two"):
+        registry.checks("MINE.X1")(lambda _: None)
 
 
-@pytest.mark.usefixtures("empty_registry")
-def test_a_check_without_a_claim_is_refused() -> None:
-    registry.checks("TS.X1")(lambda _: None)
-    with pytest.raises(StarcastError, match=r"checks without a claim in claims\.toml: TS.X1"):
-        catalogue.claims()
-
-
-@pytest.mark.usefixtures("empty_registry")
-def test_a_claim_without_a_check_is_refused() -> None:
-    del registry._CHECKS["TS.L5"]
-    with pytest.raises(StarcastError, match=r"claim TS.L5 has no check"):
-        catalogue.claims()
-
-
-@pytest.mark.usefixtures("empty_registry")
-def test_a_second_check_of_a_claim_is_refused() -> None:
-    with pytest.raises(StarcastError, match=r"claim TS.L5 has two checks"):
-        registry.checks("TS.L5")(lambda _: None)
-
-
-@pytest.mark.usefixtures("empty_registry")
-def test_a_check_that_takes_forests_is_called_once_for_every_forest() -> None:
+def test_a_check_that_takes_forests_is_called_once_for_every_forest(module: ModuleType) -> None:
     roots = []
 
-    @registry.checks("TS.X1", given=forests("multiple", roots=2))
+    @registry.checks("MINE.X1", given=forests("multiple", roots=2))
     def record_root(check: ClaimCheck, forest: Forest) -> None:
         roots.append((check.topology.spec, forest.root))
 
-    registered = registry.registered_checks()["TS.X1"]
+    registered = registry.registered_checks(module.__name__)["MINE.X1"]
     registered.check(ClaimCheck(topology("S3"), ObjectCache()))
     assert roots == [("S3", root) for root in range(6)]
     assert registered.section == record_root.__module__
@@ -123,4 +162,3 @@ def test_claims_of_optimality_point_to_the_records_of_their_problem() -> None:
     claims = catalogue.claims()
     assert claims["EDT.depth"].record == "edge-disjoint-trees"
     assert claims["SLC.LB-oneport"].record == "one-port-broadcast"
-    assert parse_entry(ENTRY, PAPER).record == ""

@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-import sys
 from importlib.metadata import version
 from pathlib import Path
 from unittest.mock import Mock
@@ -11,6 +10,7 @@ import generate
 import pytest
 
 from support.fix_cli import COMMAND, Starcast, refused
+from support.workers import run_program
 
 
 @pytest.mark.parametrize("path", generate.command_paths(), ids=" ".join)
@@ -74,9 +74,7 @@ def test_a_short_command_does_not_import_packages_that_it_does_not_use(
         f"sys.argv = ['starcast', '--home', {str(tmp_path)!r}, *{words.split()!r}]\n"
         "try:\n    main()\nfinally:\n    print(*sys.modules, file=sys.stderr)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=False
-    )
+    done = run_program(script, check=False)
     modules = set(done.stderr.splitlines()[-1].split())
     assert "starcast.cli.results" in modules
     assert not modules & set(unused.split())
@@ -89,9 +87,7 @@ def test_the_neo4j_driver_is_imported_late_and_does_not_import_pandas() -> None:
         "import starcast.stores.graph.connection; print('pandas' in sys.modules); "
         "import pandas; print(pandas.__name__)"
     )
-    result = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
+    result = run_program(script)
     assert result.stdout.split() == ["False", "False", "pandas"]
 
 

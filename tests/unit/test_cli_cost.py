@@ -186,7 +186,7 @@ def test_the_optimum_over_real_numbers_and_over_integers_is_printed(starcast: St
 
 def test_latex_has_a_table_per_collective_and_port_model(starcast: Starcast) -> None:
     words = "S4 --no-simulate"
-    result = starcast(f"cost table {words} -f latex")
+    result = starcast(f"cost table {words} -f latex-wide")
     assert (result.code, result.err) == (0, "")
     tables = [read_table(f"% {text}".strip()) for text in result.out.split("% ") if text]
     assert len(tables) == 2 * len(COLLECTIVES)
@@ -198,7 +198,9 @@ def test_latex_has_a_table_per_collective_and_port_model(starcast: Starcast) -> 
     assert table.columns[:2] == ["name", "pieces"]
     assert table.alignment.startswith("lr")
     assert [row[0] for row in table.rows] == [row["name"] for row in printed]
-    assert "Tseng & Sheu 1997, Table 1 [13] (cited)" in str(table.caption)
+    assert (table.label, table.is_wide) == ("tab:cost-broadcast-S4-one", True)
+    assert any(line.endswith("Tseng & Sheu 1997, Table 1 [13] (cited)") for line in table.below)
+    assert {row[-1] for row in table.rows} == {line.split(" ")[0] for line in table.below}
     one = f"{words} --collective broadcast --ports one"
     everything = starcast(f"cost table {one} --all -f latex")
     assert read_table(everything.out).columns == [name.replace("_", " ") for name in COLUMNS]

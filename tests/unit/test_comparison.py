@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from starcast.comparison import presentation
 from starcast.comparison.compare import BETTER, NOT_COMPARABLE, SAME, WORSE, Comparison, compare
 from starcast.comparison.matching import PARAMETERS, Side, gap
-from starcast.comparison.presentation import MAX_ABREAST, lay_out, matched_by
+from starcast.comparison.presentation import MAX_ABREAST, describe_pairing, lay_out
 from starcast.experiments.execution import execute, price_run
 from starcast.support.errors import InputError, NotFoundError
 from starcast.support.runs import Run
@@ -202,11 +202,12 @@ def test_runs_are_matched_by_the_number_of_pieces_of_the_message_by_default() ->
         for algorithm in ("multiple", "edge-disjoint")
     ]  # fmt: skip
     comparison = compare(sides)
-    assert matched_by(comparison) == "rows matched by message_units, the pieces of a message"
+    rule = "runs with equal message_units (the pieces of a message) or, of the others, the fastest"
+    assert describe_pairing(comparison) == f"a row compares {rule} of each side"
     pairs = {(row["message_units"], row["segments"]) for row in comparison.complete.rows()}
     assert pairs == {(4, "1 | 4"), ("16 | 1", "4 | 1")}
     by_segments = compare(sides, by="segments")
-    assert matched_by(by_segments) == "rows matched by segments"
+    assert describe_pairing(by_segments) == "a row compares runs with equal segments"
     rows = by_segments.complete.rows()
     assert cells(rows, "segments", "message_units") == [(1, "4 | 1"), (4, "16 | 4")]
 
@@ -524,9 +525,59 @@ def test_few_experiments_are_shown_as_columns_and_many_as_lines() -> None:
 def test_matching_by_segments_is_suggested_if_most_runs_have_no_partner() -> None:
     ours = [run(9 + n, segments=n, message_units=3 * n) for n in (1, 16)]
     theirs = [run(9 + n, segments=n, message_units=4 * n) for n in (1, 16)]
-    advice = "2 of 3 rows have no partner: runs with equal message_units are paired, and only the"
     comparison = pair(ours, theirs)
     (found,) = [line for line in presentation.explain(comparison) if "no partner" in line]
-    assert found == f"{advice} fastest of the others; `by` segments leaves 0 unpaired"
+    assert found == "2 of 3 rows have no partner; `by` segments leaves 0 unpaired"
     for other in (pair(ours, theirs, by="segments"), pair(ours, ours)):
         assert "no partner" not in "".join(presentation.explain(other))
+
+
+def test_a_run_without_a_partner_is_explained_by_the_faster_run_that_has_one() -> None:
+    ours = [run(9 + n, segments=n, message_units=3 * n) for n in (1, 16)]
+    theirs = [run(9 + n, segments=n, message_units=4 * n) for n in (1, 16)]
+    comparison = pair(ours, theirs)
+    assert [row["note"] for row in comparison.complete.rows()] == [
+        None,
+        "b has no run with message_units = 48, and a is faster with message_units = 3",
+        "a has no run with message_units = 64, and b is faster with message_units = 4",
+    ]
+    assert presentation.describe(comparison, {})["matched_by"] == describe_pairing(comparison)
+
+
+def test_the_rule_of_pairing_names_the_parameters_that_vary_and_are_equal_in_each_row() -> None:
+    """On a crossed axis, and in the algorithm, the runs of a row differ."""
+    sizes = [Fraction(64), Fraction(1024)]
+    ours = [run(10, message_bytes=m, t_s=Fraction(t)) for m in sizes for t in (1, 2)]
+    theirs = [
+        run(5, message_bytes=m, t_s=Fraction(t), algorithm="greedy") for m in sizes for t in (1, 2)
+    ]
+    rule = "a row compares runs with equal message_bytes, t_s and segments"
+    assert describe_pairing(pair(ours, theirs)) == rule
+    assert describe_pairing(pair(ours, theirs).complete) == rule
+    units = [(1, 3), (4, 4)]
+    left, right = (
+        [run(time, message_units=each[place], t_s=Fraction(t)) for each in units for t in (1, 2)]
+        for place, time in enumerate((10, 5))
+    )
+    assert describe_pairing(pair(left, right)).startswith(
+        "a row compares runs with equal t_s: runs with equal message_units"
+    )
+    crossed = pair([ours[0], ours[2]], [theirs[1], theirs[3]], across=["t_s"])
+    assert describe_pairing(crossed) == "a row compares runs with equal message_bytes and segments"
+    with pytest.raises(InputError, match="runs cannot be paired by 'steps'"):
+        pair(ours, theirs, by="steps")
+
+
+def test_the_columns_of_the_listed_runs_do_not_depend_on_the_sides() -> None:
+    ours, theirs = [run(10), run(20, message_bytes=Fraction(2))], [run(5, algorithm="greedy")]
+    table = presentation.tabulate_runs(pair(ours, theirs))
+    assert table.columns == (
+        "pair", "side", "run", *PARAMETERS, "steps", "transmissions", "start_ups", "bytes", "time",
+        "missing", "gap", "change", "change_percent", "verdict", "note",
+    )  # fmt: skip
+    assert cells(table.rows, "pair", "side", "algorithm", "time", "verdict") == [
+        (1, "a", "multiple", 20, "baseline"),
+        (2, "a", "multiple", 10, "baseline"), (2, "b", "greedy", 5, BETTER),
+    ]  # fmt: skip
+    renamed = presentation.tabulate_runs(compare([side("x", *ours), side("y", *theirs)]))
+    assert renamed.columns == table.columns

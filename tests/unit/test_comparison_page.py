@@ -170,6 +170,18 @@ def test_the_page_states_why_rows_are_not_comparable() -> None:
 
 
 @pytest.mark.slow
+def test_the_page_states_the_rule_of_pairing_and_suggests_another() -> None:
+    comparison = compare([
+        side("a", along(10, 2, SIZES, segments=1, message_units=3)
+             + along(11, 2, SIZES, segments=4, message_units=12)),
+        side("b", along(12, 2, SIZES, segments=1, message_units=4)
+             + along(13, 2, SIZES, segments=4, message_units=16)),
+    ])  # fmt: skip
+    page = presentation.render_file(comparison, {})
+    assert presentation.describe_pairing(comparison).capitalize() in page
+    assert "8 of 12 rows have no partner; by segments leaves 0 unpaired." in page
+
+
 def test_the_page_lists_all_reasons_and_collapses_rare_reasons() -> None:
     missing = (*SIZES, *SIZES, *range(1, 16))
     faults = {"faults": ["21345"]}

@@ -2,6 +2,9 @@
 
 import re
 import shlex
+import shutil
+import stat
+import subprocess
 import tomllib
 from collections import defaultdict
 from importlib import resources
@@ -25,11 +28,13 @@ EXAMPLE = (ROOT / ".env.example").read_text(encoding="utf-8")
 VALUES = dict(word.split("=", 1) for word in shlex.split(EXAMPLE, comments=True))
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 VARIABLE = re.compile(r"(?<!\$)\$\{(\w+)(?::?-([^}]*))?\}")
+SECRET = re.compile(r"\$\{SECRETS:\?run 'make secrets' first, .+\}/([a-z0-9-]+)")
 
 
 def test_the_example_environment_lists_every_variable_with_its_default() -> None:
-    """Every variable has the same default wherever it is used."""
-    assert {match.groups() for match in VARIABLE.finditer(CODE)} == VALUES.items()
+    """Every variable has the same default wherever it is used. SECRETS has none."""
+    secrets = ("SECRETS", "./compose/secrets")
+    assert {match.groups() for match in VARIABLE.finditer(CODE)} | {secrets} == VALUES.items()
 
 
 def test_no_variable_is_written_without_braces() -> None:
@@ -135,13 +140,50 @@ def test_compose_confines_neo4j_with_the_settings_of_the_embedded_stack() -> Non
 
 
 def test_passwords_are_passed_as_files() -> None:
-    """No variable contains a password, and the compose files agree with each other."""
+    """No variable contains a password."""
     assert re.findall(r"PASSWORD: ", CODE) == []
-    folder = ROOT / "compose" / "secrets"
-    mounted = {secret["file"] for secret in PROJECT["secrets"].values()}
-    assert mounted == {f"${{SECRETS:-./compose/secrets}}/{path.name}" for path in folder.iterdir()}
-    password = (folder / "neo4j-password").read_text(encoding="utf-8")
-    assert (folder / "neo4j-auth").read_text(encoding="utf-8") == f"neo4j/{password}"
+    names = {name: SECRET.fullmatch(secret["file"]) for name, secret in PROJECT["secrets"].items()}
+    assert all(match and match[1] == name for name, match in names.items())
+
+
+def test_make_secrets_writes_each_password_once_and_names_their_folder(tmp_path: Path) -> None:
+    """A second call changes nothing, since the databases keep their first passwords."""
+    script = shutil.copytree(ROOT / "compose", tmp_path / "compose") / "make-secrets"
+    shutil.rmtree(tmp_path / "compose" / "secrets", ignore_errors=True)
+    (tmp_path / ".env").write_text("POSTGRES_PORT=5433", encoding="utf-8")
+    folder = tmp_path / "compose" / "secrets"
+
+    def files() -> dict[str, str]:
+        subprocess.run([script], check=True, stdout=subprocess.DEVNULL)
+        return {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()}
+
+    written = files()
+    assert written.keys() == PROJECT["secrets"].keys()
+    assert written.pop("neo4j-auth") == f"neo4j/{written['neo4j-password']}"
+    assert all(re.fullmatch(r"[0-9a-f]{48}\n", text) for text in written.values())
+    assert len({*written.values()}) == len(written)
+    # Users of the containers can read the files; the folder keeps users of this machine out.
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o644}
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert files().items() >= written.items()
+    environment = (tmp_path / ".env").read_text(encoding="utf-8")
+    assert environment == "POSTGRES_PORT=5433\nSECRETS=./compose/secrets\n"
+
+
+def test_each_server_has_a_network_of_its_own_and_a_limit_of_processors() -> None:
+    """Workers run the code that clients send, so they reach no server."""
+    clients = {"setup", "explorer", "starcast"}
+    members: dict[str, set[str]] = {name: set() for name in PROJECT["networks"]}
+    for name, service in SERVICES.items():
+        for network in service["networks"]:
+            members[network].add(name)
+        assert "cpus" in service
+    assert members == {
+        "graph": {"neo4j", *clients},
+        "database": {"postgres", *clients},
+        "workers": {"scheduler", "worker", "starcast"},
+    }
+    assert SERVICES["neo4j"]["ulimits"] == {"nofile": "${NEO4J_FILES:-40000}"}
 
 
 def test_commands_log_in_as_the_writer_and_only_setup_as_the_owner() -> None:

@@ -1,18 +1,17 @@
 """Objects in notebooks: small objects are shown as pictures, large objects as tables."""
 
-import subprocess
-import sys
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
-from starcast import Forest, Schedule, drawing, forest, schedule, topology
+from starcast import Forest, drawing, forest, schedule, topology
 from starcast.drawing.schedules import count_units
 from starcast.support.errors import RejectedError
 from starcast.support.table import Displayable
 from support.fix_plugins import load_examples
 from support.read_svg import SVG, Picture
+from support.workers import run_program
 
 SMALL = [
     lambda: topology("S5"),
@@ -28,17 +27,14 @@ SMALL = [
     lambda: topology("R4"),
     lambda: forest("R4", "highest-ports"),
 ]
+GREEDY = schedule("S3", "broadcast", "greedy")
 LARGE = [
     lambda: topology("S9"),
     lambda: topology("Q20"),
     lambda: forest("S6", "multiple"),
     lambda: schedule("S4", "broadcast", "multiple", segments=100),
-    lambda: without_rows(schedule("S3", "broadcast", "greedy")),
+    lambda: GREEDY.replace_rows(GREEDY.columns.apply(lambda column: column[:0])),
 ]
-
-
-def without_rows(schedule: Schedule) -> Schedule:
-    return schedule.replace_rows(schedule.columns.apply(lambda column: column[:0]))
 
 
 @pytest.mark.usefixtures("registries")
@@ -106,4 +102,4 @@ assert 'starcast.drawing' not in sys.modules
 assert shown._repr_svg_().startswith('<svg')
 assert 'starcast.drawing' in sys.modules
 """
-    subprocess.run([sys.executable, "-c", code], check=True)
+    run_program(code)

@@ -47,6 +47,20 @@ def code_block(page: Path, first: str) -> str:
     return str(block)
 
 
+def test_pages_and_notebooks_have_experiment_names_of_their_own() -> None:
+    """A reader can run all of them with the same stores; see tests/docs/test_sessions.py."""
+    pages = {ROOT / "README.md", *DOCS.glob("*.md"), *ROOT.glob("examples/notebooks/*.ipynb")}
+    owners: dict[str, set[str]] = {}
+    for page in pages - {DOCS / "commands.md"}:
+        source = page.read_text(encoding="utf-8").replace('\\"', '"').replace("\\n", "")
+        for name in re.findall(
+            r'experiment run ([a-z][\w-]*)|\.experiment\([\s",]*"([\w-]+)', source
+        ):
+            owners.setdefault("".join(name), set()).add(page.name)
+    assert {name: files for name, files in owners.items() if len(files) > 1} == {}
+    assert {"new-trees", "py-substar", "compose-substar", "hour-substar", "my-trees"} <= {*owners}
+
+
 def test_the_index_lists_every_page_under_one_kind() -> None:
     listed = [page for kind in KINDS for page in pages_of(kind)]
     paths = (path.relative_to(DOCS).with_suffix("").as_posix() for path in DOCS.rglob("*.md"))

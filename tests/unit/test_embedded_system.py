@@ -23,7 +23,7 @@ from starcast.support import atomic
 from starcast.support.errors import LimitError, StarcastError, UnavailableError
 from starcast.support.progress import Silent
 from support.recorder import Recorder
-from support.workers import wait_until
+from support.workers import run_program, wait_until
 
 HOLDER = """
 import fcntl, sys
@@ -266,9 +266,7 @@ def test_only_a_process_that_matches_its_record_counts_as_the_server(
     assert [process.pid for process in system.find_all(matcher(word))] == [server.pid]
     assert not server.is_alive("--mark=another")
     assert not ServerProcess(server.pid, server.started - 3600, 0).is_alive(word)
-    gone = subprocess.run(
-        [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True
-    )
+    gone = run_program("import os; print(os.getpid())")
     assert not ServerProcess(int(gone.stdout), time.time(), 0).is_alive(word)
 
 
@@ -350,6 +348,11 @@ def test_the_memory_of_a_process_is_measured_although_a_child_process_ends_meanw
         # Java reports an unusable archive of classes at every start, as an error.
         ("[1s][error][cds] Disabling x\nINFO stopped\n", UnavailableError, "INFO stopped"),
         ("PANIC: x: No space left on device\nFATAL: ended\n", LimitError, ""),
+        (
+            "[1] FATAL:  bad\n[2] STATEMENT:  SELECT error FROM run\n",
+            UnavailableError,
+            "[1] FATAL:  bad",
+        ),
     ],
 )
 def test_a_startup_error_reports_the_last_error_in_the_log(

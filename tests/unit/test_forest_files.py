@@ -3,7 +3,6 @@
 import io
 import os
 import subprocess
-import sys
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,6 +17,8 @@ from starcast.support.errors import InputError
 from starcast.topologies import topology
 from starcast.trees import Forest, constructions, forest, plain_constructions
 from starcast.trees.construction import CONSTRUCTIONS
+from support.record_files import npy_header
+from support.workers import run_program
 
 SPECS = ("S2", "S4", "S5", "S4,2", "S5,1", "Q3")
 PLAIN = [(spec, name) for spec in SPECS for name in plain_constructions(spec)]
@@ -240,9 +241,7 @@ try:
 except StarcastError as error:
     print(error.message)
 """
-    return subprocess.run(
-        [sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False
-    )
+    return run_program(script, str(path), check=False)
 
 
 def with_member(path: Path, name: str, header: bytes, data: Iterable[bytes]) -> Path:
@@ -259,14 +258,6 @@ def with_member(path: Path, name: str, header: bytes, data: Iterable[bytes]) -> 
     return path
 
 
-def header_of(dtype: str, shape: tuple[int, ...]) -> bytes:
-    """Return the header of an array in NumPy's format."""
-    file = io.BytesIO()
-    fields = {"descr": dtype, "fortran_order": False, "shape": shape}
-    np.lib.format.write_array_header_1_0(file, fields)
-    return file.getvalue()
-
-
 @pytest.mark.parametrize(
     ("part", "dtype", "shape"),
     [
@@ -280,7 +271,7 @@ def test_a_part_that_expands_to_many_bytes_is_refused_without_reading_it(
     saved: Path, part: str, dtype: str, shape: tuple[int, ...]
 ) -> None:
     """A compressed file can expand to a thousand times its size."""
-    with_member(saved, part, header_of(dtype, shape), (b"x\0\0\0" * 2**18 for _ in range(128)))
+    with_member(saved, part, npy_header(shape, dtype), (b"x\0\0\0" * 2**18 for _ in range(128)))
     assert saved.stat().st_size < 2**20
     done = open_with_limited_memory(saved)
     assert done.stderr == ""
@@ -289,7 +280,7 @@ def test_a_part_that_expands_to_many_bytes_is_refused_without_reading_it(
 
 @pytest.mark.parametrize("end", [b"'shape': (", b"'shape': (4, 120", b"9" * 5_000, b"\x00", b"("])
 def test_a_file_with_a_damaged_array_header_is_reported_as_damaged(saved: Path, end: bytes) -> None:
-    header = bytearray(header_of("|u1", (4, 120)))
+    header = bytearray(npy_header((4, 120)))
     start = header.index(b"'shape'")
     header[start:] = end[: len(header) - start].ljust(len(header) - start - 1) + b"\n"
     with_member(saved, "parent_port", bytes(header), [bytes(480)])

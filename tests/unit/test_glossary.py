@@ -24,18 +24,19 @@ COLUMNS = ("term", "meaning", "CLI", "Python", "SQL", "Cypher", "queries")
 ORDINARY = {
     "CLI": """
         --all --as --browser --by --cascade --check-claims --compare --cypher --discard-foreign
-        --dry-run --folder --force --fresh --format --graph --home --i --install-completion --jobs
-        --layout --limit --memory --most --neo4j-http-port --neo4j-port --neo4j-uri --no-graph
-        --no-store --out --plot --postgres-port --postgres-uri --quiet --replace --sample --seeds
-        --show-completion --show-cypher --sort --store --stored --table --timeout
+        --dry-run --folder --follow --force --fresh --format --graph --home --i
+        --install-completion --jobs --layout --limit --lines --memory --most --neo4j-http-port
+        --neo4j-port --neo4j-uri --no-graph --no-store --out --plot --plot-only --postgres-port
+        --postgres-uri --quiet --replace --runs --sample --seeds --show-completion --show-cypher
+        --sort --store --stored --table --timeout
         --verbose --version --wait --where --yes
     """,
     "Python": """
         ask backup bound_broadcasts build_forest check_queries close config cost_table
         database doctor draw_forest draw_schedule draw_topology drop engine explore
         export_forest export_schedule export_topology forests graph ingest
-        merge_forest new_query optimum profile_schedule queries query rebuild reproduce restore
-        schedule_rows schedules schema settings show show_forest show_query show_topology
+        merge_forest new_paper new_query optimum profile_schedule queries query rebuild reproduce
+        restore schedule_rows schedules schema settings show show_forest show_query show_topology
         simulate_schedule start status stop time_schedule topologies upgrade verify_forest
         args add_note with_traceback exit_code chunks table translation open save parse members
         spanning remarks ends what sizes distance_sum is_edge_disjoint is_shortest_path verify_hubs
@@ -60,6 +61,7 @@ ORDINARY = {
         commands computation_seconds condition created curves default description drawable
         elsewhere exact_mean_distance expanded explorer failed finished first health high
         hint how items layouts limits listed_rows low matched_by meaning more neo4j networks
+        periods port_names
         next notation note pack panels paper parameters parent_ports parts picture_layout
         postgres profiles proof_command query_seconds question reading reasons received
         record_id reference repeat required result rows schedule_id searches second sentence

@@ -1,5 +1,6 @@
 """LaTeX tables, read by a strict reader and, if LaTeX is installed, compiled."""
 
+import random
 import string
 from collections.abc import Sequence
 from fractions import Fraction
@@ -15,7 +16,7 @@ from starcast.support.latex import booktabs, escape_latex
 from support.latex_tables import compile_latex, read_table, read_text
 
 SPECIAL = r"a&b 50% $x$ #1 S_n {y} ~ ^ \ --all ''q'' [1] *2* |z| `k` ?` ,, <<x>>"
-SYMBOLS = "Röhm é ß \N{MULTIPLICATION SIGN} \N{EN DASH} → ≤ λ"
+SYMBOLS = "Röhm é ß L\u0302 \N{MULTIPLICATION SIGN} \N{EN DASH} → ≤ λ"
 
 
 def test_a_table_has_the_rules_of_booktabs_and_numbers_on_the_right() -> None:
@@ -52,19 +53,15 @@ def test_cells_are_bold_only_if_requested_and_not_empty() -> None:
 def test_column_names_and_topologies_use_math_mode_and_long_numbers_have_thin_spaces() -> None:
     columns = ["topology", "message_bytes", "t_s", "time_S5_greedy", "change_percent", "note"]
     rows: list[list[Any]] = [["S6,3", 65536, 100.0, 1099343.5, -0.0487, "S5 65536"]]
-    lines = booktabs(columns, rows, caption="t_s 100 on S5 | Q10, n^2").splitlines()
-    assert [lines[3], *lines[4:11:2]] == [
-        r"\caption{$T_s$ 100 on $S_{5}$ \textbar{} $Q_{10}$, $n^2$}",
-        r"\medskip",
-        r"\toprule",
-        r"\midrule",
-        r"\bottomrule",
-    ]
-    lines = booktabs(columns, rows).splitlines()
-    assert lines[3] == (
+    caption = "t_s 100 on S5 | Q10, n^2"
+    lines = booktabs(columns, rows, caption=caption, wide=True).splitlines()
+    assert lines[3] == r"\caption{$T_s$ 100 on $S_{5}$ \textbar{} $Q_{10}$, $n^2$}"
+    assert lines[4] == r"\medskip"
+    lines = booktabs(columns, rows, wide=True).splitlines()
+    assert lines[6] == (
         r"topology & $m$, bytes & $T_s$ & time $S_{5}$ greedy & change, \% & note \\"
     )
-    assert lines[5] == r"$S_{6,3}$ & 65\,536 & 100 & 1\,099\,344 & $-$0.0487 & S5 65536 \\"
+    assert lines[8] == r"$S_{6,3}$ & 65\,536 & 100 & 1\,099\,344 & $-$0.0487 & S5 65536 \\"
     table = read_table(booktabs(columns, rows, caption="on S6,3"))
     assert (table.rows[0][0], table.caption) == ("S6,3", "on S6,3")
 
@@ -99,14 +96,14 @@ def test_the_start_of_a_row_is_not_read_as_an_argument_of_the_previous_line(star
     ("rows", "arguments", "message"),
     [
         ([[1]], {}, "row 1 of the table has 1 values for 2 columns"),
-        ([[1, 2]], {"alignment": "l"}, "'l' is not an alignment of 2 columns"),
-        ([[1, 2]], {"alignment": "lx"}, "'lx' is not an alignment"),
-        ([[1, 2]], {"label": "a}b"}, "'a}b' is not a label"),
-        ([[1, 2]], {"label": ""}, "'' is not a label"),
+        ([[1, 2]], {"alignment": "l"}, "'l' is not a valid alignment of 2 columns"),
+        ([[1, 2]], {"alignment": "lx"}, "'lx' is not a valid alignment"),
+        ([[1, 2]], {"label": "a}b"}, "'a}b' is not a valid label"),
+        ([[1, 2]], {"label": ""}, "'' is not a valid label"),
     ],
 )
 def test_invalid_tables_are_refused(
-    rows: Sequence[Sequence[Any]], arguments: dict[str, str], message: str
+    rows: Sequence[Sequence[Any]], arguments: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(InputError, match=message) as refusal:
         booktabs(["a", "b"], rows, **arguments)
@@ -116,6 +113,63 @@ def test_invalid_tables_are_refused(
 def test_the_alignment_of_columns_can_be_chosen() -> None:
     assert read_table(booktabs(["a", "b"], [[1, 2]], alignment="cl")).alignment == "cl"
     assert read_table(booktabs(["a", "b"], [])).alignment == "ll"
+
+
+#: A table that fits into a column only in a small font, with a head of two lines.
+SMALL: dict[str, Any] = {
+    "columns": ["algorithm", "message_bytes", "time_A", "time_B", "simulated_time"],
+    "rows": [["recursive-substar", 65536, 1099343, 1099343, 1099343]],
+}
+
+
+def test_a_table_that_is_too_wide_has_a_small_font_and_heads_of_several_lines() -> None:
+    text = booktabs(**SMALL, below=["A = ours", "B = 50 %"])
+    assert r"recursive-substar & 65\,536" in text
+    assert r"\shortstack[r]{time\\A} & \shortstack[r]{time\\B} &" in text
+    table = read_table(text)
+    assert table.columns == ["algorithm", "m, bytes", "time A", "time B", "simulated time"]
+    assert (table.below, table.is_wide, table.is_small) == (["A = ours", "B = 50 %"], False, True)
+    wide = read_table(booktabs(**SMALL, below=["A = ours"], wide=True))
+    assert (wide.is_wide, wide.label) == (True, None)
+
+
+def test_a_table_omits_spare_columns_then_wraps_texts_and_then_is_scaled() -> None:
+    columns = ["a", "b", "c"]
+    rows = [["seven words in a row are wrapped", 10**8, 10**8]]
+    narrow = read_table(booktabs(columns, rows, spare=["b", "a"]))
+    assert (narrow.columns, narrow.is_scaled) == (["a", "c"], False)
+    assert read_table(booktabs(columns, rows)).alignment == "prr"
+    scaled = read_table(booktabs(columns, [["word", "x" * 50, "x" * 50]]))
+    assert (scaled.columns, scaled.is_scaled) == (columns, True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", ["twocolumn", "onecolumn", "a4paper,twocolumn"])
+def test_no_table_is_wider_than_its_column(tmp_path: Path, options: str) -> None:
+    """Cells have the widest and the narrowest letters, and some are bold."""
+    draw = random.Random(1)  # noqa: S311 - not for secrets
+    alphabets = ("MW@", "mw", "il.", "0123456789", "ABCDE fghij", string.printable, "a-b ")
+    tables = []
+    for number in range(1, 61):
+        count = number % 9 + 1
+        columns = [f"{'simulated_' * draw.randrange(3)}m{place}" for place in range(count)]
+        rows = [
+            [
+                "".join(draw.choices(draw.choice(alphabets), k=draw.randrange(120 // count)))
+                if draw.random() < 0.6
+                else draw.randrange(10 ** draw.randrange(1, 9))
+                for _ in range(count)
+            ]
+            for _ in range(4)
+        ]
+        is_float = number % 2 == 0
+        text = booktabs(
+            columns, rows, "caption" if is_float else None, bold=[columns[::2]] * 4,
+            spare=columns[1:3], wide=is_float and number % 4 == 0,
+        )  # fmt: skip
+        tables.append(f"{text}\n\n\\clearpage")
+    log = compile_latex("\n".join(tables), tmp_path, options)
+    assert "Overfull" not in log
 
 
 @pytest.mark.slow

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from starcast.drawing.layouts import PERIODS, layout, layouts, substar_groups
+from starcast.drawing.explorer import name_ports
+from starcast.drawing.layouts import PERIODS, find_periods, layout, layouts, substar_groups
 from starcast.support.errors import InputError, LimitError
 from starcast.topologies import topology
 from starcast.topologies.necklaces import rotation
@@ -99,6 +100,22 @@ def test_links_of_s4_on_the_torus_are_equally_long_and_bound_12_regular_hexagons
     assert len(corners) == 12
     area = abs((first.conjugate() * second).imag)
     assert area == pytest.approx(12 * 1.5 * 3**0.5, rel=1e-6)  # 12 regular hexagons with sides of 1
+
+
+def test_a_torus_is_a_grid_whose_links_have_the_direction_that_the_legend_names() -> None:
+    network, points = topology("T4x5"), places("T4x5", "grid")
+    assert layouts("T4x5") == ("grid", "levels")
+    assert layouts("T3x3x3") == ("levels",)
+    first, second = find_periods(network, "grid") @ [1, 1j]
+    shifts = [i * first + j * second for i in (-1, 0, 1) for j in (-1, 0, 1)]
+    for port, move in zip(network.ports, (1, -1, 1j, -1j), strict=True):
+        images = points[network.neighbours(port)] - points + np.array(shifts)[:, None]
+        assert (np.abs(images - move).min(axis=0) == 0).all()
+    assert name_ports(network) == [
+        "direction +x (port 2)", "direction -x (port 3)",
+        "direction +y (port 4)", "direction -y (port 5)",
+    ]  # fmt: skip
+    assert name_ports(topology("S3")) == ["dimension 2", "dimension 3"]
 
 
 def test_all_links_of_a_hypercube_with_the_same_port_are_parallel_and_equally_long() -> None:

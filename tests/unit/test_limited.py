@@ -22,6 +22,7 @@ from starcast.records import load_record, path_of, shipped_folder
 from starcast.support.errors import LimitError
 from starcast.support.json_files import JsonCursor, parse_json
 from starcast.support.limited import LimitedStream, parse_toml, read_bytes, read_text
+from support.record_files import npy_header
 
 MB = 10**6
 #: Limits for a process that reads a file, including the interpreter and its libraries.
@@ -123,14 +124,6 @@ def _directory(file: Path) -> None:
         archive.filelist *= 30_000
 
 
-def _npy(shape: tuple[int, ...], dtype: str = "|u1") -> bytes:
-    """Return the header of an npy file."""
-    header = io.BytesIO()
-    fields = {"descr": dtype, "fortran_order": False, "shape": shape}
-    np.lib.format.write_array_header_1_0(header, fields)
-    return header.getvalue()
-
-
 def _record(
     problem: str, array: bytes, zeros: int = 0, claimed: int | None = None, **fields: object
 ) -> Write:
@@ -167,7 +160,7 @@ def _forest(topology: str, ports: bytes, zeros: int = 0) -> Write:
 
 
 def _forest_text(file: Path) -> None:
-    file.write_bytes(_zip({"format.npy": (_npy((10**18,), "|V0"), 0)}))
+    file.write_bytes(_zip({"format.npy": (npy_header((10**18,), "|V0"), 0)}))
 
 
 def _grids(file: Path) -> None:
@@ -201,15 +194,15 @@ _MANY_RUNS = _experiment(b"", b"[]," * 333_333, 150, b"")
 _LONG_RUN = _experiment(b'{"profile":[', b"[1,2,3]," * 125_000, 100, b"[1,2,3]]}")
 _BLANKS = _experiment(b"", b" " * MB, 1_800, b"")
 _LISTS = _gzip((b"[", 1), (b"[]," * 333_333, 60), (b"[]]", 1))
-_WITNESS = _record("one-port-broadcast", _npy((1_000 * MB,)), zeros=1_000)
-_HUGE_HEADER = _record("one-port-broadcast", _npy((80 * 10**12,)), claimed=2**32 - 2)
-_NO_SIZE = _record("one-port-broadcast", _npy((10**18,), "|V0"))
+_WITNESS = _record("one-port-broadcast", npy_header((1_000 * MB,)), zeros=1_000)
+_HUGE_HEADER = _record("one-port-broadcast", npy_header((80 * 10**12,)), claimed=2**32 - 2)
+_NO_SIZE = _record("one-port-broadcast", npy_header((10**18,), "|V0"))
 #: A closed walk that uses a valid port in each step.
-_WALK = _npy((1, 3_628_800)) + b"\2\3" * 1_814_400
+_WALK = npy_header((1, 3_628_800)) + b"\2\3" * 1_814_400
 _LARGE_TOPOLOGY = _record("hamiltonian-decomposition", _WALK, topology="S10")
-_MANY_CYCLES = _record("hamiltonian-decomposition", _npy((4_000_000, 24)), zeros=96)
-_FOREST = _forest("S11", _npy((17, 39_916_800)) + bytes(585_600), zeros=678)
-_FOREST_HEADER = _forest("S4", _npy((80 * 10**12,)))
+_MANY_CYCLES = _record("hamiltonian-decomposition", npy_header((4_000_000, 24)), zeros=96)
+_FOREST = _forest("S11", npy_header((17, 39_916_800)) + bytes(585_600), zeros=678)
+_FOREST_HEADER = _forest("S4", npy_header((80 * 10**12,)))
 
 #: For each file: the function that writes it, code that reads it, exit code, words of the message.
 BOMBS: dict[str, tuple[Write, str, int, str]] = {

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from tools.mutants.__main__ import summarize
-from tools.mutants.mutations import AREAS, ROOT, SOURCE, Finder, area, draw
+from tools.mutants.mutations import AREAS, ROOT, SOURCES, Finder, area, draw
 from tools.mutants.selection import imports
 
 
@@ -77,7 +77,7 @@ def test_a_mutation_names_and_quotes_its_lines_without_those_of_nested_statement
 
 def test_a_seed_draws_the_same_valid_mutations_from_all_areas_in_turn(tmp_path: Path) -> None:
     for part in ("trees", "simulator", "graph", "cli"):
-        path = tmp_path / SOURCE / part / "module.py"
+        path = tmp_path / SOURCES[0] / part / "module.py"
         path.parent.mkdir(parents=True)
         path.write_text("x = (1 < 2) + 3 if not y else z and True\n", encoding="utf-8")
     drawn = list(draw(tmp_path, 7))
@@ -88,7 +88,8 @@ def test_a_seed_draws_the_same_valid_mutations_from_all_areas_in_turn(tmp_path: 
 
 
 def test_every_module_belongs_to_an_area_and_every_area_has_modules() -> None:
-    files = [path.relative_to(ROOT).as_posix() for path in (ROOT / SOURCE).rglob("*.py")]
+    paths = [path for folder in SOURCES for path in (ROOT / folder).rglob("*.py")]
+    files = [path.relative_to(ROOT).as_posix() for path in paths]
     assert {area(file) for file in files} == {*AREAS}
 
 

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starcast_papers.common.cost_tables import CITED, TimesTable
 
 from starcast.comparison.listing import find_table, paper_rows, table_of
-from starcast.costs.paper_tables import CITED, PAPER_TABLES, TimesTable
+from starcast.costs.paper_tables import paper_tables
 from starcast.experiments.design import examples, read_design
 from starcast.experiments.execution import execute, price_run
 from starcast.stores.database.models import Experiment
@@ -47,8 +48,8 @@ def tables(name: str) -> list[tuple[Any, list[dict[str, Any]]]]:
 
 
 def test_paper_tables_and_their_experiment_grids_correspond_one_to_one() -> None:
-    assert {name for name in examples() if "-table-" in name} == set(PAPER_TABLES)
-    for name in PAPER_TABLES:
+    assert {name for name in examples() if "-table-" in name} == set(paper_tables())
+    for name in paper_tables():
         design = read_design(name)
         assert table_of(Experiment(name="mine", grid=design.as_json())) == name
     for grid in ({}, read_design("crossovers-in-m").as_json()):
@@ -56,7 +57,7 @@ def test_paper_tables_and_their_experiment_grids_correspond_one_to_one() -> None
             table_of(Experiment(name="mine", grid=grid))
 
 
-@pytest.mark.parametrize("name", PAPER_TABLES)
+@pytest.mark.parametrize("name", paper_tables())
 def test_every_row_of_a_paper_table_is_executed_or_cited(name: str) -> None:
     table = find_table(name)
     cases = tables(name)
@@ -68,7 +69,7 @@ def test_every_row_of_a_paper_table_is_executed_or_cited(name: str) -> None:
             assert "not executed" not in str(row)
 
 
-@pytest.mark.parametrize("name", PAPER_TABLES)
+@pytest.mark.parametrize("name", paper_tables())
 def test_references_in_a_paper_table_are_keys_of_the_bibliography(name: str) -> None:
     keys = set(re.findall(r"^@\w+\{(\w+),", REFERENCES.read_text(), re.MULTILINE))
     table = find_table(name)

@@ -3,7 +3,6 @@
 import hashlib
 import os
 import pickle
-import subprocess
 import sys
 from collections.abc import Callable
 from fractions import Fraction
@@ -13,13 +12,13 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
+from starcast_papers.common import lower_bound_counts as counts
 
 import starcast
 from starcast import forest, schedule, simulate, topology
 from starcast.catalogue import plugins
 from starcast.catalogue.plugin_files import hash_plugin
 from starcast.catalogue.plugins import ORIGINS
-from starcast.claims import lower_bound_counts as counts
 from starcast.collectives.algorithm import algorithms_on
 from starcast.costs import Machine
 from starcast.costs.tables import CostProblem, build_table, execute_row
@@ -36,6 +35,7 @@ from starcast.trees.construction import CONSTRUCTIONS, constructions, single_tre
 from support.fix_plugins import load_examples
 from support.meeting import refused
 from support.plans import plan
+from support.workers import run_program
 
 pytestmark = pytest.mark.usefixtures("registries")
 
@@ -556,10 +556,7 @@ from starcast.catalogue import plugins
 plugins.load([{str(file)!r}])
 print(starcast.forest("S4", "f").height)
 """
-    run = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert run.stdout == "4\n"
+    assert run_program(program).stdout == "4\n"
 
 
 def test_a_plug_in_can_use_processes_of_its_own(load: Callable[[str], None]) -> None:

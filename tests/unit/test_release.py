@@ -1,6 +1,9 @@
 """Release requirements that need no release tools; `make release-check` runs the tools."""
 
+import os
 import re
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -42,6 +45,23 @@ def test_developer_dependency_groups_are_not_extras() -> None:
     groups = PROJECT["dependency-groups"]
     assert {"bench", "dev", "docs", "release"} == groups.keys()
     assert not groups.keys() & PROJECT["project"]["optional-dependencies"].keys()
+
+
+def test_make_explains_a_locale_in_which_python_cannot_read_its_path(tmp_path: Path) -> None:
+    """With such a locale, Python 3.11 ends with a traceback for each command."""
+    folder = tmp_path / "übung"
+    folder.mkdir()
+    shutil.copy(ROOT / "Makefile", folder)
+
+    def make(where: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+        environment = {"PATH": os.environ["PATH"], **variables}
+        command = ["make", "--no-print-directory", "-C", where, "help"]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+    refused = make(folder, LC_ALL="C")
+    assert refused.returncode == 2
+    assert "is not ASCII: run 'export LC_ALL=C.UTF-8' first" in refused.stderr
+    assert make(folder, LANG="C").returncode == make(ROOT, LC_ALL="C").returncode == 0
 
 
 def test_the_extra_all_has_every_extra() -> None:

@@ -1,7 +1,5 @@
 """Runs as values, from which database rows and files are derived."""
 
-import subprocess
-import sys
 from dataclasses import replace
 
 from starcast.experiments.exchange_file import CostRecord, RunRecord
@@ -9,6 +7,7 @@ from starcast.experiments.execution import execute, price_run
 from starcast.stores.database import models
 from starcast.support.runs import COST_FIELDS, RUN_FIELDS
 from support.experiments import make_point
+from support.workers import run_program
 
 
 def test_tables_and_files_have_the_fields_of_runs_and_costs() -> None:
@@ -27,8 +26,7 @@ def test_runs_are_executed_without_sqlalchemy() -> None:
         "import sys; import starcast.experiments.execution; import starcast.experiments.sharding;"
         "print('sqlalchemy' in sys.modules)"
     )
-    command = [sys.executable, "-c", program]
-    assert subprocess.run(command, capture_output=True, check=True).stdout == b"False\n"
+    assert run_program(program).stdout == "False\n"
 
 
 def test_a_run_is_read_from_a_file_as_it_was_written() -> None:

@@ -211,6 +211,7 @@ def test_unknown_engines_problems_arguments_and_topologies_are_refused() -> None
     cases: list[tuple[str, str, dict[str, Any], str]] = [
         ("bisection-width", "S4", {"congestion": 2}, "has no argument 'congestion'"),
         ("congestion-trees", "S4", {"congestion": 0}, "congestion is 0"),
+        ("congestion-trees", "S4", {"congestion": True}, "congestion is True"),
         ("fault-diameter", "S2", {}, "not defined on S2"),
         ("fault-diameter", "X2", {}, "unknown topology"),
     ]

@@ -166,17 +166,13 @@ def test_moving_a_row_changes_the_time_of_the_schedule(simgrid: Path | None) -> 
 def test_a_schedule_that_sends_a_unit_before_it_arrives_cannot_finish(simgrid: Path | None) -> None:
     """If a schedule of a batch cannot finish, the others are executed nevertheless."""
     schedules = [schedule("S4", "broadcast", name) for name in ("greedy", "recursive-substar")]
-    problems = [
-        unchecked(judged)
-        for right in schedules
-        for judged in (right, changed(right, len(right) - 1, step=1))
-    ]
+    ticks = make_ticks(64, 100, 1, "synchronous")
+    problems = []
+    for right in schedules:
+        for judged in (right, changed(right, len(right) - 1, step=1)):
+            # All rows of the schedule are executed, whether or not they are valid.
+            executed = execute(judged)._replace(selection=slice(None))
+            problems.append(SimGridProblem(executed, ticks, "synchronous"))
     results = execute_rows(problems, simgrid)
     assert [result.time for result in results[::2]] == [timing(each).time for each in schedules]
     assert all(None in result.ends for result in results[1::2])
-
-
-def unchecked(judged: Schedule) -> SimGridProblem:
-    """Return a SimGrid problem with all rows of a schedule, whether or not they are valid."""
-    executed = execute(judged)._replace(selection=slice(None))
-    return SimGridProblem(executed, make_ticks(64, 100, 1, "synchronous"), "synchronous")

@@ -3,14 +3,16 @@
 import json
 import re
 import resource
+import shutil
 from pathlib import Path
 
 import pytest
 
-from starcast.support.errors import InputError, StarcastError, UnavailableError
+from starcast.support.errors import InputError, LimitError, StarcastError, UnavailableError
 from starcast.support.settings import Settings
 from starcast.web.publishing import Publishing
-from starcast.web.site import MANIFEST, file_name, file_of, read_manifest, write_site
+from starcast.web.site import MANIFEST, Site, file_name, file_of, read_manifest, write_site
+from support.recorder import Recorder
 
 OLD = {"index.html": b"old", "claims/TS.L5.html": b"old", MANIFEST: b""}
 NAMES = ("e1", "a/b", "a-b", "a:b", "a~b", "../../etc", ".", "..", "", "-", "'\"<b>&",
@@ -82,7 +84,7 @@ def test_on_a_full_disk_the_earlier_site_is_kept(site: Path) -> None:
 
 def test_folders_with_files_that_belong_to_no_site_are_refused(site: Path, tmp_path: Path) -> None:
     (site / "claims" / "notes.txt").write_text("mine")
-    with pytest.raises(InputError, match=r"not part of its site, such as claims/notes\.txt"):
+    with pytest.raises(InputError, match=r"did not write, such as claims/notes\.txt"):
         read_manifest(site)
     mine = tmp_path / "mine"
     mine.mkdir()
@@ -106,6 +108,28 @@ def test_a_named_artifact_that_cannot_be_published_is_an_error(
     with pytest.raises(StarcastError, match=message):
         Publishing(settings).publish(tmp_path / "site", ids)
     assert not (tmp_path / "site").exists()
+
+
+def test_the_disk_is_checked_before_pages_are_rendered(
+    site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = contents(site)
+    free = shutil.disk_usage(site)._replace(free=39 * 10**6)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: free)
+    with pytest.raises(LimitError, match=r"the site needs 40 MB .* its disk has 39 MB free"):
+        Publishing(Settings.load(home=site.parent / "home")).publish(site)
+    assert contents(site) == before
+
+
+def test_progress_names_the_number_of_known_pages_and_files(tmp_path: Path) -> None:
+    reporter = Recorder()
+    with Site(Settings.load(home=tmp_path), has_stores=False) as opened:
+        opened.build([], [], reporter)
+    matches = [re.fullmatch(r"rendered (\S+) of (\S+) pages .*", line) for line in reporter.lines]
+    counts = [[int(text.replace(",", "")) for text in found.groups()] for found in matches if found]
+    assert [rendered for rendered, _ in counts] == list(range(100, 100 * len(counts) + 1, 100))
+    assert len(counts) > 5
+    assert all(rendered <= known for rendered, known in counts)
 
 
 def test_a_server_named_in_the_settings_must_be_running(tmp_path: Path) -> None:

@@ -317,7 +317,9 @@ def test_bad_input_is_refused_with_a_hint(values: dict[str, Any], message: str, 
 def test_an_invalid_schedule_has_no_time() -> None:
     judged = schedule("S4", "broadcast", "greedy")
     spoilt = changed(judged, len(judged) - 1, step=1)
-    with pytest.raises(RejectedError, match="has no time, because it is invalid: step 1:"):
+    with pytest.raises(
+        RejectedError, match="is undefined, because the schedule is invalid: step 1:"
+    ):
         timing(spoilt, execution="asynchronous")
 
 

@@ -21,6 +21,7 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 from starlette.testclient import TestClient
 
 from starcast import Fault, schedule, simulate, topology
+from starcast.claims import load
 from starcast.collectives.model import COLUMNS
 from starcast.drawing.layouts import layout, layouts
 from starcast.records import Proof, shipped_folder, shipped_record
@@ -50,6 +51,16 @@ def client_at(home: Path) -> TestClient:
     """Return a client of an application whose records are in a home folder."""
     service = Service(Settings.load(home=home), Workers(count=1))
     return TestClient(create_app(service), base_url="http://localhost")
+
+
+def test_a_claim_of_a_paper_of_the_user_has_a_page_and_a_resource(
+    client: TestClient, pack: Path
+) -> None:
+    load(pack)
+    shown = get(client, "/claims/MYPAPER.children")
+    assert (shown["paper"], shown["verdict"]) == ("Author & Author 2026", "fails")
+    assert "MYPAPER.children" in client.get("/claims?paper=MYPAPER").text
+    assert "at most n-2 children" in client.get("/claims/MYPAPER.children").text
 
 
 @pytest.mark.parametrize("spec", ["S4", "S5,3", "Q3"])
@@ -531,12 +542,39 @@ def test_pages_report_unavailable_databases_and_unknown_resources(
     assert 'role="alert"' in response.text
 
 
+@pytest.mark.parametrize(
+    ("path", "status", "link"),
+    [
+        ("/explore/s5", 404, "../explore/S5"),
+        ("/explore/Z5", 404, "../explore/S7"),
+        ("/explore/S12", 422, "../explore/S7"),
+        ("/explore/%2e%2e%2fx", 404, "../../explore"),
+        ("/claims/TS.L55", 404, "../claims/TS.L5"),
+        ("/queries/overlap/load-histogrm", 404, "../../queries/overlap/load-histogram"),
+    ],
+)
+def test_a_wrong_name_has_a_page_with_navigation_and_links_to_others(
+    client: TestClient, path: str, status: int, link: str
+) -> None:
+    response = client.get(path)
+    assert response.status_code == status
+    assert 'aria-label="Pages"' in response.text
+    assert f'href="{link}' in response.text or f'action="{link}' in response.text
+
+
+def test_a_form_opens_the_explorer_of_any_topology(client: TestClient) -> None:
+    for spec, target in (("P5", "explore/P5"), ("", "explore/S4"), ("//a.b", "explore/%2F%2Fa.b")):
+        response = client.get("/explore", params={"spec": spec}, follow_redirects=False)
+        assert response.headers["location"] == target
+
+
 def test_user_input_is_escaped_in_pages(client: TestClient) -> None:
     attack = "<script>alert(1)</script>"
     for path in (
         f"/queries?search={attack}",
         f"/claims?words={attack}",
         f"/queries/x/{attack}",
+        f"/explore/{attack}",
         f"/queries/overlap/load-histogram?forest={attack}",
     ):
         assert attack not in client.get(path).text

@@ -1,8 +1,8 @@
 """Mutation test: how many of the mutants that the sweep detects does `make test` detect?
 
 The sweep is the long test run before a release (`make sweep`). Every mutant is one small change of
-service/starcast (mutations.py), applied to a copy of HEAD and never to the checkout. Each copy has
-its own servers, which are kept between mutants.
+service/starcast or papers (mutations.py), applied to a copy of HEAD and never to the checkout. Each
+copy has its own servers, which are kept between mutants.
 
 A mutant is first tested with the quick tests that execute the changed line, known from one run with
 coverage, and with those in test modules that import the mutated module. If all pass, the same tests
@@ -35,7 +35,7 @@ from pathlib import Path
 from queue import Queue
 from typing import Any
 
-from tools.mutants.mutations import AREAS, ROOT, SOURCE, Mutation, area, draw
+from tools.mutants.mutations import AREAS, ROOT, SOURCES, Mutation, area, draw
 from tools.mutants.runs import Copy, Run, function_of, module_of
 from tools.mutants.selection import Tests, folder_of
 
@@ -182,7 +182,7 @@ def summarize(entries: Iterable[dict[str, Any]]) -> tuple[list[str], float]:
 def main() -> int:
     """Try mutants until enough are detected, and return the exit code."""
     options = _parse_options()
-    if subprocess.check_output(["git", "-C", ROOT, "status", "--porcelain", SOURCE, "tests"]):
+    if subprocess.check_output(["git", "-C", ROOT, "status", "--porcelain", *SOURCES, "tests"]):
         raise SystemExit("commit the changes of the source and the tests first")
     commit = subprocess.check_output(["git", "-C", ROOT, "rev-parse", "HEAD"], text=True).strip()
     journal = Journal(options.journal, options.seed, commit, options.mutants)

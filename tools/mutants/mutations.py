@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCE = Path("service") / "starcast"
+SOURCES = ("service/starcast", "papers")
 AREAS = ("mathematics", "judges", "stores", "doors")
 PARTS = {
     "judges": "simulator checkers external",
@@ -223,7 +223,7 @@ def _executed(node: ast.AST) -> Iterable[ast.AST]:
 
 def area(file: str) -> str:
     """Return the area to which a source file belongs."""
-    parts = Path(file).relative_to(SOURCE).with_suffix("").parts
+    parts = Path(file.removeprefix("service/starcast/")).with_suffix("").parts
     if parts == ("claims", "verdict"):
         return "judges"
     return next((name for name in PARTS if parts[0] in PARTS[name].split()), "mathematics")
@@ -233,7 +233,7 @@ def draw(root: Path, seed: int) -> Iterator[Mutation]:
     """Yield valid mutations in random order, taking areas in turn and operators uniformly."""
     chance = random.Random(seed)  # noqa: S311 - repeatable, not secret
     pools: dict[str, dict[str, list[Mutation]]] = {name: defaultdict(list) for name in AREAS}
-    for path in sorted((root / SOURCE).rglob("*.py")):
+    for path in sorted(path for each in SOURCES for path in (root / each).rglob("*.py")):
         file = path.relative_to(root).as_posix()
         for mutation in Finder(path.read_bytes()).find():
             pools[area(file)][mutation.operator].append(replace(mutation, file=file))

@@ -2,12 +2,13 @@
 
 import ast
 import json
+import re
 import shutil
 from collections import defaultdict
 from pathlib import Path
 
 from coverage import CoverageData
-from tools.mutants.mutations import ROOT, SOURCE, Mutation
+from tools.mutants.mutations import ROOT, Mutation
 from tools.mutants.runs import WITHOUT_SERVERS, Copy, module_of
 
 
@@ -67,7 +68,9 @@ class Tests:
 
         With ``by_name``, modules whose name contains that of the mutated module are included.
         """
-        parts = Path(mutation.file).relative_to(SOURCE.parent).with_suffix("").parts
+        # Tests import modules of the papers from the package `starcast_papers`.
+        file = re.sub("^papers/", "starcast_papers/", mutation.file.removeprefix("service/"))
+        parts = Path(file).with_suffix("").parts
         name = ".".join(part for part in parts if part != "__init__")
         stem = name.rpartition(".")[2]
         return [

@@ -1,6 +1,6 @@
 """The common part of the catalogue: entries, their arguments with checks, and registries.
 
-The decorators also share the checks of options, names and signatures.
+It also has the checks of options, names and signatures that all decorators use.
 """
 
 import inspect
@@ -19,7 +19,7 @@ from starcast.support.text import did_you_mean
 from starcast.support.vocabulary import MAX_NAME, ArgumentValue
 
 #: A `starcast.topologies.Topology`. This package cannot import the class, because
-#: `starcast.topologies` imports this package: families of topologies are entries too.
+#: `starcast.topologies` imports this package to register families.
 AnyTopology = Any
 
 
@@ -36,7 +36,7 @@ class Argument:
         kind: the type of the value: "count" (an integer from 1), "index" (an integer from 0),
             "integer" (any integer), "text" (a word) or "construction" (a construction's name).
         choices: for a "construction", ``choices(topology)`` returns the names that are allowed.
-        noun: the noun for one of the choices in messages, such as ``a single spanning tree``.
+        noun: the noun for a valid choice in messages, such as ``a single spanning tree``.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Argument:
         if not isinstance(value, str) or not value or not _is_word(value):
             raise InputError(
                 f"{self.name} is {value!r}, not a single word",
-                hint="write it without blanks, commas, equals signs or parentheses, with at most "
+                hint="write it without spaces, commas, equals signs or parentheses, with at most "
                 f"{MAX_NAME} characters",
             )
         return value
@@ -110,11 +110,11 @@ class Entry:
         name: the name, unique in its registry.
         source: the paper and the number of the definition.
         origin: the function that was declared.
-        families: the families of topologies on which it may be defined; empty for all families.
-        arguments: the arguments that it takes besides topology, root and port model.
-        smallest: the smallest n for which it is defined.
-        exclusion: ``exclusion(topology)`` returns why it is not defined on a topology of its
-            families, or None if it is.
+        families: the families of topologies on which the entry may be defined; empty for all.
+        arguments: the arguments besides topology, root and port model.
+        smallest: the smallest n for which the entry is defined.
+        exclusion: ``exclusion(topology)`` returns the reason why the entry is not defined on a
+            topology of its families, or None if it is defined.
     """
 
     name: str
@@ -129,7 +129,7 @@ class Entry:
         return f"<{type(self).__name__} {self.name} ({self.source})>"
 
     def unsupported_reason(self, topology: AnyTopology) -> str | None:
-        """Return why the entry is not defined on a topology, or None if it is."""
+        """Return the reason why the entry is not defined on a topology, or None if it is."""
         if self.families and topology.family not in self.families:
             families = " and ".join(FAMILIES[family].noun for family in self.families)
             return f"it is defined on {families}"
@@ -151,7 +151,14 @@ class Entry:
         """
         # Unknown names are reported first: such a name may be a misspelled required argument, which
         # would otherwise be reported as missing.
-        self._check_names(arguments)
+        known = self.argument_names
+        for name in arguments:
+            if name not in known:
+                expected = f"its arguments are {', '.join(known)}" if known else "it takes none"
+                raise InputError(
+                    f"{self} has no argument '{name}'",
+                    hint=f"{did_you_mean(name, known)}{expected}",
+                )
         values: dict[str, ArgumentValue] = {}
         for argument in self.arguments:
             if argument.name in arguments:
@@ -176,22 +183,12 @@ class Entry:
         return tuple(argument.name for argument in self.arguments if argument.default is None)
 
     def default_arguments(self, topology: AnyTopology) -> dict[str, ArgumentValue]:
-        """Return the defaults of the arguments that have one."""
+        """Return the default values of all arguments that have a default."""
         return {
             argument.name: argument.default(topology)
             for argument in self.arguments
             if argument.default is not None
         }
-
-    def _check_names(self, arguments: Mapping[str, object]) -> None:
-        known = self.argument_names
-        for name in arguments:
-            if name not in known:
-                expected = f"its arguments are {', '.join(known)}" if known else "it takes none"
-                raise InputError(
-                    f"{self} has no argument '{name}'",
-                    hint=f"{did_you_mean(name, known)}{expected}",
-                )
 
 
 AnyEntry = TypeVar("AnyEntry", bound=Entry)
@@ -233,14 +230,14 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
             _ = entry.origin.sha256
 
     def find(self, name: str, topology: AnyTopology | None = None) -> AnyEntry:
-        """Return the entry with a name.
+        """Return the entry with the given name.
 
         Args:
             name: the name of an entry.
             topology: a topology on which the entry must be defined.
 
         Raises:
-            InputError: no entry has this name, or it is not defined on the topology.
+            InputError: no entry has this name, or the entry is not defined on the topology.
         """
         if str(name) not in self._entries:
             raise InputError(
@@ -259,7 +256,8 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
         """Check that an entry is defined on a topology.
 
         Raises:
-            InputError: the entry is not defined there; the hint lists the entries that are defined.
+            InputError: the entry is not defined on the topology; the hint lists the entries that
+                are.
         """
         reason = entry.unsupported_reason(topology)
         if reason is not None:
@@ -353,7 +351,7 @@ def check_declaration(
     families: Sequence[str] = (),
     **options: Any,
 ) -> Origin:
-    """Check the name and options that were passed to a decorator; return the function's origin.
+    """Check the name and options passed to a decorator; return the origin of the function.
 
     Raises:
         InputError: the name is malformed, an option has a wrong type, a family is unknown, or the
@@ -377,7 +375,7 @@ def check_declaration(
 def read_arguments(
     name: str, origin: Origin, function: Callable[..., Any], fixed: Sequence[str]
 ) -> tuple[Argument, ...]:
-    """Return the arguments that a function declares after its ``fixed`` parameters.
+    """Return the arguments that a function declares after its ``fixed`` first parameters.
 
     A parameter is annotated with int or str, or with ``Annotated[type, Argument(...)]``.
 

@@ -1,7 +1,8 @@
 """The files of a plug-in: its own module, and the modules of its author that it imports.
 
-These are modules below the folder of a plug-in that is a single file, or modules of its package.
-Modules of Python, of starcast and of installed packages are not part of a plug-in.
+If the plug-in is a single file, its author's modules are those below the same folder; otherwise
+they are the modules of its package. Modules of Python, of starcast and of installed packages are
+not part of a plug-in.
 """
 
 import ast
@@ -19,15 +20,15 @@ _SHARED = {"site-packages", "dist-packages"}
 
 
 def find_modules(module: str, file: Path) -> dict[str, tuple[Path, bytes]]:
-    """Return the files of a plug-in and their contents, by the names of their modules.
+    """Return the files of a plug-in and their contents, by module name.
 
-    Its source code is searched for imports, also within functions, because a module that is
+    The source code is searched for imports, also within functions, because a module that is
     imported later is part of the plug-in too. Only calls of `import_module` with a computed name
     are missed.
 
     Args:
         module: the name of the plug-in's module.
-        file: its file.
+        file: the file of this module.
     """
     # A plug-in that was loaded as a file may have dots in its name; it is not in a package.
     depth = module.count(".") + (file.stem == "__init__") if module != file.stem else 0
@@ -51,8 +52,8 @@ def find_modules(module: str, file: Path) -> dict[str, tuple[Path, bytes]]:
 def hash_plugin(module: str, file: Path) -> str:
     """Return the SHA-256 of a plug-in's files; empty if there is no file, as in a notebook.
 
-    A plug-in that imports no module of its own has the SHA-256 of its file. Otherwise it is the
-    SHA-256 of a list of names and digests, so it does not depend on the folder.
+    For a plug-in with a single file, it is the SHA-256 of this file. Otherwise it is the SHA-256 of
+    a list of module names and digests, so it does not depend on the folder.
     """
     if not file.is_file():
         return ""
@@ -68,7 +69,7 @@ def hash_plugin(module: str, file: Path) -> str:
 
 
 def _locate(root: Path, name: str) -> Path | None:
-    """Return the file of a module below a folder, without importing it.
+    """Return the file of a module below a folder, without importing the module.
 
     The result is None if Python finds no module of this name, or finds it elsewhere.
     """
@@ -80,7 +81,9 @@ def _locate(root: Path, name: str) -> Path | None:
         str(root) if Path(entry).resolve() == root.resolve() else entry for entry in sys.path
     ]
     spec = PathFinder.find_spec(top, folders)
-    if spec is None or spec.origin is None:  # a folder without __init__.py comes last
+    if (
+        spec is None or spec.origin is None
+    ):  # a folder without __init__.py has the lowest precedence
         spec = PathFinder.find_spec(top, [str(root)]) or spec
     for part in parts:
         if spec is None or spec.submodule_search_locations is None:
@@ -89,7 +92,7 @@ def _locate(root: Path, name: str) -> Path | None:
     if spec is None or spec.origin is None:
         return None
     path = Path(spec.origin)
-    # The packages of a virtual environment in the plug-in's folder belong to others.
+    # A virtual environment in the plug-in's folder has packages of other authors.
     is_own = path.is_relative_to(root) and _SHARED.isdisjoint(path.relative_to(root).parts)
     return path if is_own else None
 

@@ -33,7 +33,7 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class PluginMissingError(InputError):
-    """Error: an artifact cannot be rebuilt, because a plug-in that it needs is not loaded."""
+    """An artifact cannot be rebuilt, because a plug-in that it needs is not loaded."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Origin:
     """The function that defines an entry.
 
     Attributes:
-        module: the name of its module; for a file, the file name without its extension.
+        module: the name of the function's module; for a file, the file name without extension.
         file: the source file.
         line: the line of the function.
     """
@@ -76,9 +76,11 @@ class Origin:
     @cached_property
     def sha256(self) -> str:
         """The SHA-256 of the plug-in's files when it was loaded; see `plugin_files.hash_plugin`."""
+        from starcast.catalogue import packs  # noqa: PLC0415
         from starcast.catalogue.plugin_files import hash_plugin  # noqa: PLC0415
 
-        return hash_plugin(self.module, Path(self.file))
+        pack = packs.find(self.file)
+        return pack.sha256 if pack else hash_plugin(self.module, Path(self.file))
 
     @property
     def version(self) -> str:
@@ -191,7 +193,7 @@ def guard(
 
 
 def read_text(value: Any) -> str | None:
-    """Return a value that has to be text or None.
+    """Check that a value is a string or None, and return it.
 
     Raises:
         TypeError: the value has another type.
@@ -203,9 +205,9 @@ def read_text(value: Any) -> str | None:
 
 @contextmanager
 def _in_one_process() -> Iterator[None]:
-    """Run a plug-in's code in this context; a process that it forks ends when it leaves it.
+    """Run a plug-in's code in this context; processes forked by the code end with the context.
 
-    Otherwise that process would continue the command, and print and store everything again.
+    Otherwise a forked process would continue the command, and print and store everything again.
     """
     process = os.getpid()
     try:
@@ -226,7 +228,7 @@ def describe(error: BaseException) -> str:
 
 @contextmanager
 def located(noun: str, origin: Origin) -> Iterator[None]:
-    """Make errors name a plug-in's function, while its result is read in this context."""
+    """Name a plug-in's function in errors of this context, which reads the function's result."""
     try:
         yield
     # A result that is computed while it is read may also raise SystemExit.
@@ -257,23 +259,33 @@ def load(names: Iterable[str]) -> None:
     Loading a file again replaces the entries that it defined.
 
     Args:
-        names: names of modules, or paths of .py files.
+        names: names of modules, paths of .py files, or folders of paper packs.
 
     Raises:
         InputError: a plug-in does not exist, cannot be imported, or declares something invalid.
     """
     from importlib.metadata import entry_points  # noqa: PLC0415
 
+    from starcast.catalogue import packs  # noqa: PLC0415
+
     for point in entry_points(group=ENTRY_POINTS):
-        _import(point.value, partial(importlib.import_module, point.module))
+        try:
+            _import(point.value, partial(_import_module, point.module, is_named=False))
+        except InputError as error:
+            if not packs.is_package(point.module):
+                raise
+            packs.faults[point.value] = error
     for name in names:
+        # Paths are made absolute, because worker processes may have another working directory.
+        path = Path(name).expanduser().absolute()
         if name.endswith(".py"):
-            # Paths are made absolute, because worker processes may have another working directory.
-            path = Path(name).expanduser().absolute()
             _import(name, partial(_import_file, path))
             _loaded[str(path)] = None
+        elif packs.is_folder(name):
+            _import(name, partial(packs.load_folder, path.resolve()))
+            _loaded[str(path.resolve())] = None
         else:
-            _import(name, partial(importlib.import_module, name))
+            _import(name, partial(_import_module, name, is_named=True))
             _loaded[name] = None
 
 
@@ -288,6 +300,8 @@ def loadable() -> tuple[str, ...]:
         InputError: an entry is defined in a script or notebook, which other processes cannot
             import.
     """
+    from starcast.catalogue import packs  # noqa: PLC0415
+
     files = {path for path in _loaded if path.endswith(".py")}
     names = dict(_loaded)
     for (kind, name), origin in ORIGINS.items():
@@ -297,7 +311,7 @@ def loadable() -> tuple[str, ...]:
                 f"{origin.file}, which is run as a script",
                 hint="move it to a file of its own and import that file, or use one process",
             )
-        if origin.file not in files:
+        if origin.file not in files and not packs.find(origin.file):
             names[origin.module] = None
     return tuple(names)
 
@@ -312,7 +326,7 @@ def _import(name: str, action: Callable[[], object]) -> None:
     except ModuleNotFoundError as error:
         raise InputError(
             f"the plug-in '{name}' cannot be imported: {error.msg or describe(error)}",
-            hint="name a module that Python finds, or the path of a .py file",
+            hint="name a module that Python finds, a .py file, or the folder of a paper pack",
         ) from None
     except KeyboardInterrupt:
         raise
@@ -324,7 +338,7 @@ def _import(name: str, action: Callable[[], object]) -> None:
 
 
 class _Loader(SourceFileLoader):
-    """A loader that compiles the file each time, without the bytecode cache.
+    """An import loader that compiles a plug-in's file each time, without the bytecode cache.
 
     Python's bytecode cache treats a file as unchanged if its size and its modification time, in
     whole seconds, are the same. So it could run an old version of an edited plug-in.
@@ -335,16 +349,17 @@ class _Loader(SourceFileLoader):
         return self.source_to_code(self.get_data(self.path), self.path)
 
 
-#: The modules that plug-in files import from their folders, by name: the plug-in, and the content.
+#: The modules that plug-in files import from their folders, by name; with each module the path of
+#: the plug-in and the content of the module.
 _imported: dict[str, tuple[Path, bytes]] = {}
 
 
 class _Finder:
-    """Finds the modules in `_imported`; no installed module has one of these names."""
+    """An import hook that finds the modules in `_imported`, which are not installed."""
 
     @staticmethod
     def find_spec(name: str, *_: object) -> ModuleSpec | None:
-        """Return the location of a top-level module; its path leads to the modules in it."""
+        """Return the location of a top-level module or package."""
         for module, (plugin, _content) in _imported.items():
             if module.partition(".")[0] == name:
                 return PathFinder.find_spec(name, [str(plugin.parent)])
@@ -352,6 +367,14 @@ class _Finder:
 
 
 sys.meta_path.insert(0, _Finder)
+
+
+def _import_module(name: str, *, is_named: bool) -> None:
+    from starcast.catalogue import packs  # noqa: PLC0415
+
+    importlib.import_module(name)
+    if packs.is_package(name):
+        packs.load_package(name, is_named=is_named)
 
 
 def _import_file(path: Path) -> None:
@@ -382,7 +405,7 @@ def _claim_modules(path: Path) -> None:
         if known == content:
             continue
         is_replaced = other.stem == path.stem or other.parent == path.parent
-        # A function may import the module later, when Python has only one module of each name.
+        # A function may import the module later, and Python has only one module with each name.
         if not is_replaced and str(other) in loaded:
             raise InputError(
                 f"the plug-ins {other} and {path} import different modules '{name}'",
@@ -398,11 +421,12 @@ def _claim_modules(path: Path) -> None:
 class PluginLoader:
     """A picklable function that loads plug-ins in another process.
 
-    Two loaders are equal if their plug-ins are equal.
+    Loaders with equal plug-ins are equal.
 
     Attributes:
-        plugins: the name of each plug-in's module, with the paths and contents of its files below
-            its folder; no files for a module in a package, which must be installed at the worker.
+        plugins: for each plug-in, the name of its module, and the paths and contents of its files
+            relative to its folder. A module in a package has no files, and must be installed on the
+            worker.
     """
 
     plugins: tuple[tuple[str, tuple[tuple[str, bytes], ...]], ...]
@@ -430,8 +454,13 @@ def pack(names: Sequence[str] | None = None) -> PluginLoader:
 
 
 def _pack(name: str) -> tuple[str, tuple[tuple[str, bytes], ...]]:
+    from starcast.catalogue import packs  # noqa: PLC0415
     from starcast.catalogue.plugin_files import find_modules  # noqa: PLC0415
 
+    if packs.is_folder(name):
+        folder = Path(name)
+        contents = {f"{folder.name}/{file}": data for file, data in packs.read_files(folder)}
+        return folder.name, tuple(contents.items())
     if name.endswith(".py"):
         path: Path | None = Path(name)
     else:
@@ -455,14 +484,16 @@ def _pack(name: str) -> tuple[str, tuple[tuple[str, bytes], ...]]:
 
 @cache  # the object must live as long as the process, because deleting it deletes the folder
 def _folder() -> "TemporaryDirectory[str]":
-    """Return a folder for plug-in files, which exists until this process ends."""
+    """Return a temporary folder for plug-in files, which is deleted when this process ends."""
     from tempfile import TemporaryDirectory  # noqa: PLC0415
 
-    return TemporaryDirectory(prefix="starcast-plugins-")
+    from starcast.catalogue.packs import SENT  # noqa: PLC0415
+
+    return TemporaryDirectory(prefix=SENT)
 
 
 def _file(name: str, files: tuple[tuple[str, bytes], ...]) -> str:
-    """Write the files of a plug-in, and return the path of its own file."""
+    """Write the files of a plug-in; return the path of its main file, or of a pack's folder."""
     import hashlib  # noqa: PLC0415
 
     # The folder's name depends on the contents, so versions of a plug-in do not overwrite each
@@ -472,4 +503,5 @@ def _file(name: str, files: tuple[tuple[str, bytes], ...]) -> str:
         path = folder / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-    return str(folder / f"{name}.py")
+    own = folder / f"{name}.py"
+    return str(own if own.is_file() else folder / name)

@@ -1,17 +1,12 @@
 """Topologies as checks see them: cached objects, and arrays computed by definition.
 
 `CachedTopology` has the forests and schedules of the catalogue, and arrays that are computed from
-the neighbour table and the labels alone: distances, trees, translations, the rotation R, and the
-necklaces that nodes form under R. Translation and R are defined in docs/definitions/conventions.md
-(Fragopoulou & Akl 1993, Definitions 2 and 5). The arrays use neither `starcast.trees` nor the
-ranking of `starcast.topologies.permutations`. The number 0 is not a symbol and is left unchanged:
-it occurs in labels that the mutation tests corrupt.
+the neighbour table alone, without `starcast.trees`: distances, trees and their levels.
 """
 
 from collections.abc import Callable, Sequence
 from functools import partial, wraps
 from inspect import signature
-from itertools import permutations
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import numpy as np
@@ -22,12 +17,12 @@ from starcast.collectives.model import Schedule
 from starcast.judges.simulator import FaultLike, Simulation, simulate
 from starcast.records import checkers
 from starcast.topologies import Topology, topology
-from starcast.topologies.permutations import Perms, Ranks
+from starcast.topologies.permutations import Ranks
 from starcast.trees import construction as trees
 from starcast.trees.model import Forest
 
 Object = TypeVar("Object")
-Network = TypeVar("Network", bound="CachedTopology")
+Cached = TypeVar("Cached", bound="CachedTopology")
 P = ParamSpec("P")
 
 _ALL_ROOTS = 24  # nodes of S_4: up to this size every node is a sample root
@@ -51,13 +46,13 @@ class ObjectCache:
     def get_or_create(
         self, kind: str, key: tuple[Any, ...], create: Callable[[], Object]
     ) -> Object:
-        """Return the object of a kind with a key; create it if it is not cached yet.
+        """Return the cached object with the given kind and key; create it if it is not cached yet.
 
         Args:
             kind: ``forest``, ``schedule``, ``simulation``, ``array`` or ``absent``. The kind
                 ``array`` also holds other results that take long and that several checks need.
             key: identifies the object within its kind.
-            create: called without arguments.
+            create: returns a new object; it is called without arguments.
         """
         full_key = (kind, *key)
         if full_key not in self._objects:
@@ -82,8 +77,8 @@ class ObjectCache:
 
 
 def cached(
-    create: Callable[Concatenate[Network, P], Object],
-) -> Callable[Concatenate[Network, P], Object]:
+    create: Callable[Concatenate[Cached, P], Object],
+) -> Callable[Concatenate[Cached, P], Object]:
     """Decorate a function of a topology and hashable arguments, so that its results are cached.
 
     Example:
@@ -94,16 +89,20 @@ def cached(
     parameters = signature(create)
 
     @wraps(create)
-    def look_up(network: Network, *args: P.args, **options: P.kwargs) -> Object:
-        # With the defaults, so that equal calls have equal keys.
+    def look_up(network: Cached, *args: P.args, **options: P.kwargs) -> Object:
+        # Defaults are filled in, so that equal calls have equal keys.
         call = parameters.bind(network, *args, **options)
         call.apply_defaults()
-        key = (create.__qualname__, network.spec, *list(call.arguments.values())[1:])
+        key = (
+            f"{create.__module__}.{create.__qualname__}",
+            network.spec,
+            *list(call.arguments.values())[1:],
+        )
         return network.objects.get_or_create(
             "array", key, lambda: create(network, *args, **options)
         )
 
-    return cast("Callable[Concatenate[Network, P], Object]", look_up)
+    return cast("Callable[Concatenate[Cached, P], Object]", look_up)
 
 
 class CachedTopology:
@@ -189,13 +188,13 @@ class CachedTopology:
 
     @property
     def degrees(self) -> NDArray[np.int64]:
-        """The number of different neighbours of every node."""
-        # Equal neighbours are adjacent after sorting, so every change of value is one more.
+        """The number of different neighbours of every node, int64 ``[nodes]``."""
+        # Equal neighbours are adjacent after sorting, so every change of value adds a neighbour.
         changes = np.diff(np.sort(self.neighbours, axis=0), axis=0)
         return np.asarray(1 + np.count_nonzero(changes, axis=0))
 
     def profile(self, root: int = 0) -> NDArray[np.int64]:
-        """Return the number of nodes at each distance 0, 1, .. from the root."""
+        """Return the number of nodes at each distance 0, 1, .. from the root, int64."""
         return np.bincount(self.distances(root)).astype(np.int64)
 
     @property
@@ -234,7 +233,7 @@ class CachedTopology:
         return found
 
     def ports_between(self, tail: Ranks, head: Ranks) -> NDArray[np.int64]:
-        """Return the port of each tail that leads to the head; 0 if they are not neighbours.
+        """Return the port of each node ``tail`` that leads to ``head``; 0 if there is none.
 
         Tails and heads broadcast to the shape of the result.
         """
@@ -271,133 +270,6 @@ class CachedTopology:
             row[new] = ports[chosen]
             joined[new] = True
         return row
-
-    # Labels, translations and the rotation R; labels are in rank order
-
-    @property
-    @cached
-    def symbols(self) -> Perms:
-        """The symbols x_1, .., x_n of every node, in rank order, uint8 ``[nodes, n]``.
-
-        Nodes of an (n,k)-star have k symbols.
-        """
-        length = int(self.topology.k or self.n)
-        return np.array(list(permutations(range(1, self.n + 1), length)), dtype=np.uint8)
-
-    def ranks_of(self, rows: NDArray[np.integer]) -> Ranks:
-        """Return the lexicographic ranks of rows of symbols, int32 ``[rows]``."""
-        # As numbers in base n+1, labels in rank order ascend, so a binary search finds ranks.
-        weights = (self.n + 1) ** np.arange(self.n - 1, -1, -1)
-        found = np.searchsorted(self.symbols @ weights, rows @ weights)
-        # A label that a mutation test corrupted can be larger than all labels.
-        return np.minimum(found, self.nodes - 1).astype(np.int32)
-
-    @cached
-    def translation(self, q: int) -> Ranks:
-        """Return the rank of the label (q[x_1], .., q[x_n]) for every node x, int32 ``[nodes]``.
-
-        The papers call this translation F_q(x), T_q(x), LC(q, .) or q∘x.
-        """
-        rows = self.symbols
-        return self.ranks_of(np.append(0, rows[q])[rows])
-
-    @property
-    @cached
-    def translations(self) -> Ranks:
-        """The translation of every node x by every node q, int32 ``[nodes q, nodes x]``."""
-        rows = self.symbols
-        return np.stack([self.ranks_of(np.append(0, q)[rows]) for q in rows])
-
-    @property
-    @cached
-    def rotation(self) -> Ranks:
-        """The rank of R(x) for every node x, int32 ``[nodes]``.
-
-        R(x) has the symbol r(x_s) in position r(s); see `rotation_function`. In cycle notation
-        (Definition 5): if s is followed by x_s in x, r(s) is followed by r(x_s) in R(x).
-        """
-        rows, to = self.symbols, rotation_function(self.n)
-        out = np.empty_like(rows)
-        out[:, to[1:] - 1] = to[rows]
-        return self.ranks_of(out)
-
-    @property
-    def rotations(self) -> Ranks:
-        """The images of all nodes after 0, 1, .., n-2 rotations, int32 ``[n-1, nodes]``."""
-        rotated = self.rotation
-        rows = [np.arange(self.nodes, dtype=np.int32)]
-        for _ in range(self.n - 2):
-            rows.append(rotated[rows[-1]])
-        return np.stack(rows)
-
-    @property
-    def return_times(self) -> NDArray[np.int64]:
-        """The number of rotations after which each node returns; 0 if it is 4n or more."""
-        node = rotated = self.rotation
-        times = np.zeros(self.nodes, dtype=np.int64)
-        for count in range(1, 4 * self.n):
-            times = np.where((node == np.arange(self.nodes)) & (times == 0), count, times)
-            node = rotated[node]
-        return times
-
-    # Necklaces (Fragopoulou & Akl 1993)
-
-    @property
-    @cached
-    def leaders(self) -> NDArray[np.int32]:
-        """The smallest rank in every node's necklace (its orbit under R), int32 ``[nodes]``."""
-        return np.asarray(self.rotations.min(axis=0))
-
-    @property
-    def leader_distances(self) -> NDArray[np.int32]:
-        """The distance of every other necklace from 12..n, in order of the smallest rank."""
-        distinct = np.unique(self.leaders)
-        return self.distances()[distinct[distinct > 0]]
-
-    @property
-    @cached
-    def periods(self) -> NDArray[np.int64]:
-        """The number of nodes in each node's necklace."""
-        leader = self.leaders
-        return np.asarray(np.bincount(leader, minlength=self.nodes)[leader])
-
-    @property
-    @cached
-    def named_generators(self) -> NDArray[np.bool_]:
-        """The nodes that Definition 7 names as generators, bool ``[nodes]``.
-
-        It names none in the necklace of the identity 12..n, where symbol 2 is in no cycle.
-        """
-        labels = self.symbols
-        leader = self.leaders.tolist()
-        is_generator = np.asarray(labels[:, 1] == 1)
-        starting = np.flatnonzero((labels[:, 0] == 1) & (labels[:, 1] != 2)).tolist()
-        cycles = {node: cycle_of(labels[node].tolist(), 2) for node in starting}
-        least: dict[int, tuple[int, ...]] = {}
-        for node, cycle in cycles.items():
-            least[leader[node]] = min(cycle, least.get(leader[node], cycle))
-        for node, cycle in cycles.items():
-            is_generator[node] = cycle == least[leader[node]]
-        return is_generator
-
-    @property
-    @cached
-    def displacements(self) -> NDArray[np.int64]:
-        """The number of rotations from each node's generator to the node (Definition 8).
-
-        Returns:
-            int64 ``[nodes]``, counted from the first generator if there are several; -1 for 12..n.
-        """
-        leader = self.leaders
-        rotated = self.rotation
-        generators = np.flatnonzero(self.named_generators)
-        _, first = np.unique(leader[generators], return_index=True)
-        displacement = np.full(self.nodes, -1, dtype=np.int64)
-        members = generators[first].astype(np.int32)
-        for turns in range(self.n - 1):
-            displacement[members[displacement[members] < 0]] = turns
-            members = rotated[members]
-        return displacement
 
 
 # Functions of arrays
@@ -441,41 +313,8 @@ def tree_levels(parent: Ranks, root: int) -> Ranks:
     return np.where(ancestor == root, steps, np.int32(-1))
 
 
-def branches(parent: Ranks, root: int) -> Ranks:
-    """Return the child of the root on each node's path to the root; -1 without such a path."""
-    current = np.arange(len(parent), dtype=np.int32)
-    for _ in range(len(parent)):
-        above = parent[current]
-        higher = np.where((above == root) | (above < 0), current, above)
-        if np.array_equal(higher, current):
-            break
-        current = higher
-    return np.where(parent[current] == root, current, np.int32(-1))
-
-
 def heights(forest: Forest) -> list[int]:
-    """Return the height of every tree of a forest, counted by a checker."""
+    """Return the height of every tree of a forest, measured by `checkers.height`."""
     topology = forest.topology
     counted = checkers.height(topology, forest.parent_port, forest.root, bound=topology.nodes)
     return [int(height) for height in np.atleast_1d(counted.measured)]
-
-
-def positions(rows: Perms) -> NDArray[np.int64]:
-    """Return in row s the position (from 1) of symbol s+1 in each node, int64 ``[n, nodes]``."""
-    return np.argsort(rows, axis=1).T + 1
-
-
-def rotation_function(n: int) -> NDArray[np.int64]:
-    """Return the function r that R applies to symbols, positions and dimensions, int64 ``[n+1]``.
-
-    r(1) = 1, r(n) = 2, and r(s) = s+1 for any other s.
-    """
-    return np.array([0, 1, *range(3, n + 1), 2][: n + 1])
-
-
-def cycle_of(label: list[int], symbol: int) -> tuple[int, ...]:
-    """Return the cycle that starts with a symbol; s is followed by x_s."""
-    cycle = [symbol]
-    while label[cycle[-1] - 1] != symbol:
-        cycle.append(label[cycle[-1] - 1])
-    return tuple(cycle)

@@ -1,20 +1,18 @@
-"""Papers, claims and their sizes: the entries of the papers' data files, joined with checks."""
+"""Papers, claims and their sizes: the entries of the packs' files, joined with their checks."""
 
-import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import cache
-from importlib import import_module
-from importlib.resources import files
-from itertools import chain
-from pkgutil import iter_modules
-from typing import Any, NamedTuple
+from functools import lru_cache
+from itertools import accumulate, chain
+from pathlib import Path
+from typing import NamedTuple
 
+from starcast.catalogue import packs, plugins
+from starcast.catalogue.packs import Pack
+from starcast.claims.pack_file import ClaimEntry, PackFile, SizesEntry, read_pack_file
 from starcast.claims.registry import LINK_ARRAYS, CheckFunction, Memory, registered_checks
-from starcast.records import PROBLEM_NAMES
 from starcast.support.errors import InputError, StarcastError
-from starcast.support.text import as_sentence
 from starcast.support.vocabulary import LEVELS, Level
 from starcast.topologies import topology
 
@@ -51,7 +49,7 @@ class Paper:
 
 
 class Sizes(NamedTuple):
-    """The topologies on which a claim is verified.
+    """The topologies on which a claim is verified (called sizes), for each level.
 
     They are in size order, so that the first counterexample is a small one.
 
@@ -113,7 +111,7 @@ def family_sizes(
 
 
 def only(*specs: str) -> Sizes:
-    """Return the given sizes for every level, for a claim about particular sizes."""
+    """Return the given sizes for every level, for a claim about particular topologies."""
     return Sizes(specs, specs, specs)
 
 
@@ -124,7 +122,7 @@ def union(several: Iterable[Sizes]) -> Sizes:
 
 
 def size_order(spec: str) -> tuple[int, int, int]:
-    """Return a sort key for specs: n, then k; star graphs before other families of equal n."""
+    """Return a sort key for a spec: n, then k; star graphs precede other families of equal n."""
     size = topology(spec)
     return size.n, int(size.k or 0), len(size.family)
 
@@ -139,7 +137,7 @@ def sort_sizes(specs: Iterable[str]) -> tuple[str, ...]:
 
 
 def is_degenerate(spec: str) -> bool:
-    """Return whether a size is an extreme case: n <= 3, k = 1, k = n-1, Q_1 or Q_2."""
+    """Return whether a topology is an extreme case: n <= 3, k = 1, k = n-1, Q_1 or Q_2."""
     size = topology(spec)
     if size.family == "nk-star":
         return size.k in (1, size.n - 1)
@@ -190,7 +188,7 @@ class Claim:
         return "" if self.paper is None else self.paper.citation
 
     def required_bytes(self, spec: str) -> int:
-        """Return the estimated memory of the check on a topology, in bytes."""
+        """Return the estimated memory of the claim's check on a topology, in bytes."""
         return self.memory.required(topology(spec))
 
 
@@ -200,155 +198,200 @@ def _specs(family: str, n: int) -> tuple[str, ...]:
     return (f"S{n}",) if family == "star" else (f"Q{n}",)
 
 
-# Entries of the papers' data files
+# The claims of all packs
 
 
-#: Packages of `starcast.claims.papers`, in the order in which claims are listed.
-PAPER_PACKAGES = (
-    "tseng_sheu",
-    "sheu_liaw_chen",
-    "fragopoulou_akl",
-    "edge_disjoint_trees",
-    "nk_star",
-)
-_TEXTS = ("id", "number", "statement", "notation", "reading", "correction")
-_KEYS = frozenset({*_TEXTS, "sizes", "conjunction", "record"})
-_SIZE_KEYS = frozenset({"family", *LEVELS, "least", "beyond", "omit"})
+@dataclass(frozen=True)
+class _Library:
+    """The papers and claims of all packs, and the errors of omitted packs, by folder."""
+
+    papers: dict[str, Paper]
+    claims: dict[str, Claim]
+    faults: dict[str, StarcastError]
 
 
-@cache
 def papers() -> dict[str, Paper]:
     """Return the papers by key, in listing order."""
-    return {paper.key: paper for paper, _ in _files()}
+    return _load(packs.loaded(), with_checks=False).papers
 
 
-@cache
 def claim_entries() -> dict[str, Claim]:
-    """Return the claims of all papers without their checks, by id, in the order of the files.
+    """Return the claims of all packs by id, in the order of the files.
+
+    The claims of starcast's packs have no checks, so that their modules need not be imported.
 
     Raises:
-        StarcastError: an entry is malformed; the message names its id.
+        InputError: a pack that the user named is not valid; the message has the file and the line.
     """
-    entries: dict[str, Claim] = {}
-    for paper, tables in _files():
-        for table in tables:
-            entry = parse_entry(table, paper)
-            if entry.id in entries:
-                raise StarcastError(f"claim {entry.id} is declared twice")
-            entries[entry.id] = entry
-    return {
-        entry.id: entry if entry.sizes.deep else _with_parts(entry, entries)
-        for entry in entries.values()
-    }
+    return _load(packs.loaded(), with_checks=False).claims
 
 
-def parse_entry(table: Mapping[str, Any], paper: Paper) -> Claim:
-    """Convert one ``[[claim]]`` table of a ``claims.toml``; a conjunction has no sizes yet.
+def claims() -> dict[str, Claim]:
+    """Return every claim by id with its check, in the order of the papers.
 
     Raises:
-        StarcastError: the id does not belong to the paper, a key is unknown or missing, the sizes
-            are malformed, or ``record`` does not name a search problem.
+        InputError: a pack that the user named is not valid; the message has the file and the line.
     """
-    claim_id = table.get("id", "")
-    if not isinstance(claim_id, str) or not claim_id.startswith(f"{paper.key}."):
-        raise StarcastError(f"the id of claim {claim_id!r} does not begin with '{paper.key}.'")
-    unknown = sorted(table.keys() - _KEYS)
-    if unknown:
-        raise StarcastError(f"claim {claim_id} has unknown keys: {', '.join(unknown)}")
-    is_conjunction = bool(table.get("conjunction", False))
-    required = {"number", "statement"} | (set() if is_conjunction else {"notation", "sizes"})
-    missing = sorted(required - table.keys())
-    if missing:
-        raise StarcastError(f"claim {claim_id} has no {', '.join(missing)}")
-    record = table.get("record", "")
-    if record and record not in PROBLEM_NAMES:
-        raise StarcastError(
-            f"claim {claim_id} points to the records of an unknown problem: {record}"
-        )
-    # Texts of several lines are joined to one line.
-    texts: dict[str, Any] = {key: " ".join(table.get(key, "").split()) for key in _TEXTS}
-    for sentence in ("notation", "reading"):
-        texts[sentence] = as_sentence(texts[sentence])
-    sizes = only() if is_conjunction else parse_sizes(claim_id, table["sizes"])
-    return Claim(**texts, sizes=sizes, paper=paper, record=record)
+    return _load(packs.loaded(), with_checks=True).claims
 
 
-def _with_parts(claim: Claim, entries: Mapping[str, Claim]) -> Claim:
-    """Return a conjunction with its parts: all claims whose ids continue its id after a dot."""
-    parts = [entry for entry in entries.values() if entry.id.startswith(f"{claim.id}.")]
-    if not parts:
-        raise StarcastError(
-            f"claim {claim.id} is a conjunction, but no id of a claim begins with '{claim.id}.'"
-        )
-    ids = tuple(part.id for part in parts)
-    sizes = union(part.sizes for part in parts)
-    return replace(claim, parts=ids, sizes=sizes, notation=f"All of {', '.join(ids)}.")
+def faults() -> dict[str, StarcastError]:
+    """Return the errors of packs that installed packages declare and that were left out.
+
+    They are listed by the folder or module of the pack.
+    """
+    return {**packs.faults, **_load(packs.loaded(), with_checks=False).faults}
 
 
-def parse_sizes(claim_id: str, table: Mapping[str, Any]) -> Sizes:
-    """Convert a claim's ``sizes``: either ``only``, or a family with the largest n for each level.
+def load(pack: str | Path) -> dict[str, Claim]:
+    """Load a paper pack of your own, or load it again after a change.
+
+    Args:
+        pack: the pack's folder, which holds ``claims.toml`` and the modules of its checks.
+
+    Returns:
+        The pack's claims by id. `starcast.check` verifies them, as it verifies those of starcast.
 
     Raises:
-        StarcastError: the family is unknown, a level is missing, or a spec is not a topology.
+        InputError: the pack is not valid; the message has the file and the line.
+
+    Example:
+        >>> list(load("examples/papers/mypaper"))
+        ['MYPAPER.diameter', 'MYPAPER.children']
     """
-    if "only" in table:
-        sizes = only(*table["only"])
-    else:
-        family = table.get("family")
-        if family not in FAMILIES:
-            known = ", ".join(FAMILIES)
-            raise StarcastError(f"claim {claim_id} has unknown family {family!r}; known: {known}")
-        if not set(LEVELS) <= table.keys() <= _SIZE_KEYS:
-            raise StarcastError(f"claim {claim_id} has malformed sizes: {dict(table)}")
-        sizes = family_sizes(**table)
-    if not sizes.deep:
-        raise StarcastError(f"claim {claim_id} has no sizes")
-    for spec in (*sizes.beyond, *sizes.deep):
+    folder = Path(pack).expanduser().resolve()
+    plugins.load([f"{folder}/"])
+    key = read_pack_file(folder / packs.CLAIMS).key
+    return {claim_id: claim for claim_id, claim in claims().items() if covers(key, claim_id)}
+
+
+@lru_cache(maxsize=2)
+def _load(loaded: tuple[Pack, ...], *, with_checks: bool) -> _Library:
+    library = _Library({}, {}, {})
+    for pack in (*packs.shipped(), *loaded):
         try:
-            topology(spec)
+            file = read_pack_file(pack.folder / packs.CLAIMS)
+            if file.key in library.papers:
+                other = library.papers[file.key].citation
+                raise file.error(
+                    f"another pack has the key {file.key} too: {other}",
+                    "paper",
+                    "key",
+                    hint='write another key, such as key = "MINE"',
+                )
+            paper = Paper(**{**dict(file.paper), "key": file.key})
+            entries = read_claims(file, paper)
+            if with_checks or pack in loaded:
+                entries = _join(pack, file, entries)
         except StarcastError as error:
-            raise StarcastError(f"claim {claim_id} has a malformed size: {error}") from error
+            if pack.is_named:
+                raise
+            library.faults[str(pack.folder)] = error
+        else:
+            library.papers[paper.key] = paper
+            library.claims.update(entries)
+    return library
+
+
+def read_claims(file: PackFile, paper: Paper) -> dict[str, Claim]:
+    """Return the claims of a paper by id, without their checks.
+
+    Raises:
+        InputError: the id of a claim, its sizes or its parts are not valid.
+    """
+    claims: dict[str, Claim] = {}
+    for index, entry in enumerate(file.claims):
+        if not entry.id.startswith(f"{file.key}."):
+            message = f"the id of claim '{entry.id}' does not begin with '{file.key}.'"
+            raise file.error(message, "claim", index, "id")
+        if entry.id in claims:
+            raise file.error(f"claim {entry.id} is declared twice", "claim", index, "id")
+        fields = entry.model_dump(exclude={"sizes", "conjunction"})
+        try:
+            claims[entry.id] = Claim(**fields, sizes=_read_sizes(entry), paper=paper)
+        except StarcastError as error:
+            message = f"claim {entry.id}: {error.message}"
+            raise file.error(message, "claim", index, "sizes", hint=error.hint) from None
+    for index, entry in enumerate(file.claims):
+        if entry.conjunction:
+            parts = [each for each in claims.values() if each.id.startswith(f"{entry.id}.")]
+            if not parts:
+                message = f"no id of a claim begins with '{entry.id}.', a conjunction"
+                raise file.error(message, "claim", index)
+            claims[entry.id] = replace(
+                claims[entry.id],
+                parts=tuple(part.id for part in parts),
+                sizes=union(part.sizes for part in parts),
+                notation=f"All of {', '.join(part.id for part in parts)}.",
+            )
+    return claims
+
+
+def _read_sizes(entry: ClaimEntry) -> Sizes:
+    """Return the sizes of a claim, from its entry in ``claims.toml``; none for a conjunction.
+
+    Raises:
+        InputError: the sizes have a wrong form, or a size is not a topology.
+    """
+    given = entry.sizes
+    if entry.conjunction:
+        return only()
+    if given is None or not entry.notation:
+        raise InputError("it has no notation or no sizes", hint="write both")
+    keys = {*LEVELS, "beyond"} if given.only is None else {"only"}
+    unused = given.model_fields_set - (SizesEntry.model_fields.keys() if given.family else keys)
+    if unused or (given.family and given.only):
+        raise InputError(
+            f"its sizes cannot be combined: {', '.join(sorted(given.model_fields_set))}",
+            hint="write `only`, or a list for each level, or `family` with its keys",
+        )
+    levels = [given.quick, given.full, given.deep]
+    if given.family is None:
+        # Without a family, the list of each level adds specs to those of the level before it.
+        added = [each or () for each in levels] if given.only is None else [given.only, (), ()]
+        if not added[0] or any(isinstance(each, int) for each in added):
+            raise InputError("it has no sizes", hint='write sizes = { only = ["S4", "S5"] }')
+        lists = accumulate(added, lambda before, more: (*before, *more))
+        sizes = Sizes(*lists)._replace(beyond=given.beyond or ())
+    else:
+        if given.family not in FAMILIES or not all(isinstance(each, int) for each in levels):
+            raise InputError(
+                f"its sizes need one of the families {', '.join(FAMILIES)}, and the largest n of"
+                " each level",
+                hint='write sizes = { family = "star", quick = 5, full = 6, deep = 7 }, or lists',
+            )
+        sizes = family_sizes(**given.model_dump(exclude={"only"}))
+    for spec in (*sizes.beyond, *sizes.deep):
+        topology(spec)
     return sizes
 
 
-def _files() -> Iterator[tuple[Paper, list[dict[str, Any]]]]:
-    for package in PAPER_PACKAGES:
-        path = files("starcast.claims.papers").joinpath(package, "claims.toml")
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-        fields = document["paper"]
-        yield Paper(**{**fields, "authors": tuple(fields["authors"])}), document["claim"]
-
-
-# Entries joined with their checks
-
-
-@cache
-def claims() -> dict[str, Claim]:
-    """Return every claim by id, in the order of the papers.
+def _join(pack: Pack, file: PackFile, entries: dict[str, Claim]) -> dict[str, Claim]:
+    """Return the claims of a pack, joined with their checks.
 
     Raises:
-        StarcastError: a claim has no check, a check has no claim, or an entry is malformed.
+        InputError: a claim has no check, or a check has no claim.
     """
-    _import_checks()
-    entries = claim_entries()
-    checks = registered_checks()
-    unclaimed = sorted(checks.keys() - entries.keys())
-    if unclaimed:
-        raise StarcastError(f"checks without a claim in claims.toml: {', '.join(unclaimed)}")
-    for entry in entries.values():
-        if entry.parts and entry.id in checks:
-            raise StarcastError(
-                f"claim {entry.id} is a conjunction of claims, so it must not have a check",
-                hint="remove the check, or 'conjunction = true' in claims.toml",
+    if not pack.sha256:
+        packs.import_modules(pack.module)
+    checks = registered_checks(pack.module)
+    for claim_id in checks.keys() - {entry.id for entry in file.claims if not entry.conjunction}:
+        raise InputError(
+            f"{checks[claim_id].origin}: claim {claim_id} of this check is a conjunction, or is not"
+            f" in {packs.CLAIMS}",
+            hint="correct the id, or write the claim",
+        )
+    joined = dict(entries)
+    for index, entry in enumerate(file.claims):
+        if entry.id in checks:
+            found = checks[entry.id]
+            joined[entry.id] = replace(
+                entries[entry.id], check=found.check, memory=found.memory, section=found.section
             )
-        if not entry.parts and entry.id not in checks:
-            raise StarcastError(
-                f"claim {entry.id} has no check", hint=f'write one with @checks("{entry.id}")'
-            )
-    return {
-        claim_id: replace(entry, **vars(checks[claim_id])) if claim_id in checks else entry
-        for claim_id, entry in entries.items()
-    }
+        elif not entry.conjunction:
+            hint = f'write one with @checks("{entry.id}")'
+            raise file.error(f"claim {entry.id} has no check", "claim", index, "id", hint=hint)
+    return joined
 
 
 def find_claim(claim_id: str) -> Claim:
@@ -387,7 +430,7 @@ def select_claims(names: Iterable[str]) -> tuple[Claim, ...]:
 
 
 def covers(name: str, claim_id: str) -> bool:
-    """Return whether a requested name selects a claim.
+    """Return whether a requested name selects the claim with the given id.
 
     An id selects only itself: ``TS.L5`` does not select ``TS.L5-path``. Any other name, such as
     ``TS`` or ``NK.Tab1``, selects the ids that continue it after a dot or hyphen. A stored claim
@@ -396,12 +439,3 @@ def covers(name: str, claim_id: str) -> bool:
     if claim_id == name:
         return True
     return name not in claim_entries() and claim_id.startswith((f"{name}.", f"{name}-"))
-
-
-@cache
-def _import_checks() -> None:
-    """Import every module of every paper: importing a module registers its checks."""
-    for package_name in PAPER_PACKAGES:
-        package = import_module(f"starcast.claims.papers.{package_name}")
-        for module in iter_modules(package.__path__):
-            import_module(f"{package.__name__}.{module.name}")

@@ -1,4 +1,4 @@
-"""Evidence, and `ClaimCheck`: records measured values next to the values that a claim states."""
+"""Evidence on claims, and the recorder `ClaimCheck`, to which checks report measured values."""
 
 import operator
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from starcast.claims.cached_topology import CachedTopology, ObjectCache
-from starcast.claims.closed_forms import Number, divide, find_order, format_number
+from starcast.claims.growth import Number, divide, find_order, format_number
 from starcast.collectives.model import Schedule
 from starcast.judges.simulator import Simulation
 from starcast.records import checkers
@@ -39,7 +39,8 @@ class Finding:
         compared: number of compared pairs of values.
         measured: summary of the measured values; for ``absent``, the reason.
         counterexample: None if the relation holds everywhere. Otherwise the first place where it
-            does not, with ``found`` and ``stated``, and ``n``, ``k`` of the size.
+            does not, with ``found`` and ``stated``, and the size: ``n``, ``k``, or its spec as
+            ``size`` outside of the families of star graphs, (n,k)-stars and hypercubes.
         of: id of the forest or schedule that was measured; empty if there is none.
     """
 
@@ -52,7 +53,7 @@ class Finding:
 
     @property
     def met(self) -> bool:
-        """Whether the relation could be checked and holds everywhere."""
+        """Whether the relation could be checked and holds for all measured values."""
         return self.counterexample is None and self.relation != "absent"
 
 
@@ -109,8 +110,8 @@ Values = ArrayLike | Fraction
 _RELATED = {"=": operator.eq, "<=": operator.le, ">=": operator.ge}
 #: A finding lists up to this many values; if there are more, only the smallest and the largest.
 _LISTED_VALUES = 12
-#: In `Finding.measured`, stands between the quotient at the checked size and the quotient for a
-#: huge n.
+#: In `Finding.measured`, this text separates the quotient at the checked size from the quotient for
+#: a huge n.
 FAR = " -> "
 #: Suffix of a quotient's name if its reciprocal was measured.
 REVERSED = ", the other way round"
@@ -230,7 +231,7 @@ class ClaimCheck(CachedTopology):
             what: the quotient in words, such as ``D_n / n``.
             quotient: function of n, and of k for (n,k)-stars (of the dimension for hypercubes),
                 maximized over all other parameters. It must work for huge n, using the functions of
-                `starcast.claims.closed_forms`.
+                `starcast.claims.growth`.
         """
         value = quotient(*self._parameters())
         order, far_value = self._growth_order(quotient)
@@ -246,7 +247,7 @@ class ClaimCheck(CachedTopology):
         self.order(f"{what}{REVERSED}", lambda *size: divide(1, quotient(*size)))
 
     def absent(self, what: str, reason: str) -> None:
-        """Record that the papers do not contain the subject of the claim.
+        """Record that the papers do not contain the algorithm or formula that the claim is about.
 
         Args:
             what: the missing algorithm or formula.
@@ -271,7 +272,7 @@ class ClaimCheck(CachedTopology):
         return self._aside("instead", self.correct_statement)
 
     def evidence(self, claim_id: str, seconds: float = 0.0) -> Evidence:
-        """Return everything recorded so far."""
+        """Return the evidence: everything that this check has recorded so far."""
         asides = tuple(
             Aside(kind, words, tuple(aside._findings))  # noqa: SLF001 - of the same class
             for kind, words, aside in self._asides
@@ -345,15 +346,17 @@ class ClaimCheck(CachedTopology):
         is_rank = name in _NODES and isinstance(value, int | np.integer)
         return self.label(int(value)) if is_rank else value
 
-    def _size(self) -> dict[str, int]:
+    def _size(self) -> dict[str, Plain]:
         size = self.topology
-        # In the papers, k is the dimension of a hypercube.
+        # The papers call the dimension of a hypercube k.
         if size.family == "hypercube":
             return {"k": size.n}
-        return {"n": size.n} if size.family == "star" else {"n": size.n, "k": int(size.k or 0)}
+        if size.family == "nk-star":
+            return {"n": size.n, "k": int(size.k or 0)}
+        return {"n": size.n} if size.family == "star" else {"size": size.spec}
 
     def _parameters(self) -> tuple[int, ...]:
-        return tuple(self._size().values())
+        return self.n_and_k if self.topology.family == "nk-star" else (self.n,)
 
     def _growth_order(self, quotient: Callable[..., Number]) -> tuple[str | None, Number]:
         """Return a quotient's order of growth (None if bounded), and its maximum for huge n."""
@@ -402,13 +405,12 @@ def _plain(value: Any) -> Plain:
 
 
 def _summary(values: NDArray[Any]) -> str:
-    """Return all values if there are few, otherwise the smallest and the largest."""
+    """Return measured values as text: all if there are few, else the smallest and the largest."""
     flat = values.ravel()
     if not len(flat):
         return "none"
     if len(flat) <= _LISTED_VALUES or flat.dtype.kind not in "iuf":
-        # Of strings and exact numbers only the first thousand are read, because the summary lists
-        # few.
+        # Only the first thousand strings or exact numbers are read, because the summary lists few.
         listed = flat[:1000].tolist()
         if flat.dtype != object:
             listed = list(dict.fromkeys(listed))

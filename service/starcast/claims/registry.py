@@ -1,5 +1,6 @@
 """Registration of checks with their memory, and providers of objects for checks."""
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -9,12 +10,13 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.catalogue.packs import PACKAGE
+from starcast.catalogue.plugins import Origin
 from starcast.claims.check import ClaimCheck
-from starcast.claims.closed_forms import Parameters
 from starcast.collectives.model import Schedule
 from starcast.collectives.one_to_all import build_pipeline
 from starcast.judges.simulator import Simulation
-from starcast.support.errors import StarcastError
+from starcast.support.errors import InputError
 from starcast.support.vocabulary import ArgumentValue
 from starcast.topologies import Topology
 from starcast.trees.model import Forest
@@ -45,7 +47,7 @@ class Memory:
     of_pairs: Callable[[Topology], bool] = lambda _: False
 
     def required(self, size: Topology) -> int:
-        """Return the bytes that the check needs on a topology, by this estimate."""
+        """Return the estimated number of bytes that the check needs on a topology."""
         nodes = size.nodes**2 if self.of_pairs(size) else size.nodes
         return int(nodes * self.bytes * size.degree**self.power)
 
@@ -55,12 +57,12 @@ LINK_ARRAYS = Memory()
 
 
 def all_pairs(_: Topology) -> bool:
-    """Return True, as `Memory.of_pairs` for a check that always stores data of all node pairs."""
+    """Return True: `Memory.of_pairs` for a check that always stores data of all node pairs."""
     return True
 
 
 def unless_symmetric(size: Topology) -> bool:
-    """Return True if translations change ports, so that schedules need the rows of all sources."""
+    """Return whether translations change ports, so that schedules need the rows of all sources."""
     return not size.translation_keeps_ports
 
 
@@ -68,20 +70,35 @@ def unless_symmetric(size: Topology) -> bool:
 class RegisteredCheck:
     """A check function with its memory estimate and the module that registered it.
 
-    The attributes are those of `starcast.claims.catalogue.Claim`.
+    The attributes except for the origin are those of `starcast.claims.catalogue.Claim`.
     """
 
     check: CheckFunction
     memory: Memory
     section: str
+    origin: Origin
 
 
-_CHECKS: dict[str, RegisteredCheck] = {}
+#: The attribute in which a module holds its checks. A module that is imported again starts without
+#: checks.
+_CHECKS = "__starcast_checks__"
 
 
-def registered_checks() -> Mapping[str, RegisteredCheck]:
-    """Return all registered checks by claim id."""
-    return _CHECKS
+def registered_checks(package: str) -> dict[str, RegisteredCheck]:
+    """Return the checks that the modules of a package have registered, by claim id.
+
+    Raises:
+        InputError: two modules have a check of the same claim.
+    """
+    found: dict[str, RegisteredCheck] = {}
+    for name, module in list(sys.modules.items()):
+        if f"{name}.".startswith(f"{package}."):
+            registered = vars(module).get(_CHECKS, {})
+            for claim_id in registered:
+                if claim_id in found:
+                    raise _two_checks(claim_id, registered[claim_id].origin)
+            found |= registered
+    return found
 
 
 def checks(
@@ -99,7 +116,7 @@ def checks(
         memory: estimate of the memory that the check needs.
 
     Raises:
-        StarcastError: the claim already has a check.
+        InputError: the claim already has a check.
 
     Example:
         >>> @checks("TS.L6", given=forests("multiple", roots=2))
@@ -130,7 +147,7 @@ def check_rows(
         memory: estimate of the memory that each check needs.
 
     Raises:
-        StarcastError: a claim already has a check.
+        InputError: a claim already has a check.
     """
     for claim_id, row in rows.items():
         _register(claim_id, _row_check(function, row), memory, function)
@@ -152,10 +169,16 @@ def _row_check(function: Callable[[ClaimCheck, TableRow], None], row: TableRow) 
 
 
 def _register(claim_id: str, check: CheckFunction, memory: Memory, function: Any) -> None:
-    if claim_id in _CHECKS:
-        raise StarcastError(f"claim {claim_id} has two checks")
-    section = function.__module__.removeprefix("starcast.claims.papers.")
-    _CHECKS[claim_id] = RegisteredCheck(check, memory, section)
+    origin = Origin.of(function)
+    registered = function.__globals__.setdefault(_CHECKS, {})
+    if claim_id in registered:
+        raise _two_checks(claim_id, origin)
+    section = function.__module__.removeprefix(f"{PACKAGE}.")
+    registered[claim_id] = RegisteredCheck(check, memory, section, origin)
+
+
+def _two_checks(claim_id: str, origin: Origin) -> InputError:
+    return InputError(f"{origin}: claim {claim_id} has two checks", hint="remove one of them")
 
 
 # Providers of prepared objects for checks
@@ -211,12 +234,8 @@ class Execution(NamedTuple):
         """The sum of the largest packets of all steps, as a multiple of the message size."""
         return Fraction(int(self.simulation.packet_sizes.sum()), self.units_per_message)
 
-    def time(self, grid: Parameters) -> NDArray[Any]:
-        """Return the times for a grid of parameters; a step lasts as long as its largest packet."""
-        return grid.time(self.steps, self.share)
-
     def argument(self, name: str) -> int:
-        """Return an argument of the algorithm that is a number, such as ``segments``."""
+        """Return the value of a numeric argument of the algorithm, such as ``segments``."""
         return int(self.schedule.arguments[name])
 
 
@@ -228,7 +247,7 @@ def execute(
     root: int = 0,
     **arguments: ArgumentValue,
 ) -> Execution:
-    """Execute a schedule of the catalogue, record that it is valid, and return it."""
+    """Execute a schedule of the catalogue, record that it is valid, and return the execution."""
     schedule = check.schedule(collective, algorithm, ports, root, **arguments)
     return Execution(schedule, check.execute(schedule))
 
@@ -298,16 +317,16 @@ def _as_sequence(values: Choices, n: int) -> Sequence[ArgumentValue]:
 
 
 def allgather_by_levels(forest: Forest, algorithm: str) -> Schedule:
-    """Return the all-port allgather in which each source sends down its translate of a forest.
+    """Return the all-port allgather in which each source uses its translate of a forest.
 
-    In step t the messages cross the links to level t.
+    In step t the messages cross the links to level t of the forest.
     """
     draft = build_pipeline(forest, "all", 1, packets=True)._replace(symmetric=True)
     return draft.complete(forest.topology, "allgather", algorithm)
 
 
 def used_links(schedule: Schedule) -> NDArray[np.bool_]:
-    """Return whether each directed link carries a message, bool ``[nodes, ports]``."""
+    """Return whether a schedule uses each directed link, bool ``[nodes, ports]``."""
     used = np.zeros((schedule.topology.nodes, schedule.topology.degree), dtype=bool)
     used[schedule.sender, schedule.port.astype(np.int64) - 2] = True
     return used

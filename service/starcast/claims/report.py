@@ -37,10 +37,11 @@ _COLUMNS = ("id", "number", "statement", "verdict", "sizes", "counterexample", "
 
 @dataclass(frozen=True)
 class ReportRow:
-    """A claim with its verdict.
+    """A claim with its verdict, as a row of a report.
 
     Attributes:
-        verdict: its verdict, if there is one.
+        claim: the claim.
+        verdict: the claim's verdict; None if it has no verdict.
     """
 
     claim: Claim
@@ -102,14 +103,17 @@ def quick_verdicts() -> tuple[Verdict, ...]:
 
 
 def rows(verdicts: Iterable[Verdict]) -> list[ReportRow]:
-    """Return verdicts with their claims, in the order of the papers; unknown claims are skipped."""
+    """Return verdicts with their claims as rows of a report, in the order of the papers.
+
+    Verdicts on unknown claims are skipped.
+    """
     by_id = {verdict.claim: verdict for verdict in verdicts}
     claims = catalogue.claims().items()
     return [ReportRow(claim, by_id[claim_id]) for claim_id, claim in claims if claim_id in by_id]
 
 
 def counts(listed: Iterable[ReportRow]) -> dict[str, dict[str, int]]:
-    """Return the number of claims with each verdict, by paper; a conjunction counts as one."""
+    """Return the number of claims with each verdict, by paper; a conjunction is one claim."""
     counter = Counter((row.paper, row.word) for row in listed)
     by_paper: dict[str, dict[str, int]] = {}
     for paper in papers():
@@ -160,7 +164,7 @@ def html(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None) ->
 def page_values(
     listed: Sequence[ReportRow], about: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """Return the variables of the claims template, except those for filtering."""
+    """Return the values of the claims page's template, except those for filtering."""
     return {
         "rows": listed,
         "failing": _failing(listed),
@@ -174,7 +178,7 @@ def page_values(
 
 
 def _failing(listed: Sequence[ReportRow]) -> list[ReportRow]:
-    """Return the failing rows except conjunctions, which fail because a part fails."""
+    """Return the rows of failing claims except conjunctions, which fail because a part fails."""
     return [row for row in listed if row.word == "fails" and row.claim.check is not None]
 
 
@@ -218,7 +222,7 @@ def _table(columns: Sequence[str], rows_of_cells: Iterable[Sequence[str]]) -> It
 
 
 def _escaped(text: str) -> str:
-    """Escape text for a Markdown table, so that a multiplication sign is not read as emphasis."""
+    """Escape text for a Markdown table, so that an asterisk is not read as emphasis."""
     escaped = text.replace("|", "\\|").replace("<", "&lt;")
     return typeset(escaped.replace(" * ", " \\* "))
 
@@ -241,7 +245,10 @@ VERDICT_COLUMNS = (
 
 
 class VerdictTable(Table):
-    """A table of claims with their verdicts. The method `readable` abbreviates the sizes."""
+    """A table of claims with their verdicts.
+
+    The method `readable` shortens the lists of sizes.
+    """
 
     def readable(self) -> Table:
         """Return the table with only the first and the last size of each claim."""
@@ -329,7 +336,7 @@ def verdict_row(verdict: Verdict | None) -> Row:
 
 
 def claim_facts(claim: Claim, stored: StoredVerdicts) -> Row:
-    """Return the properties of a claim and of its newest verdict, by name."""
+    """Return the properties of a claim and its newest verdict, by the property's name."""
     run, verdict = stored.get(claim.id, (None, None))
     found = verdict_row(verdict)
     facts = {
@@ -374,7 +381,7 @@ def _run_row(run: models.ClaimRun, counts: Mapping[str, int]) -> Row:
 
 
 def _verdict_column(verdict: str) -> str:
-    """Return the name, without blanks, of the column that counts a verdict."""
+    """Return the name of the column that counts a verdict: the verdict without blanks."""
     return verdict.replace(" ", "_")
 
 

@@ -100,7 +100,7 @@ def load_claim_run(session: Session, number: int | None = None) -> ClaimRun:
 
 
 def load_newest(session: Session, before: int | None = None) -> ClaimRun:
-    """Return the newest verification run, or the newest before the run ``before``.
+    """Return the newest verification run, or the newest one before the run ``before``.
 
     Raises:
         NotFoundError: there is no such run.
@@ -207,7 +207,10 @@ def _verdict(row: ClaimVerdict, evidence: Iterable[Evidence]) -> Verdict:
 
 
 def evidence_to_json(evidence: Evidence) -> dict[str, Any]:
-    """Return the findings and asides of evidence; claim, size and seconds are stored separately."""
+    """Return the findings and asides of evidence as JSON values.
+
+    The claim, the size and the duration are stored separately.
+    """
     return {
         "findings": _findings_to_json(evidence.findings),
         "asides": [

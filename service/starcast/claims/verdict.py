@@ -1,4 +1,4 @@
-"""Verdicts: the single rule that derives them from evidence, and sentences that explain them."""
+"""Verdicts on claims: the single rule that derives them from evidence, and their descriptions."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,7 +39,7 @@ class Verdict:
 
     @property
     def place(self) -> str:
-        """The counterexample in one line; empty if there is none."""
+        """The counterexample in one line, as `describe_place` writes it; empty if there is none."""
         return "" if self.counterexample is None else describe_place(self.counterexample)
 
 
@@ -60,7 +60,7 @@ def judge(findings: Iterable[Finding]) -> VerdictWord:
 
 
 def claim_verdict(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
-    """Return the verdict on a claim. Only the evidence at sizes in its scope decides."""
+    """Return the verdict on a claim. Only evidence at sizes in the claim's scope decides it."""
     ordered = tuple(sorted(evidence, key=lambda found: size_order(found.size)))
     # A claim "for n >= 4" is not refuted at n = 3; results for such sizes are only reported.
     deciding = in_scope(claim, ordered)
@@ -93,7 +93,7 @@ def by_claim(evidence: Iterable[Evidence]) -> dict[str, list[Evidence]]:
 
 
 def asides_by_words(evidence: Iterable[Evidence]) -> dict[tuple[str, str], list[tuple[str, Aside]]]:
-    """Return the asides with their sizes, by kind and words."""
+    """Return the asides of evidence with their sizes, by kind and words."""
     groups: dict[tuple[str, str], list[tuple[str, Aside]]] = {}
     for found in evidence:
         for aside in found.asides:
@@ -102,7 +102,7 @@ def asides_by_words(evidence: Iterable[Evidence]) -> dict[tuple[str, str], list[
 
 
 def conjunction_verdict(claim_id: str, parts: Sequence[Verdict]) -> Verdict:
-    """Return the verdict on a conjunction: that of its worst part.
+    """Return the verdict on a conjunction of claims: the verdict on its worst part.
 
     If a part fails, the conjunction fails with the smallest counterexample of its parts. Otherwise,
     if a part is not checkable, neither is the conjunction. Otherwise, if a part holds as a bound,
@@ -134,7 +134,9 @@ def conjunction_verdict(claim_id: str, parts: Sequence[Verdict]) -> Verdict:
 
 
 def size_of(counterexample: Mapping[str, object]) -> tuple[int, int]:
-    """Return the parameters n and k of a counterexample; 0 for a missing parameter."""
+    """Return the parameters n and k of a counterexample; 0 for a parameter that is missing."""
+    if "size" in counterexample:
+        return size_order(str(counterexample["size"]))[:2]
     return int(str(counterexample.get("n", 0))), int(str(counterexample.get("k", 0)))
 
 
@@ -147,15 +149,17 @@ _OF_A_SIZE = re.compile(r" of [SQ]\d+(,\d+)?\b")
 #: Order in which the keys of a counterexample are shown: the size first, unlisted keys last. It is
 #: fixed, because PostgreSQL does not keep the order of object keys.
 _ORDER = (
-    "n", "k", "table", "row", "column", "cell", "collective", "algorithm", "trees", "construction",
-    "faults", "root", "source", "destination", "tree", "subtree", "i", "step", "node", "other",
-    "link", "dimension", "j", "x", "M", "m", "T_s", "T_c", "p",
+    "size", "n", "k", "table", "row", "column", "cell", "collective", "algorithm", "trees",
+    "construction", "faults", "root", "source", "destination", "tree", "subtree", "i", "step",
+    "node", "other", "link", "dimension", "j", "x", "M", "m", "T_s", "T_c", "p",
 )  # fmt: skip
 _RANKS = {name: rank for rank, name in enumerate(_ORDER)}
 
 
 def describe_evidence(claim: Claim, word: VerdictWord, evidence: Sequence[Evidence]) -> str:
-    """Describe the compared quantities, the counterexample if there is one, and other readings.
+    """Describe a claim's evidence in sentences.
+
+    They state the compared quantities, the counterexample if there is one, and other readings.
 
     Args:
         claim: the claim.
@@ -194,7 +198,7 @@ def describe_difference(counterexample: Place) -> str:
 
 
 def describe_span(sizes: Iterable[str]) -> str:
-    """Return sizes in abbreviated form, such as ``S3..S7``."""
+    """Return an abbreviated list of sizes, such as ``S3..S7``."""
     specs = list(sizes)
     return ", ".join(specs) if len(specs) <= 2 else f"{specs[0]}..{specs[-1]}"
 
@@ -216,7 +220,7 @@ def _describe_findings(word: VerdictWord, evidence: Sequence[Evidence]) -> Itera
 
 
 def _compared_values(evidence: Evidence) -> str:
-    """List the quantities compared at one size, without orders of growth; shorten a long list."""
+    """List the quantities compared at one size, except orders of growth; shorten a long list."""
     words = [finding.what for finding in evidence.findings if finding.relation != "O"]
     # The list from the first size is shown for all sizes, so it must not mention the first size.
     distinct = list(dict.fromkeys(_OF_A_SIZE.sub("", what) for what in words))
@@ -251,7 +255,7 @@ def _describe_failures(evidence: Sequence[Evidence]) -> Iterator[str]:
 
 
 def _first_places(failures: Sequence[tuple[str, Finding]]) -> Iterator[tuple[str, Place]]:
-    """Yield the first counterexample at each size."""
+    """Yield, for each size at which the claim fails, the first counterexample."""
     for size, group in groupby(failures, key=lambda failure: failure[0]):
         first = next(group)[1].counterexample
         if first is not None:
@@ -259,7 +263,7 @@ def _first_places(failures: Sequence[tuple[str, Finding]]) -> Iterator[tuple[str
 
 
 def _describe_quotients(evidence: Sequence[Evidence]) -> Iterator[str]:
-    """Yield, for each order of growth, the quotient's largest value and its value for a huge n."""
+    """Yield, for each order of growth, the largest quotient and the quotient for a huge n."""
     quotients: dict[str, list[tuple[str, str, str]]] = {}
     for found in evidence:
         for finding in found.findings:

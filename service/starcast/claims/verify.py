@@ -1,12 +1,13 @@
-"""Verification of claims: a single claim in this process, or many, in parallel if faster."""
+"""Verification of claims: one claim in this process, or many claims, in parallel if faster."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
+from starcast.catalogue import packs, plugins
 from starcast.claims import catalogue
 from starcast.claims.cached_topology import ObjectCache
 from starcast.claims.catalogue import Claim, size_order, sort_sizes
@@ -100,7 +101,9 @@ def require_memory(claim: Claim, spec: str) -> None:
 def requested_sizes(
     claim: Claim, level: Level, sizes: Sequence[str] | None = None
 ) -> tuple[str, ...]:
-    """Return the specs to verify, in size order; a level includes sizes outside the claim's scope.
+    """Return the specs on which to verify a claim, in size order.
+
+    A level includes sizes outside the claim's scope.
 
     Raises:
         InputError: the level is unknown, no size is given, or the claim is not about a size.
@@ -152,21 +155,26 @@ _MEMORY_SHARE = 4
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Claims of one section, verified together at one size.
+    """Claims of one section (module of checks), verified together at one size.
 
     Attributes:
         size: spec of the topology.
-        claims: the claims, in the order of the catalogue.
+        claim_ids: the ids of the claims, in the order of the catalogue.
     """
 
     size: str
-    claims: tuple[Claim, ...]
+    claim_ids: tuple[str, ...]
+
+    @cached_property
+    def claims(self) -> tuple[Claim, ...]:
+        """The claims of this task; a worker process finds them after it has loaded their packs."""
+        return tuple(map(catalogue.find_claim, self.claim_ids))
 
     @cached_property
     def estimates(self) -> list[int]:
-        """Memory estimates of the claims' checks, in bytes.
+        """The estimated memory of each claim's check, in bytes.
 
-        Their sum is an upper bound for the task, because the checks share objects.
+        The sum of the estimates is an upper bound for the task, because the checks share objects.
         """
         return [claim.required_bytes(self.size) for claim in self.claims]
 
@@ -175,12 +183,8 @@ class Task:
         return f"the check of {self.claims[0].id}{more} on {self.size}"
 
     def __reduce__(self) -> tuple[Callable[..., "Task"], tuple[Any, ...]]:
-        # A worker gets the ids, because checks cannot be pickled.
-        return _load_task, (self.size, [claim.id for claim in self.claims])
-
-
-def _load_task(size: str, claim_ids: Iterable[str]) -> Task:
-    return Task(size, tuple(map(catalogue.find_claim, claim_ids)))
+        # A worker process gets only the ids, because checks cannot be pickled.
+        return Task, (self.size, self.claim_ids)
 
 
 def plan_pairs(
@@ -249,8 +253,12 @@ def run_tasks(
     pairs = sum(len(task.claims) for task in tasks)
     is_large = pairs > _MANY_PAIRS or sum(sum(task.estimates) for task in tasks) > _MANY_BYTES
     count = parallel.choose_jobs(len(tasks), jobs, worth_it=is_large)
+    perform: Callable[[Task], tuple[Evidence, ...]] = run_task
+    # Processes on this machine load plug-ins by name. Tasks sent to a cluster carry their source.
+    if (executor or count > 1) and not getattr(executor, "is_remote", False):
+        perform = partial(_run_in_worker, plugins.loadable())
     work = parallel.Workload(
-        run_task, lambda task: sum(task.estimates), memory.available, _require_free_memory, str
+        perform, lambda task: sum(task.estimates), memory.available, _require_free_memory, str
     )
     evidence: list[Evidence] = []
     with (
@@ -263,8 +271,13 @@ def run_tasks(
     return evidence
 
 
+def _run_in_worker(plugin_names: tuple[str, ...], task: Task) -> tuple[Evidence, ...]:
+    plugins.load_once(plugin_names)
+    return run_task(task)
+
+
 def run_task(task: Task) -> tuple[Evidence, ...]:
-    """Return the evidence of the claims of a task, verified with one cache.
+    """Return the evidence of the claims of a task, verified with one shared object cache.
 
     Raises:
         LimitError: memory was exhausted.
@@ -330,10 +343,11 @@ def _run_check(claim: Claim, spec: str, objects: ObjectCache) -> Evidence:
             hint="use fewer `jobs`, or smaller `sizes`",
         ) from None
     except Exception as error:
-        raise StarcastError(
-            f"the check of {claim.id} failed on {spec}: {type(error).__name__}: {error}",
-            hint="please report it",
-        ) from error
+        reason = f"the check of {claim.id} failed on {spec}: {type(error).__name__}: {error}"
+        for pack in packs.loaded():
+            if place := packs.locate(error, pack):
+                raise InputError(f"{place}: {reason}", hint="correct the check") from error
+        raise StarcastError(reason, hint="please report it") from error
 
 
 def _resolve_conjunctions(claims: Iterable[Claim]) -> list[Claim]:
@@ -346,18 +360,18 @@ def _resolve_conjunctions(claims: Iterable[Claim]) -> list[Claim]:
 
 
 def _split(claims: Sequence[Claim], spec: str) -> Iterator[Task]:
-    """Yield one task for the claims, or several if a single one would need too much memory."""
+    """Yield one task for claims at one size, or several if they need too much memory together."""
     limit = memory.physical() // _MEMORY_SHARE
     together: list[Claim] = []
     used = 0
     for claim in claims:
         required = claim.required_bytes(spec)
         if together and used + required > limit:
-            yield Task(spec, tuple(together))
+            yield Task(spec, tuple(each.id for each in together))
             together, used = [], 0
         together.append(claim)
         used += required
-    yield Task(spec, tuple(together))
+    yield Task(spec, tuple(each.id for each in together))
 
 
 def _require_free_memory(task: Task, free: int) -> None:
@@ -368,6 +382,6 @@ def _require_free_memory(task: Task, free: int) -> None:
         claims = ", ".join(claim.id for claim in task.claims[:3])
         raise LimitError(
             f"{claims} on {task.size} need about {required / 1e9:,.1f} GB of memory,"
-            f" {free / 1e9:,.1f} GB are free",
+            f" but only {free / 1e9:,.1f} GB are free",
             hint="take smaller `sizes`, or another `level`",
         )

@@ -1,24 +1,30 @@
 """The table of command groups ("nouns") and commands, each with the function that adds it.
 
-Most command lines need only one of these functions; the help of the root command needs all of them.
+Most command lines need only one of these functions; the help of the root command needs all.
 So each function imports the operations of its commands only when it is called. The commands
-``demo``, ``serve`` and ``uninstall``, which are not operations of `Lab`, are defined below the
-table.
+``demo``, ``logs``, ``serve`` and ``uninstall``, which are not operations of `Lab`, are defined
+below the table.
 """
 
+import os
 import shlex
+import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from enum import StrEnum
+from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
+from platformdirs import user_cache_path
 
 from starcast.cli import context, results
 from starcast.cli.context import HomeOption
 from starcast.cli.operations import command
 from starcast.cli.output import FormatOption, confirm, emit, reporter, say, warn
-from starcast.support.errors import InputError
+from starcast.support.errors import InputError, NotFoundError
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import Format
 
@@ -42,6 +48,19 @@ _PORTS = {
         int | None, typer.Option(help="Port of Neo4j Browser (default: 7474 if it is free).")
     ],
 }
+#: Files that --install-completion writes, in the user's folder.
+COMPLETION_SCRIPTS = (
+    ".bash_completions/starcast.sh",
+    ".zfunc/_starcast",
+    ".config/fish/completions/starcast.fish",
+)
+
+
+class ServerName(StrEnum):
+    """The embedded servers, by the names of their logs."""
+
+    NEO4J = "neo4j"
+    POSTGRES = "postgres"
 
 
 def add_noun(app: typer.Typer, name: str, text: str) -> typer.Typer:
@@ -53,6 +72,7 @@ def add_noun(app: typer.Typer, name: str, text: str) -> typer.Typer:
 
 def _terminal(app: typer.Typer) -> None:
     app.command("demo")(demo)
+    app.command("logs")(logs)
     app.command("serve")(serve)
     app.command("uninstall")(uninstall)
 
@@ -217,13 +237,14 @@ def _compare(app: typer.Typer) -> None:
 def _claims(app: typer.Typer) -> None:
     from starcast.lab.claims import Claims
 
-    noun = add_noun(app, "claims", "Verify the claims of the five papers by computation.")
+    noun = add_noun(app, "claims", "Verify the claims of papers by computation.")
     command(noun, "list", Claims.claims, printer=results.wide_table)
     command(noun, "show", Claims.claim)
     command(noun, "check", Claims.check_claims, printer=results.wide_table)
     command(noun, "report", Claims.claim_report)
     command(noun, "changed", Claims.claim_changes)
     command(noun, "runs", Claims.claim_runs, printer=results.wide_table)
+    command(noun, "new", Claims.new_paper)
 
 
 def _search(app: typer.Typer) -> None:
@@ -272,6 +293,7 @@ PARTS: dict[str, Callable[[typer.Typer], None]] = {
     "up": _servers,
     "down": _servers,
     "status": _servers,
+    "logs": _terminal,
     "doctor": _servers,
     "serve": _terminal,
     "publish": _publish,
@@ -298,7 +320,7 @@ PARTS: dict[str, Callable[[typer.Typer], None]] = {
 
 
 class Step(NamedTuple):
-    """A command of the demo: its purpose, and its words without ``starcast``."""
+    """A command of the demo: its purpose, and its arguments without ``starcast``."""
 
     purpose: str
     words: str
@@ -313,8 +335,7 @@ GRID = "--topology S5 -m 1024 -m 65536 --t-s 100 --t-c 1"
 PER_TREE = "--segments 1 --segments 4 --segments 16"
 IN_ALL = "--segments 4 --segments 16 --segments 64"
 STEPS = (
-    Step("Start Neo4j and PostgreSQL, without Docker or Java.", "up"),
-    Step("Create the tables, or upgrade them.", "db upgrade"),
+    Step("Start Neo4j and PostgreSQL, without Docker or Java, and create the tables.", "up"),
     Step(
         "Build S5 with its forests and broadcasts, verify them, and write both stores.",
         f"ingest S5 --trees {TREES} --schedules broadcast:all",
@@ -362,14 +383,15 @@ def demo(ctx: typer.Context, home: context.HomeOption = None) -> None:
         # If stdout and stderr go to the same file, each output must follow its command.
         sys.stdout.flush()
     say("\nThe servers are still running. Next steps:")
+    program = "starcast" if which("starcast") else sys.argv[0]
     for purpose, *commands in NEXT_STEPS:
         say(f"  # {purpose}")
         for words in commands:
-            say(f"  {shlex.join([_program(), *flags])} {words}")
+            say(f"  {shlex.join([program, *flags])} {words}")
 
 
 def _require_embedded(settings: "Settings") -> None:
-    """Check that the settings name no servers, because the demo starts and uses the embedded ones.
+    """Check that the settings name no servers, because the demo uses the embedded servers.
 
     Raises:
         InputError: the settings name a server.
@@ -387,11 +409,6 @@ def _require_embedded(settings: "Settings") -> None:
         )
 
 
-def _program() -> str:
-    """Return ``starcast``, or the path of this program if ``starcast`` is not on the PATH."""
-    return "starcast" if which("starcast") else sys.argv[0]
-
-
 def _global_flags(ctx: typer.Context) -> list[str]:
     flags: list[str] = []
     for name, value in (ctx.find_root().obj or {}).items():
@@ -400,6 +417,35 @@ def _global_flags(ctx: typer.Context) -> list[str]:
                 # Names of flags have no plural s: the setting `plugins` has the flag --plugin.
                 flags += [f"--{name.removesuffix('s').replace('_', '-')}", str(each)]
     return flags
+
+
+def logs(
+    ctx: typer.Context,
+    servers: Annotated[
+        list[ServerName] | None, typer.Argument(help="The servers (default: both).")
+    ] = None,
+    home: context.HomeOption = None,
+    lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="Lines of each log.")] = 20,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Print new lines until Ctrl-C.")
+    ] = False,
+) -> None:
+    """Print the last lines of the logs of the embedded servers.
+
+    \b
+    starcast logs
+    starcast logs postgres --follow
+    """
+    from starcast.embedded.home import Home
+
+    folder = Home(context.settings(ctx, home=home).home).logs
+    files = [folder / f"{name}.log" for name in servers or ServerName]
+    if missing := [file for file in files if not file.exists()]:
+        raise NotFoundError(f"there is no log {missing[0]}", hint="run 'starcast up'")
+    # By name: `up` starts a new log.
+    options = ["--follow=name", "--retry"] if follow else []
+    with suppress(KeyboardInterrupt):
+        subprocess.run(["tail", f"--lines={lines}", *options, "--", *files], check=False)
 
 
 def serve(
@@ -442,8 +488,8 @@ def uninstall(
     """Stop the embedded servers and delete all their data, downloads, logs and passwords.
 
     The command first lists everything that it would delete, and asks. It keeps files that starcast
-    did not create, and everything that other homes still need. Use pip to remove the Python
-    package.
+    did not create, and everything that other homes still need. At the end, it names what is left,
+    such as your other homes and the Python packages.
     """
     from starcast.embedded.stack import find_traces, remove
 
@@ -452,11 +498,24 @@ def uninstall(
     rows = [{"kind": trace.kind, "name": trace.name, "stays": trace.obstacle} for trace in traces]
     emit(rows, ["kind", "name", "stays"], output)
     removable = [trace for trace in traces if not trace.obstacle]
-    if not removable:
+    if removable:
+        listed = pluralize(len(removable), "entry", "entries")
+        if not yes:
+            confirm(f"delete {listed} of this list?", "nothing was deleted")
+        remove(settings, removable, reporter())
+        say(f"deleted {listed}")
+    else:
         say("nothing to delete")
-        return
-    listed = pluralize(len(removable), "entry", "entries")
-    if not yes:
-        confirm(f"delete {listed} of this list?", "nothing was deleted")
-    remove(settings, removable, reporter())
-    say(f"deleted {listed}")
+    for remains in _describe_remains():
+        say(f"not deleted: {remains}")
+
+
+def _describe_remains() -> Iterator[str]:
+    """Yield what other programs have installed for starcast, and how to remove it."""
+    yield f"the Python packages in {sys.prefix}; delete this folder, or use pip"
+    uv = Path(os.environ.get("UV_CACHE_DIR") or user_cache_path("uv"))
+    if uv.is_dir():
+        yield f"uv's cache {uv}, which all projects share; 'uv cache clean' deletes it"
+    for name in COMPLETION_SCRIPTS:
+        if (script := Path.home() / name).exists():
+            yield f"the completion {script}; delete it, and its line in .bashrc or .zshrc"

@@ -37,7 +37,7 @@ _SPECIAL = frozenset(" ()[]{}*?!;&|<>$`\"'\\#~")
 
 
 def complete_and_exit(run: Callable[[], Any]) -> None:
-    """Print the candidates that a shell's completion script requests, and end the process.
+    """Print the candidates for a shell's completion script, and end the process.
 
     Args:
         run: runs the command line, which prints the candidates and exits.
@@ -105,7 +105,7 @@ def _join_bash_words() -> str:
 
 
 def _for_bash(candidate: str, typed: str) -> str:
-    """Return the text that bash inserts for a candidate, with special characters escaped.
+    """Return the string that bash inserts for a candidate, with special characters escaped.
 
     Args:
         candidate: the complete word.
@@ -139,7 +139,8 @@ def constructions(ctx: typer.Context, incomplete: str) -> list[str]:
     """
     from starcast.trees.construction import constructions as names
 
-    return _in_list(names(_topology(ctx)), incomplete)
+    topology = ctx.params.get("topology") or ctx.params.get("source")
+    return _in_list(names(topology if isinstance(topology, str) else None), incomplete)
 
 
 def layouts(incomplete: str) -> list[str]:
@@ -148,7 +149,7 @@ def layouts(incomplete: str) -> list[str]:
 
 
 def collectives(incomplete: str) -> list[str]:
-    """Return the collectives."""
+    """Return the names of the collectives."""
     return _matching(get_args(Collective), incomplete)
 
 
@@ -196,7 +197,7 @@ def query_values(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def stored_topologies(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the stored topologies."""
+    """Return the specs of the stored topologies."""
     return _matching(_ask(ctx, _STORED, "topology"), incomplete)
 
 
@@ -243,11 +244,6 @@ def _in_list(names: Iterable[str], incomplete: str) -> list[str]:
     return [f"{head}{comma}{name}" for name in _matching(names, last)]
 
 
-def _topology(ctx: typer.Context) -> str | None:
-    value = ctx.params.get("topology") or ctx.params.get("source")
-    return value if isinstance(value, str) else None
-
-
 def _settings(ctx: typer.Context) -> Any:
     from starcast.support.settings import Settings
 
@@ -266,9 +262,9 @@ def _query_names(ctx: typer.Context) -> list[str]:
 
 
 def _ask(ctx: typer.Context, statement: str, *values: str) -> list[str]:
-    """Run an SQL statement, and return the first column.
+    """Run an SQL statement, and return the first column of its rows.
 
-    If PostgreSQL does not answer within `PATIENCE` seconds, the rows read so far are returned.
+    If PostgreSQL does not answer within `PATIENCE` seconds, the rows read so far are used.
     """
     import psycopg
 

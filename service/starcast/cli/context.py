@@ -2,8 +2,8 @@
 
 Flags of a command override global flags; both override environment variables and settings files.
 The flags ``--quiet`` and ``--verbose`` may follow any command, although the help of commands does
-not list them. Their callbacks run after the options of a command are parsed and ``--help`` is
-handled, just before the command runs.
+not list them. Their callbacks run just before the command: after its options are parsed and
+``--help`` is handled.
 """
 
 import logging
@@ -50,7 +50,7 @@ def settings(ctx: typer.Context, **flags: Any) -> "Settings":
 
 
 def named_flags(arguments: Sequence[str]) -> str:
-    """Return the flags --home and --plugin of a command line as text.
+    """Return the flags --home and --plugin of a command line as a string.
 
     Hints that name a command repeat these flags.
     """
@@ -88,10 +88,14 @@ def load_plugins(ctx: typer.Context) -> None:
         return
     named = ctx.obj.get("plugins") or _is_set("plugins")
     if named or is_declared("starcast.plugins"):
-        from starcast.catalogue import plugins
+        from starcast.catalogue import packs, plugins
 
         with redirect_stdout(sys.stderr):
             plugins.load(load_settings(ctx).plugins)
+            if packs.loaded():
+                from starcast.claims.catalogue import claim_entries
+
+                claim_entries()  # refuses a pack that is not valid
 
 
 def first_symbol(ctx: typer.Context) -> int:
@@ -104,9 +108,9 @@ def first_symbol(ctx: typer.Context) -> int:
 
 
 def _is_set(name: str) -> bool:
-    """Return whether the environment or the settings file may contain this setting.
+    """Return whether the environment or the settings file may contain a setting.
 
-    The test is much faster than loading all settings, which is often unnecessary.
+    This test is much faster than loading all settings, which is often unnecessary.
     """
     from starcast.support.installation import config_file
 
@@ -125,7 +129,7 @@ def _is_set(name: str) -> bool:
 def warn_of_unknown_variables() -> None:
     """Warn once about environment variables that look like settings but are not.
 
-    They are not an error: docker compose and other tools use such variables.
+    Such variables are not an error, because docker compose and other tools may use them.
     """
     from starcast.support.settings import unknown_variables
 

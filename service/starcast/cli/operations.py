@@ -43,7 +43,7 @@ Operation = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Documentation:
-    """A docstring, divided into its sections.
+    """The sections of an operation's docstring.
 
     Attributes:
         text: the summary and the description.
@@ -57,7 +57,7 @@ class Documentation:
 
     @classmethod
     def of(cls, documented: Callable[..., Any] | type) -> "Documentation":
-        """Return the parts of a Google-style docstring.
+        """Divide a Google-style docstring into its sections.
 
         Example:
             >>> Documentation.of(Lab.drop).arguments["cascade"]
@@ -93,7 +93,7 @@ def _use_labels(ctx: typer.Context, value: int | None) -> int | None:
 
 
 def _option(name: str, kind: Any, **texts: Any) -> Parameter:
-    """Return a parameter for an option, which has no value by default."""
+    """Return a parameter that becomes an option without a default value."""
     annotation = Annotated[kind | None, typer.Option(**texts)]
     return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
@@ -128,7 +128,7 @@ def command(
     printer: Callable[..., results.Show] | None = None,
     **fixed: Any,
 ) -> None:
-    """Add the command of an operation.
+    """Add a command that runs an operation.
 
     Args:
         app: the command group, or the root command.
@@ -227,7 +227,7 @@ def _expanded(parameters: list[Parameter]) -> Iterator[Parameter]:
 
 
 def _documented(operation: Operation, parameters: list[Parameter]) -> Documentation:
-    """Return the parsed docstring of an operation and of the options in its ``**options``."""
+    """Return the parsed docstring of an operation, including the options in ``**options``."""
     about = Documentation.of(operation)
     for each in parameters:
         if each.kind is Parameter.VAR_KEYWORD:
@@ -237,7 +237,7 @@ def _documented(operation: Operation, parameters: list[Parameter]) -> Documentat
 
 
 def _options(parameter: Parameter) -> tuple[Any, ...]:
-    """Return a tuple with the TypedDict of a parameter ``**options``, empty if there is none.
+    """Return the TypedDict of a parameter ``**options`` in a tuple, which is empty without one.
 
     The TypedDict X is given by the annotation ``Unpack[X]`` or ``Annotated[Any, X]``.
     """
@@ -252,8 +252,9 @@ def _as_typer(parameter: Parameter, meaning: str, flags: Mapping[str, str]) -> P
     default = None if parameter.default == () else parameter.default
     if parameter.kind is Parameter.VAR_POSITIONAL:
         kind, default = list[kind], Parameter.empty if shell.required else None  # type: ignore[valid-type]
+    text = _plain(meaning, flags)
     texts: dict[str, Any] = {
-        "help": _sentence(_plain(meaning, flags)),
+        "help": f"{text[:1].upper()}{text[1:]}",
         "metavar": shell.metavar,
         "autocompletion": shell.completes and getattr(completion, shell.completes),
         "show_default": shell.default or True,
@@ -270,7 +271,7 @@ def _as_typer(parameter: Parameter, meaning: str, flags: Mapping[str, str]) -> P
 
 
 def _kind(annotation: Any) -> tuple[Any, Shell]:
-    """Return the type of a parameter on the command line, and the properties of its annotation."""
+    """Return the type of a parameter on the command line, and the `Shell` in its annotation."""
     shell = Shell()
     if get_origin(annotation) is Annotated:
         annotation, shell = get_args(annotation)
@@ -294,9 +295,9 @@ def _flag(parameter: Parameter) -> str:
 
 
 def _plain(text: str, flags: Mapping[str, str]) -> str:
-    """Convert a text of a docstring to help.
+    """Convert part of a docstring to help.
 
-    Markup is removed, names of parameters become options, and texts for Python are omitted.
+    Markup is removed, parameter names become options, and sentences about Python are omitted.
     """
 
     def replace(code: re.Match[str]) -> str:
@@ -305,10 +306,6 @@ def _plain(text: str, flags: Mapping[str, str]) -> str:
 
     ours = _FOR_SHELL.sub(lambda found: found[1].upper(), _FOR_PYTHON.sub("", text))
     return _CODE.sub(replace, ours)
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"
 
 
 def _call(
@@ -336,7 +333,7 @@ def _parse_values(arguments: Sequence[str]) -> dict[str, Any]:
     """Parse query parameters; return their values by name.
 
     Args:
-        arguments: ``name=TEXT``, or ``name:=JSON`` for a JSON value.
+        arguments: words ``name=TEXT``, or ``name:=JSON`` for a JSON value.
 
     Raises:
         InputError: an argument has another form, is not JSON, or repeats a name.
@@ -366,7 +363,7 @@ def _parse_values(arguments: Sequence[str]) -> dict[str, Any]:
 def _open_executor(workers: str | None, jobs: int | None) -> Iterator[Executor | None]:
     """Connect to the workers that ``--workers`` names, and yield an executor; else yield None.
 
-    Meanwhile, SIGTERM interrupts the command like Ctrl-C, so it can clean up.
+    In this context SIGTERM interrupts the command like Ctrl-C, so that the command can clean up.
 
     Raises:
         InputError: ``--workers`` is not an address or is combined with ``--jobs``, or Dask is not

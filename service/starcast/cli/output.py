@@ -1,4 +1,4 @@
-"""Output of every command: data on stdout in one of five formats, everything else on stderr.
+"""Output of every command: data on stdout in one of six formats, everything else on stderr.
 
 `rich` draws only the progress bars: drawing a table with it takes longer than most commands.
 """
@@ -20,11 +20,13 @@ from starcast.cli.streams import encodable
 from starcast.support import log
 from starcast.support.errors import LAYOUT, InputError, escape
 from starcast.support.progress import ProgressLines, Reporter, Silent, Task
-from starcast.support.text import format_value, is_numeric, to_json
+from starcast.support.text import fold_widths, format_value, is_numeric, to_json
 from starcast.support.vocabulary import Format, ListingFormat
 
-#: Formats for human readers. Their cells are texts, as in a table, and long values are shortened.
-READABLE = (Format.TABLE, Format.MARKDOWN, Format.LATEX)
+#: Formats for human readers: cells contain text, as in a table, and long values are shortened.
+READABLE = (Format.TABLE, Format.MARKDOWN, Format.LATEX, Format.LATEX_WIDE)
+#: The formats in LaTeX: a table that fits into a column, or into a page with two columns.
+IN_LATEX = (Format.LATEX, Format.LATEX_WIDE)
 
 FormatOption = Annotated[ListingFormat, typer.Option("--format", "-f", help="Output format.")]
 #: The option --all, for listings that otherwise omit columns too wide for the terminal.
@@ -35,9 +37,6 @@ AllOption = Annotated[
 
 #: Width of tables that are written to a file, in characters.
 PAGE = 120
-
-#: Maximum number of columns of a LaTeX table, unless --all is given.
-MAX_IN_LATEX = 8
 
 #: The values of --quiet and --verbose of the running command.
 quiet = False
@@ -56,7 +55,7 @@ _options = dict(_GLOBAL_OPTIONS)
 _PARAMETER = re.compile(r"`(\w+)(=False)?`")
 
 _BEYOND_ASCII = re.compile("[\x7f-\U0010ffff]")
-#: Number of blanks between two columns of a table.
+#: Number of spaces between two columns of a table.
 _COLUMN_GAP = 3
 #: Terminal codes that begin and end bold text.
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
@@ -70,6 +69,7 @@ def emit(
     bold: Sequence[Collection[str]] = (),
     below: Sequence[str] = (),
     label: str | None = None,
+    spare: Sequence[str] = (),
 ) -> None:
     """Write rows to stdout.
 
@@ -81,6 +81,7 @@ def emit(
         bold: for each row the columns to emphasize, on a terminal, in Markdown and in LaTeX.
         below: lines below a table.
         label: the label of a table in LaTeX.
+        spare: the columns that a table in LaTeX omits if it is too wide, in this order.
     """
     table = [[row.get(column) for column in columns] for row in rows]
     if output is Format.JSON:
@@ -94,10 +95,16 @@ def emit(
         write_csv(sys.stdout, columns, table)
     elif output is Format.MARKDOWN:
         print(markdown(columns, table, bold))
-    elif output is Format.LATEX:
+    elif output in IN_LATEX:
         from starcast.support.latex import booktabs
 
-        print(booktabs(columns, table, title or None, label, bold=bold))
+        is_wide = output is Format.LATEX_WIDE
+        print(
+            booktabs(
+                columns, table, title or None, label,
+                bold=bold, below=below, spare=spare, wide=is_wide,
+            )
+        )  # fmt: skip
     else:
         _print_table(columns, table, title, bold, below)
 
@@ -122,7 +129,7 @@ def _is_list_of_sentences(value: Any) -> bool:
 
 
 def write_text(text: str, out: Path | None) -> None:
-    """Write a page or a picture to the file that the user named, or to stdout if it is None.
+    """Write a page or a picture to a file, or to stdout if no file is given.
 
     Raises:
         InputError: the file cannot be written.
@@ -180,7 +187,7 @@ def fits(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> bool:
 def narrowed(
     rows: Sequence[Mapping[str, Any]], columns: Sequence[str], optional: Sequence[str]
 ) -> list[str]:
-    """Remove optional columns, in the given order, until the table fits; return the rest.
+    """Remove optional columns, in the given order, until the table fits; return the other columns.
 
     A table that is written to a file is limited to the width `PAGE`, so that it can be read on a
     terminal later.
@@ -195,17 +202,8 @@ def narrowed(
     return kept
 
 
-def limited(columns: Sequence[str], optional: Sequence[str]) -> list[str]:
-    """Remove optional columns, in the given order, until `MAX_IN_LATEX` columns remain."""
-    kept = list(columns)
-    for name in optional:
-        if len(kept) > MAX_IN_LATEX and name in kept:
-            kept.remove(name)
-    return kept
-
-
 def omitted_columns(columns: Sequence[str], shown: Collection[str]) -> list[str]:
-    """Return the lines to print below a table: one that names the omitted columns, or none."""
+    """Return the lines to print below a table: the names of the omitted columns, if any."""
     omitted = [name for name in columns if name not in shown]
     return [f"not shown: {', '.join(omitted)}; --all shows all columns"] if omitted else []
 
@@ -219,7 +217,7 @@ def _widths(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> dict[s
 
 
 def _fit(widths: Iterable[int], room: int) -> bool:
-    # There is no gap after the last column, but a margin of one blank on each side of the table.
+    # There is no gap after the last column, but a margin of one space on each side of the table.
     return sum(width + _COLUMN_GAP for width in widths) - 1 <= room
 
 
@@ -269,10 +267,10 @@ def _print_table(
     def print_row(texts: Sequence[str], emphasized: Collection[str]) -> None:
         folded = [_fold(text, width) for text, width in zip(texts, widths, strict=True)]
         for number in range(max(map(len, folded))):
-            parts = [
-                _align(part[number] if number < len(part) else "", width, right)
-                for part, width, right in zip(folded, widths, is_right, strict=True)
-            ]
+            parts = []
+            for lines, width, right in zip(folded, widths, is_right, strict=True):
+                part = lines[number] if number < len(lines) else ""
+                parts.append(part.rjust(width) if right else part.ljust(width))
             if has_styles:
                 parts = [
                     f"{_BOLD}{part}{_PLAIN}" if name in emphasized else part
@@ -294,16 +292,12 @@ def _print_table(
 
 
 def _fold(text: str, width: int) -> list[str]:
-    """Wrap a text to the width of a column; break words that are too long."""
+    """Wrap text to the width of a column; break words that are too long."""
     if len(text) <= width:
         return [text]
     import textwrap
 
     return textwrap.wrap(text, width, break_on_hyphens=False) or [""]
-
-
-def _align(text: str, width: int, right: bool) -> str:
-    return text.rjust(width) if right else text.ljust(width)
 
 
 def _column_widths(
@@ -327,14 +321,7 @@ def _column_widths(
     room = terminal_width - len(columns) * _COLUMN_GAP + 1
     if sum(words) > room:
         return None
-    limit = max(complete, default=0)
-    widths = complete
-    while sum(widths) > room:
-        limit -= 1
-        widths = [
-            max(word, min(wanted, limit)) for word, wanted in zip(words, complete, strict=True)
-        ]
-    return widths
+    return fold_widths(complete, words, room)
 
 
 def _print_records(
@@ -360,7 +347,7 @@ def _terminal_width() -> int:
 
 
 def in_shell(text: str) -> str:
-    """Return a text in which options replace the names of parameters: `jobs` becomes --jobs.
+    """Return text with parameter names replaced by options: `jobs` becomes --jobs.
 
     A name in backticks may be followed by a value: `store=False` becomes --no-store.
     """
@@ -373,7 +360,7 @@ def in_shell(text: str) -> str:
 
 
 def set_options(options: Mapping[str, str]) -> None:
-    """Set the options of the current command by the names of its parameters, for `in_shell`."""
+    """Set the options of the current command, by parameter name; `in_shell` uses them."""
     _options.clear()
     _options.update({**options, **_GLOBAL_OPTIONS})
 
@@ -413,7 +400,7 @@ def echo_log(level: int) -> None:
 
 
 class _Echo(logging.StreamHandler[TextIO]):
-    """Prints log events as lines, with their values as ``name=value``."""
+    """A log handler that prints each event as a line, with its values as ``name=value``."""
 
     def __init__(self, level: int) -> None:
         super().__init__(sys.stderr)
@@ -428,7 +415,7 @@ class _Echo(logging.StreamHandler[TextIO]):
 
 
 class _Terminal:
-    """A `Reporter` with progress bars."""
+    """A `Reporter` that shows progress bars on a terminal."""
 
     def say(self, line: str) -> None:
         say(line)

@@ -1,7 +1,7 @@
 """Printers, which show the results of operations on the command line: one per class of results.
 
-The parameters of a printer are the output options of the command. A printer is called before the
-operation begins. It checks the options, and returns the function that prints the result.
+A printer's parameters are the output options of the command. A printer is called before the
+operation begins; it checks the options, and returns the function that prints the result.
 """
 
 import json
@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from starcast.cli.output import (
+    IN_LATEX,
     READABLE,
     AllOption,
     FormatOption,
     emit,
     emit_properties,
     fits,
-    limited,
     narrowed,
     omitted_columns,
     say,
@@ -27,7 +27,7 @@ from starcast.cli.output import (
 )
 from starcast.lab.signature import check_suffix
 from starcast.support.errors import LAYOUT, InputError, escape
-from starcast.support.vocabulary import Format, Layout, ListingFormat
+from starcast.support.vocabulary import Format, Layout, ListingFormat, Plot
 
 if TYPE_CHECKING:
     from starcast.lab.claims import ClaimReport
@@ -60,17 +60,17 @@ def wide_table(everything: AllOption = False, output: FormatOption = Format.TABL
 
     The omitted columns are named below the table.
     """
-    if output not in (Format.TABLE, Format.LATEX):
+    if output is not Format.TABLE and output not in IN_LATEX:
         return table(output)
 
     def show(result: "Table") -> None:
         shown = result if everything else result.readable()
         spare = () if everything else result.spare
-        if output is Format.LATEX:
-            columns = limited(shown.columns, spare)
-        else:
+        if output is Format.TABLE:
             columns = narrowed(shown.rows, shown.columns, spare)
-        emit(shown.rows, columns, output, below=omitted_columns(shown.columns, columns))
+            emit(shown.rows, columns, output, below=omitted_columns(shown.columns, columns))
+        else:
+            emit(shown.rows, shown.columns, output, spare=spare)
         if shown.note:
             say(shown.note)
 
@@ -126,21 +126,19 @@ def cost_table(everything: AllOption = False, output: FormatOption = Format.TABL
     """
 
     def show(result: "CostTable") -> None:
-        if output not in (READABLE if result.is_paper else (Format.TABLE, Format.LATEX)):
+        if output not in (READABLE if result.is_paper else (Format.TABLE, *IN_LATEX)):
             table(output)(result)
+            return
+        if output in IN_LATEX and (result.is_paper or not everything):
+            print(result.to_latex(wide=output is Format.LATEX_WIDE))
             return
         for part in result.parts:
             if everything and not result.is_paper:
                 # The title names the topology and the collective.
-                emit(part.rows, result.columns[2:], output, part.title)
+                emit(part.rows, result.columns[2:], output, part.title, label=part.label)
             elif output is Format.MARKDOWN:
                 print(f"{part.title}\n")
                 emit(part.rows, part.columns, output)
-                print()
-            elif output is Format.LATEX:
-                caption = "; ".join([part.title, *part.sources])
-                columns = limited(part.columns, part.spare)
-                emit(part.rows, columns, output, caption, label=part.label)
                 print()
             else:
                 fitting = narrowed(part.rows, part.columns, part.spare)
@@ -156,6 +154,10 @@ def comparison(
             "--crossovers", help="List the message sizes at which the fastest side changes."
         ),
     ] = False,
+    runs: Annotated[
+        bool,
+        typer.Option("--runs", help="List the paired runs, one per row, in the same columns."),
+    ] = False,
     output: Annotated[
         Literal[ListingFormat, Format.HTML],
         typer.Option(
@@ -170,6 +172,10 @@ def comparison(
         Path | None,
         typer.Option(metavar="FILE", help="Write the page's plots to a .svg, .pdf or .png file."),
     ] = None,
+    plot_only: Annotated[
+        Plot | None,
+        typer.Option("--plot-only", help="Write only the plots of time, or of links busy."),
+    ] = None,
 ) -> Show:
     """Print a comparison with remarks, in the first layout that fits the terminal."""
     if out is not None and output is not Format.HTML:
@@ -179,6 +185,10 @@ def comparison(
         )
     if out is not None:
         check_suffix(out, ".html", ".htm")
+    if crossovers and runs:
+        raise InputError("--crossovers and --runs cannot be combined", hint="remove one of them")
+    if plot is None and plot_only is not None:
+        raise InputError("--plot-only needs --plot", hint="add --plot FILE, or omit --plot-only")
     if plot is not None:
         from starcast.comparison.plots import check_plot
 
@@ -190,7 +200,7 @@ def comparison(
 
         compared = result.comparison
         if plot is not None:
-            result.plots(plot)
+            result.plots(plot, plot_only)
         networks = [] if output is Format.TABLE else [f"  {each}" for each in compared.networks]
         for line in [*presentation.explain(compared), *networks]:
             say(line)
@@ -200,9 +210,11 @@ def comparison(
         elif crossovers:
             found = result.crossovers()
             columns = table_columns(found.rows) if output in READABLE else found.columns
-            emit(found.rows, columns, output)
-            if not found.rows:
-                below = ["no crossovers: the same side is fastest at all message sizes", *below]
+            if found.rows or output is not Format.TABLE:
+                emit(found.rows, columns, output)
+            below = [found.note, *below] if found.note else below
+        elif runs:
+            table(output)(result.runs())
         else:
             _emit_comparison(result, output)
             below = [*presentation.tell_crossovers(compared), *below]
@@ -219,18 +231,16 @@ def _emit_comparison(result: "ComparisonTable", output: Format) -> None:
     if output not in READABLE:
         emit(result.rows, result.columns, output)
         return
-    if output is not Format.TABLE:
-        shown = compared.with_short_names()
-        layout = presentation.lay_out(shown)
-        shown_columns = list(layout.columns)
-        if output is Format.LATEX and not compared.everything:
-            spare = [name for name in layout.columns if _rank(name) < len(_DISPENSABLE)]
-            shown_columns = limited(layout.columns, sorted(spare, key=_rank))
-        caption = presentation.caption(compared, shown, shown_columns)
-        emit(layout.rows, shown_columns, output, title=caption, bold=layout.best)
+    if output in IN_LATEX:
+        print(result.to_latex(wide=output is Format.LATEX_WIDE))
+        return
+    if output is Format.MARKDOWN:
+        layout = presentation.lay_out(compared.with_short_names())
+        emit(layout.rows, layout.columns, output, bold=layout.best)
         return
     for shown, layout in presentation.layouts(compared):
-        title = "\n".join(presentation.legend(compared, shown))
+        rule = presentation.describe_pairing(compared)
+        title = "\n".join([*presentation.legend(compared, shown), rule])
         if fits(layout.rows, layout.columns):
             break
     columns: Sequence[str] = layout.columns
@@ -240,18 +250,8 @@ def _emit_comparison(result: "ComparisonTable", output: Format) -> None:
     emit(layout.rows, columns, output, title, layout.best, below)
 
 
-#: Columns that a comparison in LaTeX omits if it has too many, least important first.
-_DISPENSABLE = ("change", "note", "steps", "missing", "gap", "verdict", "change_percent")
-
-
-def _rank(column: str) -> int:
-    """Return the position of a column in `_DISPENSABLE`, or a larger number if it is not listed."""
-    kinds = [kind for kind in _DISPENSABLE if f"{column}_".startswith(f"{kind}_")]
-    return _DISPENSABLE.index(max(kinds, key=len)) if kinds else len(_DISPENSABLE)
-
-
 def text() -> Show:
-    """Print a text, or the path of a file."""
+    """Print a string, or the path of a file."""
     return lambda result: print(escape(str(result).rstrip(), LAYOUT))
 
 
@@ -310,7 +310,7 @@ def claim_report(
 def _readable(properties: dict[str, Any]) -> dict[str, Any]:
     """Return the properties of an artifact, without nested values.
 
-    A nested value becomes a text, or several properties.
+    A nested value becomes a string or several properties.
     """
     shown: dict[str, Any] = {}
     for name, value in properties.items():
@@ -341,7 +341,7 @@ def picture(out: PictureFile = None) -> Show:
 
 
 def exchange_file(out: OutOption = None) -> Show:
-    """Write a file for another program; without a file name, print the text to stdout."""
+    """Write a file for another program; without a file name, print its content to stdout."""
 
     def show(result: "ExchangeFile") -> None:
         if out is None:

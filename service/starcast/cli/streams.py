@@ -1,4 +1,4 @@
-"""The standard streams of the command line, which may be closed, full, or not show a character."""
+"""The standard streams of the command line, even if closed, full, or limited to few characters."""
 
 import codecs
 import errno
@@ -8,7 +8,7 @@ import sys
 from contextlib import suppress
 from io import TextIOWrapper
 
-#: Exit code if the reader of a pipe has closed it: as a shell reports a program that SIGPIPE ended.
+#: Exit code if the reader of a pipe has closed it: the code with which a shell reports SIGPIPE.
 CLOSED_PIPE = 141
 _STDERR = 2
 #: Name of the error handler for characters that an encoding lacks.
@@ -25,7 +25,7 @@ class _Stream(TextIOWrapper):
 
     def write(self, text: str) -> int:
         try:
-            # Click writes an empty text to find out the kind of a stream, and ignores errors.
+            # Click writes an empty string to find out the kind of a stream, and ignores errors.
             return 0 if text == "" else super().write(text)
         except OSError as error:
             self._discard(error)
@@ -77,7 +77,7 @@ def prepare() -> None:
 
 
 def encodable(text: str) -> str:
-    """Return a text as stdout shows it: characters that its encoding lacks are replaced."""
+    """Return text as stdout shows it: characters that its encoding lacks are replaced."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     return text if text.isascii() else text.encode(encoding, _HANDLER).decode(encoding)
 

@@ -1,4 +1,4 @@
-"""The `algorithm` decorator, the algorithms by name, and `schedule`, which builds a schedule.
+"""Declare algorithms (`algorithm`), find them by name, and build schedules (`schedule`).
 
 `starcast.collectives` imports the modules that declare the algorithms of starcast.
 """
@@ -179,7 +179,7 @@ REGISTRIES: dict[str, Registry[Algorithm]] = {
 
 
 class Foresight(TypedDict, total=False):
-    """Optional arguments of `algorithm`: facts about its schedules, as explained in `Algorithm`."""
+    """Optional arguments of the decorator `algorithm`, explained in `Algorithm`."""
 
     exclusion: Callable[[Topology], str | None]
     rows: Callable[[Topology, Arguments], int]
@@ -329,7 +329,7 @@ def algorithms_on(topology: Topology, collective: str | None = None) -> tuple[Al
 
 
 def find_algorithm(collective: str, name: str, topology: Topology | None = None) -> Algorithm:
-    """Return the algorithm with a name.
+    """Return the algorithm with the given name.
 
     Args:
         collective: the collective of the algorithm.
@@ -377,8 +377,9 @@ def schedule(
         ports: ``all`` (a node may use all its ports in a step) or ``one`` (it may send one packet
             and receive one); by default the first port model of the algorithm, which is ``all`` if
             the algorithm supports both.
-        root: label or rank of the root. For an allgather or alltoall it is the source that
-            represents all sources; it is ignored if the schedule contains the rows of all sources.
+        root: label or rank of the root. For an allgather or alltoall, the root is the source that
+            represents all sources; the root is ignored if the schedule contains the rows of all
+            sources.
         **arguments: the arguments that the algorithm declares: ``segments`` per tree,
             ``messages``, ``copies``, ``base``; each has a default.
 
@@ -407,7 +408,7 @@ def schedule(
 
 
 def _check_size(algorithm: Algorithm, topology: Topology, ports: str, arguments: Arguments) -> None:
-    """Check, before building a schedule, that it fits into memory."""
+    """Check, before a schedule is built, that an algorithm's rows fit into memory."""
     rows = algorithm.count(topology, ports, arguments)
     if rows <= MAX_ROWS:
         return
@@ -443,7 +444,7 @@ class ScheduleParameters(NamedTuple):
         return self.algorithm.id(self.topology, self.ports, self.arguments, self.root)
 
     def count_rows(self) -> int:
-        """Return the schedule's number of rows, without building it."""
+        """Return the number of rows of the schedule, without building it."""
         return self.algorithm.count(self.topology, self.ports, self.arguments)
 
     def build(self) -> Schedule:
@@ -463,13 +464,13 @@ class ScheduleParameters(NamedTuple):
 
 
 def parse_schedule_id(schedule_id: str) -> ScheduleParameters:
-    """Return the parameters of the schedule with an id.
+    """Return the parameters of the schedule with the given id.
 
     In a short id such as ``S5:broadcast:multiple(segments=4)``, the port model is the algorithm's
     default and the root is the identity.
 
     Raises:
-        InputError: the id has another form, or names something that does not exist.
+        InputError: the id is malformed, or its topology, algorithm or another part is invalid.
 
     Example:
         >>> parse_schedule_id("S4:broadcast:greedy").id

@@ -18,9 +18,10 @@ dimension. In its last step a single message leaves one dimension unused, dimens
 message is rotated and leaves another dimension unused. So M messages take ceil(M(n!-1)/(n-1)) steps
 for every M, which is the minimum.
 
-**In packets on S_{n,k}**: source x uses LC(x, T), the trees T of Li, Chen, Xiang & Yao translated
-to x. In the one-port model, each step becomes n-1 sub-slots, one per port. Translation may map a
-residual link to a link of another port, which is used in another sub-slot, so one source cannot
+**In packets on S_{n,k}**: source x uses the trees of Li, Chen, Xiang & Yao, translated to x
+(LC(x, T) in the paper). In the one-port model, each step becomes n-1 sub-slots, one per port.
+Translation may map a residual link (a link over one of the ports k+1..n, which replaces the first
+symbol) to a link over another port, which is used in another sub-slot, so one source cannot
 represent all sources. Unless k = n-1, the one-port schedule therefore contains the rows of all
 sources, and is the same for every root.
 """
@@ -109,7 +110,7 @@ def _build_dimension_change(topology: Topology, root: int, ports: Ports, base: B
     """
     tree = trees.forest(topology, base)
     changed = [dimension_change(topology, 0, tree, i) for i in range(topology.n - 1)]
-    # `Forest` would copy a writable array, which is not necessary here.
+    # `Forest` would copy a writable array, which is unnecessary for a new array.
     rows = freeze(np.concatenate([forest.parent_port for forest in changed]))
     return build_packets(Forest(topology, rows), ports)
 
@@ -128,9 +129,8 @@ def _build_rotated_hamiltonian(
 ) -> Draft:
     """Build Algorithm 1: the n-1 rotated Hamiltonian paths (phase 1), then the leaves (phase 2).
 
-    A leaf receives the message across the position of a certain symbol: symbol n for a single
-    message (Rule 1). If there are several messages, message c is rotated, and the symbol is 2 + (c
-    mod (n-1)).
+    A leaf receives the message across the position of one symbol: n for a single message (Rule 1).
+    If there are several messages, message c is rotated, and the symbol is 2 + (c mod (n-1)).
     """
     forest = trees.forest(topology, "rotated-hamiltonian")
     step = forest.levels()[0].copy()
@@ -168,11 +168,12 @@ def _build_necklace(topology: Topology, root: int, ports: Ports, messages: Messa
 def _build_hamiltonian_cycle(
     topology: Topology, root: int, ports: Ports, messages: Messages
 ) -> Draft:
-    """Build the one-port allgather of section 4: messages follow a Hamiltonian path, one by one.
+    """Build the one-port allgather of Fragopoulou & Akl, section 4, along Hamiltonian paths.
 
-    A message takes n!-1 steps. Each source uses its own path, a translation of the path of the
-    identity. In the paper, all sources share one cycle. With translated paths, all nodes send
-    across the same dimension in each step.
+    Each source sends its messages along a path, one message after another; a message takes n!-1
+    steps. Each source uses its own path, a translation of the path of the identity. In the paper,
+    all sources share one cycle. With translated paths, all nodes send across the same dimension in
+    each step.
     """
     forest = trees.forest(topology, "hamiltonian-cycle")
     word = cycle_word(topology.n)[:-1]
@@ -202,7 +203,7 @@ def _build_overlapped(
         forest: the tree along which a single message travels from the identity.
         step: int32 ``[nodes]``, the step in which each node receives it; 0 if it arrives over one
             of the last links.
-        turns: the numbers of rotations.
+        turns: how often each message is rotated, cyclically.
         messages: the number of messages.
     """
     rotated = [_rotate(forest, step, count) for count in turns]
@@ -228,7 +229,7 @@ def _build_overlapped(
 def _rotate(
     forest: Forest, step: NDArray[np.int32], count: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-    """Return the parent ports and the steps of a single message after ``count`` rotations."""
+    """Return a message's tree, as parent ports and steps, after ``count`` rotations R."""
     topology = forest.topology
     image = np.arange(topology.nodes, dtype=np.int32)
     turn = rotation(topology.n)
@@ -243,7 +244,7 @@ def _rotate(
 
 
 def _positions_within_port(port: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return each link's position, from 1, among all links that have the same port."""
+    """Return each link's position, from 1, among all links of a tree that have the same port."""
     position = np.empty(len(port), dtype=np.int64)
     for number in np.unique(port):
         of_port = port == number

@@ -14,8 +14,8 @@ Fragopoulou & Akl (1993, section 9) leave the existence of such a schedule open;
 docs/exact-alltoall.md describes the construction and proves it. In short, for M <= n-1:
 
 1. The *opening*: the nodes of *short* necklaces, which have fewer than n-1 nodes, are served in T_s
-   steps. The entries into the cycles of these nodes are chosen by a bipartite flow, so that no
-   dimension is crossed too often.
+   steps. The path to a node enters each cycle of the node at one symbol, the *entry*. Entries are
+   chosen by a bipartite flow, so that no dimension is crossed too often.
 2. A group is one message to each of the n-1 nodes of a *full* necklace. The path to the smallest
    node is that of the near-balanced tree, and the other paths are its rotations, so the n-1
    dimensions of a hop differ. The first groups cross their first dimensions in *idle cells* of the
@@ -121,7 +121,7 @@ def _serve_necklaces(topology: Topology, construction: str, messages: int) -> Dr
 
 
 def _build(forest: Forest, units: Units, departure: Integers, messages: int) -> Draft:
-    """Return the symmetric schedule in which every unit moves one hop per step."""
+    """Build the symmetric alltoall in which a unit moves one hop per step after its departure."""
     rows = route_units(forest, units.tree, units.destination, departure, units.unit)
     return Draft(rows, forest.topology.nodes * messages, forest, symmetric=True)
 
@@ -130,11 +130,11 @@ Cycle = tuple[int, ...]
 
 
 class Word(NamedTuple):
-    """A word: the path of one message, as the sequence of the dimensions that it crosses.
+    """The path of one message, as the sequence of the dimensions that it crosses (a *word*).
 
     Attributes:
         node: the rank of its destination.
-        message: the number of the message.
+        message: the index of the message.
         dimensions: the dimensions that it crosses, from the root on.
     """
 
@@ -144,7 +144,7 @@ class Word(NamedTuple):
 
 
 class Opening(NamedTuple):
-    """The opening: the first steps, which serve the nodes of necklaces with fewer than n-1 nodes.
+    """The first steps, which serve the nodes of necklaces with fewer than n-1 nodes.
 
     Attributes:
         words: the paths to these nodes, sorted by node, then by message.
@@ -161,7 +161,7 @@ class Opening(NamedTuple):
 
 
 def plan_opening(n: int, messages: int) -> Opening:
-    """Return the first steps on S_n: ``messages`` messages to each node of short necklaces."""
+    """Plan the first steps on S_n, in which each node of a short necklace receives its messages."""
     words = short_words(n, messages)
     steps = schedule_words([word.dimensions for word in words])
     length = max((word_steps[-1] for word_steps in steps), default=0)
@@ -254,20 +254,23 @@ def internal_error(what: str) -> StarcastError:
 
 
 def _displaced_cycles(node: Perms) -> list[Cycle]:
-    """Return the cycles of two or more symbols, each as (s, x_s, ..) for its smallest symbol s."""
+    """Return a node's cycles of two or more symbols, as tuples (s, x_s, ..).
+
+    In each tuple, s is the smallest symbol of the cycle.
+    """
     cycles = permutations.cycles(node - np.uint8(1))
     return [tuple(position + 1 for position in cycle) for cycle in cycles if len(cycle) > 1]
 
 
 def _entry_capacities(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
-    """Return how often each symbol may be an entry: the limit less its dimension's crossings."""
+    """Return how often each symbol may be an entry of its cycle without overloading a dimension."""
     crossed = Counter(symbol for cycle in cycles for symbol in cycle)
     limit = ceil_div(crossed.total() + len(cycles), n - 1)
     return {symbol: limit - crossed[symbol] for symbol in range(2, n + 1)}
 
 
 def _crossed_dimensions(cycle: Cycle, entry: int) -> Iterator[int]:
-    """Yield the dimensions that build a cycle which the path from the root enters at ``entry``."""
+    """Yield the dimensions that a path to a node crosses to build a cycle entered at ``entry``."""
     start = cycle.index(entry)
     yield entry
     yield from reversed((*cycle[start:], *cycle[:start]))
@@ -276,7 +279,7 @@ def _crossed_dimensions(cycle: Cycle, entry: int) -> Iterator[int]:
 def _idle_steps(
     n: int, words: Sequence[Word], steps: Sequence[Sequence[int]], length: int
 ) -> NDArray[np.int64]:
-    """Return, for each dimension, its first steps that are certainly idle; see `Opening.idle`."""
+    """Return, for each dimension, the first steps of the opening in which no word can cross it."""
     busy = {
         cell
         for word, crossed in zip(words, steps, strict=True)
@@ -293,7 +296,7 @@ def _idle_steps(
 
 
 class FullNecklaces(NamedTuple):
-    """The path to the smallest node of each full necklace (of n-1 nodes).
+    """For each full necklace (of n-1 nodes), the path to its smallest node.
 
     Paths are sorted by distance, then by node.
 
@@ -353,7 +356,7 @@ def full_necklaces(topology: Topology) -> FullNecklaces:
 
 
 def _build_round(topology: Topology, full: FullNecklaces, messages: int, total: int) -> Columns:
-    """Return the rows of one round: ``messages <= n-1`` of the ``total`` messages to each node."""
+    """Return the rows of one round: ``messages`` <= n-1 of the ``total`` messages to each node."""
     opening = plan_opening(topology.n, messages)
     short_rows = _serve_short_necklaces(topology, opening, total)
     full_rows = _serve_full_necklaces(topology, full, opening, messages, total)
@@ -415,7 +418,8 @@ def _group_begins(
     idle_cells = opening.idle.shape[1]
     if np.count_nonzero(early) < idle_cells:
         raise internal_error(
-            f"{len(length)} groups of full necklaces are too few for {idle_cells} idle cells"
+            f"the exact alltoall has {idle_cells} idle steps per dimension to fill, but not enough"
+            f" groups of messages for full necklaces ({len(length)} in all) to fill them"
         )
     return np.asarray(opening.length + np.cumsum(length - early) - length)
 
@@ -428,14 +432,14 @@ def _rows(
 
 
 def _repeat(once: Columns, rounds: int, topology: Topology) -> Columns:
-    """Repeat the rows of one round for several rounds of n-1 messages, one after another."""
+    """Repeat the rows of a round, which serves n-1 messages per node, for several rounds."""
     repeated = once.apply(lambda column: np.tile(column, rounds))
     round_number = np.repeat(np.arange(rounds, dtype=np.int32), len(once.step))
     return _delay(repeated, round_number, topology)
 
 
 def _delay(rows: Columns, rounds: int | NDArray[np.int32], topology: Topology) -> Columns:
-    """Move rows to later rounds of n-1 messages, by changing their steps and units."""
+    """Move the rows of a round (n-1 messages) to later rounds, by changing steps and units."""
     step = rows.step + rounds * topology.distance_sum
     unit = rows.unit + rounds * topology.degree
     return rows._replace(step=step, unit=unit)

@@ -1,4 +1,4 @@
-"""Schedules from columns that users provide: plug-ins, arrays and CSV files.
+"""Build schedules from columns that users provide: plug-ins, arrays and CSV files.
 
 CSV files are not trusted. Every value is checked when it is read, and errors name the file and the
 line. The length of lines, the size of numbers and the number of rows are limited.
@@ -67,12 +67,11 @@ def schedule_from_columns(
 
     Args:
         columns: the columns ``step``, ``sender``, ``port`` and ``unit`` of equal length, as in
-            `Schedule`; nodes are ranks, or labels as text. Without ``receiver``, it follows from
-            sender and port; without ``tree``, it is 0. Reductions also need ``combine`` (bool, or 0
-            and 1). The mapping may also hold ``units`` (the number of units; by default the
-            smallest number of units that the collective can have with these rows), ``packets`` (by
-            default whether a directed link carries several units in a step), ``symmetric`` and
-            ``forest``.
+            `Schedule`; nodes are ranks, or labels as strings. If omitted, ``receiver`` follows from
+            sender and port, and ``tree`` is 0. Reductions also need ``combine`` (bool, or 0 and 1).
+            The mapping may also hold ``units`` (the number of units; by default the smallest number
+            of units that the collective can have with these rows), ``packets`` (by default whether
+            a directed link carries several units in a step), ``symmetric`` and ``forest``.
         topology: the topology or its spec.
         collective: the name of the collective.
         algorithm: the name of the algorithm.
@@ -135,7 +134,7 @@ def schedule_from_columns(
 
 
 def rank_labels(topology: Topology, texts: Collection[str]) -> dict[str, int]:
-    """Return the rank of each text that is a node label; other texts are omitted."""
+    """Return the rank of each string that is a node label; other strings are omitted."""
     if not topology.has_translations:
         # Labels need not be sorted, nor equally long.
         ranks_of = {label: rank for rank, label in enumerate(topology.labels().tolist())}
@@ -210,14 +209,14 @@ def _find_receivers(topology: Topology, sender: Integers, port: Integers) -> NDA
 
 
 def _describe_columns(collective: str, optional: Sequence[str]) -> str:
-    """Return the columns that a schedule must have and can have, as text for hints."""
+    """Describe, for hints, the columns that a schedule must have and those that it can have."""
     required = (*REQUIRED, "combine") if collective in REDUCTIONS else REQUIRED
     others = [name for name in optional if name != "combine"]
     return f"{','.join(required)}; {', '.join(others)} are optional"
 
 
 def _wrong_name(names: Collection[str], allowed: Collection[str]) -> str | None:
-    """Return what is wrong with the names of columns: one is missing or unknown; else None."""
+    """Return a clause about a missing or unknown column name, or None if all names are valid."""
     for name in REQUIRED:
         if name not in names:
             return f"has no column '{name}'"
@@ -225,10 +224,10 @@ def _wrong_name(names: Collection[str], allowed: Collection[str]) -> str | None:
 
 
 def _least_units(topology: Topology, collective: str, symmetric: bool, rows: Columns) -> int:
-    """Return the smallest number of units that a collective with these rows can have.
+    """Return the smallest number of units that the collective can have with the given rows.
 
-    This may be more than the largest unit in the rows plus one, because units that a node would
-    send to itself have numbers but no rows.
+    This may be more than the largest unit in the rows plus one, because the units that a node would
+    send to itself are numbered but have no rows.
     """
     has_sources = collective in MULTI_SOURCE and collective != "allreduce" and not symmetric
     sources = topology.nodes if has_sources else 1
@@ -237,7 +236,7 @@ def _least_units(topology: Topology, collective: str, symmetric: bool, rows: Col
 
 
 def _has_packets(rows: Columns) -> bool:
-    """Return whether a directed link carries several units in a step."""
+    """Return whether any directed link carries several of the rows' units in one step."""
     keys = np.stack([rows.step, rows.sender, rows.port])
     return bool(len(rows.step) > np.unique(keys, axis=1).shape[1])
 
@@ -249,9 +248,9 @@ CSV_COLUMNS = (*REQUIRED, *CSV_OPTIONAL)
 #: The maximum length of a line in bytes; valid lines are much shorter.
 _MAX_LINE = 4096
 _NUMBER = re.compile(r"\d{1,10}", re.ASCII)
-#: The end of a whole number in a data frame that had empty cells, which is 1.0 instead of 1.
+#: The end of whole numbers such as 1.0, which data frames with empty cells write.
 _DECIMALS = re.compile(r"(?<=[0-9])\.0*\Z")
-#: Truth values as spreadsheet programs and data frames write them.
+#: Booleans as spreadsheet programs and data frames write them.
 _TRUTH_VALUES = {"true": "1", "false": "0"}
 
 
@@ -299,7 +298,7 @@ def schedule_from_csv(
 
 
 class _Reader:
-    """A reader of one file, whose error messages name the line that was read last."""
+    """A reader of a schedule in a CSV file; its error messages name the line that was read last."""
 
     def __init__(self, path: str, topology: Topology, collective: str, file: TextIO) -> None:
         self._path = path
@@ -405,7 +404,7 @@ class _Reader:
     def _ranks(
         self, nodes: Mapping[str, list[str]], lines: Sequence[int]
     ) -> dict[str, NDArray[np.int64]]:
-        """Convert columns of nodes to ranks. `schedule_from_csv` states which texts are labels."""
+        """Convert columns of node labels to ranks, by the rules of `schedule_from_csv`."""
         labels = rank_labels(self._topology, set().union(*nodes.values()))
         senders = {text for text in nodes["sender"] if not text.startswith("#")}
         has_labels = senders <= labels.keys() or not any(map(self._is_rank, senders))

@@ -1,4 +1,4 @@
-"""One-port broadcasts: the optimum, where a record has it, and doubling.
+"""One-port broadcasts: optimal broadcasts from records, and broadcasts by doubling.
 
 **Optimal** broadcasts are records: stored search results that come with starcast, proven optimal.
 They are rooted at the identity and translated to other roots.
@@ -74,7 +74,10 @@ class _Turns(NamedTuple):
 
 
 def _best_turns(size: int, others: int) -> _Turns:
-    """Return the fastest plan if the centre also sends over ``others`` links out of the graph."""
+    """Return the fastest plan for a complete graph of ``size`` nodes.
+
+    The centre also sends over ``others`` links that leave the complete graph.
+    """
     choices = []
     for own in range(1, max(size - 1, 1).bit_length() + 1):
         last = int(_round_in_clique(np.array([size - 1]), own)[0])
@@ -83,19 +86,22 @@ def _best_turns(size: int, others: int) -> _Turns:
 
 
 def _round_in_clique(number: _Integers, own: int) -> _Integers:
-    """Return the round, counted from 1, in which node ``number`` of a complete graph is reached."""
+    """Return the round, from 1, in which the plan informs node ``number`` of a complete graph."""
     return np.where(number < 2**own, _log2(number) + 1, own + 1 + _log2(_doublings(number, own)))
 
 
 def _sender_in_clique(number: _Integers, own: int) -> _Integers:
-    """Return the node that informs node ``number``; the centre is node 0."""
+    """Return the node that informs node ``number`` of a complete graph.
+
+    Node 0, the centre, has the message from the start.
+    """
     active = 2**own - 1
     late = number - (active << _log2(_doublings(number, own)))
     return np.where(number <= active, number - (1 << _log2(number)), late)
 
 
 def _doublings(number: _Integers, own: int) -> _Integers:
-    """Return how many full blocks of 2^own - 1 nodes come before node ``number``, at least 1.
+    """Return the number of complete blocks of 2^own - 1 nodes before node ``number``, at least 1.
 
     Nodes 1 to 2^own - 1 are informed in the rounds in which the centre sends. After that, they and
     the nodes that they inform double in each round. The binary logarithm of the result is the
@@ -113,7 +119,7 @@ def _log2(values: _Integers) -> _Integers:
 
 
 def _substar_rounds(topology: Topology) -> tuple[_Integers, _Integers]:
-    """Return, for each node, its sender and the round of arrival; both are 0 at the root."""
+    """Return the node of S_{n,k} that informs each node, and the round; both are 0 at the root."""
     n, k = topology.n, int(topology.k or 1)
     size = n - k + 1
     symbols = permutations.arrangements(n, k).astype(np.int64)
@@ -170,7 +176,7 @@ def _inform_outside(nodes: _Integers, position: int, n: int, own: int) -> _Integ
 
 
 def _replace_by_sender(nodes: _Integers, centre: int, n: int, own: int) -> _Integers:
-    """Replace nodes, in place, by the nodes that inform them in their complete graphs.
+    """Replace nodes, in place, by the nodes that inform them within their complete graphs.
 
     The nodes of a complete graph differ only at position 1. The centre, number 0, has the symbol
     ``centre`` there; the other nodes are numbered from 1 in the order of their symbols.
@@ -203,7 +209,10 @@ _Labels = NDArray[np.uint8]
 
 
 class _Step(NamedTuple):
-    """A transmission; nodes are numbered in the order in which they are informed."""
+    """A transmission of the broadcast.
+
+    The sender is given by its index in the order in which nodes are informed.
+    """
 
     sender: int
     port: int
@@ -213,8 +222,8 @@ class _Step(NamedTuple):
 def _doubling(size: int) -> list[_Step]:
     """Return the steps that inform, for each possible first symbol, one node of a substar.
 
-    The first node is number 0. Step i informs node number i + 1, whose first symbol is node 0's
-    symbol at position i + 2. In each round all informed nodes send, as long as symbols are left.
+    The first node has index 0. Step i informs node i + 1, whose first symbol is node 0's symbol at
+    position i + 2. In each round all informed nodes send, until all symbols are used.
     """
     arranged = [list(range(size))]
     steps: list[_Step] = []
@@ -229,7 +238,7 @@ def _doubling(size: int) -> list[_Step]:
 
 
 def _cross(labels: _Labels, port: int) -> _Labels:
-    """Return the neighbours across a port."""
+    """Return the labels of the nodes across a port from the nodes with the given labels."""
     crossed = labels.copy()
     crossed[:, [0, port - 1]] = labels[:, [port - 1, 0]]
     return crossed
@@ -238,7 +247,7 @@ def _cross(labels: _Labels, port: int) -> _Labels:
 def _symbol_rounds(
     topology: Topology, substar: int, record: Mapping[str, NDArray[Any]] | None = None
 ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-    """Return, for each node, the port to the node that informs it, and the round; both 0 at rank 0.
+    """Return each node's port to the node that informs it, and the round; both are 0 at rank 0.
 
     Args:
         topology: a star graph.

@@ -13,8 +13,8 @@ hypercubes). The model is all-port, and a directed link carries one unit per ste
 fixed in advance, so no node needs to know about a fault.
 
 **Scatter, gather and alltoall**: the x copies of a message travel down x different trees. The paths
-to a node in different trees have no inner node in common, so at least one copy arrives despite x-1
-faults (Fragopoulou & Akl 1996, sections 4.5 and 4.6).
+to a node in different trees have no internal node in common, so at least one copy arrives despite
+x-1 faults (Fragopoulou & Akl 1996, sections 4.5 and 4.6).
 """
 
 from itertools import pairwise
@@ -73,9 +73,9 @@ def count_copies(topology: Topology, arguments: Arguments) -> int:
 def _declare_broadcast(name: str, source: str, family: str, smallest: int) -> None:
     """Declare the broadcast of copies down the edge-disjoint trees of a construction.
 
-    Unit q of a tree crosses the links to level l in step q + l. With M messages and x copies it
-    takes ceil(Mx / trees) + height - 1 steps, as all trees have the same height. On Q_d, too, the
-    paths to a node in different trees have no inner node in common.
+    Unit q of a tree crosses the links to level l in step q + l. With M messages and x copies the
+    broadcast takes ceil(Mx / trees) + height - 1 steps, as all trees have the same height. On Q_d,
+    too, the paths to a node in different trees have no internal node in common.
     """
 
     @algorithm(
@@ -125,7 +125,7 @@ def _build_allgather(
 
 
 def hop_numbers(forest: Forest) -> Ranks:
-    """Return, for each tree and node, the place of the node in the tree's depth-first traversal.
+    """Return the position of each node in the depth-first traversal of each tree.
 
     In tree k (k = 2..n) the children of a node are visited in the cyclic order of their dimensions
     that starts with k: k, k+1, .., n, 2, .., k-1. Both the trees and these orders are rotations of
@@ -160,7 +160,7 @@ def hop_numbers(forest: Forest) -> Ranks:
 def _sizes_of_earlier_siblings(
     parents: Ranks, turn: NDArray[np.int32], sizes: Ranks
 ) -> NDArray[np.int64]:
-    """Return, for each node, the total size of its siblings' subtrees that are visited earlier."""
+    """Return, for each node of a tree, the total size of its siblings' subtrees visited earlier."""
     order = np.lexsort((turn, parents))
     # One cumulative sum covers all nodes; the part before the first sibling is subtracted below.
     before = np.cumsum(sizes[order], dtype=np.int64) - sizes[order]
@@ -197,7 +197,7 @@ def scatter_transmissions(topology: Topology, messages: int, copies: int) -> int
     rounds, rest = divmod(messages * copies, tree_count)
     first = np.arange(len(short))[:, None] * rest
     extra = (np.arange(tree_count) - first) % tree_count < rest
-    # The product can exceed 64 bits, so it is computed with integers of Python.
+    # The product can exceed 64 bits, so it is computed with Python integers.
     short_detours = rounds * int(fixed.sum()) + int((fixed & extra).sum())
     return messages * (copies * topology.distance_sum + detour_sum) + 2 * short_detours
 
@@ -215,9 +215,9 @@ def _build_scatter(
 ) -> Draft:
     """Build the scatter in which each tree sends one unit per step, deepest levels first.
 
-    Units never wait on their way (section 4.5). The paper uses all n-1 trees. If only x of them are
-    used, `assign_copies` chooses them. A tree with s units takes s steps if the last units that it
-    sends go to nodes on its first levels. This holds for n = 2..8, every number of copies x and
+    Units never wait on their paths (section 4.5). The paper uses all n-1 trees. If only x of them
+    are used, `assign_copies` chooses them. A tree with s units takes s steps if the last units that
+    it sends go to nodes on its first levels. This holds for n = 2..8, every number of copies x and
     every number of messages M (the tests count the units of each level). Then the schedule takes
     ceil(Mx (n! - 1) / (n-1)) steps, the minimum for x copies; for x = n-1 these are M (n! - 1).
     """
@@ -268,7 +268,7 @@ def _nearest_trees(
 
 
 def _count_alltoall_rows(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows: the number of copies times the sum of the levels in a tree."""
+    """Return the number of rows of an alltoall: copies times the sum of the levels in a tree."""
     return int(arguments["messages"]) * int(arguments["copies"]) * level_sum(topology)
 
 

@@ -75,7 +75,7 @@ class Schedule(Displayable):
         collective: one of `COLLECTIVES`.
         algorithm: the name of the algorithm that built the schedule.
         ports: the port model: ``all`` or ``one``.
-        units: the number of units; in a symmetric schedule, that of one source.
+        units: the number of units; in a symmetric schedule, the number of units of one source.
         packets: True if a directed link may carry several units per step, as one packet (Tseng &
             Sheu); False if it carries one unit (Fragopoulou & Akl; Sheu, Liaw & Chen).
         step: int32, the step in which the unit crosses the link, from 1.
@@ -85,8 +85,8 @@ class Schedule(Displayable):
         tree: uint8, the tree along which the unit travels: a row of ``forest.parent_port``.
         unit: int32, the number of the unit, as described above.
         root: rank or label of the root; in a symmetric schedule, the source (in reductions, the
-            destination) whose rows are given; in an expanded schedule (see `expand`), it is 0 and
-            has no meaning.
+            destination) whose rows are given; in an expanded schedule (see `expand`), the root is 0
+            and has no meaning.
         arguments: the algorithm's arguments, such as ``segments``.
         forest: the forest along which units travel, or None.
         symmetric: True if the rows of one source represent all sources by translation (allgather,
@@ -177,7 +177,7 @@ class Schedule(Displayable):
     def forest_id(self) -> str | None:
         """The id of the forest that ``tree`` refers to.
 
-        It is None if there is no forest, or if no construction builds that forest.
+        The id is None if there is no forest, or if no construction builds that forest.
         """
         if self.forest is None or self.forest.construction == UNNAMED:
             return None
@@ -192,8 +192,8 @@ class Schedule(Displayable):
     def message_units(self) -> int:
         """The number of units into which one message is split.
 
-        The message of an allreduce is the entire vector of a node; in a reduce-scatter it is the
-        part for one destination.
+        The message of an allreduce is the entire vector of a node; in a reduce-scatter, the message
+        is the part for one destination.
         """
         if self.collective == "allreduce":
             return self.units * (self.topology.nodes if self.symmetric else 1)
@@ -205,7 +205,7 @@ class Schedule(Displayable):
 
     @property
     def columns(self) -> Columns:
-        """The columns of the schedule."""
+        """The columns of the schedule, as `Columns`."""
         return Columns(*(getattr(self, name) for name in Columns._fields))
 
     def replace_rows(self, rows: Columns, **parameters: Any) -> "Schedule":
@@ -226,7 +226,7 @@ class Schedule(Displayable):
         return self.replace_rows(rows, root=root, forest=forest)
 
     def expand(self) -> "Schedule":
-        """Return the schedule with the rows of all sources; if not symmetric, it is unchanged.
+        """Return the schedule with the rows of all sources, or unchanged if it is not symmetric.
 
         Units become source*M + i in an allgather and (source*N + destination)*M + i in an
         alltoall.
@@ -251,7 +251,7 @@ class Schedule(Displayable):
 
     @property
     def _units_per_node(self) -> int:
-        """The units per node if the number of a unit encodes a node, else 0."""
+        """The number of units per node if a unit's number encodes a node, else 0."""
         return self.units // self.topology.nodes if self.collective in ADDRESSED else 0
 
     def __len__(self) -> int:
@@ -266,7 +266,7 @@ Structure = Topology | Forest | Schedule
 
 
 def build_schedule(rows: Columns, **parameters: Any) -> Schedule:
-    """Build a schedule from rows in any order; ``parameters`` are the other `Schedule` fields."""
+    """Build a schedule from rows in any order and the other `Schedule` fields, ``parameters``."""
     return Schedule(**parameters, **sort_rows(rows)._asdict())
 
 
@@ -291,7 +291,7 @@ class Draft(NamedTuple):
     def complete(
         self, topology: Topology, collective: str, algorithm: str, ports: str = "all", **more: Any
     ) -> Schedule:
-        """Return the schedule with these names and other parameters, such as ``arguments``."""
+        """Return the complete schedule, with the given names and other parameters of `Schedule`."""
         names = {"topology": topology, "collective": collective, "algorithm": algorithm}
         root = self.forest.root if self.forest else 0
         parameters: dict[str, Any] = self._asdict() | names | {"ports": ports, "root": root}
@@ -308,8 +308,8 @@ def schedule_id(
 ) -> str:
     """Return the id of a schedule, such as ``S5:broadcast:multiple:all:segments=4:12345``.
 
-    The schedule is not built. If ``root`` is None, it is expanded, that is, it contains the rows of
-    all sources: ``S5:alltoall:exact:all:messages=1:expanded``.
+    The schedule is not built. If ``root`` is None, the schedule is expanded: it contains the rows
+    of all sources, as in ``S5:alltoall:exact:all:messages=1:expanded``.
     """
     source = EXPANDED if root is None else topology.stored_label(root)
     values = format_arguments(arguments)
@@ -351,7 +351,7 @@ def check_collective(name: str) -> None:
 def check_request(
     topology_or_spec: Topology | str, collective: str, ports: str, root: int | str
 ) -> tuple[Topology, int]:
-    """Return the topology and the rank of the root of a schedule that is to be read.
+    """Check the parameters given for a new schedule; return its topology and the rank of its root.
 
     Raises:
         InputError: there is no such topology, collective, port model or root.
@@ -396,7 +396,7 @@ def checked_column(name: str, values: object, kinds: str = "iu") -> NDArray[Any]
     """Return a column as a read-only array after checking its type and shape.
 
     Raises:
-        InputError: the column is not an array ``[rows]`` with a dtype of these kinds.
+        InputError: the column is not an array ``[rows]`` with a dtype of the given ``kinds``.
     """
     column = np.asarray(values)
     if column.ndim != 1:
@@ -415,7 +415,7 @@ def checked_column(name: str, values: object, kinds: str = "iu") -> NDArray[Any]
 def describe_schedule(schedule: Schedule) -> dict[str, Any]:
     """Return the properties of a schedule by name, as plain Python values.
 
-    Everything that shows a schedule selects from these properties.
+    All outputs that show a schedule select from these properties.
     """
     return {
         "id": schedule.id,

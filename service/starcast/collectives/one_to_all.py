@@ -1,7 +1,7 @@
 """Broadcast and scatter, in which one root sends to all other nodes, down the trees of a forest.
 
 **Broadcast**: the root's message reaches every node. It is split into units. Each tree is a
-pipeline: its unit j follows its unit j-1.
+pipeline, in which unit j follows unit j-1.
 
 **Scatter**: the root sends separate messages to every other node. The scatter trees of Fragopoulou
 & Akl 1993 (sections 5 and 6) differ in the sizes of the root's subtrees. With Rule 5, a scatter
@@ -87,7 +87,11 @@ def build_rounds(
 
 
 def _one_port_steps(forest: Forest) -> NDArray[np.int32]:
-    """Return the step in which each node receives the first message, int32 ``[1, nodes]``."""
+    """Return the step in which each node of a tree receives the first message, one-port.
+
+    Returns:
+        int32 ``[1, nodes]``.
+    """
     topology = forest.topology
     arrival = forest.parent_port[0].astype(np.int32)
     parents = forest.parents()[0]
@@ -111,7 +115,7 @@ def _one_port_steps(forest: Forest) -> NDArray[np.int32]:
 
 
 def _build_stream(forest: Forest, units_per_tree: int, first: NDArray[np.int32], gap: int) -> Draft:
-    """Return the broadcast in which unit j crosses each link ``gap * j`` steps after unit 0."""
+    """Return the broadcast of a stream: unit j crosses each link ``gap * j`` steps after unit 0."""
     unit = np.arange(forest.trees * units_per_tree)
     tree, position = np.divmod(unit, units_per_tree)
     rows = flood_units(forest, tree, gap * position, unit, first)
@@ -119,7 +123,7 @@ def _build_stream(forest: Forest, units_per_tree: int, first: NDArray[np.int32],
 
 
 def _declare_segmented(construction: str, source: str) -> None:
-    """Declare a broadcast that pipelines segments in the trees of a construction."""
+    """Declare a broadcast that pipelines the segments of a message in a construction's trees."""
     entry = CONSTRUCTIONS[construction]
 
     @algorithm(
@@ -170,10 +174,10 @@ def build_scatter(forest: Forest, ports: Ports, messages: int, units: Units | No
 
     * Rule 5 (all-port): in every step, the root sends the next message of each subtree.
     * Rule 8 (one-port): in every step, the root sends one message; the messages of a subtree
-      precede those of the next.
+      precede the messages of the next subtree.
 
     Both rules send messages to the furthest nodes first, then by rank and message number. Messages
-    never wait on their way, so two messages of a subtree are never on the same level. In a single
+    never wait on their paths, so two messages of a subtree are never on the same level. In a single
     tree, and in trees that differ only in their leaves, no link carries two messages in a step, and
     every message is followed by messages to all nodes above its destination. The schedule then
     takes as many steps as there are messages for the largest subtree (all-port), or messages in
@@ -183,7 +187,7 @@ def build_scatter(forest: Forest, ports: Ports, messages: int, units: Units | No
         forest: the trees; every node must be in at least one.
         ports: the port model.
         messages: M, the number of unit messages per destination.
-        units: the units and their trees; by default those of `assign_trees`.
+        units: the units and their trees; by default assigned by `assign_trees`.
 
     Raises:
         InputError: a node is in no tree.

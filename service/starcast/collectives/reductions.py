@@ -1,4 +1,6 @@
-"""Collectives that reverse others in time: gather, reduce, reduce-scatter and allreduce.
+"""Collectives that reverse other collectives in time, and allreduce.
+
+The reversed collectives are gather, reduce and reduce-scatter.
 
 A gather is a reversed scatter (Fragopoulou & Akl 1993, section 6). A reversed broadcast adds
 contributions on their way to the root, which is a reduce; a reversed allgather is a reduce-scatter
@@ -92,7 +94,11 @@ def build_allreduce(spread: Schedule) -> Schedule:
 
 
 def _first_steps(spread: Schedule) -> NDArray[np.int64]:
-    """Return the step in which a broadcast first sends each unit, int64 ``[units]``."""
+    """Return the step in which the broadcast part of an allreduce first sends each unit.
+
+    Returns:
+        int64 ``[units]``.
+    """
     # A unit without rows counts as sent in the last step, so it does not delay the broadcast.
     first = np.full(spread.units, spread.steps, dtype=np.int64)
     np.minimum.at(first, spread.unit, spread.step)
@@ -113,7 +119,10 @@ def _exchange_units(first: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _earliest_shift(spread: Schedule, reduce: Schedule, first: NDArray[np.int64]) -> int:
-    """Return after how many steps of the reduce the broadcast can start at the earliest."""
+    """Return the minimum number of steps by which an allreduce delays its broadcast.
+
+    The broadcast starts this many steps after the reduce.
+    """
     steps = spread.steps
     completed = np.sort(steps + 1 - first)
     least = int((completed + 1 - np.sort(first)).max(initial=1))
@@ -126,7 +135,7 @@ def _earliest_shift(spread: Schedule, reduce: Schedule, first: NDArray[np.int64]
 
 
 def _busy(schedule: Schedule) -> list[NDArray[np.bool_]]:
-    """Return which nodes or links are busy in each step, as bool ``[nodes or links, steps]``.
+    """Return which nodes or links are busy in each step, bool ``[nodes or links, steps]``.
 
     In the one-port model there is one array of senders and one of receivers. In the all-port model
     there is one array of links, or none if a link can carry several units as one packet.
@@ -152,7 +161,8 @@ def _declare(
 ) -> None:
     """Declare an algorithm that derives its schedules from those of another algorithm.
 
-    It has the same arguments, port models and trees, and ``passes`` times as many rows.
+    The derived algorithm has the same arguments, port models and trees, and ``passes`` times as
+    many rows.
     """
 
     def build(topology: Topology, root: int, ports: Ports, **arguments: int | str) -> Schedule:

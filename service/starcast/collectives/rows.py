@@ -1,4 +1,4 @@
-"""The rows of a schedule as columns, their routing along a forest, and their translation."""
+"""Route units along forests, and sort and translate the rows of schedules."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ class Columns(NamedTuple):
     combine: NDArray[np.bool_] | None = None
 
     def present(self) -> dict[str, Any]:
-        """Return the columns as a mapping from name to array, without ``combine`` if it is None."""
+        """Return a mapping from column name to array, without ``combine`` if it is None."""
         return {name: column for name, column in self._asdict().items() if column is not None}
 
     def apply(self, function: Callable[[NDArray[Any]], NDArray[Any]]) -> "Columns":
@@ -75,7 +75,7 @@ def route_units(
         destination: int ``[units]``, ranks of nodes in that tree other than the root.
         departure: int ``[units]``, the step in which each unit crosses its first link.
         unit: int ``[units]``, the numbers of the units.
-        gap: steps from one hop to the next.
+        gap: the number of steps from one hop of a unit to the next.
     """
     parents = forest.parents()
     reverse_ports = forest.topology.reverse_ports()
@@ -214,7 +214,7 @@ def translate_rows(
     units_per_node: int,
     table: Ranks | None = None,
 ) -> Columns:
-    """Return the rows after mapping every node to its image.
+    """Return the rows after mapping every node to its translated node.
 
     Args:
         topology: the topology of the rows.

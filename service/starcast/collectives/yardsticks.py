@@ -47,7 +47,7 @@ def rotate_messages(
 
     Args:
         path: the ports along the cycle from rank 0, including the last link, uint8 ``[nodes]``.
-        numbers: the numbers, within each source, of the messages that use this cycle.
+        numbers: which of each source's messages, counted from 0, use this cycle.
         messages: the number of messages of each source.
         ports: the port model.
     """
@@ -97,7 +97,7 @@ def _build_ring(topology: Topology, root: int, ports: Ports, messages: Messages)
 
 
 def _cycle(topology: Topology) -> NDArray[np.uint8]:
-    """Return the ports of a Hamiltonian cycle; on Q_d it is the closed reflected Gray code."""
+    """Return the ports of a Hamiltonian cycle of a topology; on Q_d it is the closed Gray code."""
     if topology.family == "star":
         return cycle_word(topology.n)
     number = np.arange(1, topology.nodes)
@@ -173,7 +173,10 @@ def _count_stream_rows(topology: Topology, arguments: Arguments) -> int:
 
 
 def _count_scatter_rows(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows: per message, the level of its destination in the tree it uses."""
+    """Return the number of rows: the sum of the levels of all messages' destinations.
+
+    The level of a destination is its level in the tree that carries the message.
+    """
     # The trees must be built, because a construction does not declare the sum of their levels.
     levels = trees.forest(topology, str(arguments["base"])).levels()
     number, node = np.indices(levels.shape)

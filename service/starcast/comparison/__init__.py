@@ -1,1 +1,1 @@
-"""Comparison of stored runs: matching, tables, curves, crossovers and pages."""
+"""Compare stored runs: matching, tables, curves, crossovers and pages."""

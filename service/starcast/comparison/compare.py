@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, count
-from typing import Any, Literal
+from typing import Any, get_args
 
 from starcast.comparison import sides as side_names
 from starcast.comparison.matching import (
@@ -24,6 +24,7 @@ from starcast.comparison.matching import (
 from starcast.support.axes import AXES
 from starcast.support.errors import InputError
 from starcast.support.runs import FIGURES, Run
+from starcast.support.vocabulary import PairedBy
 
 #: The figures (costs and counts of a run) that a comparison shows by default.
 USUAL = ("steps", "time", MISSING)
@@ -71,7 +72,7 @@ class Comparison:
 
     @cached_property
     def figures(self) -> tuple[str, ...]:
-        """The compared figures; missing units are included only if a run has faults."""
+        """The compared figures, with ``missing`` (undelivered units) only if a run has faults."""
         faulty = any(run.faults for side in self.sides for run in side.runs)
         return (*FIGURES, MISSING) if faulty else FIGURES
 
@@ -159,7 +160,7 @@ class Comparison:
         return columns + self._result_columns() + self._note_column()
 
     def change_columns(self, side: Side) -> list[str]:
-        """Return the names of a side's `CHANGES`, without the side's name if there are only two."""
+        """Return the names of a side's `CHANGES`, without its name if there are two sides."""
         return [name if len(self.sides) == 2 else self.column(name, side) for name in CHANGES]
 
     def data_columns(self) -> list[str]:
@@ -179,9 +180,10 @@ class Comparison:
         return list(dict.fromkeys(columns))
 
     def crossed_columns(self) -> list[str]:
-        """Return the names of each side's columns for its values on the crossed axes.
+        """Return the names of each side's columns for the crossed axes.
 
-        If the topology is crossed, they include the nodes, degree and links of the side's network.
+        If the topology is crossed, the columns include the nodes, degree and links of the side's
+        network.
         """
         return [
             self.column(name, side)
@@ -290,7 +292,7 @@ class Comparison:
 
     @cached_property
     def _redundant(self) -> set[str]:
-        """Parameters that need no column (the message units, if runs are matched by segments)."""
+        """Parameters that need no column: the message units, if runs are matched by segments."""
         return set() if self.by == MESSAGE_UNITS else {MESSAGE_UNITS}
 
     def _result_columns(self) -> list[str]:
@@ -347,7 +349,7 @@ def compare(
     sides: Sequence[Side],
     baseline: str | None = None,
     across: Iterable[str] = (),
-    by: Literal["message_units", "segments"] = "message_units",
+    by: PairedBy = "message_units",
 ) -> Comparison:
     """Match the runs of every side (a set of runs) with those of the baseline side.
 
@@ -360,10 +362,14 @@ def compare(
             segments.
 
     Raises:
-        InputError: there is nothing to compare, or an axis cannot be crossed.
+        InputError: there is nothing to compare, an axis cannot be crossed, or ``by`` is wrong.
         NotFoundError: no side has the name of the baseline.
     """
     axes = side_names.check_crossed(across)
+    if by not in get_args(PairedBy):
+        raise InputError(
+            f"runs cannot be paired by '{by}'", hint=f"choose {' or '.join(get_args(PairedBy))}"
+        )
     parts = side_names.with_distinct_names(
         part for side in sides for part in side_names.split_side(side, axes, alone=len(sides) == 1)
     )
@@ -414,7 +420,7 @@ def _judge(baseline: Run | None, run: Run | None, reason: str | None) -> Judgeme
 
 
 def _varies(parameter: str, matches: Sequence[Match]) -> bool:
-    """Return whether a parameter varies within a side, or between sides if there is one row."""
+    """Return whether a parameter varies within a side; with one row, whether it differs by side."""
     # With a single row, only differences between its sides can be shown.
     if len(matches) == 1:
         return len(matches[0].values(parameter)) > 1

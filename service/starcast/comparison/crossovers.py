@@ -98,7 +98,7 @@ class Crossing:
 
     @property
     def change(self) -> str:
-        """A text with the message size, the better curve below and above it, and the segments."""
+        """The message size, the better curves below and above it, and the segments, as text."""
         at = "at message_bytes =" if self.how == AT else "with message_bytes"
         better = f"{self.below} is better below, {self.above} above"
         return f"{at} {self.place}: {better} (segments: {self.segments_text})"
@@ -166,11 +166,11 @@ def exact_text(m: Fraction) -> str:
 def lower_envelope(
     lines: Mapping[int, Line], low: Fraction, high: Fraction
 ) -> list[tuple[Fraction, int]]:
-    """Return the lower envelope of lines on the message sizes from low to high.
+    """Return the lower envelope of lines (time against message size) from ``low`` to ``high``.
 
     Returns:
-        Pairs of a message size and a number of segments. The line with this number is the lowest
-        from this size up to the size of the next pair.
+        Pairs of a message size and a number of segments: the line of this number of segments is the
+        lowest from this size up to the size of the next pair.
     """
     segments = min(lines, key=lambda p: (lines[p].at(low), lines[p].rate, p))
     pieces = [(low, segments)]
@@ -305,5 +305,5 @@ def _line_regions(
 
 
 def _segments_at(envelope: Sequence[tuple[Fraction, int]], m: Fraction) -> int:
-    """Return the number of segments of the line that is lowest at m and just above it."""
+    """Return the number of segments of the envelope's line at message size m and just above it."""
     return next(segments for start, segments in reversed(envelope) if start <= m)

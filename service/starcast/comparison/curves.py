@@ -109,7 +109,7 @@ class Curve:
         return sorted(points)
 
     def at(self, segments: int) -> "Curve":
-        """Return a curve of only the runs with this number of segments."""
+        """Return a curve of only the runs with the given number of segments."""
         return self._by_segments[segments]
 
     @property
@@ -323,7 +323,7 @@ def profiled_runs(comparison: Comparison) -> list[Run]:
 
 
 def _samples(low: Fraction, high: Fraction) -> list[Fraction]:
-    """Return message sizes between two sizes, evenly spaced on a logarithmic axis."""
+    """Return message sizes between ``low`` and ``high``, evenly spaced on a logarithmic axis."""
     start, width = log10(low), log10(high) - log10(low)
     samples = (Fraction(10 ** (start + width * (n / _SAMPLES))) for n in range(1, _SAMPLES))
     # Powers are rounded, so a sample may lie outside the range of sizes.
@@ -337,7 +337,7 @@ def _order(question: _Key) -> tuple[Any, ...]:
 
 
 def _varying(parts: Iterable[_Key]) -> list[int]:
-    """Return the positions in the keys of parts at which not all parts have the same value."""
+    """Return the positions in the keys of curves' parts at which not all keys are equal."""
     return [at for at, values in enumerate(zip(*parts, strict=True)) if len(set(values)) > 1]
 
 
@@ -356,7 +356,7 @@ def _fingerprint(runs: Iterable[Run]) -> frozenset[_Key]:
 
 
 def _line(runs: Sequence[Run], sizes: Sequence[Fraction], kind: str) -> Line | None:
-    """Return the line on which the runs' times at all sizes lie; None if there is no such line."""
+    """Return the line of time against message size on which all runs lie; None if there is none."""
     stored = {run.message_bytes: run for run in runs if figure(run, "time", kind) is not None}
     if len(sizes) < 2 or any(m not in stored for m in sizes):
         return None

@@ -9,12 +9,12 @@ from sqlalchemy.orm import Session
 from starcast.comparison.matching import Side, figure, gap
 from starcast.costs.model import Machine
 from starcast.costs.paper_tables import (
-    PAPER_TABLES,
     Case,
     Find,
     PaperTable,
     RowExecution,
     RowFigures,
+    paper_tables,
 )
 from starcast.experiments.design import examples, read_design, stored_axes
 from starcast.experiments.point import Point
@@ -87,14 +87,14 @@ class ExperimentList(Table):
 
 
 def _is_usual(name: str, value: Any) -> bool:
-    """Return whether a value is usual for its column, and so need not be shown to people."""
+    """Return whether a value is usual for its column, so that the column need not be shown."""
     if name in AXES and AXES[name].has_usual:
         return format_value(value) == format_value(AXES[name].usual)
     return value == SAME or (name, value) in _USUAL_FIGURES
 
 
 def _abbreviate(values: Sequence[str]) -> list[str]:
-    """Return the first values, followed by the number of omitted values, such as ``+3``."""
+    """Return the first of several values, followed by the number of the others, such as ``+3``."""
     more = len(values) - _SHOWN_VALUES
     return [*values[:_SHOWN_VALUES], f"+{more}"] if more > 0 else list(values)
 
@@ -268,12 +268,13 @@ def find_table(name: str) -> PaperTable:
     Raises:
         InputError: there is no such table.
     """
-    if name not in PAPER_TABLES:
+    tables = paper_tables()
+    if name not in tables:
         raise InputError(
             f"'{name}' is not a table of a paper",
-            hint=f"{did_you_mean(name, PAPER_TABLES)}the tables are {', '.join(PAPER_TABLES)}",
+            hint=f"{did_you_mean(name, tables)}the tables are {', '.join(tables)}",
         )
-    return PAPER_TABLES[name]
+    return tables[name]
 
 
 def table_of(experiment: models.Experiment) -> str:
@@ -285,12 +286,12 @@ def table_of(experiment: models.Experiment) -> str:
         InputError: the experiment is not that of a paper table.
     """
     title = experiment.grid.get("title")
-    for name in PAPER_TABLES:
+    for name in paper_tables():
         if title and title == _shipped_title(name):
             return name
     raise InputError(
         f"the experiment '{experiment.name}' does not belong to a table of a paper",
-        hint=f"name a table with `table`: {', '.join(PAPER_TABLES)}",
+        hint=f"name a table with `table`: {', '.join(paper_tables())}",
     )
 
 
@@ -300,7 +301,7 @@ def _shipped_title(name: str) -> str:
 
     The result is cached, because reading the experiment expands its grids.
     """
-    return read_design(str(examples()[name])).title
+    return read_design(str(examples()[name])).title if name in examples() else ""
 
 
 def tabulate(table: PaperTable, cases: Sequence[tuple[Case, list[Row]]]) -> Table:
@@ -374,7 +375,10 @@ def _case(table: PaperTable, run: Run) -> Case:
 
 
 def _finder(table: PaperTable, case: Case, runs: Iterable[Run]) -> tuple[Find, list[Run]]:
-    """Return a function that finds the figures of a row, and the list of the runs found so far."""
+    """Return a function that finds the figures of a paper's table row among stored runs.
+
+    The second result is the list of the runs found so far, which the function extends.
+    """
     chosen = [run for run in runs if run.topology == case.topology.spec]
     if "machine" in table.axes:
         wanted = (case.message_bytes, case.machine)

@@ -74,7 +74,7 @@ class Match:
     reasons: tuple[str | None, ...]
 
     def values(self, parameter: str) -> tuple[Any, ...]:
-        """Return the values of a parameter: a single one if all runs share it, else one per run."""
+        """Return a parameter's values: a single one if all runs share it, else one per run."""
         values = tuple(None if run is None else value(run, parameter) for run in self.runs)
         present = {value for value, run in zip(values, self.runs, strict=True) if run is not None}
         return (present.pop(),) if len(present) == 1 else values
@@ -233,6 +233,8 @@ class _Pairing:
         ]
         #: The choices on which each run was matched.
         self._matched: dict[Run, tuple[str, ...]] = {}
+        #: For a run without a partner, the faster run of its side that was paired instead.
+        self._faster: dict[Run, Run] = {}
         ours = points.group(baseline.runs, points.question)
         theirs = points.group(other.runs, points.question)
         for question, runs in ours.items():
@@ -252,7 +254,7 @@ class _Pairing:
         choice: Sequence[str],
         matched: tuple[str, ...],
     ) -> None:
-        """Match runs that solve the same problem on one choice after the other."""
+        """Match runs of both sides that solve the same problem, by one choice after another."""
         if not choice or not ours or not theirs:
             self._matched |= dict.fromkeys((*ours, *theirs), matched)
             for run in ours:
@@ -273,10 +275,12 @@ class _Pairing:
         # Only the fastest runs are paired: pairing all numbers of units would multiply the rows,
         # and most rows would compare an algorithm at a number that is not its best.
         if axis == self._points.by and left and right:
+            for runs, fastest in ((left, _fastest(left)), (right, _fastest(right))):
+                self._faster |= {run: fastest[0] for run in runs if run not in fastest}
             self._match(_fastest(left), _fastest(right), rest, matched)
 
     def _pair_nearest(self, ours: Sequence[Run], theirs: Sequence[Run]) -> None:
-        """Pair runs of different problems, starting with pairs that differ in the fewest axes."""
+        """Pair runs of both sides with different problems; those with few differences go first."""
         waiting, free = dict.fromkeys(ours), dict.fromkeys(theirs)
         question = self._points.question
         for size in range(1, len(question) + 1):
@@ -339,7 +343,12 @@ class _Pairing:
             f"{axis} = {as_text(value(run, axis))}"
             for axis in self._points.differing(run, nearest, axes)
         )
-        return f"{side.name} has no run with {missing}"
+        reason = f"{side.name} has no run with {missing}"
+        if run not in self._faster:
+            return reason
+        own = self._other if side is self._baseline else self._baseline
+        by = self._points.by
+        return f"{reason}, and {own.name} is faster with {by} = {value(self._faster[run], by)}"
 
 
 def _divide_into_rows(
@@ -363,7 +372,7 @@ def _divide_into_rows(
 
 
 def _most_similar(run: Run | None, others: Sequence[Run | None], points: _Points) -> Run | None:
-    """Return which of the runs ``others`` differs from a run in the fewest choices."""
+    """Return the run among ``others`` that differs from the given run in the fewest choices."""
     present = [other for other in others if other is not None]
     if run is None or not present:
         return others[0]
@@ -371,7 +380,7 @@ def _most_similar(run: Run | None, others: Sequence[Run | None], points: _Points
 
 
 def _distinct(runs: Iterable[Run]) -> Iterable[Run]:
-    """Remove runs with equal parameters and figures: two seeds may have drawn the same faults."""
+    """Remove runs with equal parameters and figures; two seeds may have drawn the same faults."""
     distinct: dict[tuple[Any, ...], Run] = {}
     for run in runs:
         figures = (run.status, *(figure(run, name) for name in (*FIGURES, MISSING)))

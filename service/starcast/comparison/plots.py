@@ -23,6 +23,7 @@ from starcast.comparison.presentation import Profiles
 from starcast.support.errors import InputError, UnavailableError
 from starcast.support.html import read_palette
 from starcast.support.installation import install_command
+from starcast.support.vocabulary import Plot
 
 try:
     # This hides warnings about a read-only home directory and the first search for fonts.
@@ -85,12 +86,14 @@ def check_plot(file: Path) -> None:
     if file.suffix.lower().removeprefix(".") not in _FORMATS:
         raise InputError(
             f"the name of a plot's file must end in .svg, .pdf or .png: {file}",
-            hint="name a file that ends in .svg, .pdf or .png",
+            hint="use a file name that ends in .svg, .pdf or .png",
         )
 
 
-def plot_file(comparison: Comparison, profiles: Profiles, suffix: str) -> bytes:
-    """Return a file with all plots of a comparison, one below the other.
+def plot_file(
+    comparison: Comparison, profiles: Profiles, suffix: str, only: Plot | None = None
+) -> bytes:
+    """Return a file with the plots of a comparison, one below the other.
 
     For each panel of the page, the plot of times is followed by the plot of links used.
 
@@ -98,6 +101,7 @@ def plot_file(comparison: Comparison, profiles: Profiles, suffix: str) -> bytes:
         comparison: the comparison.
         profiles: the step profiles of `profiled_runs`; some may be missing.
         suffix: the format: ``.svg``, ``.pdf`` or ``.png``.
+        only: draw only this plot of each panel (default: both).
 
     Raises:
         InputError: there is nothing to plot.
@@ -106,10 +110,10 @@ def plot_file(comparison: Comparison, profiles: Profiles, suffix: str) -> bytes:
     styles = make_styles(curve.label for panel in every for curve in panel.curves)
     plots: list[Callable[[Axes], None]] = []
     for panel in every:
-        if sum(m > 0 for m in panel.sizes) > 1:
+        if only != "links" and sum(m > 0 for m in panel.sizes) > 1:
             crossings = best_crossovers(find_crossovers(panel))
             plots.append(partial(plot_times, panel, styles, crossings))
-        if any(profiles.get(run.id) for _, run in panel.profiled):
+        if only != "time" and any(profiles.get(run.id) for _, run in panel.profiled):
             plots.append(partial(plot_links, panel, profiles, styles))
     if not plots:
         raise InputError(
@@ -208,7 +212,7 @@ def plot_links(panel: Panel, profiles: Profiles, styles: Styles, axes: Axes) -> 
 
 @contextmanager
 def _settings() -> Iterator[None]:
-    """Apply this module's matplotlib settings within the context only."""
+    """Apply this module's matplotlib settings, but only within the context."""
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(_STYLE)
@@ -216,14 +220,14 @@ def _settings() -> Iterator[None]:
 
 
 def _title(panel: Panel) -> str:
-    """Return a two-line title: the collective and network, then the machine parameters."""
+    """Return the title of a plot, in two lines: collective and network, then the machine."""
     question, _, machine = panel.name.partition(", t_s = ")
     start_up, _, byte = machine.partition(", t_c = ")
     return f"{question}\n$T_s$ = {start_up}, $T_c$ = {byte}"
 
 
 def _format_powers(axis: Axis, ends: tuple[float, float]) -> None:
-    """Label a logarithmic axis at 1, 10, 100, ..., and a short axis also at 2, 5, 20, 50, ..."""
+    """Label a logarithmic axis at 1, 10, 100, ...; a short axis also at 2, 5, 20, 50, ..."""
     short = log10(ends[1] / ends[0]) < _SHORT
     axis.set_major_formatter(FuncFormatter(lambda value, _: _power(value)))
     axis.set_minor_formatter(
@@ -272,7 +276,7 @@ def compose(plots: Sequence[Callable[[Axes], None]]) -> Figure:
 
 
 def _mark_crossovers(axes: Axes, crossings: Sequence[Crossing]) -> None:
-    """Mark exact crossovers with rings and others with bands, all numbered from 1."""
+    """Mark exact crossovers in a plot with rings and others with bands, all numbered from 1."""
     rings: list[tuple[int, tuple[float, float]]] = []
     bands: dict[tuple[float, float], list[int]] = {}
     for number, crossing in enumerate(crossings, start=1):
@@ -312,7 +316,7 @@ def _ranges(numbers: Sequence[int]) -> str:
 def _clusters(
     rings: Sequence[tuple[int, tuple[float, float]]], width: float
 ) -> Iterator[tuple[str, tuple[float, float]]]:
-    """Yield the labels of rings; rings whose labels would overlap share one, such as ``3-5``."""
+    """Yield labels for the rings of crossovers; overlapping rings share one label, as ``3-5``."""
     groups: list[list[tuple[int, tuple[float, float]]]] = []
     for number, spot in rings:
         near = bool(groups) and log10(spot[0] / groups[-1][0][1][0]) < _NEAR * width

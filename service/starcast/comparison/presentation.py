@@ -29,32 +29,40 @@ from starcast.comparison.crossovers import (
 from starcast.comparison.curves import Curve, Panel, Polyline, panels
 from starcast.comparison.matching import (
     MESSAGE_UNITS,
+    MISSING,
+    PARAMETERS,
     SEGMENTS,
     count_unmatched,
     figure,
     find_matches,
+    value,
 )
-from starcast.comparison.sides import describe_networks, parent
+from starcast.comparison.sides import PART, describe_networks, parent
 from starcast.support.axes import QUESTION
 from starcast.support.html import inline_files, render_page
-from starcast.support.runs import Run
+from starcast.support.latex import table_label
+from starcast.support.runs import FIGURES, Run
 from starcast.support.table import Row, Table, as_number, with_numbers
 
 #: The maximum number of sides shown next to each other; more sides get one line each.
 MAX_ABREAST = 3
+#: The last parameter on which runs are paired, as `describe_pairing` names it.
+_UNITS = {MESSAGE_UNITS: "message_units (the pieces of a message)", SEGMENTS: "segments"}
+#: Columns that a table in LaTeX omits if it is too wide, in this order.
+_DISPENSABLE = ("note", "change", "steps", "missing", "verdict", "gap", "change_percent")
 #: Maximum number of crossovers in the text; the option --crossovers lists all.
 _MAX_CROSSOVERS = 12
 
 
 @dataclass(frozen=True, repr=False)
 class Layout(Table):
-    """A comparison as a table for people.
+    """A comparison as a table for display.
 
     Attributes:
         columns: the column names in order.
         rows: one dictionary per line, with values for all columns and possibly for other names.
         best: for each line, the columns that hold the best value of all sides.
-        together: the number of consecutive lines per match.
+        together: the number of consecutive lines that show one match.
         parameters: the number of leftmost columns that hold the parameters of a match.
     """
 
@@ -103,9 +111,9 @@ def layouts(comparison: Comparison) -> Iterator[tuple[Comparison, Layout]]:
 def as_cells(row: Mapping[str, Any]) -> Row:
     """Return a row with exact figures converted to numbers, and gaps rounded to three decimals."""
     cells = with_numbers(row)
-    for name, value in cells.items():
-        if (name == "gap" or name.startswith("gap_")) and value is not None:
-            cells[name] = round(value, 3)
+    for name, cell in cells.items():
+        if (name == "gap" or name.startswith("gap_")) and cell is not None:
+            cells[name] = round(cell, 3)
     return cells
 
 
@@ -121,13 +129,34 @@ def tabulate(comparison: Comparison) -> Table:
     return Table.of(rows, columns, note if hidden else "")
 
 
+def tabulate_runs(comparison: Comparison) -> Table:
+    """Return all paired runs as a table for programs, one per row.
+
+    The names of its columns do not depend on the sides, and runs with equal ``pair`` are compared.
+    A run that is paired with several runs has a row for each.
+    """
+    rows = []
+    for number, match in enumerate(comparison.matches, start=1):
+        lines = zip(comparison.sides, match.runs, comparison.lines(match), strict=True)
+        rows += [
+            as_cells({"pair": number, "side": side.name, "run": run.id, **line})
+            for side, run, line in lines
+            if run is not None
+        ]
+    columns = ("pair", "side", "run", *PARAMETERS, *FIGURES, MISSING, "gap", *CHANGES, "note")
+    return Table.of(rows, columns)
+
+
 def tabulate_crossovers(comparison: Comparison) -> Table:
     """Return all crossovers of a comparison as a table for programs."""
-    return Table.of(map(with_numbers, crossover_rows(all_crossovers(comparison))), COLUMNS)
+    rows = list(map(with_numbers, crossover_rows(all_crossovers(comparison))))
+    sizes = [as_number(run.message_bytes) for side in comparison.sides for run in side.runs]
+    note = f"no crossovers between {min(sizes)} and {max(sizes)} bytes" if sizes else ""
+    return Table.of(rows, COLUMNS, "" if rows else note)
 
 
 def _set_abreast(comparison: Comparison) -> Layout:
-    """Return a table with one line per match, in which the sides are next to each other."""
+    """Return a comparison as a table with a line per match, with the sides next to each other."""
     times = {side.name: comparison.column("time", side) for side in comparison.sides}
     return Layout(
         tuple(comparison.columns()),
@@ -166,7 +195,7 @@ def explain(comparison: Comparison) -> list[str]:
     """Describe what is compared, what all rows share, and what is hidden or not comparable."""
     baseline, *others = (side.name for side in comparison.sides)
     head = f"{', '.join(others)} against {baseline}"
-    lines = [f"{head}; gap = time / lower bound; {matched_by(comparison)}"]
+    lines = [f"{head}; gap = time / lower bound"]
     if shared := _shared(comparison):
         lines.append(f"in all rows: {shared}")
     if comparison.across:
@@ -182,7 +211,7 @@ def explain(comparison: Comparison) -> list[str]:
             "some rows are not comparable, because they answer different questions;"
             f" {options} compares them all the same"
         )
-    if advice := _advise_pairing(comparison):
+    if advice := advise_pairing(comparison):
         lines.append(advice)
     hidden = len(comparison.matches) - len(comparison.different)
     if hidden and not comparison.everything:
@@ -194,25 +223,42 @@ def explain(comparison: Comparison) -> list[str]:
     return lines
 
 
-def _advise_pairing(comparison: Comparison) -> str:
-    """Return the other way to match runs if most of the rows have no partner, or else ""."""
+def advise_pairing(comparison: Comparison) -> str:
+    """Return the other way to pair runs if most of the rows have no partner, or else ""."""
     lonely, total = count_unmatched(comparison.matches), len(comparison.matches)
     if comparison.by != MESSAGE_UNITS or 2 * lonely <= total:
         return ""
     unpaired = count_unmatched(find_matches(comparison.sides, comparison.across, SEGMENTS))
     if unpaired >= lonely:
         return ""
-    return (
-        f"{lonely} of {total} rows have no partner: runs with equal message_units are paired, and"
-        f" only the fastest of the others; `by` segments leaves {unpaired} unpaired"
-    )
+    return f"{lonely} of {total} rows have no partner; `by` segments leaves {unpaired} unpaired"
 
 
-def matched_by(comparison: Comparison) -> str:
-    """Return a phrase that states whether rows are matched by message units or by segments."""
-    if comparison.by == MESSAGE_UNITS:
-        return "rows matched by message_units, the pieces of a message"
-    return "rows matched by segments"
+def describe_pairing(comparison: Comparison) -> str:
+    """Return a sentence on which runs are paired, which is true of the rows.
+
+    It names the parameters that vary between the rows and are equal in each.
+    """
+    compared = [
+        [run for run, reason in zip(match.runs, match.reasons, strict=True) if run and not reason]
+        for match in comparison.matches
+    ]
+    equal = {
+        name
+        for name in PARAMETERS
+        if all(len({value(run, name) for run in runs}) < 2 for runs in compared)
+    }
+    columns = replace(comparison, everything=False).parameters()
+    varying = [name for name in columns if name in equal and name not in _UNITS]
+    units = _UNITS[comparison.by]
+    if comparison.by in equal:
+        return f"a row compares runs with equal {_enumerate([*varying, units])}"
+    rule = f"runs with equal {units} or, of the others, the fastest of each side"
+    return f"a row compares {f'runs with equal {_enumerate(varying)}: ' if varying else ''}{rule}"
+
+
+def _enumerate(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def tell_crossovers(comparison: Comparison) -> list[str]:
@@ -253,18 +299,38 @@ def legend(comparison: Comparison, shown: Comparison) -> list[str]:
     return names + comparison.networks
 
 
-def caption(comparison: Comparison, shown: Comparison, columns: Iterable[str]) -> str:
-    """Return a table's caption: the sides compared, and the parameters that all rows share."""
-    baseline, *others = (side.name for side in shown.sides)
-    pieces = "pieces per message" if comparison.by == MESSAGE_UNITS else "segments"
-    has_gap = any(name.startswith("gap") for name in columns)
-    parts = [
-        f"{', '.join(others)} compared with {baseline}, at equal numbers of {pieces}",
-        "the gap is the time divided by a lower bound" if has_gap else "",
-        _shared(comparison),
+def describe_latex(comparison: Comparison) -> dict[str, Any]:
+    """Return the arguments of `starcast.support.latex.booktabs` for a comparison."""
+    shown = comparison.with_letters()
+    layout = lay_out(shown)
+    shared = _shared(comparison)
+    below = [
         *legend(comparison, shown),
+        "a gap, if shown, is time / lower bound",
+        f"in all rows: {shared}" if shared else "",
+        describe_pairing(comparison),
+        "rows without a bold time have equal times, or runs that are not comparable",
     ]
-    return "; ".join(filter(None, parts))
+    experiments = dict.fromkeys(side.name.partition(PART)[0] for side in comparison.sides)
+    ranks = {name: _rank(name) for name in layout.columns}
+    spare = sorted(
+        (name for name, rank in ranks.items() if rank >= 0), key=lambda each: ranks[each]
+    )
+    return {
+        "columns": layout.columns,
+        "rows": layout.rows,
+        "caption": title_of(comparison),
+        "label": table_label("compare", *experiments),
+        "bold": layout.best,
+        "below": [f"{line[0].upper()}{line[1:]}." for line in below if line],
+        "spare": () if comparison.everything else spare,
+    }
+
+
+def _rank(column: str) -> int:
+    """Return the position of a column in `_DISPENSABLE`; -1 if the column is not in it."""
+    kinds = [kind for kind in _DISPENSABLE if f"{column}_".startswith(f"{kind}_")]
+    return _DISPENSABLE.index(max(kinds, key=len)) if kinds else -1
 
 
 def _shared(comparison: Comparison) -> str:
@@ -304,7 +370,7 @@ def describe(comparison: Comparison, profiles: Profiles) -> dict[str, Any]:
         ),
         "parameters": comparison.shared_parameters(),
         "across": list(comparison.across),
-        "matched_by": matched_by(comparison),
+        "matched_by": describe_pairing(comparison),
         "networks": comparison.networks,
         "summary": summarize(comparison),
         "reasons": count_reasons(comparison),
@@ -327,6 +393,7 @@ def page_values(comparison: Comparison, profiles: Profiles) -> dict[str, Any]:
     return {
         **described,
         "layout": layout,
+        "advice": advise_pairing(comparison).replace("`", ""),
         "matches": len(comparison.matches),
         "everything": comparison.everything,
         "question": ", ".join(axis for axis in QUESTION if axis not in comparison.across),
@@ -465,7 +532,7 @@ def _bound(place: str, panel: Panel) -> dict[str, Any]:
 
 
 def _path(points: Polyline) -> list[tuple[float, float]]:
-    """Return a drawn line with six significant digits, which is enough for a drawing."""
+    """Return the points of a plotted line, rounded to six significant digits for the drawing."""
     return [(float(f"{float(m):.6g}"), float(f"{float(time):.6g}")) for m, time in points]
 
 
@@ -476,7 +543,7 @@ def _crossover(crossing: Crossing) -> dict[str, Any]:
 
 
 def _describe_runs(runs: Iterable[Run]) -> str:
-    """Return a text with the algorithms of runs and their numbers of segments."""
+    """Describe runs by their algorithms and their numbers of segments."""
     listed = list(runs)
     if not listed:
         return "no runs"

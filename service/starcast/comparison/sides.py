@@ -40,7 +40,7 @@ def load_sides(
         reporter: receives the number of missing runs of each experiment.
 
     Raises:
-        NotFoundError: an experiment or run does not exist, or no run meets the conditions.
+        NotFoundError: there is no such experiment or run, or no run meets the conditions.
     """
     sides = [load_side(session, name) for name in names]
     for sentence in dict.fromkeys(side.incomplete for side in sides if side.incomplete):
@@ -116,7 +116,7 @@ def with_distinct_names(sides: Iterable[Side]) -> tuple[Side, ...]:
 
 
 def find_side(sides: Sequence[Side], name: str) -> int:
-    """Return the index of the side with this name.
+    """Return the index of the side with the given name.
 
     A run can also be named by its number, and a part by its short name.
 
@@ -192,7 +192,7 @@ def select_runs(sides: Sequence[Side], conditions: Conditions) -> list[Side]:
 
 
 def _normalize(axis: str, text: str) -> str:
-    """Return a condition's value in the form of `as_text`."""
+    """Return a condition's value as `as_text` writes runs' values, so that the two can be equal."""
     if axis == "topology":
         return as_topology(text).spec
     if AXES[axis].type is Fraction:
@@ -273,7 +273,7 @@ def crossed_values(side: Side, axes: Sequence[str]) -> dict[str, Any]:
 
 
 def split_side(side: Side, axes: Sequence[str], *, alone: bool) -> list[Side]:
-    """Split a side by its values on the crossed axes and, if it is the only side, on `PARTS`."""
+    """Split a side by its values on the crossed axes, and a single side also on `PARTS`."""
     groups: dict[tuple[Any, ...], list[Run]] = {}
     names = (*axes, *PARTS) if alone else axes
     for run in side.runs:
@@ -311,7 +311,7 @@ def _part_name(key: Sequence[Any], keys: Sequence[Sequence[Any]], axes: Sequence
 
 
 def axis_value(axis: str, value: Any) -> str:
-    """Return the value on a crossed axis as text: ``Q7``, ``one-port``, ``t_s=10``."""
+    """Return the value of a run parameter as text, such as ``Q7``, ``one-port`` or ``t_s=10``."""
     if axis in {"topology", "execution"}:
         return str(value)
     return f"{value}-port" if axis == "ports" else f"{axis}={value}"

@@ -1,4 +1,4 @@
-"""Costs of collectives: formulas from the papers, lower bounds, and costs of simulated schedules.
+"""Costs of collectives: formulas from the papers, lower bounds, and simulated costs.
 
 Times are exact rationals. A packet of b bytes takes T_s + b T_c, so the time of every cost is
 ``start_ups * T_s + bytes * T_c``. Formulas use the symbols of docs/definitions/tseng-sheu.md, A6: m

@@ -29,8 +29,7 @@ class Entry:
 
     Attributes:
         form: ``form(topology, ports, **arguments)`` returns the formula.
-        each_tree: whether a message is split among ``degree`` trees before it is split into
-            segments.
+        each_tree: whether a message is first split among ``degree`` trees, and then into segments.
         each_node: whether a message is first split among all nodes.
     """
 
@@ -54,7 +53,7 @@ _RECORDS = "starcast: records"
 def optimal_broadcast(topology: Topology, _ports: str) -> Form:
     """Return the cost formula of an optimal broadcast.
 
-    Its number of rounds is that of the stored record, and it has N-1 transmissions.
+    The broadcast takes as many rounds as the stored record, and N-1 transmissions.
     """
     steps = shipped_record("one-port-broadcast", topology.spec).value
     return stepwise_form(steps, 1, topology.nodes - 1, _RECORDS)
@@ -63,9 +62,9 @@ def optimal_broadcast(topology: Topology, _ports: str) -> Form:
 def substar_doubling(topology: Topology, _ports: str) -> Form:
     """Return the cost formula of the broadcast by substar doubling on S_{n,k}.
 
-    It takes R_k rounds and N-1 transmissions. With m = n-k+1, R_1 is ceil(log2 m). For j > 1, R_j
-    is R_{j-1} + 1 plus the minimum of max(i + j-2, i + c_i) over i = 1..R_1, where c_i is the
-    smallest c with (2^i - 1) 2^c >= m - 1.
+    The broadcast takes R_k rounds and N-1 transmissions. With m = n-k+1, R_1 is ceil(log2 m). For j
+    > 1, R_j is R_{j-1} + 1 plus the minimum of max(i + j-2, i + c_i) over i = 1..R_1, where c_i is
+    the smallest c with (2^i - 1) 2^c >= m - 1.
     """
     size, length = topology.n - int(topology.k or 1) + 1, int(topology.k or 1)
     doubling = ceil_log2(size)
@@ -81,7 +80,7 @@ def substar_doubling(topology: Topology, _ports: str) -> Form:
 def symbol_doubling(topology: Topology, _ports: str) -> Form:
     """Return the cost formula of the broadcast by symbol doubling on S_n.
 
-    The number of rounds is the sum of 1 + ceil(log2(i-1)) for i = 2..n. There are N-1
+    The number of rounds is the sum of 1 + ceil(log2(i-1)) for i = 2..n. The broadcast has N-1
     transmissions.
     """
     return stepwise_form(_symbol_rounds(topology.n), 1, topology.nodes - 1, "starcast")
@@ -90,8 +89,8 @@ def symbol_doubling(topology: Topology, _ports: str) -> Form:
 def optimal_substars(topology: Topology, _ports: str) -> Form:
     """Return the cost formula of a broadcast on S_n that ends with optimal broadcasts on S_m.
 
-    Here m is the smaller of n and 9. The number of rounds is that of the stored record on S_m, plus
-    the sum of 1 + ceil(log2(i-1)) for i = m+1..n. There are N-1 transmissions.
+    Here m is the smaller of n and 9. The broadcast takes as many rounds as the stored record on
+    S_m, plus the sum of 1 + ceil(log2(i-1)) for i = m+1..n. The broadcast has N-1 transmissions.
     """
     substar = min(topology.n, LARGEST_OPTIMAL)
     steps = shipped_record("one-port-broadcast", f"S{substar}").value
@@ -106,7 +105,7 @@ def _symbol_rounds(n: int) -> int:
 def hamiltonian_decomposition(topology: Topology, _ports: str, messages: int) -> Form:
     """Return the cost formula of an allgather of M messages along C disjoint Hamiltonian cycles.
 
-    It takes ceil(k(N-1)/2) steps, where k = ceil(M/C), and M N(N-1) transmissions.
+    The allgather takes ceil(k(N-1)/2) steps, where k = ceil(M/C), and M N(N-1) transmissions.
     """
     cycles = shipped_record("hamiltonian-decomposition", topology.spec).value
     steps = ceil_div(ceil_div(messages, cycles) * (topology.nodes - 1), 2)
@@ -125,8 +124,8 @@ def hamiltonian_decomposition(topology: Topology, _ports: str, messages: int) ->
 def ring(topology: Topology, ports: str, messages: int) -> Form:
     """Return the cost formula of an allgather of M messages on a ring.
 
-    It takes M(N-1) steps, or ceil(M(N-1)/2) if messages travel round the ring in both directions.
-    The formula is exact.
+    The allgather takes M(N-1) steps, or ceil(M(N-1)/2) if messages travel in both directions. The
+    formula is exact.
     """
     hops = messages * (topology.nodes - 1)
     steps = hops if ports == "one" else ceil_div(hops, 2)
@@ -152,7 +151,7 @@ def doubling(topology: Topology, _ports: str) -> Form:
 def scatter_and_gather(allgather: Callable[..., Form]) -> Callable[..., Form]:
     """Return the cost formula of an allreduce by a reduce-scatter and an allgather.
 
-    Both send messages of m/N bytes.
+    Both parts send messages of m/N bytes.
     """
 
     def form(topology: Topology, ports: str, **arguments: int | str) -> Form:
@@ -167,9 +166,9 @@ def reduce_and_broadcast(broadcast: Callable[..., Form], is_single: bool) -> Cal
 
     In the all-port model with a single tree, the broadcast of a unit begins as soon as its reduce
     is complete. If a broadcast of p units takes S(p) steps, the allreduce takes S(p) + S(1) steps.
-    The formula is exact if that of the broadcast is. In all other cases the formula assumes that
-    the broadcast begins after the whole reduce, which gives an upper bound if there are several
-    units.
+    The formula is exact if the formula of the broadcast is exact. In all other cases the formula
+    assumes that the broadcast begins after the whole reduce, which gives an upper bound if there
+    are several units.
     """
 
     def form(topology: Topology, ports: str, **arguments: int | str) -> Form:
@@ -254,7 +253,8 @@ def unit_bytes(
 
     The arguments are those of `closed_form`.
 
-    Raises: InputError: as in `closed_form`.
+    Raises: InputError: a name or an argument is invalid, or the algorithm is not defined on the
+    topology.
     """
     check_message(message_bytes)
     topology = as_topology(topology)
@@ -322,7 +322,7 @@ def optimal_pieces(
     The arguments are those of `closed_form`, without the number of pieces.
 
     Returns:
-        The optimum over the reals, and over whole numbers >= 1; see `find_optimum`.
+        The optimal real number, and the optimal whole number >= 1; see `find_optimum`.
 
     Raises:
         InputError: the algorithm does not split its messages, or T_s is 0, so more pieces are
@@ -353,7 +353,7 @@ def optimal_pieces(
 def find_optimum(
     price: Price, machine: Machine, period: int, allowed: Iterable[int]
 ) -> tuple[float, int]:
-    """Return the number of pieces with the minimum time: over the reals, and over whole numbers.
+    """Return the number of pieces with the minimum time, as a real and as a whole number.
 
     With p pieces a pipeline has a + cp start-ups and b + d/p bytes, for constants a, b, c and d.
     The time is minimal for p = sqrt(d T_c/(c T_s)), as in equation (5) of Tseng & Sheu 1997 and
@@ -385,7 +385,10 @@ def find_optimum(
 
 
 def _square(price: Price, machine: Machine, first: int, period: int) -> Fraction:
-    """Return the square of the real optimum, from the costs of ``first`` and ``first + period``."""
+    """Return the square of the optimal real number, from the costs of two numbers of pieces.
+
+    These numbers are ``first`` and ``first + period``.
+    """
     second = first + period
     fewer = price(first)
     more = price(second)

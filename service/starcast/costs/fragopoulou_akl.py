@@ -2,8 +2,8 @@
 
 A message of m bytes consists of M unit messages. A link carries one of them per step, so a step
 takes T_s + m/M T_c. N = n!, t_n is the sum of all distances from a node, and h is the number of
-necklaces (docs/definitions/fragopoulou-akl.md). Executions agree with all forms, unless a form
-states otherwise.
+necklaces (docs/definitions/fragopoulou-akl.md). Executions agree with all formulas, unless a
+formula states otherwise.
 """
 
 from collections.abc import Callable
@@ -32,11 +32,11 @@ _TRANSMISSIONS: dict[str, Callable[[Topology], int]] = {
 
 @dataclass(frozen=True)
 class CostFormula:
-    """The cost formula of an algorithm in the paper of 1993.
+    """The cost formula of an algorithm of Fragopoulou & Akl 1993.
 
     Attributes:
         steps: the number of steps for M messages.
-        source: the source of the formula.
+        source: the paper and table or rule that state the formula.
         sends_one_message: whether the source states the formula for one message only; the formula
             for M messages is then starcast's own.
     """
@@ -56,17 +56,20 @@ class CostFormula:
 
 
 def _receive_all(topology: Topology, messages: int) -> int:
-    """Return ceil(M(N-1)/(n-1)), the steps to receive M messages from N-1 nodes over all links."""
+    """Return ceil(M(N-1)/(n-1)): steps to receive M messages from N-1 nodes over all n-1 links."""
     return ceil_div(messages * (topology.nodes - 1), topology.degree)
 
 
 def _receive_one(topology: Topology, messages: int) -> int:
-    """Return M(N-1), the steps to receive M messages from N-1 nodes over one link at a time."""
+    """Return M(N-1): steps to receive M messages from each of N-1 nodes over one link at a time."""
     return messages * (topology.nodes - 1)
 
 
 def _send_all(topology: Topology, messages: int) -> int:
-    """Return ceil(M t_n/(n-1)), where t_n is the sum of the distances and n-1 the degree."""
+    """Return ceil(M t_n/(n-1)), where t_n is the sum of distances and n-1 the degree.
+
+    These are the steps of an alltoall of M messages.
+    """
     return ceil_div(messages * topology.distance_sum, topology.degree)
 
 
@@ -92,11 +95,10 @@ def _commuting_distances(n: int, turns: int) -> Fraction:
 
     All these permutations fix symbol 1, so a distance is the number of misplaced symbols plus the
     number of their cycles. The rotation has g cycles of L symbols each; a permutation that commutes
-    with it permutes these g cycles, and turns each of them by some places. If it permutes l of them
-    cyclically, and the turns add up to b places, this yields gcd(b, L) cycles on l L symbols. On
-    average the g! permutations of the cycles have 1/l cycles of length l, and all values of b are
-    equally frequent. A cycle of the rotation that is neither moved nor turned contributes no
-    distance.
+    with it permutes these g cycles, and rotates each of them. If it permutes l of them cyclically,
+    and the rotations add up to b places, this yields gcd(b, L) cycles on l L symbols. On average
+    the g! permutations of the cycles have 1/l cycles of length l, and all values of b are equally
+    frequent. A cycle of the rotation that is neither moved nor rotated contributes no distance.
     """
     cycles = gcd(turns, n - 1)
     length = (n - 1) // cycles
@@ -158,9 +160,7 @@ ROWS: dict[tuple[str, str], CostFormula] = {
 def broadcast(topology: Topology, _ports: str, messages: int, copies: int) -> Form:
     """Return the cost formula of a broadcast of x copies along edge-disjoint trees.
 
-    The paper states it in sections 4.2 and 4.3.
-
-    It takes ceil(Mx/(n-1)) + D_n + 3 steps and Mx(N-1) transmissions.
+    The broadcast takes ceil(Mx/(n-1)) + D_n + 3 steps and Mx(N-1) transmissions.
 
     The number of steps is an upper bound, because the paper assumes trees of height D_n + 4. For n
     = 3..10 the trees of starcast have the height D_n + 3 for even n and D_n + 2 for odd n. So the
@@ -182,12 +182,12 @@ def broadcast(topology: Topology, _ports: str, messages: int, copies: int) -> Fo
 def allgather(topology: Topology, _ports: str, messages: int, copies: int) -> Form:
     """Return the cost formula of the allgather of x copies along edge-disjoint trees.
 
-    It takes c(N-1) steps, where c = ceil(Mx/(n-1)), and Mx N(N-1) transmissions. The formula is
-    exact.
+    The allgather takes c(N-1) steps, where c = ceil(Mx/(n-1)), and Mx N(N-1) transmissions. The
+    formula is exact.
 
-    Section 4.4 states it for n-1 copies: M(N-1) steps and M N(n-1)(N-1) transmissions. For other
-    numbers of copies it is starcast's. The number ceil(Mx(N-1)/(n-1)) in Table 2 is the lower
-    bound.
+    Section 4.4 states the formula for n-1 copies: M(N-1) steps and M N(n-1)(N-1) transmissions. For
+    other numbers of copies the formula is starcast's own. The number ceil(Mx(N-1)/(n-1)) in Table 2
+    is the lower bound.
     """
     steps = ceil_div(messages * copies, topology.degree) * (topology.nodes - 1)
     transmissions = messages * copies * topology.nodes * (topology.nodes - 1)
@@ -200,7 +200,7 @@ def allgather(topology: Topology, _ports: str, messages: int, copies: int) -> Fo
 def scatter(topology: Topology, _ports: str, messages: int, copies: int) -> Form:
     """Return the cost formula of the scatter of x copies along edge-disjoint trees.
 
-    It takes ceil(Mx(N-1)/(n-1)) steps, as in Table 2. The formula is exact.
+    The scatter takes ceil(Mx(N-1)/(n-1)) steps, as in Table 2. The formula is exact.
 
     Section 4.5 states M(N-1) steps for n-1 copies. The transmissions with n-1 copies are M times
     the sum of all levels in all trees, which the paper bounds by a constant times M(n-1) t_n. With
@@ -217,10 +217,10 @@ def scatter(topology: Topology, _ports: str, messages: int, copies: int) -> Form
 def alltoall(topology: Topology, _ports: str, messages: int, copies: int) -> Form:
     """Return the cost formula of the alltoall of x copies along edge-disjoint trees.
 
-    It takes c L steps, where c = ceil(Mx/(n-1)) and L is the sum of the levels of all nodes in a
-    tree, and Mx N L transmissions.
+    The alltoall takes c L steps, where c = ceil(Mx/(n-1)) and L is the sum of the levels of all
+    nodes in a tree, and Mx N L transmissions.
 
-    The formula is exact. It is starcast's own. Section 4.6 states M(N-1) + O(M t_n) steps and O(M
+    The formula is exact, and starcast's own. Section 4.6 states M(N-1) + O(M t_n) steps and O(M
     N(n-1) t_n) transmissions for n-1 copies.
     """
     levels = level_sum(topology)

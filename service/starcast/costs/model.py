@@ -1,8 +1,9 @@
-"""The cost model: machines, exact costs of collectives, and lower bounds, derived by counting.
+"""Machines, exact costs of collectives, and lower bounds that are derived by counting.
 
-The papers state the bounds for their topologies: Tseng & Sheu 1997, Lemmas 1 and 2 (S_n); Li,
-Chen, Xiang & Yao, Lemmas 1 and 2 (S_{n,k}); Fragopoulou & Akl 1993, Tables 4 (S_n) and 5 (Q_d);
-Fragopoulou & Akl 1996, Tables 1 and 2 (S_n) and 3 (Q_d), which bound x copies of each message.
+The papers state the bounds for their topologies: Tseng & Sheu 1997, Lemmas 1 and 2 (S_n); Li, Chen,
+Xiang & Yao, Lemmas 1 and 2 (S_{n,k}); Fragopoulou & Akl 1993, Tables 4 (S_n) and 5 (Q_d);
+Fragopoulou & Akl 1996, Tables 1 and 2 (S_n) and 3 (Q_d), which give bounds for x copies of each
+message.
 """
 
 from collections.abc import Iterable
@@ -20,7 +21,7 @@ from starcast.topologies import Topology, as_topology
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine, given by the time that it needs to send a packet, in any unit of time.
+    """A machine, given by the times that it needs to send a packet, in any unit of time.
 
     Attributes:
         t_s: T_s, the start-up time of a packet.
@@ -52,7 +53,7 @@ class Cost:
         bytes: the coefficient of T_c.
         transmissions: number of times that a unit crosses a link; None if unknown.
         time: ``start_ups * T_s + bytes * T_c``; for a lower bound, the larger of these two terms.
-        source: paper and number.
+        source: the paper, and the number of the theorem, rule or table.
         note: how an execution differs from a closed form; empty if it does not differ.
     """
 
@@ -73,12 +74,12 @@ class Form:
 
     Attributes:
         start_ups: the coefficient of T_s.
-        bytes_per_m: the coefficient of m T_c: how many bytes are sent one after another per byte of
-            the message.
-        transmissions: number of times that a unit crosses a link; None if unknown.
-        source: paper and number.
-        steps: as in `Cost`.
-        note: as in `Cost`.
+        bytes_per_m: the coefficient of m T_c: the number of bytes sent one after another for each
+            byte of the message.
+        transmissions: the number of times that a unit crosses a link; None if unknown.
+        source: the paper, and the number of the theorem, rule or table.
+        steps: the number of steps; None if the source states only a time.
+        note: how an execution differs from the formula; empty if it does not differ.
     """
 
     start_ups: int
@@ -89,7 +90,7 @@ class Form:
     note: str = ""
 
     def price(self, message_bytes: Fraction, machine: Machine) -> Cost:
-        """Return the cost of a message of a given length on a machine."""
+        """Return the cost of a message of the given length on a machine."""
         sent = self.bytes_per_m * Fraction(message_bytes)
         return Cost(
             steps=self.steps,
@@ -110,9 +111,9 @@ def stepwise_form(
     Args:
         steps: the number of steps.
         packet: the size of a packet as a multiple of the message.
-        transmissions: as in `Form`.
-        source: as in `Form`.
-        note: as in `Form`.
+        transmissions: the number of times that a unit crosses a link; None if unknown.
+        source: the paper, and the number of the theorem, rule or table.
+        note: how an execution differs from the formula.
     """
     return Form(steps, Fraction(steps * packet), transmissions, source, steps, note)
 
@@ -296,18 +297,19 @@ def lower_bound(
     Start-ups: a unit has to travel the diameter D. In the one-port model, the number of nodes that
     hold a unit of a given node at most doubles in a step, so ceil(log2 N) steps are needed. In a
     gather or reduce, the same holds in reverse. Li et al. print log2(N-1) for the allgather, which
-    is less if N-1 is a power of two. Messages of 0 bytes need these start-ups too.
+    is smaller if N-1 is a power of two. Messages of 0 bytes need these start-ups too.
 
-    Bytes: `Work.through` times m. In the one-port model, one link at a time carries them. In the
-    all-port model, the root (broadcast, scatter, gather), any node (allgather), or a node on
-    average (alltoall) shares them among its ``degree`` links. Hence
+    Bytes: m times the number of messages that the busiest node sends or receives (`Work.through`;
+    the average node for alltoall). In the one-port model, one link at a time carries these bytes.
+    In the all-port model, the root (broadcast, scatter, gather), any node (allgather), or a node on
+    average (alltoall) divides them among its ``degree`` links. Hence
 
-    * broadcast: max{D T_s, m/degree T_c}; one-port max{D T_s, ceil(log2 N) T_s, m T_c};
+    * broadcast: max{D T_s, (m/degree) T_c}; one-port max{D T_s, ceil(log2 N) T_s, m T_c};
     * allgather, scatter, gather: the same with (N-1) m in place of m;
     * alltoall: the same with t m, where t is the sum of all distances from a node;
     * reduce as broadcast, reduce-scatter as allgather, by reversal; allreduce: the same with
-      2 (N-1)/N m. D start-ups suffice for an allreduce too: in D steps, all nodes can send each
-      other whole vectors.
+      2 ((N-1)/N) m. An allreduce needs no more than D start-ups: in D steps, all nodes can send
+      each other whole vectors.
 
     Without translations, D is the distance of the root's furthest node, or the diameter if all
     nodes send; and ``degree`` is the number of the root's links, in an allgather or reduce-scatter
@@ -316,7 +318,7 @@ def lower_bound(
     With x copies, each through its own spanning tree (or path), there are x times as many bytes.
 
     Steps: with ``messages``, the bound is for M unit messages, one per link and step:
-    ceil(Mxw/degree), in the one-port model Mxw, where x is the number of copies and w =
+    ceil(M x w / degree), in the one-port model M x w, where x is the number of copies and w is
     `Work.through`. A broadcast or reduce needs D - 1 more steps (one-port max{D, ceil(log2 N)} - 1
     more) for the last unit that leaves the root. Without ``messages``, the bound on the steps is
     the number of start-ups.

@@ -1,32 +1,27 @@
-"""The papers' tables with their printed rows and columns, and numbers computed for one case.
+"""The papers' tables, with printed rows and columns and with numbers computed for one case.
 
 A case is a topology with a message and a machine. A row stands for an algorithm that starcast
 executes, for a lower bound, or for work that the paper cites and that cannot be executed. The
-numbers of a cited row come from the closed form in the paper. The tables are in
-``paper_tables.toml``.
+numbers of a cited row come from the closed form in the paper. The tables are part of the paper
+packs, and their kinds are in ``papers/common/cost_tables.py``.
 """
 
-import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from importlib.resources import files
+from importlib import import_module
 from typing import Any, ClassVar, NamedTuple
 
-from starcast.costs.model import Cost, Machine, lower_bound
-from starcast.costs.tables import CostProblem, build_table
+from starcast.catalogue import packs
+from starcast.costs.model import Machine
 from starcast.support.table import Row
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
 
-#: Values of the column ``basis``, which says how the numbers of a row were obtained. For an
-#: executed row, the column contains the name of the algorithm instead.
-CITED, BOUND, NOT_EXECUTED = "cited", "lower bound", "not executed"
-
 
 class RowExecution(NamedTuple):
-    """The algorithm that executes a row, with its arguments other than segments.
+    """The algorithm that executes a table row, with its arguments other than segments.
 
     Attributes:
         algorithm: the name of the algorithm.
@@ -46,7 +41,11 @@ class RowExecution(NamedTuple):
 
 
 class RowFigures(NamedTuple):
-    """The exact costs of an execution, and its number of segments or messages."""
+    """Exact costs of the algorithm that executes a row of a paper's table.
+
+    Attributes:
+        segments: the number of segments or messages that the algorithm uses.
+    """
 
     steps: int
     transmissions: int
@@ -84,18 +83,18 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class PaperTable(ABC):
-    """A table of a paper, of one of three kinds.
+    """A table of a paper.
 
     Attributes:
         axes: the attributes of `Case` in which the cases of the table differ.
-        axis_with_1: one of the axes, or None: every case has a row or column for the value 1 of
-            this attribute. So the cases in which it is 1 need no table of their own, unless there
-            are no other cases.
+        axis_with_1: one of the axes, or None. In the table of every case, a row or column has the
+            value 1 of this axis. So cases with the value 1 need no tables of their own, unless
+            there are no other cases.
         caption: the caption, as printed.
         source: the paper and the number of the table.
         headings: the headings, as printed, by column; some columns are not in the paper. A column
-            without a heading has a blank or empty text.
-        lines: what is printed in the rows, in the order of the paper.
+            without a heading has a blank or empty string.
+        lines: the printed contents of the rows, in the order of the paper.
     """
 
     axes: ClassVar[tuple[str, ...]]
@@ -107,201 +106,21 @@ class PaperTable(ABC):
     lines: Sequence[Any]
 
     def rows(self, case: Case, find: Find) -> list[Row]:
-        """Return the rows, in the order of the paper."""
+        """Return the table rows, in the order of the paper."""
         return [row for line in self.lines for row in self._rows(case, line, find)]
 
     @abstractmethod
     def _rows(self, case: Case, line: Any, find: Find) -> list[Row]:
-        """Return the table rows for one printed line of the paper's table."""
+        """Return the rows of this table for one line of the printed table."""
 
 
-class TimesRow(NamedTuple):
-    """A row of a `TimesTable`.
+def paper_tables() -> dict[str, PaperTable]:
+    """Return the tables of all paper packs, by the name of the experiment that executes their rows.
 
-    Attributes:
-        ports: the port model.
-        name: the algorithm, as printed.
-        algorithm: the algorithm that executes the row; empty if none does.
-        base: the construction given to the algorithm.
-        reference: the cited work, as a key of ``references.bib``; empty for the paper's own rows.
-        printed: the name of the row's closed form in `starcast.costs.tables`, if no algorithm
-            executes the row; empty for the lower bound.
+    A pack that has tables has a module ``cost_tables`` with the dictionary ``TABLES``.
     """
-
-    ports: Ports
-    name: str
-    algorithm: str = ""
-    base: str | None = None
-    reference: str = ""
-    printed: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class TimesTable(PaperTable):
-    """A table of start-up, transmission and overall times (Tseng & Sheu; Li et al.).
-
-    The papers print orders of growth. The rows of this table have the times of one case instead.
-    """
-
-    axes = ("message_bytes", "machine")
-
-    collective: Collective
-    models: Mapping[Ports, str]
-
-    def _rows(self, case: Case, line: TimesRow, find: Find) -> list[Row]:
-        note = ""
-        cost: Cost | RowFigures | None
-        if line.algorithm:
-            cost = find(RowExecution(self.collective, line.algorithm, line.ports, line.base))
-            basis = NOT_EXECUTED if cost is None else _name(line, cost.segments)
-        elif line.printed:
-            cost, note = self._printed(case, line)
-            basis = CITED
-        else:
-            topology, m = case.topology, case.message_bytes
-            cost = lower_bound(topology, self.collective, line.ports, m, case.machine)
-            basis = BOUND
-        machine = case.machine
-        row = {
-            "model": self.models[line.ports],
-            "algorithm": line.name,
-            "start_up_time": None if cost is None else cost.start_ups * machine.t_s,
-            "transmission_time": None if cost is None else cost.bytes * machine.t_c,
-            "overall_time": None if cost is None else cost.time,
-            "basis": basis,
-            "reference": line.reference or None,
-            "note": note or None,
-        }
-        return [row]
-
-    def _printed(self, case: Case, line: TimesRow) -> tuple[Cost | None, str]:
-        problem = CostProblem(
-            case.topology, self.collective, line.ports, case.message_bytes, case.machine
-        )
-        (row,) = [row for row in build_table(problem) if row.name == line.printed]
-        return row.cost, row.note
-
-
-def _name(line: TimesRow, segments: int) -> str:
-    base = f" of {line.base}" if line.base else ""
-    return f"{line.algorithm}{base}" + (f", {segments} segments" if segments > 1 else "")
-
-
-#: The printed method of a cell of a `MethodsTable`, and the algorithm that executes it.
-AlgorithmNames = Sequence[str]
-
-
-class MethodsRow(NamedTuple):
-    """A row of a `MethodsTable`: the methods for one message and, if printed, for M messages."""
-
-    ports: Ports
-    single: AlgorithmNames
-    many: AlgorithmNames | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class MethodsTable(PaperTable):
-    """A table whose cells contain a method, its time and its messages (Fragopoulou & Akl 1993)."""
-
-    axes = ("messages",)
-    axis_with_1 = "messages"
-
-    collective: Collective
-
-    def _rows(self, case: Case, line: MethodsRow, find: Find) -> list[Row]:
-        cells = {
-            "one_message": self._cell(line.ports, line.single, 1, find),
-            "many_messages": self._cell(line.ports, line.many, case.messages, find),
-        }
-        model = "SLA" if line.ports == "one" else "MLA"
-        rows = []
-        for quantity in ("Method", "Time", "Messages", "Basis"):
-            values = {name: cell.get(quantity) for name, cell in cells.items()}
-            rows.append({"model": model, "quantity": quantity, **values})
-        return rows
-
-    def _cell(self, ports: Ports, method: AlgorithmNames | None, messages: int, find: Find) -> Row:
-        if method is None:
-            return {}
-        text, algorithm = method
-        found = find(RowExecution(self.collective, algorithm, ports, messages=messages))
-        return {
-            "Method": text,
-            "Time": None if found is None else found.steps,
-            "Messages": None if found is None else found.transmissions,
-            "Basis": NOT_EXECUTED if found is None else algorithm,
-        }
-
-
-class BoundsRow(NamedTuple):
-    """A row of a `BoundsTable`.
-
-    Attributes:
-        problem: the problem, as printed.
-        has_copies: whether each message is sent x times.
-    """
-
-    problem: str
-    collective: Collective
-    has_copies: bool = True
-
-
-_PROBLEMS = (
-    BoundsRow("single node broadcasting", "broadcast", has_copies=False),
-    BoundsRow("fault tolerant single node broadcasting", "broadcast"),
-    BoundsRow("fault tolerant multinode broadcasting", "allgather"),
-    BoundsRow("fault tolerant single node scattering", "scatter"),
-    BoundsRow("fault tolerant total exchange", "alltoall"),
-)
-
-
-@dataclass(frozen=True, kw_only=True)
-class BoundsTable(PaperTable):
-    """A table of lower bounds next to the costs of an algorithm (Fragopoulou & Akl 1996)."""
-
-    axes = ("messages", "copies")
-    axis_with_1 = "copies"
-
-    algorithm: str
-    lines: Sequence[BoundsRow] = _PROBLEMS
-
-    def _rows(self, case: Case, line: BoundsRow, find: Find) -> list[Row]:
-        copies = case.copies if line.has_copies else 1
-        bound = lower_bound(
-            case.topology, line.collective, "all", Fraction(1), case.machine, case.messages, copies
-        )
-        query = RowExecution(
-            line.collective, self.algorithm, "all", messages=case.messages, copies=copies
-        )
-        found = find(query)
-        row = {
-            "problem": line.problem,
-            "time": bound.steps,
-            "transmissions": bound.transmissions,
-            "executed_time": None if found is None else found.steps,
-            "executed_transmissions": None if found is None else found.transmissions,
-            "basis": BOUND if found is None else f"{BOUND}; {self.algorithm}",
-        }
-        return [row]
-
-
-_KINDS: dict[str, tuple[Callable[..., PaperTable], Callable[..., Any]]] = {
-    "times": (TimesTable, TimesRow),
-    "methods": (MethodsTable, MethodsRow),
-    "bounds": (BoundsTable, BoundsRow),
-}
-
-
-def _read_table(kind: str, lines: Sequence[Mapping[str, Any]] = (), **fields: Any) -> PaperTable:
-    table, row = _KINDS[kind]
-    if lines:
-        fields["lines"] = [row(**line) for line in lines]
-    return table(**fields)
-
-
-_FILE = files("starcast.costs").joinpath("paper_tables.toml")
-#: The tables, by the name of the experiment of starcast that executes their rows.
-PAPER_TABLES: dict[str, PaperTable] = {
-    name: _read_table(**fields)
-    for name, fields in tomllib.loads(_FILE.read_text(encoding="utf-8")).items()
-}
+    tables: dict[str, PaperTable] = {}
+    for pack in (*packs.shipped(), *packs.loaded()):
+        if (pack.folder / "cost_tables.py").is_file():
+            tables |= import_module(f"{pack.module}.cost_tables").TABLES
+    return tables

@@ -1,11 +1,11 @@
-"""Cost formulas of algorithms along spanning trees, by the papers that state them.
+"""Cost formulas of tree-based algorithms, grouped by the paper that states them.
 
 The papers are Tseng & Sheu 1997 (S_n), Li, Chen, Xiang & Yao (S_{n,k}) and Johnsson & Ho 1989
-(Q_d). Formulas of further works are those that the tables of the first two cite.
+(Q_d). From other papers, only the formulas cited in the tables of the first two are included.
 
-The notation is that of docs/definitions/tseng-sheu.md, A6: m bytes per message, p segments per
-tree, h the largest height of a tree, D the diameter, N the number of nodes. A slot (step) of the
-all-port model becomes ``degree`` sub-slots in the one-port model (Tseng & Sheu 1997, Theorem 2).
+The notation follows docs/definitions/tseng-sheu.md, A6: m bytes per message, p segments per tree, h
+the largest height of a tree, D the diameter, N the number of nodes. A slot (step) of the all-port
+model becomes ``degree`` sub-slots in the one-port model (Tseng & Sheu 1997, Theorem 2).
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ JOHNSSON_HO = "Johnsson & Ho 1989"
 
 
 def phases(n: int) -> int:
-    """Return the sum of ceil(log2 i) for i = 2..n: the steps of a one-port broadcast by substars.
+    """Return the sum of ceil(log2 i) for i = 2..n, the steps of a one-port broadcast by substars.
 
     Reference:
         Tseng & Sheu 1997, section 6.1.
@@ -40,7 +40,7 @@ def greatest_proper_divisor(n: int) -> int:
 def multiple_height(n: int) -> int:
     """Return h, the largest height among the multiple spanning trees of Tseng & Sheu 1997.
 
-    It is D_n + n + g - 2, where g is the largest proper divisor of n; for n = 2 it is 1.
+    The height is D_n + n + g - 2, where g is the largest proper divisor of n; for n = 2 it is 1.
     """
     return 1 if n == 2 else 3 * (n - 1) // 2 + n + greatest_proper_divisor(n) - 2
 
@@ -69,12 +69,12 @@ def tree_height(topology: Topology, construction: str) -> int:
 
 
 def _sub_slots(topology: Topology, ports: str) -> int:
-    """Return the number of sub-slots per slot: ``degree`` in the one-port model, else 1."""
+    """Return the number of sub-slots per slot of a pipeline: the degree if one-port, else 1."""
     return topology.degree if ports == "one" else 1
 
 
 def _idle_note(topology: Topology, ports: str) -> str:
-    """Return the note on one-port pipelines: their cost formulas also count idle sub-slots."""
+    """Return the note that the cost formulas of one-port pipelines also count idle sub-slots."""
     if _sub_slots(topology, ports) == 1:
         return ""
     return "an upper bound: sub-slots in which nothing is sent are counted"
@@ -92,7 +92,7 @@ def _pipeline(
 ) -> Form:
     """Return the cost formula of a pipeline of p segments down trees: (height + p - 1) slots.
 
-    A packet has the size ``packet`` as a multiple of the message, by default that of a segment.
+    A packet has the size ``packet`` as a multiple of the message, by default the size of a segment.
     """
     steps = (height + segments - 1) * _sub_slots(topology, ports)
     units = segments * trees
@@ -103,7 +103,7 @@ def _pipeline(
 def _spread(
     topology: Topology, ports: str, start_ups: int, trees: int, source: str, note: str = ""
 ) -> Form:
-    """Return the cost formula of an allgather whose links all carry the same number of bytes."""
+    """Return the cost formula of an allgather that loads all links with equally many bytes."""
     others = topology.nodes - 1
     sent = topology.nodes * trees * others
     return Form(start_ups, _allgather_bytes(topology, ports), sent, source, start_ups, note)
@@ -119,12 +119,12 @@ def _allgather_bytes(topology: Topology, ports: str) -> Fraction:
 def greedy(topology: Topology, ports: str, segments: int) -> Form:
     """Return the cost formula of a pipelined broadcast along one tree of height D_n.
 
-    It is that of row [7] in Table 1.
+    Row [7] of Table 1 states this formula.
 
-    In the all-port model it is (D_n + p - 1)(T_s + m/p T_c), which is exact. In the one-port model
-    it is n-1 times that. The formula counts all sub-slots of the last slot, but the execution ends
-    with the last sub-slot that is used, less than n-1 sub-slots earlier. For even n, executions end
-    with the last sub-slot of the last slot (checked for n = 2..8).
+    In the all-port model the time is (D_n + p - 1)(T_s + m/p T_c), which is exact. In the one-port
+    model the time is n-1 times as long. The formula counts all sub-slots of the last slot, but the
+    execution ends with the last sub-slot that is used, less than n-1 sub-slots earlier. For even n,
+    executions end with the last sub-slot of the last slot (checked for n = 2..8).
     """
     source = f"{TSENG_SHEU}, section 4 and Table 1 [7]"
     note = _idle_note(topology, ports) if topology.n % 2 else ""
@@ -134,10 +134,10 @@ def greedy(topology: Topology, ports: str, segments: int) -> Form:
 def multiple(topology: Topology, ports: str, segments: int) -> Form:
     """Return the cost formula of a pipelined broadcast along multiple trees, equation (3).
 
-    In the all-port model it is (h + p - 1)(T_s + 2m/(p(n-1)) T_c), where h is `multiple_height`;
-    the number of steps is exact. In the one-port model it is n-1 times that (Theorem 2), and the
-    number of steps is too large by less than n-1. The bytes are an upper bound: a step in which no
-    link is shared is shorter, and in S_2 no step has a shared link.
+    In the all-port model the time is (h + p - 1)(T_s + 2m/(p(n-1)) T_c), where h is
+    `multiple_height`; the number of steps is exact. In the one-port model the time is n-1 times as
+    long (Theorem 2), and the number of steps is too large by less than n-1. The bytes are an upper
+    bound: a step in which no link is shared is shorter, and in S_2 no step has a shared link.
     """
     source = f"{TSENG_SHEU}, equation (3), Theorems 1 and 2"
     note = "the bytes are an upper bound: a step in which no link is shared is shorter"
@@ -149,11 +149,11 @@ def multiple(topology: Topology, ports: str, segments: int) -> Form:
 def recursive_substar(topology: Topology, ports: str, messages: int) -> Form:
     """Return the cost formula of a broadcast of M messages by recursive substars.
 
-    It is that of row [16] in Table 1.
+    Row [16] of Table 1 states this formula.
 
-    In the all-port model it is (2n-4+M)(T_s + m/M T_c). In the one-port model it has n(n-1)/2 +
-    (M-1)(n-1) slots. Both are exact. Sheu, Liaw & Chen 1993 state O(M + n) and O(Mn + n^2); the
-    one-port number is derived in docs/definitions/tseng-sheu.md, B2.
+    In the all-port model the time is (2n-4+M)(T_s + m/M T_c). In the one-port model the broadcast
+    has n(n-1)/2 + (M-1)(n-1) slots. Both are exact. Sheu, Liaw & Chen 1993 state O(M + n) and O(Mn
+    + n^2); the one-port number is derived in docs/definitions/tseng-sheu.md, B2.
     """
     n = topology.n
     steps = n * (n - 1) // 2 + (messages - 1) * (n - 1) if ports == "one" else 2 * n - 4 + messages
@@ -164,9 +164,9 @@ def recursive_substar(topology: Topology, ports: str, messages: int) -> Form:
 def dimension_change(topology: Topology, ports: str, base: str) -> Form:
     """Return the cost formula of the allgather along dimension-changed trees (Theorem 3).
 
-    In the all-port model it is D_n T_s + (n!-1)/(n-1) m T_c, in the one-port model (n-1) D_n T_s +
-    (n!-1) m T_c (section 5.2). Both are exact. If the tree has another height, that height replaces
-    D_n.
+    In the all-port model the time is D_n T_s + (n!-1)/(n-1) m T_c, in the one-port model (n-1) D_n
+    T_s + (n!-1) m T_c (section 5.2). Both are exact. If the tree has another height, that height
+    replaces D_n.
     """
     start_ups = tree_height(topology, base) * _sub_slots(topology, ports)
     source = f"{TSENG_SHEU}, Theorem 3 and section 5.2"
@@ -188,10 +188,10 @@ def day_tripathi(topology: Topology, segments: int) -> Form:
 def sheu_1995(topology: Topology, segments: int) -> Form:
     """Return the cost formula of the pipelined broadcast of Sheu et al. [17] (section 6.1).
 
-    It is (S + (p-1)k)(T_s + m/p T_c), where S is the sum of ceil(log2 i) for i = 2..n, and k =
-    ceil(log2 n). Without segments the algorithm takes S steps, like those of [2] and [12]. Unlike
-    these, it can be pipelined, because no node receives twice. The paper writes n log2 n for S and
-    log2 n for k, which are not whole numbers of steps.
+    The time is (S + (p-1)k)(T_s + m/p T_c), where S is the sum of ceil(log2 i) for i = 2..n, and k
+    = ceil(log2 n). Without segments the algorithm takes S steps, like the algorithms of [2] and
+    [12]. Unlike these, it can be pipelined, because no node receives twice. The paper writes n log2
+    n for S and log2 n for k, which are not whole numbers of steps.
     """
     steps = phases(topology.n) + (segments - 1) * ceil_log2(topology.n)
     return stepwise_form(steps, Fraction(1, segments), None, f"{TSENG_SHEU}, Table 1 [17]")
@@ -201,12 +201,18 @@ def sheu_1995(topology: Topology, segments: int) -> Form:
 
 
 def _whole_messages(steps: Callable[[Topology], int], row: str) -> Callable[[Topology], Form]:
-    """Return the cost formula of steps that send whole messages: steps * (T_s + m T_c)."""
+    """Return the cost formula of an algorithm whose steps send whole messages.
+
+    The time is steps * (T_s + m T_c).
+    """
     return lambda topology: stepwise_form(steps(topology), 1, None, f"{TSENG_SHEU}, {row}")
 
 
 def _all_links(steps: Callable[[Topology], int], row: str) -> Callable[[Topology], Form]:
-    """Return the cost formula of an allgather on all links: steps * T_s + (n!-1)/(n-1) m T_c."""
+    """Return the cost formula of an allgather that uses all links.
+
+    The time is steps * T_s + (n!-1)/(n-1) m T_c.
+    """
 
     def form(topology: Topology) -> Form:
         count = steps(topology)
@@ -235,9 +241,9 @@ def nk_greedy(topology: Topology, ports: str, segments: int) -> Form:
     """Return the cost formula of the pipelined broadcast along one tree (Theorems 2 and 3).
 
     In the all-port model the time is (D + p - 1)(T_s + m/(p(n-1)) T_c), and the number of steps is
-    exact. In the one-port model it is n-1 times that, and the number of steps is too large by less
-    than n-1. The number of bytes is too small by a factor of n-1, because one tree carries all p
-    segments of m/p bytes.
+    exact. In the one-port model the time is n-1 times as long, and the number of steps is too large
+    by less than n-1. The number of bytes is too small by a factor of n-1, because one tree carries
+    all p segments of m/p bytes.
     """
     note = ""
     if topology.degree > 1:
@@ -250,10 +256,10 @@ def nk_multiple(topology: Topology, ports: str, segments: int) -> Form:
     """Return the cost formula of a pipelined broadcast along multiple trees (Theorems 8 and 9).
 
     In the all-port model the time is (2D + p - 1)(T_s + m/(p(n-1)) T_c); in the one-port model it
-    is n-1 times that. The number of steps is an upper bound, because 2D bounds the height (Theorem
-    7). The bytes of a step are too few if trees share a link: the paper assumes one segment per
-    packet, but a packet may have as many segments as the congestion of the trees. For k = 1 and n >
-    2 both numbers are exact.
+    is n-1 times as long. The number of steps is an upper bound, because 2D bounds the height
+    (Theorem 7). The bytes of a step are too few if trees share a link: the paper assumes one
+    segment per packet, but a packet may have as many segments as the congestion of the trees. For k
+    = 1 and n > 2 both numbers are exact.
     """
     note = "2D can exceed the trees' height; the bytes are too few where trees share a link"
     if topology.k == 1 and topology.n > 2:
@@ -288,10 +294,10 @@ def nk_greedy_allgather(topology: Topology, ports: str) -> Form:
 def nk_multiple_allgather(topology: Topology, ports: str) -> Form:
     """Return the cost formula of the allgather along multiple spanning trees (Theorems 10 and 11).
 
-    In the all-port model the time is (2D-1) T_s + (N-1)/(n-1) m T_c; in the one-port model it is
-    (n-1)(2D-1) T_s + (N-1) m T_c. The start-ups can be too few or too many: 2D - 1 is one too few
-    if a tree has height 2D, and too many if all trees are lower than 2D - 1. The bytes are a lower
-    bound.
+    In the all-port model the time is (2D-1) T_s + (N-1)/(n-1) m T_c; in the one-port model the time
+    is (n-1)(2D-1) T_s + (N-1) m T_c. The start-ups can be too few or too many: 2D - 1 is one too
+    few if a tree has height 2D, and too many if all trees are lower than 2D - 1. The bytes are a
+    lower bound.
     """
     start_ups = (2 * topology.diameter - 1) * _sub_slots(topology, ports)
     note = ""
@@ -304,7 +310,7 @@ def nk_multiple_allgather(topology: Topology, ports: str) -> Form:
 def chen(topology: Topology, ports: str) -> Form:
     """Return the cost formula of the broadcast of Y.S. Chen & Tai [4], as printed in Table 1.
 
-    In the all-port model it is (2D-1) T_s + 4/(n-1) m T_c; in the one-port model it is (2nk - n -
+    In the all-port model the time is (2D-1) T_s + 4/(n-1) m T_c; in the one-port model, (2nk - n -
     k^2) T_s + (2 + (n-k-2)(n-k+1)!/n!) m T_c.
     """
     n, k = topology.n, int(topology.k or 0)
@@ -316,11 +322,11 @@ def chen(topology: Topology, ports: str) -> Form:
 
 
 def nk_greedy_as_printed(topology: Topology, segments: int) -> Form:
-    """Return the all-port cost formula of one tree in Table 1, one start-up above Theorem 2.
+    """Return the all-port cost formula of one tree as printed in Table 1.
 
-    The printed formula is D T_s + m/(n-1) T_c + 2 sqrt(m(D-1) T_s T_c/(n-1)). As in Theorem 2, the
-    square root comes from the optimal real p. For any p the form is (D+p-1)(T_s + m/(p(n-1)) T_c) +
-    T_s.
+    The printed time D T_s + m/(n-1) T_c + 2 sqrt(m(D-1) T_s T_c/(n-1)) has one start-up more than
+    that of Theorem 2, and assumes the optimal real p. For any p the time is (D+p-1)(T_s +
+    m/(p(n-1)) T_c) + T_s.
     """
     theorem = nk_greedy(topology, "all", segments)
     source = f"{LI}, Table 1 as printed"
@@ -330,9 +336,8 @@ def nk_greedy_as_printed(topology: Topology, segments: int) -> Form:
 def nk_multiple_as_printed(topology: Topology) -> Form:
     """Return the all-port cost formula of the multiple spanning trees in Table 1, as printed.
 
-    It is (2D-1) T_s + (N-1)/(n-1) m T_c.
-
-    Theorem 8 has 1/(n-1) instead of (N-1)/(n-1): the printed row repeats the row of Table 2.
+    The time is (2D-1) T_s + (N-1)/(n-1) m T_c. Theorem 8 has 1/(n-1) instead of (N-1)/(n-1): the
+    printed row repeats the row of Table 2.
     """
     bytes_per_m = _allgather_bytes(topology, "all")
     return Form(2 * topology.diameter - 1, bytes_per_m, None, f"{LI}, Table 1 as printed", None)
@@ -345,9 +350,9 @@ def binomial(topology: Topology, ports: str, segments: int) -> Form:
     """Return the cost formula of a broadcast of p segments along a spanning binomial tree of Q_d.
 
     In the all-port model the time is (d + p - 1)(T_s + m/p T_c), which is exact. In the one-port
-    model it is d times that, because every slot has one sub-slot per port (as in Theorem 2 of Tseng
-    & Sheu). This is an upper bound: it counts all sub-slots of the last slot, but the execution
-    ends with the last sub-slot that is used, less than d sub-slots earlier.
+    model the time is d times as long, because every slot has one sub-slot per port (as in Theorem 2
+    of Tseng & Sheu). This is an upper bound: it counts all sub-slots of the last slot, but the
+    execution ends with the last sub-slot that is used, less than d sub-slots earlier.
     """
     source, note = f"{JOHNSSON_HO}, spanning binomial tree", _idle_note(topology, ports)
     return _pipeline(topology, ports, topology.n, segments, source, note)
@@ -356,7 +361,8 @@ def binomial(topology: Topology, ports: str, segments: int) -> Form:
 def edge_disjoint_binomial(topology: Topology, _ports: str, messages: int, copies: int) -> Form:
     """Return the cost formula of a broadcast along d edge-disjoint trees of height d+1 in Q_d.
 
-    For x copies of M messages, it takes ceil(Mx/d) + d steps and Mx(2^d - 1) transmissions.
+    For x copies of M messages, the broadcast takes ceil(Mx/d) + d steps and Mx(2^d - 1)
+    transmissions.
 
     The formula is exact except on Q_1, whose only tree is a single link, where it has one step too
     many.

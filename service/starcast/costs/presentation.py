@@ -1,10 +1,10 @@
-"""Cost tables as they are printed: columns, titles, sources and headings."""
+"""Format cost tables for display: columns, titles, sources and headings."""
 
-import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from starcast.costs.paper_tables import PaperTable
+from starcast.support.latex import table_label
 from starcast.support.table import Row, with_numbers
 from starcast.support.text import letter
 
@@ -41,17 +41,13 @@ class CostPart(NamedTuple):
     label: str | None = None
 
 
-def part_of_costs(rows: list[Row], title: str) -> CostPart:
+def part_of_costs(rows: list[Row], title: str, label: str) -> CostPart:
     """Return the costs of one collective in one port model, with their sources below."""
-    # Sources are marked by letters, because numbers could be confused with the numbers of tables
-    # and theorems in names and sources.
-    listed = enumerate(dict.fromkeys(map(_source, rows)))
-    letters = {source: f"{letter(place).lower()})" for place, source in listed}
+    letters = _letters(map(_source, rows))
     lettered = [{**row, "ref": letters[_source(row)]} for row in rows]
     simulated = any(row.get("simulated_time") is not None for row in rows)
     columns = tuple(name for name in NARROW if simulated or "simulated" not in name)
-    sources = tuple(f"{letter} {source}" for source, letter in letters.items())
-    return CostPart(title, lettered, columns, SPARE, sources)
+    return CostPart(title, lettered, columns, SPARE, _footnotes(letters), label)
 
 
 def part_of_paper(
@@ -63,7 +59,7 @@ def part_of_paper(
         paper: the name of the table, such as tseng-sheu-1997-table-1.
         table: the table.
         values: the parameters, by axis.
-        rows: its rows for these parameters.
+        rows: the rows of the table for these parameters.
     """
     shown = ", ".join(f"{axis} {value}" for axis, value in with_numbers(values).items())
     headings = {
@@ -71,6 +67,7 @@ def part_of_paper(
         for column, heading in table.headings.items()
         if any(row[column] is not None for row in rows)
     }
+    notes = _letters(row["note"] for row in rows if row.get("note"))
     printed = []
     before = None
     for row in map(with_numbers, rows):
@@ -80,19 +77,28 @@ def part_of_paper(
         if "model" in headings and row["model"] == before:
             cells[headings["model"]] = None
         before = row.get("model")
+        if "note" in headings:
+            cells[headings["note"]] = notes.get(row["note"])
         printed.append(cells)
     title = f"{table.source}. {table.caption}: {shown}"
-    name = "-".join([paper, *map(str, values.values())])
-    # Characters such as `%` and `#` have a special meaning in LaTeX labels.
-    label = re.sub(r"[^\w.+-]", "-", name, flags=re.ASCII)
-    return CostPart(title, printed, tuple(headings.values()), (), label=f"tab:{label}")
+    spare = (headings["reference"],) if "reference" in headings else ()
+    label = table_label(paper, *values.values())
+    return CostPart(title, printed, tuple(headings.values()), spare, _footnotes(notes), label)
+
+
+def _letters(remarks: Iterable[str]) -> dict[str, str]:
+    """Return the letter that refers to each remark; the remarks are printed below the table."""
+    # Numbers could be confused with the numbers of tables and theorems in names and sources.
+    listed = enumerate(dict.fromkeys(remarks))
+    return {remark: f"{letter(place).lower()})" for place, remark in listed}
+
+
+def _footnotes(letters: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(f"{letter} {remark}" for remark, letter in letters.items())
 
 
 def _source(row: Mapping[str, Any]) -> str:
-    """Return the remark on a row, which is printed below the table.
-
-    It has the source, the word "(cited)" if the row is only cited, and the note of the row.
-    """
+    """Return the remark on a row's source, which is printed below the table."""
     cited = " (cited)" if row["cited"] else ""
     note = f"; {row['note']}" if row["note"] else ""
     return f"{row['source']}{cited}{note}"

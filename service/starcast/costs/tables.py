@@ -1,4 +1,4 @@
-"""Cost tables for any topology: algorithms, bounds and the papers' printed rows, sorted by time."""
+"""Build cost tables for any topology: algorithms, bounds and printed rows, sorted by time."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -67,10 +67,10 @@ class PrintedRow:
 
 
 def comparable_hypercube(topology: Topology, dimension: int | None = None) -> Topology:
-    """Return the hypercube to compare a topology with.
+    """Return the hypercube with which a topology is compared.
 
-    For some topologies, such as S_12, it is larger than the largest hypercube that has a spec. This
-    is possible because no array is built for it.
+    For some topologies, such as S_12, this hypercube is too large for a spec, which is possible
+    because no array is built for it.
 
     Args:
         dimension: the dimension of the hypercube; by default a hypercube is compared with itself,
@@ -82,7 +82,7 @@ def comparable_hypercube(topology: Topology, dimension: int | None = None) -> To
 
 
 def bound_name(copies: int, *subjects: str) -> str:
-    """Return the name of a lower bound, with its subjects and, above 1, the number of copies."""
+    """Return the name of a lower bound, with the number of copies if there are several."""
     parts = ["lower bound", *subjects]
     if copies > 1:
         parts.append(f"{copies} copies")
@@ -140,7 +140,7 @@ MAX_HYPERCUBE = 64
 
 @dataclass(frozen=True)
 class CostProblem:
-    """The parameters of a table.
+    """The parameters of a cost table.
 
     Attributes:
         topology: a `Topology`, or its spec.
@@ -192,11 +192,11 @@ BOTTLENECK_CUT = "bottleneck cut"
 
 @dataclass(frozen=True)
 class CostRow:
-    """A row of a table.
+    """A row of a cost table.
 
     Attributes:
         name: the name of an algorithm or of a printed row.
-        source: paper, and number or table.
+        source: the paper, and the number of the theorem or table.
         cited: whether the paper gives the row for another work or another network.
         cost: the cost by the closed form; None if the paper gives only orders of growth, if the
             algorithm has no closed form (as in a plug-in) or is not defined for the arguments, or
@@ -336,7 +336,10 @@ def _algorithm_row(problem: CostProblem, algorithm: Algorithm) -> CostRow:
 
 
 def _printed_rows(problem: CostProblem) -> list[PrintedRow]:
-    """Return the printed rows of a table, with the bounds for one copy and for x copies."""
+    """Return the rows of a cost table that are printed in papers, with the bounds.
+
+    The bounds are those for one copy and for x copies of each message.
+    """
     topology = problem.topology
     cube = comparable_hypercube(topology, problem.hypercube)
     rows = [*_CITED.get((topology.family, problem.collective, problem.ports), ())]
@@ -412,7 +415,7 @@ def _printed_row(problem: CostProblem, row: PrintedRow) -> CostRow:
 
 
 def _note(cost: Cost, real_pieces: float | None, row_note: str = "") -> str:
-    """Return all remarks on a row, joined to one text."""
+    """Return all remarks on a row of a cost table, joined to one string."""
     remarks = [row_note, cost.note]
     # If the costs of executions differ from the closed form, so may their optimal number of pieces.
     if cost.note and real_pieces is not None:
@@ -421,7 +424,7 @@ def _note(cost: Cost, real_pieces: float | None, row_note: str = "") -> str:
 
 
 def _requested_pieces(problem: CostProblem, unit_messages: bool) -> int | None:
-    """Return the requested number of pieces; None if the optimum is requested."""
+    """Return the requested number of segments or messages; None if the optimum is requested."""
     if unit_messages and problem.messages is not None:
         return problem.messages
     return problem.segments

@@ -1,4 +1,4 @@
-"""Pictures of topologies, forests and schedules, and of the nodes and links in a query result.
+"""Draw topologies, forests and schedules, and the nodes and links in a query result.
 
 All pictures are SVG documents that adapt to dark mode and to narrow pages; `convert` turns them
 into PNG and PDF. A picture is first built as a `Scene`, which `starcast.drawing.scene` renders. A

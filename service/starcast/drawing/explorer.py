@@ -1,4 +1,4 @@
-"""The explorer as one HTML file that works without a server, and the data that it shows.
+"""Write the explorer as one HTML file that works without a server, and encode its data.
 
 The data have the same field names as in the HTTP API, so that the same scripts read both.
 """
@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from starcast.collectives import Schedule, schedule
 from starcast.collectives.algorithm import find_algorithm
 from starcast.collectives.model import describe_schedule
-from starcast.drawing.layouts import DESCRIPTIONS, layout, layouts
+from starcast.drawing.layouts import DESCRIPTIONS, find_periods, layout, layouts
+from starcast.drawing.scene import port_noun, port_text
 from starcast.support.errors import InputError, LimitError
 from starcast.support.html import STATIC, inline_files
 from starcast.support.vocabulary import format_spec
@@ -50,7 +51,7 @@ def build_page(
         schedules: schedules on the topology.
         state: the initial state of the page, as in the explorer's URLs: ``step=3&node=21345``. If
             it names no schedule or forest, the page shows the first schedule, or else the first
-            forest. An empty text selects neither a schedule nor a forest.
+            forest. An empty string selects neither a schedule nor a forest.
 
     Raises:
         InputError: a forest or schedule is on another topology.
@@ -105,7 +106,8 @@ def build_schedule(topology: Topology, name: str, root: int | str = 0) -> Schedu
         root: label or rank of the root, or of the source of a symmetric schedule.
 
     Raises:
-        InputError: the text, a name, an argument or the root is wrong.
+        InputError: the name is malformed, or the collective, algorithm, an argument or the root is
+            invalid.
         LimitError: the schedule does not fit into memory.
     """
     parts = name.split(":")
@@ -118,9 +120,26 @@ def build_schedule(topology: Topology, name: str, root: int | str = 0) -> Schedu
     return schedule(topology, collective, algorithm, ports[0] if ports else None, root)
 
 
-def list_layouts(topology: Topology) -> list[dict[str, str]]:
-    """Return the name and description of each layout of a topology, the default one first."""
-    return [{"name": name, "description": DESCRIPTIONS[name]} for name in layouts(topology)]
+def list_layouts(topology: Topology) -> list[dict[str, Any]]:
+    """Return name, description and periods of each layout of a topology, the default one first."""
+    return [
+        {
+            "name": name,
+            "description": DESCRIPTIONS[name],
+            "periods": find_periods(topology, name).tolist(),
+        }
+        for name in layouts(topology)
+    ]
+
+
+def name_ports(topology: Topology) -> list[str]:
+    """Return the names of a topology's ports: ``dimension 2``, or ``direction +x (port 2)``."""
+    noun = port_noun(topology)
+    texts = {port: port_text(topology, port) for port in topology.ports}
+    return [
+        f"{noun} {text}" if text == str(port) else f"{noun} {text} (port {port})"
+        for port, text in texts.items()
+    ]
 
 
 def name_forest(forest: Forest) -> str:
@@ -136,6 +155,7 @@ def pack_topology(topology: Topology) -> dict[str, Any]:
     """
     return {
         **describe_topology(topology),
+        "port_names": name_ports(topology),
         "layouts": list_layouts(topology),
         "neighbours": pack(neighbour_table(topology)),
         "labels": pack(np.frombuffer(" ".join(topology.labels()).encode(), np.uint8)),
@@ -179,7 +199,7 @@ def pack(array: NDArray[Any]) -> dict[str, Any]:
 
 
 def name_schedule(schedule: Schedule) -> str:
-    """Return a text for `build_schedule`: collective, algorithm, arguments, and port model.
+    """Return a name for `build_schedule`: collective, algorithm, arguments, and port model.
 
     Arguments and a port model with their default values are omitted.
     """
@@ -200,7 +220,7 @@ def name_schedule(schedule: Schedule) -> str:
 
 
 def _name_apart(schedules: dict[str, Any]) -> None:
-    """Name schedules by their ids, without the topology, if they have the same short name."""
+    """Replace equal short names of schedules by their ids without the topology."""
     names = [entry["name"] for entry in schedules.values()]
     for schedule_id, entry in schedules.items():
         if names.count(entry["name"]) > 1:

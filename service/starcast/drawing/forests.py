@@ -1,4 +1,4 @@
-"""Pictures of forests: single trees, all trees, trees drawn on the topology, and link loads.
+"""Draw forests: single trees, all trees, trees on the topology, and link loads.
 
 A tree is drawn with its levels as rows and each parent centred above its children. The two contours
 of a subtree are its leftmost and rightmost positions on each level, relative to its root. Subtrees
@@ -51,7 +51,7 @@ class _Contour(NamedTuple):
 
 
 def tidy_layout(root: int, children: Mapping[int, Sequence[int]]) -> dict[int, float]:
-    """Return the horizontal position of every node of a tree, from 0.
+    """Return the horizontal position, 0 or more, of every node of a tree.
 
     Args:
         root: the node at the top.

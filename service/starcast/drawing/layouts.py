@@ -1,4 +1,4 @@
-"""Positions of the nodes of a topology, for pictures and for the explorer.
+"""Place the nodes of a topology, for pictures and for the explorer.
 
 A layout is one array, float32 ``[nodes, 2]``: x to the right and y downwards. The smallest distance
 between nodes is about 1. A layout depends only on the topology, so the pictures of all steps of a
@@ -13,9 +13,10 @@ schedule, and of all trees of a forest, show a node in the same position.
   dimensions. The dimensions 2, 3, 4 follow each other clockwise around even permutations and
   counterclockwise around odd permutations, so the hexagons are the faces of the torus. Unrolled
   into the plane, they form a honeycomb, in which every node occurs once per period.
-* Grid: the coordinates of the nodes of a mesh, a torus or a HyperX network; planes of three
-  dimensions lie next to each other.
-* Positions: those of the nodes in the file of a network.
+* Grid: a node of a mesh, a HyperX network or a torus with two dimensions lies at its coordinates.
+  On a torus, links between the first and the last row or column leave the picture on one side and
+  return on the other.
+* Positions: those of the nodes in the file of a network, as on a map: y upwards.
 * Spring: distances in the plane are close to distances in the graph.
 * Projection of a hypercube: every bit has a direction, and the position of a node is the sum of the
   directions of the bits that are 1.
@@ -160,7 +161,7 @@ def _space_out(wanted: Floats) -> Floats:
 Positions = NDArray[np.float32]
 Points = NDArray[np.complex128]
 
-#: Families whose nodes have coordinates.
+#: Families whose labels are coordinates.
 _GRIDS = ("mesh", "torus", "hyperx")
 #: Maximum number of nodes in the layout `spring`, which needs the distances of all pairs.
 _MAX_SPRING = 600
@@ -181,7 +182,7 @@ DESCRIPTIONS: dict[LayoutName, str] = {
     "projection": "a projection in which the links of a port are parallel",
     "quotient": "quotient by substars: a dot for all nodes with the same last symbols",
     "spring": "springs: distances in the picture are close to distances in the graph",
-    "grid": "a grid: rows and columns are coordinates",
+    "grid": "a grid of rows and columns; opposite sides of a torus are joined",
     "positions": "the positions in the file of the network",
 }
 
@@ -197,7 +198,7 @@ def layouts(topology: str | Topology) -> tuple[LayoutName, ...]:
     names: list[LayoutName] = ["levels"]
     if not network.has_translations and network.nodes <= _MAX_SPRING:
         names.insert(0, "spring")
-    if network.family in _GRIDS:
+    if network.family in _GRIDS and len(_sides(network)) == 2:
         names.insert(0, "grid")
     if getattr(network, "positions", None) is not None:
         names.insert(0, "positions")
@@ -391,7 +392,7 @@ def place_necklaces(topology: Topology) -> NDArray[np.float64]:
     star graphs, on several rings. The nodes of a necklace are equally spaced on their ring.
     """
     n = topology.n
-    level = topology.distances(root).astype(np.int64)
+    level = topology.distances().astype(np.int64)
     neighbours = topology.table()
     rings = necklaces(n)
     sector = 2 * pi / (n - 1)
@@ -435,6 +436,28 @@ def _count_rings(innermost: float, nodes: int) -> int:
 PERIODS: NDArray[np.float64] = np.array([[6.0, 0.0], [3.0, 3.0 * sqrt(3)]])
 
 
+def find_periods(topology: Topology, name: str) -> NDArray[np.float64]:
+    """Return the two translations under which a layout repeats, float64 ``[2, 2]``.
+
+    The array is empty for a layout in which each node has a single position.
+    """
+    if name == "torus":
+        return PERIODS
+    if name == "grid" and topology.family == "torus":
+        return np.diag(_sides(topology)).astype(np.float64)
+    return np.empty((0, 2))
+
+
+def place_on_grid(topology: Topology) -> NDArray[np.float64]:
+    """Return the coordinates of the nodes of a two-dimensional grid, float64 ``[nodes, 2]``."""
+    coordinates = np.unravel_index(np.arange(topology.nodes), _sides(topology))
+    return np.stack(coordinates, axis=1).astype(np.float64)
+
+
+def _sides(grid: Topology) -> list[int]:
+    return [int(side) for side in re.findall(r"\d+", grid.spec)]
+
+
 def place_on_torus(topology: Topology) -> NDArray[np.float64]:
     """Return the positions of the nodes of S_4 on the torus, float64 ``[24, 2]``.
 
@@ -461,7 +484,7 @@ def place_on_torus(topology: Topology) -> NDArray[np.float64]:
 
 
 def _centred(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Choose the image of each node that is nearest to the centre of one hexagon.
+    """Choose the image of each node in the plane that is nearest to the centre of one hexagon.
 
     The chosen images are the corners of this hexagon and of the six hexagons around it.
     """
@@ -508,17 +531,9 @@ def _place_quotient(topology: Topology) -> NDArray[np.float64]:
     return scaled
 
 
-def _place_on_grid(topology: Topology) -> NDArray[np.float64]:
-    sides = [int(side) for side in re.findall(r"\d+", topology.spec)]
-    *planes, rows, columns = np.unravel_index(np.arange(topology.nodes), sides)
-    x = columns + sum(plane * (sides[-1] + 1) for plane in planes)
-    return np.stack([x, rows], axis=1).astype(np.float64)
-
-
 def _place_as_given(topology: Topology) -> NDArray[np.float64]:
-    given: NDArray[np.float64] = np.array(topology.positions, dtype=np.float64)  # type: ignore[attr-defined]
-    points = _separate(given / nearest_distance(given @ np.array([1, 1j])))
-    return points
+    given: NDArray[np.float64] = topology.positions * [1, -1]  # type: ignore[attr-defined]
+    return _separate(given / nearest_distance(given @ np.array([1, 1j])))
 
 
 def _place_by_springs(topology: Topology) -> NDArray[np.float64]:
@@ -568,8 +583,8 @@ _LAYOUTS: dict[LayoutName, Callable[[Topology], NDArray[np.float64]]] = {
     "necklaces": place_necklaces,
     "torus": place_on_torus,
     "projection": place_by_projection,
+    "grid": place_on_grid,
     "quotient": _place_quotient,
     "spring": _place_by_springs,
-    "grid": _place_on_grid,
     "positions": _place_as_given,
 }

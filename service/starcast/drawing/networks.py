@@ -1,4 +1,4 @@
-"""Pictures of a topology in one of its layouts, and of the nodes and links in a query result.
+"""Draw a topology in one of its layouts, or the nodes and links in a query result.
 
 A picture of a topology has one panel, or panels side by side; a node has the same position in all
 panels and in the explorer. In the picture of a query result, links between its nodes that the
@@ -15,9 +15,9 @@ import numpy as np
 
 from starcast.drawing.layouts import (
     DESCRIPTIONS,
-    PERIODS,
     arrange,
     choose_layout,
+    find_periods,
     layout,
     nearest_distance,
     order_ring,
@@ -87,15 +87,15 @@ class Frame:
         gap = nearest_distance(points)
         extent = complex(np.ptp(points.real), np.ptp(points.imag))
         box = complex(box_width(self.labels[0]), BOX_HEIGHT)
-        has_boxes = panels == 1 and topology.nodes <= READABLE
+        # In a quotient, several nodes share a dot, where their boxes would cover each other.
+        has_boxes = panels == 1 and topology.nodes <= READABLE and self.layout != "quotient"
         if has_boxes:
             scale = (box.real + _LINK) / gap
         else:
             scale = (_PANEL if panels > 1 else _WIDEST) / max(extent.real, extent.imag, gap)
-        is_torus = self.layout == "torus"
-        self._periods = PERIODS @ np.array([1, 1j]) * scale if is_torus else None
+        self._periods = find_periods(topology, self.layout) @ np.array([1, 1j]) * scale
         border = box / 2 if has_boxes else 8 + 8j
-        if is_torus:
+        if self._periods.size:
             # Links that cross the border of the torus extend beyond the outermost nodes.
             border += _CUT * scale * (1 + 1j)
         corner = complex(points.real.min(), points.imag.min())
@@ -141,7 +141,7 @@ class Frame:
         caption: str = "",
         colour: str = INK,
     ) -> Panel:
-        """Return a panel with the given strokes, and with nodes shaded by numbers from 0 to 1."""
+        """Return a panel with the given strokes; ``shares``, from 0 to 1, shade the nodes."""
         nodes = list(self._nodes)
         for rank, share in (shares or {}).items():
             # The colour is "white", which unlike PAPER is not replaced in dark mode, because it is
@@ -169,7 +169,7 @@ class Frame:
 
         Only on a torus, a node has several images. In other layouts the result is 0.
         """
-        if self._periods is None:
+        if not self._periods.size:
             return 0j
         first, second = self._periods
         shifts = [i * first + j * second for i in (0, -1, 1) for j in (0, -1, 1)]
@@ -182,7 +182,7 @@ class Frame:
 
         The number is negative for a bend to the right, and 0 for a straight link.
         """
-        if self._periods is not None or self.topology.nodes > _MAX_BENT:
+        if self._periods.size or self.topology.nodes > _MAX_BENT:
             return 0.0
         start, end = self._points[sender], self._points[receiver]
         length = float(abs(end - start)) or 1.0
@@ -227,7 +227,7 @@ def draw_topology(topology: Topology, layout: str | None = None) -> str:
 
 
 def check_size(topology: Topology, panels: int) -> None:
-    """Check that a picture of this topology can have this number of panels.
+    """Check that a picture of a topology can have the given number of panels.
 
     Raises:
         LimitError: there are too many panels, or too many nodes in the panels.
@@ -294,7 +294,7 @@ class Subgraph:
 
     @cached_property
     def others(self) -> tuple[Link, ...]:
-        """The links between drawn nodes that occur in no row; each begins at its lower rank."""
+        """The links between drawn nodes that occur in no row, each from its end of lower rank."""
         ranks = np.array(self.drawn)
         named = {frozenset((link.sender, link.receiver)) for link in self.links}
         links: list[Link] = []
@@ -315,7 +315,7 @@ def draw_subgraph(subgraph: Subgraph, layout: Layout | None = None) -> str:
             subgraph has a source and links, else a ring.
 
     Raises:
-        InputError: there are no nodes, or the layout is levels but there is no source.
+        InputError: there are no nodes, or the layout is ``levels`` but there is no source.
         LimitError: there are more than `READABLE` nodes.
     """
     _check(subgraph, layout)
@@ -351,14 +351,14 @@ def _check(subgraph: Subgraph, layout: Layout | None) -> None:
         )
     if layout is Layout.LEVELS and subgraph.source is None:
         raise InputError(
-            "the layout levels needs a node to count from, but the query names none",
+            "layout 'levels' needs a source node, but the query declares none",
             hint="use the `layout` ring",
         )
     if len(subgraph.drawn) > READABLE:
         raise LimitError(
             f"the result has {len(subgraph.drawn):,} nodes, but a drawing is readable only up to "
             f"{READABLE} nodes",
-            hint="ask for fewer rows (`row_limit`), or use another format",
+            hint="request fewer rows (`row_limit`), or use another format",
         )
 
 
@@ -440,7 +440,7 @@ def _summarize(subgraph: Subgraph, *, by_levels: bool) -> str:
 
 
 def _strokes(subgraph: Subgraph, boxes: Mapping[int, Node], *, by_levels: bool) -> Iterator[Stroke]:
-    """Yield the strokes of the links, beginning with the faint links, which are painted below.
+    """Yield the strokes of the links, the faint ones first, because later strokes cover them.
 
     The faint links are those that occur in no row of the result. If the rows contain no links at
     all, all links are drawn normally.

@@ -1,4 +1,4 @@
-"""Representations of objects in a notebook: as a picture, or as a table if they are large."""
+"""Represent objects in a notebook: as a picture, or as a table if they are large."""
 
 from collections.abc import Callable
 from dataclasses import replace

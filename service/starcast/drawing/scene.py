@@ -1,4 +1,4 @@
-"""Scenes: the nodes, strokes and panels of a picture, and their rendering as SVG, PNG and PDF.
+"""The contents of a picture (nodes, strokes, panels), and its rendering as SVG, PNG and PDF.
 
 A position is a complex number in pixels: the real part to the right, the imaginary part downwards.
 The colours of ports are the palette of Okabe and Ito, which people with the common kinds of colour
@@ -15,9 +15,12 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 from xml.etree import ElementTree as ET
 
+import numpy as np
+
 from starcast.support.errors import InputError, escape
 from starcast.support.installation import install_command
 from starcast.topologies import Topology
+from starcast.topologies.cayley import CayleyGraph
 
 #: Maximum number of nodes up to which a picture with labels is readable; S5 has 120.
 READABLE = 128
@@ -78,7 +81,7 @@ class Node(NamedTuple):
         """Return the end of a line that leads to the node, one pixel outside its outline.
 
         Args:
-            inside: the point inside the node to which the line leads.
+            inside: the point inside the node at which the line would end.
             towards: the point from which the line comes.
         """
         way = towards - inside
@@ -176,8 +179,17 @@ def style(topology: Topology, port: int) -> tuple[str, str]:
 
 
 def port_noun(topology: Topology) -> str:
-    """Return the topology's word for a port: "dimension", or "port" for (n,k)-stars."""
-    return "port" if topology.family == "nk-star" else "dimension"
+    """Return the topology's word for a port: "dimension", "port", or "direction" on a torus."""
+    return {"nk-star": "port", "torus": "direction"}.get(topology.family, "dimension")
+
+
+def port_text(topology: Topology, port: int) -> str:
+    """Return the number of a port; on a torus, the direction in which it leads, such as ``+x``."""
+    if topology.family != "torus" or not isinstance(topology, CayleyGraph):
+        return str(port)
+    step = topology.generators[topology.ports.index(port)]
+    axis = int(np.flatnonzero(step)[0])
+    return f"{'+' if step[axis] == 1 else '-'}{'xyz'[axis]}"
 
 
 def join(start: Node, end: Node, bend: float = 0.0, shift: float = 0.0) -> StrokeCurve:
@@ -327,7 +339,7 @@ def _draw_head(svg: ET.Element, scene: Scene) -> None:
         start = complex(_MARGIN + _WORD + number * _SAMPLE, y)
         colour, dashes = style(scene.topology, port)
         _draw_stroke(svg, Stroke([(start, start + 24)], colour, dashes=dashes), 0j)
-        _text(svg, str(port), start + 30 + 4j)
+        _text(svg, port_text(scene.topology, port), start + 30 + 4j)
 
 
 def _head_width(scene: Scene) -> float:

@@ -1,4 +1,4 @@
-"""Pictures of schedules: charts of units per step and port, and steps drawn on the topology."""
+"""Draw schedules: charts of units per step and port, and steps on the topology."""
 
 from collections.abc import Sequence
 
@@ -17,6 +17,7 @@ from starcast.drawing.scene import (
     Stroke,
     box_width,
     port_noun,
+    port_text,
     render,
     style,
 )
@@ -67,7 +68,7 @@ def draw_schedule(schedule: Schedule) -> str:
 def _chart(schedule: Schedule) -> Panel:
     counts = count_units(schedule)
     topology, most = schedule.topology, int(counts.max())
-    names = [f"{port_noun(topology)} {port}" for port in topology.ports]
+    names = [f"{port_noun(topology)} {port_text(topology, port)}" for port in topology.ports]
     left = max(map(box_width, names))
     width = max(_LEAST_CELL, box_width(f"{most:,}") + 2)
     steps = range(1, schedule.steps + 1)
@@ -135,7 +136,7 @@ def animate_schedule(schedule: Schedule, layout: str | None = None) -> str:
     In browsers set to reduced motion, only the last step is shown.
 
     Args:
-        layout: as in `draw_steps`.
+        layout: one of `starcast.drawing.layouts.layouts`; by default the first.
 
     Raises:
         InputError: the topology has no such layout, or the schedule has no steps.
@@ -169,7 +170,7 @@ def _lines(schedule: Schedule) -> tuple[str, str]:
 
 
 def _part(schedule: Schedule) -> str:
-    """Return words that state which units of a symmetric schedule are counted; otherwise ""."""
+    """Return a phrase that states which units of a symmetric schedule are counted, else ""."""
     if not schedule.symmetric:
         return ""
     return " of one destination" if schedule.collective in REDUCTIONS else " of one source"
@@ -202,7 +203,7 @@ def _step_panel(
 
 
 def _shares(schedule: Schedule, step: int) -> NDArray[np.float64]:
-    """Return the number of units at each node after a step, divided by the largest final number.
+    """Return each node's number of units after a step, divided by the largest final number.
 
     For a reduction, return each node's share of the contributions to all units.
     """

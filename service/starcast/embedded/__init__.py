@@ -1,1 +1,1 @@
-"""The embedded stack: Neo4j and PostgreSQL without Docker and without a Java installation."""
+"""The embedded stack: Neo4j and PostgreSQL servers that need neither Docker nor installed Java."""

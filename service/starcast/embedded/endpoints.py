@@ -1,6 +1,6 @@
 """Addresses of the two databases: those in the settings, or else those of the embedded servers.
 
-Nearly every command needs them, so this module imports neither the servers nor a driver.
+Nearly every command needs the addresses, so this module imports neither the servers nor a driver.
 """
 
 import os
@@ -43,7 +43,7 @@ def graph_address(settings: "Settings") -> GraphAddress:
 
 
 def store_url(settings: "Settings") -> "URL":
-    """Return the URL of the PostgreSQL database; SQLAlchemy hides its password when printed.
+    """Return the URL of the PostgreSQL database; if printed, it does not show the password.
 
     Raises:
         InputError: the URI is not a PostgreSQL URI, or its port is out of range.
@@ -124,7 +124,7 @@ def _postgres_url(uri: str) -> "URL":
             hint = "remove the parameter: PostgreSQL's library libpq does not know it"
         raise InputError(f"'{uri}' is not a PostgreSQL URI: {reason}", hint=hint) from None
     if "service" not in given:
-        # What a URI does not name comes from variables such as PGHOST, or is a default.
+        # Parts that the URI omits come from variables such as PGHOST, or have defaults.
         defaults = {each.keyword.decode(): each.val for each in pq.Conninfo.get_defaults()}
         known = {name: os.fsdecode(defaults[name] or b"") for name in ("user", "host", "port")}
         given = {name: value for name, value in known.items() if value} | given

@@ -1,4 +1,4 @@
-"""The home folder of one embedded stack: paths, passwords, locks, and its servers.
+"""The home folder of an embedded stack: its paths, passwords, locks and servers.
 
 ::
 
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 TITLES = {"neo4j": "Neo4j", "postgres": "PostgreSQL"}
 GRAPH_USER = "neo4j"
 STORE_DATABASE = "starcast"
+#: The file in a cache that lists the homes whose servers use it.
+HOMES = "homes"
 #: Tolerance in seconds when start times are compared, because a clock may have been adjusted. The
 #: command line identifies a server; start times only detect the unlikely case that its process id
 #: was reused.
@@ -69,9 +71,9 @@ class ServerProcess:
     """A started server.
 
     Attributes:
-        pid: its process id.
+        pid: the process id of the server.
         started: the start time of the process, in seconds since the epoch.
-        port: its port on 127.0.0.1.
+        port: the server's port on 127.0.0.1.
     """
 
     pid: int
@@ -92,7 +94,7 @@ class ServerProcess:
 
 
 class Home:
-    """The home folder of one embedded stack.
+    """The home folder of an embedded stack.
 
     Attributes:
         root: the folder, without symbolic links in its path.
@@ -106,8 +108,8 @@ class Home:
     """
 
     def __init__(self, root: Path) -> None:
-        # Links are resolved, because a server is recognized by this path, or by its hash, in the
-        # server's command line.
+        # Links are resolved, because a server is recognized by this path, or by the path's hash, in
+        # the server's command line.
         self.root = root.resolve()
         self.logs = self.root / "logs"
         self.neo4j = self.root / "neo4j"
@@ -137,6 +139,22 @@ class Home:
             for folder in (self.logs, self.neo4j, self.postgres, self._secrets):
                 folder.mkdir(mode=0o700, exist_ok=True)
         self._require_private()
+
+    def enter_list(self, cache: Path) -> None:
+        """Add this home to the list of homes in a cache, from which `find_others` reads."""
+        with suppress(OSError):  # the servers start even if the cache cannot be written
+            cache.mkdir(parents=True, exist_ok=True)
+            homes = sorted(map(str, [self.root, *self.find_others(cache)]))
+            write_text(cache / HOMES, "".join(f"{home}\n" for home in homes))
+
+    def find_others(self, cache: Path) -> list[Path]:
+        """Return the other homes in the list of a cache, if they still exist."""
+        try:
+            listed = (cache / HOMES).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError):
+            return []
+        others = [Path(line) for line in listed if line != str(self.root)]
+        return [each for each in others if (each / "stack.lock").exists()]
 
     def backup_file(self, name: str) -> Path:
         """Return the path of a new backup file, named after ``name`` and the time.
@@ -178,7 +196,7 @@ class Home:
 
     @property
     def activity(self) -> str:
-        """The task of the process that holds the lock of `locked`, and its duration."""
+        """The task of the process that holds the lock of `locked`, and the duration so far."""
         task, seconds = system.read_lock_holder(self.lock_file)
         return describe_activity(task or "changing the embedded stack", seconds)
 
@@ -189,11 +207,11 @@ class Home:
             return system.is_locked(self.rebuild_lock)
 
     def ensure_password(self, name: str, data: Path | None = None) -> str:
-        """Return a password. Create it if it is missing and there are no data that it protects yet.
+        """Return a password; create it if it is missing, unless data that it protects exist.
 
         Args:
             name: the name of the password file.
-            data: path of the data that only this password opens; None if it protects no data.
+            data: path of the data that the password protects; None if it protects no data.
 
         Raises:
             UnavailableError: the data exists, but the password file is missing.
@@ -229,7 +247,7 @@ class Home:
         return self.password_file(f"postgres-{role}")
 
     def published(self) -> dict[str, ServerProcess]:
-        """Return the entries of ``stack.json`` by server. After a crash they may be out of date."""
+        """Return the servers in ``stack.json``, by name. After a crash it may be out of date."""
         try:
             entries = json.loads(self._state_file.read_text(encoding="utf-8"))
             return {name: ServerProcess(**entries[name]) for name in TITLES if name in entries}
@@ -237,7 +255,7 @@ class Home:
             return {}
 
     def publish(self, started: dict[str, ServerProcess]) -> None:
-        """Add servers to those in ``stack.json`` that are running."""
+        """Add servers to ``stack.json``, and keep only those listed servers that are running."""
         servers = self.running() | started
         entries = {name: asdict(server) for name, server in servers.items()}
         write_text(self._state_file, json.dumps(entries, indent=2) + "\n", mode=0o600)
@@ -271,20 +289,20 @@ class UnreadableDataError(Exception):
 
 
 class Server(ABC):
-    """One server of one home.
+    """A server of a home: Neo4j or PostgreSQL.
 
     Attributes:
         name: the server's name in file names.
         title: the server's name in messages.
         user: the user to log in as.
         database: the database to connect to.
-        stop_signal: the signal that makes it shut down cleanly.
+        stop_signal: the signal for a clean shutdown.
         greeting: the first bytes that a client sends; the server answers without a login.
-        required_mb: disk space for its empty data and a first ingest, in megabytes.
-        home: the home folder that it belongs to.
-        log: the file with its output.
-        password_file: the file with the password of its user.
-        marker: the command-line argument that identifies its process.
+        required_mb: disk space for an empty store and a first ingest, in megabytes.
+        home: the home folder of the server.
+        log: the file with the server's output.
+        password_file: the file with the password of ``user``.
+        marker: the command-line argument that identifies the server's process.
         tolerates_damage: whether the next start discards the damaged end of a log.
     """
 
@@ -313,12 +331,12 @@ class Server(ABC):
         return system.server_account()
 
     def wanted_port(self, settings: "Settings") -> int | None:
-        """Return the port that the settings request, or None for any port."""
+        """Return the port for this server in the settings, or None for any port."""
         port: int | None = getattr(settings, f"{self.name}_port")
         return port
 
     def refused_password(self) -> UnavailableError:
-        """Return the error to raise when the server refuses the password of its home."""
+        """Return the error to raise when the server refuses the password stored in its home."""
         return UnavailableError(
             f"the embedded {self.title} refuses the password in {self.password_file}",
             hint=f"restore that file, or delete {self.home.root} and repeat 'starcast up' and "
@@ -342,6 +360,10 @@ class Server(ABC):
         """Finish the first-time set-up; return whether the server accepts logins on a port.
 
         Raises:
-            UnavailableError: the server refuses the password of the home.
+            UnavailableError: the server refuses the password stored in the home.
             UnreadableDataError: the server cannot open its data.
         """
+
+    @abstractmethod
+    def find_problem(self, port: int) -> str:
+        """Return why the server on a port cannot write, or an empty string if it can."""

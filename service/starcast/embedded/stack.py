@@ -1,4 +1,4 @@
-"""The embedded stack of one home: start and stop its servers, report their state, and remove it.
+"""Start, stop and remove the embedded stack of a home, and report the state of its servers.
 
 If `up` fails or is interrupted, it stops the servers that it started. The next `up` reuses
 downloaded and written files.
@@ -11,6 +11,7 @@ them, and not while a server of another home is running.
 """
 
 import os
+import shlex
 import shutil
 import subprocess
 import time
@@ -22,7 +23,7 @@ from typing import Literal
 
 from starcast.embedded import programs, system
 from starcast.embedded.endpoints import embedded_graph, embedded_store
-from starcast.embedded.home import Home, Server, ServerProcess, UnreadableDataError
+from starcast.embedded.home import HOMES, Home, Server, ServerProcess, UnreadableDataError
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.postgres import Postgres
 from starcast.embedded.system import LOOPBACK
@@ -32,13 +33,15 @@ from starcast.support.errors import BusyError, InputError, UnavailableError
 from starcast.support.progress import Reporter
 from starcast.support.settings import Settings
 
-ServerState = Literal["running", "not responding", "starting", "rebuilding", "stopped"]
+ServerState = Literal[
+    "running", "cannot write", "not responding", "starting", "rebuilding", "stopped"
+]
 
 #: Time limit in seconds for a server start. A start takes 5 seconds on an idle machine, but far
 #: longer on a busy machine or after a crash.
 _STARTUP_SECONDS = 180.0
-#: Seconds allowed for a clean shutdown. The rest of the 15 seconds that `down` may take is for
-#: killing processes.
+#: Seconds allowed for a clean shutdown. In the rest of the 15 seconds that `down` may take,
+#: processes are killed.
 _SHUTDOWN_SECONDS = 11.0
 #: Seconds within which a running server answers, even on a busy machine.
 _RESPONSE_SECONDS = 3.0
@@ -63,14 +66,17 @@ class ServerStatus:
     """The state of one server.
 
     Attributes:
-        server: its name.
-        state: its state. ``starting`` includes a server left behind by an interrupted start; ``not
-            responding`` means that its process is alive but does not answer, such as a frozen one.
-        pid: its process id.
-        port: its TCP port on 127.0.0.1.
-        uptime_s: seconds since its start.
-        memory_mb: resident memory in 10^6 bytes; pages that its processes share count once.
-        log: the file with its output.
+        server: the name of the server.
+        state: the state of the server. ``starting`` includes a server left behind by an interrupted
+            start; ``not responding`` means that the process is alive but does not answer, such as a
+            frozen one; ``cannot write`` that the server answers, but refuses to write, for example
+            after a full disk.
+        pid: the process id of the server.
+        port: the TCP port on 127.0.0.1.
+        uptime_s: seconds since the start.
+        memory_mb: resident memory in 10^6 bytes; pages shared by the server's processes count once.
+        log: the file with the server's output.
+        problem: why the server cannot write, or an empty string.
     """
 
     server: str
@@ -80,6 +86,7 @@ class ServerStatus:
     port: int | None = None
     uptime_s: int | None = None
     memory_mb: int | None = None
+    problem: str = ""
 
 
 def all_servers(home: Home) -> tuple[Neo4j, Postgres]:
@@ -105,6 +112,7 @@ def up(settings: Settings, reporter: Reporter) -> None:
     home.create()
     with home.locked(reporter, "starting the embedded stack"):
         clean_up(home)
+        home.enter_list(settings.cache)
         running = home.running()
         _check_running(home, running, settings)
         stopped = [server for server in all_servers(home) if server.name not in running]
@@ -112,13 +120,15 @@ def up(settings: Settings, reporter: Reporter) -> None:
             _start(home, stopped, settings, reporter)
         else:
             reporter.say(f"the embedded stack in {home.root} is already running")
+        if failure := describe_failure([each for each in status(home.root) if each.problem]):
+            raise failure
         # A running stack is prepared too, because the `up` that started it may have been
         # interrupted.
         prepare_store(home, reporter)
 
 
 def _start(home: Home, servers: Sequence[Server], settings: Settings, reporter: Reporter) -> None:
-    """Download what is missing, start servers, and write the archive of Neo4j's classes."""
+    """Download missing program files, start servers, and write the archive of Neo4j's classes."""
     has_run = bool(home.published())
     size = sum(_RESTART_MB if has_run else server.required_mb for server in servers)
     system.require_space(home.root, size, "the embedded stack")
@@ -167,7 +177,7 @@ def _check_running(home: Home, running: dict[str, ServerProcess], settings: Sett
 def prepare_store(home: Home, reporter: Reporter) -> None:
     """Create the roles in a running PostgreSQL, and upgrade its tables to the newest revision.
 
-    If the database holds data in an older revision, they are first backed up to the folder
+    If the database holds data in an older revision, the data are first backed up to the folder
     ``backups`` of the home.
 
     Raises:
@@ -249,20 +259,36 @@ def _status(server: Server, running: ServerProcess | None) -> ServerStatus:
         elif server.find_processes():
             state = "starting"
         return ServerStatus(server.title, state, log)
-    responds = system.responds(running.port, server.greeting, _RESPONSE_SECONDS)
+    state, problem = "not responding", ""
+    if system.responds(running.port, server.greeting, _RESPONSE_SECONDS):
+        problem = server.find_problem(running.port)
+        state = "cannot write" if problem else "running"
     return ServerStatus(
         server.title,
-        "running" if responds else "not responding",
+        state,
         log,
         running.pid,
         running.port,
         uptime_s=max(0, round(time.time() - running.started)),
         memory_mb=system.memory_bytes(running.pid) // system.MB,
+        problem=problem,
     )
 
 
+def describe_failure(servers: Sequence[ServerStatus]) -> UnavailableError | None:
+    """Return the error to raise if a server is not running or cannot write, else None."""
+    if broken := [each for each in servers if each.problem]:
+        return UnavailableError(
+            "; ".join(f"{each.server} cannot write: {each.problem}" for each in broken),
+            hint="free some space if the disk is full, then run 'starcast down' and 'starcast up'",
+        )
+    if stopped := [each.server for each in servers if each.state != "running"]:
+        return UnavailableError(f"not running: {' and '.join(stopped)}", hint="run 'starcast up'")
+    return None
+
+
 def stop(servers: Sequence[Server], spare: int | None = None) -> dict[str, bool]:
-    """End every process of these servers, except the process with the id ``spare``.
+    """End every process of the given servers, except the process with the id ``spare``.
 
     Returns:
         By server title, whether each server that was running ended without being killed.
@@ -300,7 +326,7 @@ def start(
         servers: the servers of one home to start.
         settings: the settings, which name ports, caches and options.
         reporter: receives progress messages.
-        publish: False if the caller lists them later with `Home.publish`.
+        publish: False if the caller lists the servers later with `Home.publish`.
 
     Raises:
         UnavailableError: a server does not start; then none of them is running.
@@ -336,7 +362,7 @@ def _launch(server: Server, settings: Settings, reporter: Reporter) -> ServerPro
 def _wait(
     server: Server, started: ServerProcess, settings: Settings, reporter: Reporter
 ) -> ServerProcess:
-    """Wait until a server is ready; start it again if its port is taken or its log is damaged."""
+    """Wait until a server is ready; restart it if its port is taken or its data log is damaged."""
     attempts = _MAX_PORT_ATTEMPTS
     deadline = time.monotonic() + _STARTUP_SECONDS
     while time.monotonic() < deadline:
@@ -379,9 +405,9 @@ class Trace:
     """A file, a folder or an account that starcast left on this machine.
 
     Attributes:
-        kind: the part of starcast that it belongs to.
+        kind: the part of starcast to which the file, folder or account belongs.
         name: the path of a file or folder, or the name of the system user.
-        obstacle: why it cannot be removed, or an empty string.
+        obstacle: the reason why it cannot be removed, or an empty string.
     """
 
     kind: PlaceKind
@@ -390,7 +416,7 @@ class Trace:
 
 
 def find_traces(settings: Settings) -> list[Trace]:
-    """List everything that `remove` would delete, and everything that it cannot remove."""
+    """List all files, folders and accounts of starcast, including those that cannot be removed."""
     home = Home(settings.home)
     log = settings.log_file
     obstacle = _obstacle(home)
@@ -405,11 +431,16 @@ def find_traces(settings: Settings) -> list[Trace]:
         ("log", log.parent, (log.name, f"{log.name}.[0-9]*"), kept * (log in shared)),
         ("system cache", programs.SHARED, _SHARED_PATTERNS, obstacle),
     ]
+    if os.geteuid() != 0:  # a user sees the folder alone, because only root can delete its entries
+        places[-1] = ("system cache", programs.SHARED.parent, (programs.SHARED.name,), obstacle)
     traces = [
         Trace(kind, name, stays)
         for kind, folder, patterns, stays in places
         for name in sorted({str(path) for pattern in patterns for path in folder.glob(pattern)})
     ]
+    for other in home.find_others(settings.cache):
+        command = f"starcast --home {shlex.quote(str(other))} uninstall"
+        traces.append(Trace("home", str(other), f"another home; delete it with: {command}"))
     account = system.find_system_user()
     if account is not None:
         if account.pw_gecos != system.COMMENT:
@@ -419,7 +450,7 @@ def find_traces(settings: Settings) -> list[Trace]:
 
 
 def remove(settings: Settings, traces: Iterable[Trace], reporter: Reporter) -> None:
-    """Stop the servers of the home and remove traces that have no obstacle.
+    """Stop the servers of the home, and remove all traces that can be removed.
 
     Raises:
         BusyError: a server of the home cannot be stopped.
@@ -436,6 +467,8 @@ def remove(settings: Settings, traces: Iterable[Trace], reporter: Reporter) -> N
             _delete(trace.name for trace in removable if trace.kind == "home")
             _delete([str(home.lock_file)])  # created by `Home.locked` if it was missing
     _delete(trace.name for trace in removable if trace.kind not in {"home", "system user"})
+    if not home.find_others(settings.cache):
+        _delete([str(settings.cache / HOMES)])
     for folder in (home.root, settings.cache, programs.SHARED, settings.log_file.parent):
         with suppress(OSError):  # the folder does not exist, or holds other files
             folder.rmdir()
@@ -444,7 +477,7 @@ def remove(settings: Settings, traces: Iterable[Trace], reporter: Reporter) -> N
 
 
 def _obstacle(home: Home) -> str:
-    """Return why files and accounts shared by all users cannot be removed; empty if they can."""
+    """Return the reason why files shared by all users cannot be removed; empty if they can."""
     if os.geteuid() != 0:
         return "only root can remove it"
     account = system.find_system_user()

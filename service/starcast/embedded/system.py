@@ -1,15 +1,15 @@
-"""What the servers need of the operating system: an account, processes, ports, files and locks.
+"""Operating system functions for the servers: their account, processes, ports, files and locks.
 
 Neo4j and PostgreSQL must not run as root: a query could then read every file of the machine. If
 root starts them, they run as the system user ``starcast``. That user may not be able to traverse
 the folders above the home folder (``/root``, pytest's temporary folders), and starcast must not
 change the modes of these folders. So the working directory is set before switching to that user,
 and a server opens its files below `WORKING_DIRECTORY`, without traversing the path. For the same
-reason, logs and passwords are passed as open files. Only programs are found by path: if their
-folder is closed to that user, `programs` copies them.
+reason, logs and passwords are passed as open files. Only programs are found by path: if that user
+cannot read their folder, `programs` copies them.
 
-A process id alone proves nothing: after a crash another process may have the same id. So no process
-receives a signal unless its command line identifies it as a server of this home.
+A process id does not identify a server: after a crash, another process may have the same id. So no
+process receives a signal unless its command line identifies it as a server of this home.
 """
 
 import fcntl
@@ -49,8 +49,9 @@ Matcher = Callable[[psutil.Process], bool]
 #: The shell exits and the server becomes a child of init, which reaps it, so no zombie is left.
 _DETACH = '"$@" >&2 & echo $!'
 _ERROR_LINE = re.compile(r"\b(ERROR|FATAL|PANIC|error|Error|\w*Exception|Caused by)\b")
-#: Java's messages about its archive of classes, which also stand in the log of a successful start.
-_HARMLESS = re.compile(r"\[(cds|aot)[,\]]")
+#: Java's messages about its archive of classes, which the log of a successful start contains too,
+#: and PostgreSQL's lines with the statements that failed.
+_HARMLESS = re.compile(r"\[(cds|aot)[,\]]|\] STATEMENT: ")
 DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded")
 
 MB = 1_000_000
@@ -130,7 +131,7 @@ def start_detached(command: Sequence[str], folder: Path, log: Path, account: Acc
 def run_as(
     account: Account, command: Sequence[str], **options: Any
 ) -> subprocess.CompletedProcess[Any]:
-    """Run a program by an account, in the environment of the servers.
+    """Run a program as an account, in the environment of the servers.
 
     Args:
         account: the account to run as.
@@ -152,12 +153,12 @@ def run_as(
 
 
 def has_argument(*markers: str) -> Matcher:
-    """Return a matcher for processes with at least one of these command-line arguments."""
+    """Return a matcher for processes with at least one of the given command-line arguments."""
     return lambda process: not set(markers).isdisjoint(process.cmdline())
 
 
 def find_all(matcher: Matcher) -> list[psutil.Process]:
-    """Return all live processes that match, whether ``stack.json`` lists them or not."""
+    """Return all running processes that match, whether ``stack.json`` lists them or not."""
     return [process for process in psutil.process_iter() if is_match(process, matcher)]
 
 
@@ -176,7 +177,7 @@ def is_alive(pid: int) -> bool:
 
 
 def send_signal(processes: Sequence[psutil.Process], number: signal.Signals) -> None:
-    """Send a signal to processes; those that have ended are skipped."""
+    """Send a signal to processes; ended processes are skipped."""
     for process in processes:
         with suppress(psutil.NoSuchProcess):
             process.send_signal(number)
@@ -210,7 +211,7 @@ def _has_ended(process: psutil.Process) -> bool:
 
 
 def free_port(preferred: int | None = None) -> int:
-    """Return a free TCP port on loopback: the preferred one if it is free."""
+    """Return a free TCP port on loopback: the preferred port, or another if that is not free."""
     for port in (preferred or 0, 0):
         with socket.socket() as probe:
             # Like the servers, treat a port in TIME_WAIT after a restart as free.
@@ -242,7 +243,7 @@ def choose_port(wanted: int | None, preferred: int | None, title: str) -> int:
 
 
 def responds(port: int, greeting: bytes, seconds: float) -> bool:
-    """Return whether the server on a loopback port answers a greeting within some seconds."""
+    """Return whether the server on a loopback port answers a greeting within ``seconds``."""
     with suppress(OSError), socket.create_connection((LOOPBACK, port), timeout=seconds) as client:
         client.sendall(greeting)
         return bool(client.recv(1))
@@ -257,7 +258,7 @@ def is_listening(port: int) -> bool:
 
 
 def owns_port(pid: int, port: int) -> bool:
-    """Return whether a process listens on a port, so that no other process gets its password."""
+    """Return whether a process listens on a port; if not, do not send its password there."""
     # The owner is looked up only if the port is open, because the look-up reads all sockets.
     if not is_listening(port):
         return False
@@ -308,7 +309,7 @@ def startup_error(title: str, log: Path) -> StarcastError:
 
 @contextmanager
 def translate_os_errors(folder: Path) -> Iterator[None]:
-    """Turn operating system errors about files below ``folder`` into starcast errors.
+    """Convert operating system errors about files below ``folder`` to starcast errors.
 
     Raises:
         LimitError: the disk is full.
@@ -333,13 +334,19 @@ def disk_full_error(folder: Path) -> LimitError:
     )
 
 
-def require_space(folder: Path, megabytes: int, purpose: str) -> None:
-    """Check the free space on the disk of ``folder``, which need not exist yet.
+def require_space(
+    folder: Path,
+    megabytes: int,
+    purpose: str,
+    hint: str = "free some space, or choose another disk with `home` and STARCAST_CACHE",
+) -> None:
+    """Check the free space on the disk of a folder, which need not exist yet.
 
     Args:
         folder: the folder to be written to.
         megabytes: the space needed, in units of 10^6 bytes.
         purpose: subject of the error message, such as ``the embedded stack``.
+        hint: what to do if there is less.
 
     Raises:
         LimitError: the disk has less free space.
@@ -348,7 +355,7 @@ def require_space(folder: Path, megabytes: int, purpose: str) -> None:
     if free < megabytes:
         raise LimitError(
             f"{purpose} needs {megabytes} MB below {folder}, and its disk has {free} MB free",
-            hint="free some space, or choose another disk with `home` and STARCAST_CACHE",
+            hint=hint,
         )
 
 
@@ -412,7 +419,7 @@ def is_locked(path: Path) -> bool:
 
 
 def read_lock_holder(path: Path) -> tuple[str, float | None]:
-    """Return the task of the process that holds the lock on a file, and for how many seconds.
+    """Return the task of the process that holds the lock on a file, and the seconds since then.
 
     The task is empty if the lock file names none.
     """

@@ -1,6 +1,6 @@
 """Experiment designs: the points of an experiment, given by one or several grids.
 
-Designs are read from TOML files and stored as JSON. Some come with starcast as examples.
+Designs are read from TOML files and stored as JSON. Some designs come with starcast as examples.
 """
 
 import json
@@ -18,7 +18,16 @@ from typing import TYPE_CHECKING, Any, Self
 from starcast.collectives.algorithm import Algorithm, check_topology, find_algorithm
 from starcast.experiments.faults import resolve_faults
 from starcast.experiments.point import ARGUMENT_AXES, Point, PointStructure
-from starcast.support.axes import AXES, BEST, DEGREE, NONE, POINT_AXES, drawn_faults, read_axis
+from starcast.support.axes import (
+    AXES,
+    BEST,
+    DEGREE,
+    NONE,
+    POINT_AXES,
+    drawn_faults,
+    read_axis,
+    read_word,
+)
 from starcast.support.errors import InputError, LimitError, StarcastError, unreadable
 from starcast.support.installation import data_folder
 from starcast.support.limited import parse_toml, read_text
@@ -33,9 +42,9 @@ if TYPE_CHECKING:
 #: The maximum number of points in a grid.
 MAX_POINTS = 100_000
 
-#: The axes that vary for one algorithm on one topology. The first axis varies slowest. Axes that
-#: affect only the cost of a schedule come last. The axis ``seed`` is not in the list, because it
-#: varies together with the faults.
+#: The axes that vary for a fixed algorithm on a fixed topology; the first axis varies most slowly.
+#: Axes that affect only the cost of a schedule come last. The axis ``seed`` is not in the list,
+#: because it varies together with the faults.
 _VARIED = sorted(
     (name for name in POINT_AXES if name not in {"topology", "collective", "algorithm", "seed"}),
     key=lambda name: not AXES[name].is_structural,
@@ -52,11 +61,11 @@ class Grid:
     given, the segments are used. Counts may be words: ``best`` stands for the optimal number
     (`starcast.costs.optimal_pieces`) at each message_bytes, t_s and t_c; ``degree`` stands for the
     degree of the topology, which is n-1 on S_n. Faults are ``none``, a number of faults to be drawn
-    at random, such as ``2 nodes`` or ``1 link``, or labels of nodes and links separated by blanks.
+    at random, such as ``2 nodes`` or ``1 link``, or labels of nodes and links separated by spaces.
     Seeds are ignored if no faults are drawn.
 
     Args:
-        axes: values by axis, each a value or a list, as JSON values or as the keys of a TOML file.
+        axes: for each axis a value or a list of values, as in JSON or in a TOML file.
 
     Attributes:
         axes: for each of `AXES`, a tuple of values in ascending order.
@@ -106,7 +115,7 @@ class Grid:
         self.points()  # raises an error if a point is not valid
 
     def points(self) -> list[Point]:
-        """Return all points; those with the same `Point.structure` are next to each other.
+        """Return all points; points with the same `Point.structure` are next to each other.
 
         Raises:
             InputError: a point is not valid.
@@ -114,7 +123,7 @@ class Grid:
         return [point for group in self._groups for point in group]
 
     def as_json(self) -> dict[str, list[Any]]:
-        """Return the grid as JSON values, with rational numbers as text."""
+        """Return the grid as JSON values, with rational numbers as strings."""
         return {axis: list(map(_as_json, values)) for axis, values in self.axes.items() if values}
 
     @cached_property
@@ -154,7 +163,7 @@ class Grid:
     ) -> Iterator[tuple[Any, ...]]:
         """Yield, for each axis of `_VARIED`, its values for an algorithm on a topology.
 
-        A value of the axis ``faults`` is a pair: the faults, and the seed with which they were
+        Each value of the axis ``faults`` is a pair of the faults and the seed with which they were
         drawn.
         """
         names = algorithm.argument_names
@@ -229,7 +238,7 @@ def group_by_structure(points: Iterable[Point]) -> list[list[Point]]:
 
 
 def _find_algorithm(collective: str, text: str) -> tuple[Algorithm, Mapping[str, int | str]]:
-    """Return the algorithm in a text such as ``forest(base=multiple)``, and its fixed arguments.
+    """Return the algorithm and the fixed arguments in a string such as ``forest(base=multiple)``.
 
     Raises:
         InputError: the algorithm is unknown.
@@ -261,7 +270,7 @@ _NAME = re.compile(r"(?!\d+$)[A-Za-z0-9][A-Za-z0-9._-]*")
 
 @dataclass(frozen=True)
 class Design:
-    """The points of an experiment: the union of its grids, each point once."""
+    """The design of an experiment: the union of the points of its grids."""
 
     grids: tuple[Grid, ...]
     title: str = ""
@@ -273,7 +282,7 @@ class Design:
 
     @cached_property
     def groups(self) -> list[list[Point]]:
-        """Lists of points with the same `Point.structure`, for which one execution is enough."""
+        """The points, grouped by `Point.structure`; each group needs a single execution."""
         return group_by_structure(point for grid in self.grids for point in grid.points())
 
     def as_json(self) -> dict[str, Any]:
@@ -295,7 +304,7 @@ class Design:
             InputError: a key is unknown, or the values of an axis are not valid; if there are
                 several grids, the message names the grid.
         """
-        texts = {key: _read_text(stored[key], key) for key in _TEXTS if key in stored}
+        texts = {key: read_word(stored[key], key) for key in _TEXTS if key in stored}
         axes = {key: value for key, value in stored.items() if key not in _TEXTS}
         if _GRID not in axes:
             return cls((Grid(axes | dict(options or {})),), **texts)
@@ -320,7 +329,7 @@ def commands(stored: Mapping[str, Any], name: str) -> tuple[str, ...]:
 
 
 def as_toml(stored: Mapping[str, Any]) -> str:
-    """Return a stored design as the text of a TOML file."""
+    """Return a stored design as the content of a TOML file."""
     lines = [f"{key} = {_quote(value)}" for key in _TEXTS if (value := stored.get(key))]
     for grid in stored.get(_GRID, [stored]):
         lines += ["", "[[grid]]"] if _GRID in stored else []
@@ -378,7 +387,7 @@ def stored_design(experiment: "models.Experiment") -> Design:
     Raises:
         InputError: another version of starcast stored a design that is not valid in this version.
     """
-    # The design is passed as text, because the cache needs a hashable key.
+    # The design is passed as a string, because the cache needs a hashable key.
     return _read_stored(json.dumps(experiment.grid))
 
 
@@ -399,7 +408,7 @@ def sort_runs(experiment: "models.Experiment", runs: Sequence[Run]) -> list[Run]
 
 
 def stored_axes(stored: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the values on every axis of a stored design, as text.
+    """Return the values on every axis of a stored design, as strings.
 
     The points are not computed, so this also works for designs that are not valid in this version.
     """
@@ -467,14 +476,6 @@ def _parse(name: str, file: Path) -> dict[str, Any]:
         ) from None
 
 
-def _read_text(value: object, key: str) -> str:
-    if not isinstance(value, str):
-        raise InputError(
-            f"{key} is {value!r}, which is not text", hint=f'write it in quotes: {key} = "..."'
-        )
-    return value
-
-
 def _quote(value: Any) -> str:
-    """Return a value as TOML. A TOML string is a JSON string in which DEL is escaped too."""
+    """Return a value in TOML. A TOML string is a JSON string in which DEL is also escaped."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

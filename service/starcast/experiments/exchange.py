@@ -1,8 +1,8 @@
-"""Export and import of experiments as files with all runs and their provenance.
+"""Export and import experiments as files with all runs and their provenance.
 
 Everything in a file is checked before anything is stored (`starcast.experiments.exchange_file`). If
-any stored experiment has a run of the same point (the same parameters), both runs must have the
-same figures (costs and step profile).
+any stored experiment has a run of the same point, that is, with the same parameters, both runs must
+have the same figures: costs and step profile.
 """
 
 import gzip
@@ -77,7 +77,7 @@ def import_experiments(engine: Engine, file: Path, name: str | None = None) -> l
 
     Raises:
         InputError: the file is not valid, or an experiment of this name has another grid.
-        RejectedError: a run of the file has other figures than the same run in this store.
+        RejectedError: a run of the file has other figures than a stored run of the same point.
         BusyError: another process is using one of the experiments.
     """
     experiments = read_file(file)
@@ -97,7 +97,7 @@ def import_experiments(engine: Engine, file: Path, name: str | None = None) -> l
             ) from None
     try:
         return _import(engine, experiments)
-    except (DataError, IntegrityError) as error:  # for example, a text contains a NUL character
+    except (DataError, IntegrityError) as error:  # for example, a string contains NUL
         raise invalid(file, f"PostgreSQL rejected a value: {first_line(error)}") from None
 
 
@@ -125,7 +125,7 @@ def _read_stored(session: Session, name: str) -> ExperimentRecord:
 
 
 def _refuse_contradictions(session: Session, experiments: Sequence[ExperimentRecord]) -> None:
-    """Check that stored runs of the same points have the same figures, in all experiments."""
+    """Check that stored runs of the same points, in any experiment, have the same figures."""
     stored = _stored_runs(session, (run for each in experiments for run in each.runs))
     if not stored:
         return
@@ -150,7 +150,7 @@ def _refuse_contradictions(session: Session, experiments: Sequence[ExperimentRec
 
 
 def _stored_runs(session: Session, runs: Iterable[RunRecord]) -> dict[Point, list[Run]]:
-    """Return all stored runs with the topologies and algorithms of the given runs, by point."""
+    """Return all stored runs on the same topologies with the same algorithms, by point."""
     points = (each.point for each in runs)
     kinds = {(point.topology, point.collective, point.algorithm) for point in points}
     column = models.Run.__table__.c

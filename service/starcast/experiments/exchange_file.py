@@ -2,13 +2,12 @@
 
 Everything in a file is checked like user input: names, grids and points must be valid, the runs
 must belong to the grids, and their figures must agree with the papers' formulas and the lower
-bounds. Runs are parsed one at a time, so reading a file takes little more memory than its text.
+bounds. Runs are parsed one at a time, so reading a file takes little more memory than its size.
 """
 
 import re
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -28,6 +27,7 @@ from starcast.support.json_files import (
     MAX_KEYS,
     Count,
     JsonCursor,
+    Moment,
     StrictRecord,
     check_keys,
     describe_error,
@@ -43,7 +43,7 @@ _RATIONAL = re.compile(r"\d{1,200}(/[1-9]\d{0,200})?", re.ASCII)
 
 
 def _read_rational(value: object) -> Fraction:
-    # A stored run has fractions; a file has texts.
+    # A stored run has fractions; a file has strings.
     if isinstance(value, Fraction):
         return value
     if not isinstance(value, str) or not _RATIONAL.fullmatch(value):
@@ -60,11 +60,6 @@ _Rational = Annotated[
     Fraction,
     pydantic.PlainValidator(_read_rational),
     pydantic.PlainSerializer(str),
-]
-#: A time that `datetime` converts to every time zone.
-Moment = Annotated[
-    pydantic.AwareDatetime,
-    pydantic.Field(ge=datetime(1970, 1, 2, tzinfo=UTC), le=datetime(9000, 1, 1, tzinfo=UTC)),
 ]
 
 
@@ -92,7 +87,7 @@ _PLUGINS = pydantic.TypeAdapter(Annotated[dict[str, _Plugin], pydantic.BeforeVal
 
 
 def _axis_field(axis: Axis) -> tuple[Any, Any]:
-    """Return the type and default of an axis; the default is used if an older file lacks it."""
+    """Return the type and the default of an axis; older files without the axis get the default."""
     kinds: dict[Any, Any] = {
         Fraction: _Rational,
         int: Annotated[int, pydantic.Field(ge=axis.least, le=2 ** (axis.bits - 1) - 1)],
@@ -116,7 +111,7 @@ else:
 
 
 class RunRecord(_Axes):
-    """A run as it is written to a file, with its costs and its load in each step."""
+    """A run in a file, with its costs and its load in each step."""
 
     message_units: Annotated[int, pydantic.Field(ge=1, le=_BIGINT)] | None = None
     missing: Count
@@ -157,16 +152,17 @@ class RunRecord(_Axes):
             value = getattr(self, axis)
             if value != getattr(point, axis):
                 raise InputError(
-                    f"a run of {point.algorithm} has {axis} = {value}, which contradicts the rest"
+                    f"a run of {point.algorithm} has {axis} = {value}, which is inconsistent"
                 )
         return point
 
     @property
     def needs_plugin(self) -> bool:
-        """Whether the run has an unknown name and was executed with a plug-in that is not loaded.
+        """Whether the run's topology, algorithm or base is from a plug-in that is not loaded.
 
         Raises:
-            StarcastError: the algorithm is not a name with optional arguments in parentheses.
+            StarcastError: the algorithm is malformed: not a name with optional arguments in
+                parentheses.
         """
         point = Point.of(self)
         is_known = (
@@ -185,14 +181,14 @@ _MAX_EXPERIMENTS = 10_000
 
 
 class ExperimentRecord(StrictRecord):
-    """An experiment as it is written to a file.
+    """An experiment in a file.
 
     Attributes:
         name: the name of the experiment.
-        grid: its design as JSON values; empty for single runs.
+        grid: the design as JSON values; empty for single runs.
         points: the number of points in the design; None for single runs.
         created_at: the time of creation.
-        runs: its runs. Runs in a file are parsed again whenever they are needed.
+        runs: the runs of the experiment. Runs in a file are parsed again whenever they are needed.
     """
 
     name: str
@@ -252,7 +248,7 @@ class FileRecord(StrictRecord):
 
 
 class _Runs(Sequence[RunRecord]):
-    """The runs of an experiment in a file. Only their text is kept; a run is parsed on access."""
+    """The runs of an experiment in a file, kept as JSON text; a run is parsed on access."""
 
     def __init__(self, cursor: JsonCursor) -> None:
         self._data, self._starts, self._ends = cursor.data, array("q"), array("q")
@@ -265,7 +261,7 @@ class _Runs(Sequence[RunRecord]):
     def __len__(self) -> int:
         return len(self._ends)
 
-    def __getitem__(self, place: Any) -> Any:  # a single place; slices are never asked for
+    def __getitem__(self, place: Any) -> Any:  # an index; slices are never used
         cursor = JsonCursor(self._data[self._starts[place] : self._ends[place]])
         return RunRecord.model_validate(cursor.value())
 
@@ -353,7 +349,7 @@ def _limited(items: Iterator[None], most: int, owner: str, noun: str) -> Iterato
 
 
 def invalid(file: Path, reason: str) -> InputError:
-    """Return the error that reports why a file is not valid."""
+    """Return the error for an experiment file that is not valid."""
     return InputError(
         f"{file} is not a valid file of experiments: {reason}",
         hint="name a file that 'starcast experiment export' has written; nothing was stored",
@@ -398,9 +394,9 @@ def _known_costs(
 ) -> Mapping[str, costs.Cost | CostRecord]:
     """Return the costs that can be computed without an execution, by kind.
 
-    If a plug-in is not loaded, it is unknown whether its algorithm takes messages; the lower bound
-    in the run shows it. If the plug-in also defines the topology, the bound cannot be computed, so
-    the given bound is returned.
+    If a plug-in is not loaded, it is unknown whether its algorithm takes messages, so the lower
+    bound in the run decides. If the plug-in also defines the topology, the bound cannot be
+    computed, and the given bound is returned.
     """
     if not run.needs_plugin:
         return formula_costs(point)
@@ -415,10 +411,9 @@ def _find_contradictions(
     stated: Mapping[str, CostRecord],
     formulas: Mapping[str, costs.Cost | CostRecord],
 ) -> Iterator[str]:
-    """Yield every contradiction of a complete run's figures, as a sentence.
+    """Yield a sentence for every contradiction in the figures of a complete run.
 
-    The costs by kind are those of the run (``stated``), and those that need no execution
-    (``formulas``).
+    ``stated`` has the run's costs by kind, ``formulas`` the costs that need no execution.
     """
     for kind, formula in formulas.items():
         for name in FIGURES:
@@ -437,7 +432,7 @@ def _find_contradictions(
 
 
 def _check_simulated(point: Point, cost: CostRecord, profile: Profile) -> Iterator[str]:
-    """Yield contradictions of the simulated figures, which follow from the profile and the unit."""
+    """Yield contradictions between the simulated figures, the step profile and the unit size."""
     packets = sum(row[1] for row in profile)
     largest = sum(row[2] for row in profile)
     # A packet has at least one unit, and no more units than the largest packet of its step.
@@ -463,7 +458,7 @@ def _check_simulated(point: Point, cost: CostRecord, profile: Profile) -> Iterat
 
 
 def _check_bytes(point: Point, stated: Fraction, units: int) -> Iterator[str]:
-    """Yield a contradiction if a number of equal parts of the message cannot have these bytes."""
+    """Yield a contradiction if ``units`` units of equal size cannot have ``stated`` bytes."""
     if (point.collective, point.algorithm) in costs.FORMS:
         unit = costs.unit_bytes(
             as_topology(point.topology),

@@ -1,4 +1,4 @@
-"""Execution of experiment points: build, verify, simulate and price schedules.
+"""Execute experiment points: build, verify, simulate and price schedules.
 
 No database is needed. Several points can be executed in parallel if there is enough memory.
 """
@@ -64,7 +64,7 @@ class Execution:
 
     @property
     def valid_simulation(self) -> Simulation | None:
-        """The simulation, or None if it has no valid figures."""
+        """The simulation, or None if the execution has no valid figures."""
         return None if self.error else self.simulation
 
     @property
@@ -132,7 +132,7 @@ def _execute_in_worker(plugin_names: tuple[str, ...], point: Point) -> Execution
 def required_memory(point: Point) -> int:
     """Estimate the memory for executing a point, in bytes.
 
-    The rows of its schedule are counted without building the schedule.
+    The rows of the point's schedule are counted without building the schedule.
     """
     algorithm = point.catalogue_entry
     topology = as_topology(point.topology)
@@ -154,7 +154,7 @@ def check_memory(point: Point, free: int) -> int:
     if required > free:
         raise LimitError(
             f"{point.algorithm} on {point.topology} with segments = {point.segments} needs about"
-            f" {required / 1e9:.1f} GB of memory, {free / 1e9:.1f} GB are free",
+            f" {required / 1e9:.1f} GB of memory, but only {free / 1e9:.1f} GB are free",
             hint="take a smaller topology, or fewer segments or messages",
         )
     return required
@@ -188,8 +188,8 @@ def execute_all(
     Args:
         points: the points to execute.
         jobs: the number of processes on this machine, as for `count_processes`.
-        executor: executes the points in place of processes; a remote executor sends the plug-ins to
-            its workers.
+        executor: executes the points instead of processes on this machine; a remote executor sends
+            the plug-ins to its workers.
 
     Returns:
         The iterator, and the number of processes or of the executor's slots.
@@ -228,13 +228,15 @@ def price_run(point: Point, execution: Execution, **origin: Any) -> Run:
 
     Args:
         point: the point.
-        execution: its execution.
+        execution: the execution of the point.
         origin: further items of the run's provenance.
     """
     timings = dict(execution.timings)
     simulation = execution.valid_simulation
     with _measure(timings, "price"):
         costs_of_run = () if simulation is None else _price(point, simulation, execution)
+    entry = (f"{point.collective} algorithm", point.catalogue_entry.name)
+    used = describe_used(as_topology(point.topology), entry, point.arguments)
     return Run(
         **{axis: getattr(point, axis) for axis in AXES},
         message_units=execution.message_units,
@@ -242,18 +244,11 @@ def price_run(point: Point, execution: Execution, **origin: Any) -> Run:
         status="failed" if execution.error else "complete",
         error=execution.error,
         timings=timings,
-        provenance=provenance() | _plugin_provenance(point) | origin,
+        provenance=provenance() | ({"plugins": used} if used else {}) | origin,
         started_at=execution.started_at,
         finished_at=datetime.now(UTC),
         costs=costs_of_run,
     )
-
-
-def _plugin_provenance(point: Point) -> dict[str, Any]:
-    """Return the name, version and SHA-256 of each plug-in that defines part of a point."""
-    entry = (f"{point.collective} algorithm", point.catalogue_entry.name)
-    described = describe_used(as_topology(point.topology), entry, point.arguments)
-    return {"plugins": described} if described else {}
 
 
 @contextmanager
@@ -282,13 +277,13 @@ def _find_error(simulation: Simulation, *, has_faults: bool) -> str | None:
 
 
 def _price(point: Point, simulation: Simulation, execution: Execution) -> tuple[RunCost, ...]:
-    """Return the closed form of a run, if there is one, its simulated cost and its lower bound."""
+    """Return a run's costs: the closed form, if any, the simulated cost and the lower bound."""
     unit = point.message_bytes / execution.message_units
     machine = costs.Machine(point.t_s, point.t_c)
     simulated = costs.price_simulation(simulation, unit, machine, execution.critical_work)
     known = formula_costs(point)
-    # The costs should have the same order as in listings: closed form, simulated, lower bound. So
-    # the closed form is added first, if there is one.
+    # The costs have the same order as in listings: closed form, simulated, lower bound. So the
+    # closed form, if there is one, is added first.
     priced = {"closed form": known.get("closed form"), "simulated": simulated, **known}
     return tuple(
         RunCost(kind, **{name: getattr(cost, name) for name in COST_FIELDS[1:]})

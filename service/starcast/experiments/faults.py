@@ -1,6 +1,6 @@
 """Faults of an experiment: given by labels in the grid, or drawn at random.
 
-Drawing them does not depend on the schedule, so that all algorithms are compared under the same
+Random faults do not depend on the schedule, so that all algorithms are compared under the same
 faults.
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def resolve_faults(topology: Topology, text: str, seed: int) -> tuple[str, ...]:
-    """Return the faults that a value on the axis ``faults`` stands for, drawing them if needed.
+    """Return the faults that a value of the axis ``faults`` describes, drawing them if needed.
 
     Args:
         topology: the topology; its root, the identity node, is never drawn.
@@ -59,7 +59,7 @@ def canonical_faults(topology: Topology, named: Iterable[str]) -> tuple[str, ...
     their ranks.
 
     Raises:
-        InputError: a word is not a fault, names no node or link of the topology, or a step is 0.
+        InputError: a fault is malformed, its node or link does not exist, or its step is 0.
     """
 
     def position(fault: "Fault") -> tuple[int, ...]:

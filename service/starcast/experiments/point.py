@@ -23,7 +23,7 @@ PointStructure = tuple[Any, ...]
 
 @dataclass(frozen=True, order=True)
 class Point(Parameters):
-    """The parameters of one run, checked and in canonical form; see `Parameters`."""
+    """An experiment point: the parameters of one run, in canonical form; see `Parameters`."""
 
     def __post_init__(self) -> None:
         algorithm = self.catalogue_entry
@@ -37,8 +37,8 @@ class Point(Parameters):
         check_execution(self.execution)
         self._check_numbers()
         # A point can be written in several ways: with or without default arguments, with faults in
-        # another order, or with a seed but no faults. All have to be equal, or its run would be
-        # stored twice.
+        # another order, or with a seed but no faults. All forms have to be equal, or the point's
+        # run would be stored twice.
         object.__setattr__(self, "algorithm", self._normalize_algorithm(topology))
         object.__setattr__(self, "base", self._resolve_arguments().get("base"))
         object.__setattr__(self, "faults", canonical_faults(topology, self.faults))

@@ -1,4 +1,4 @@
-"""Running experiments: named sets of runs that are executed once and stored; and repeating runs.
+"""Run experiments, which are named sets of stored runs, and repeat stored runs.
 
 Each run is stored with its costs and step profile in one transaction. The first run's transaction
 also stores the experiment. An interrupted experiment therefore contains only complete runs, and
@@ -34,7 +34,7 @@ ADHOC = "adhoc"
 #: Maximum time in seconds that an executed single run waits for other processes that are writing to
 #: the same experiment.
 SAVE_SECONDS = 60
-#: Database constraints that are violated if two processes write at the same time.
+#: Database constraints that are violated if two processes store the same run or experiment.
 _CONCURRENT_WRITES = {"uq_run_point", "uq_experiment_name", "fk_run_experiment"}
 
 
@@ -47,7 +47,7 @@ class Outcome:
         kept: the number of runs that were stored before.
         created: the number of new runs.
         failed: the number of new runs that failed.
-        reason: why the first of them failed.
+        reason: why the first failed run failed.
     """
 
     name: str
@@ -170,7 +170,7 @@ def lock_experiment(session: Session, name: str, seconds: int = 0) -> None:
     """Hold the lock of an experiment until the end of the session's transaction.
 
     Raises:
-        BusyError: another process holds the lock, and does not release it within the seconds.
+        BusyError: another process holds the lock, and does not release it within ``seconds``.
     """
     wait_for_lock(session, _lock_name(name), seconds, _busy(name))
 
@@ -201,7 +201,7 @@ def _stored_points(session: Session, name: str, design: Design) -> set[Point]:
 
 
 def check_design(experiment: models.Experiment, design: Design | None) -> None:
-    """Check that a stored experiment has the design's points, or single runs without a design.
+    """Check that an experiment has the points of a design or, without a design, has no grid.
 
     Designs with the same points count as equal, whatever their titles and the order of values.
 
@@ -240,7 +240,7 @@ def _ensure_experiment(session: Session, name: str, design: Design | None = None
 
 @dataclass(frozen=True)
 class _Writer:
-    """Saves runs of an experiment, after checking that its lock is still held."""
+    """A writer that saves runs of an experiment, if this process still holds its lock."""
 
     engine: Engine
     lock: Lock
@@ -321,7 +321,7 @@ class Repetition:
 
     Attributes:
         run: the stored run.
-        figures: for each of `REPEATED` either ``same``, or a text with the stored and the new
+        figures: for each of `REPEATED` either ``same``, or a string with the stored and the new
             value; empty if the run was not repeated.
         obstacle: the plug-in without which the run cannot be repeated; None if it was repeated.
     """
@@ -414,14 +414,14 @@ def load_steps(session: Session, run: Run) -> Steps:
 def compare_figures(
     stored: Run, new: Run, old_steps: Steps, new_profile: Profile
 ) -> dict[str, str]:
-    """Return, for each of `REPEATED`, ``same`` or a text with the stored and the new value."""
+    """Return, for each of `REPEATED`, ``same`` or a string with the stored and the new value."""
     before = _figures(stored, old_steps)
     after = _figures(new, dict(enumerate(new_profile, start=1)))
     return {figure: _first_difference(before[figure], after[figure]) for figure in REPEATED}
 
 
 def _figures(run: Run, steps: Steps) -> dict[str, dict[str, str]]:
-    """Return each figure as a mapping of named parts, so that a difference names its part."""
+    """Return the parts of each figure by name, so that a message can name the part that differs."""
     costs = {cost.kind: cost for cost in run.costs}
     simulated = costs.get("simulated")
     return {

@@ -1,6 +1,6 @@
-"""Shards: parts of an experiment that separate jobs execute without a database.
+"""Shards of experiments: parts that separate processes execute without a database.
 
-A task of such a job is a group of points with the same `Point.structure`, because one execution is
+A task of a shard is a group of points with the same `Point.structure`, because one execution is
 enough for all of them. `starcast.experiments.exchange.merge_experiment` stores all shards.
 """
 
@@ -21,14 +21,14 @@ from starcast.support.shards import Job, Shard, merge_shards, write_shard
 
 
 class _Description(StrictRecord):
-    """The job to which a shard file belongs: an experiment with this design."""
+    """The job to which a shard file belongs: the name and the design of an experiment."""
 
     name: str
     grid: dict[str, Any]
 
 
 class _Runs(RootModel[Many[RunRecord]]):
-    """The runs of one task (points that share an execution), as a shard file stores them."""
+    """The runs of one task in a shard file: runs of points that share an execution."""
 
 
 def run_shard(

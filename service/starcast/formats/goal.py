@@ -1,6 +1,6 @@
-"""GOAL, the text format of the simulators LogGOPSim and ATLAHS.
+"""Export to GOAL, the text format of the simulators LogGOPSim and ATLAHS.
 
-A file lists the sends and receives of each rank, and `requires` says which operations must end
+A file lists the sends and receives of each rank, and `requires` states which operations must end
 before another operation begins. A packet is one send and one receive with a unique tag. Its units,
 trees and step are written as comments, which simulators ignore and from which the module
 `goal_reader` restores the schedule.
@@ -20,7 +20,7 @@ from starcast.judges.simulator.simulation import Executed
 from starcast.support.errors import LimitError
 from starcast.support.vocabulary import GoalDialect
 
-#: LogGOPSim stores the number of a network interface in one byte, and also that of a CPU.
+#: LogGOPSim stores the indices of network interfaces and of CPUs in one byte each.
 MAX_INTERFACES = 256
 
 
@@ -128,7 +128,7 @@ class _Operations:
         return int(self._packets.units[packet]) * self._unit_bytes
 
     def _place(self, port: int, direction: int) -> str:
-        """Return the CPU and network interface of an operation as text; if omitted, they are 0."""
+        """Return the CPU and network interface of an operation as text; zeros are omitted."""
         number = self._interfaces[port]
         if self._has_cpus:
             number = 2 * number + direction
@@ -137,7 +137,7 @@ class _Operations:
 
 
 def _list_arrivals(executed: Executed, packets: Packets) -> tuple[list[int], list[int]]:
-    """Return the packets that must arrive before each send.
+    """Return the packets that must arrive before each send can begin.
 
     The first list contains the packets that must arrive, send by send. The second list contains,
     for each send, the position in the first list at which its packets begin. Its last entry is the

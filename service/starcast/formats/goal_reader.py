@@ -1,6 +1,6 @@
-"""Reading of schedules from GOAL files, written by starcast or by other programs.
+"""Read schedules from GOAL files, which starcast or other programs wrote.
 
-Operations are kept in arrays, because a file of a few megabytes can have a million of them.
+Operations are kept in arrays, because a file of a few megabytes can have a million operations.
 """
 
 import re
@@ -19,7 +19,7 @@ from starcast.collectives.model import (
     check_request,
 )
 from starcast.collectives.rows import ports_between
-from starcast.judges.simulator.rows import Indices, repeats_previous
+from starcast.judges.simulator.rows import Indices, count_earlier, repeats_previous
 from starcast.support.errors import InputError, LimitError, StarcastError, unreadable
 from starcast.support.limited import open_lines
 from starcast.support.vocabulary import Collective, Ports
@@ -86,10 +86,10 @@ def schedule_from_goal(
     files, a send carries one unit, and its step follows from `requires`: it is the first step after
     all sends on which it depends. In a gather, scatter and alltoall, its tag is the number of its
     unit. In other collectives, sends with the same tag carry the same unit, unless they use the
-    same link; tags may have gaps. If a node would then not receive each unit of a broadcast, or not
-    send each unit of a reduce, but all nodes receive (send) as many, the tags do not name units:
-    each node receives (sends) the units in the order of tags and steps. The schedule is not
-    checked; check it with `starcast.simulate`.
+    same link; tags may have gaps. If some node would then not receive each unit of a broadcast (in
+    a reduce: not send each unit), but all nodes receive (send) equally many packets, tags do not
+    identify units: each node receives (sends) the units in the order of tags and steps. The
+    schedule is not checked; check it with `starcast.simulate`.
 
     Args:
         path: the file.
@@ -123,17 +123,8 @@ def _view(values: Any) -> memoryview:
     return memoryview(values)
 
 
-def _count_earlier(*columns: Indices) -> Indices:
-    """Return, for each row, the number of earlier rows with the same values in all columns."""
-    order = np.lexsort(columns)
-    first = np.flatnonzero(~repeats_previous(*(column[order] for column in columns)))
-    earlier = np.empty_like(order)
-    earlier[order] = np.arange(len(order)) - np.repeat(first, np.diff(first, append=len(order)))
-    return earlier
-
-
 class _Reader:
-    """Reads the operations of one file, which refer to one another by their numbers.
+    """Reads the operations of one GOAL file, which refer to one another by their numbers.
 
     Files are not trusted: line lengths, numbers and the count of operations are limited. The
     simulator, not this class, decides whether a schedule is valid.
@@ -221,7 +212,7 @@ class _Reader:
                 yield text
 
     def _read_operation(self, text: str, rank: int) -> bool:
-        """Read a line within a rank, and return whether it is valid."""
+        """Read an operation or requirement of a rank; return False if the line is neither."""
         if match := _REQUIREMENT.fullmatch(text):
             first, word, second = match.groups()
             if first not in self._names or second not in self._names:
@@ -306,7 +297,7 @@ class _Reader:
             return np.asarray(np.minimum(tag, 2**31), dtype=np.int64)
         _, unit = np.unique(tag, return_inverse=True)
         # A link carries different units, even if they have the same tag.
-        turn = _count_earlier(tag, operations.peer[sends], operations.rank[sends])
+        turn = count_earlier(tag, operations.peer[sends], operations.rank[sends])
         _, unit = np.unique(unit * (turn.max(initial=0) + 1) + turn, return_inverse=True)
         end = _TO_OR_FROM_ALL.get(self._collective)
         if end is None or not len(sends):
@@ -331,7 +322,7 @@ class _Reader:
         sender = np.where(receives, peer[moves], rank[moves])
         receiver = np.where(receives, rank[moves], peer[moves])
         keys = [receives, tag[moves], receiver, sender]
-        keys.insert(1, _count_earlier(*keys))
+        keys.insert(1, count_earlier(*keys))
         order = np.lexsort(keys)
         second = np.flatnonzero(repeats_previous(*(key[order] for key in keys[1:])))
         pairs = moves[np.stack([order[second - 1], order[second]])]
@@ -355,7 +346,8 @@ class _Reader:
     ) -> Indices:
         """Return the step of each send: the first step after all sends on which it depends.
 
-        For another operation, the entry is the last step of these sends.
+        For an operation that is not a send, the result is the last step of the sends on which it
+        depends.
         """
         count = len(operations.kind)
         arrivals = np.stack([receives, sends, np.zeros_like(sends)], axis=1)

@@ -1,4 +1,4 @@
-"""Topologies and forests as objects of graph libraries, and as files of graph tools.
+"""Convert topologies and forests to objects of graph libraries and to files of graph tools.
 
 The objects are those of networkx, igraph and scipy.sparse. Each library is installed by an extra of
 the same name, and is imported on demand. Nodes are ranks, with labels as attributes; files number
@@ -71,7 +71,10 @@ def to_networkx(artifact: Topology | Forest, tree: int | None = None) -> "nx.Gra
     )
     ends = edges.start.tolist(), edges.end.tolist()
     keys = [edges.attributes["tree"].tolist()] if graph.is_multigraph() else []
-    attributes = _records(edges.attributes)
+    columns = (column.tolist() for column in edges.attributes.values())
+    attributes = [
+        dict(zip(edges.attributes, row, strict=True)) for row in zip(*columns, strict=True)
+    ]
     graph.add_edges_from(zip(*ends, *keys, attributes, strict=True))
     return graph
 
@@ -79,9 +82,9 @@ def to_networkx(artifact: Topology | Forest, tree: int | None = None) -> "nx.Gra
 def to_igraph(artifact: Topology | Forest, tree: int | None = None) -> "igraph.Graph":
     """Convert a topology to an undirected `igraph.Graph`, a forest to a directed one.
 
-    Every node becomes a vertex, whose number is the node's rank and whose attribute is its
-    ``label``. Edges have the same attributes as in `to_networkx`. If trees share a link, the graph
-    has parallel edges.
+    Every node becomes a vertex, whose index is the node's rank, with the attribute ``label``. Edges
+    have the same attributes as in `to_networkx`. If trees share a link, the graph has parallel
+    edges.
 
     Args:
         artifact: a topology or a forest.
@@ -164,11 +167,6 @@ def _graph_attributes(artifact: Topology | Forest) -> dict[str, str | int]:
     return {"forest": artifact.id, "topology": artifact.topology.spec, "root": artifact.root}
 
 
-def _records(columns: dict[str, NDArray[np.int64]]) -> list[dict[str, int]]:
-    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
-    return [dict(zip(columns, row, strict=True)) for row in rows]
-
-
 def _edges(artifact: Topology | Forest, tree: int | None) -> _Edges:
     if isinstance(artifact, Forest):
         edges = edges_of(artifact, tree)
@@ -244,7 +242,7 @@ def _dot_nodes(topology: Topology, ranks: NDArray[np.int64]) -> Iterator[str]:
 
 
 def _dot_quote(text: str) -> str:
-    """Return a text as a quoted DOT string."""
+    """Return a string in quotes for DOT."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
@@ -341,7 +339,7 @@ def write_json_trees(forest: Forest, tree: int | None = None) -> Iterator[str]:
 
 
 def _children_by_tree(forest: Forest, tree: int | None) -> Iterator[dict[int, list[int]]]:
-    """Yield, for each tree, a mapping from inner nodes to their children in ascending order."""
+    """Yield, for each tree, a mapping from internal nodes to their children in ascending order."""
     edges = edges_of(forest, tree)
     for number in range(forest.trees) if tree is None else [tree]:
         chosen = edges.tree == number

@@ -22,7 +22,7 @@ import numpy as np
 
 from starcast.collectives.model import MULTI_SOURCE
 from starcast.judges.simulator.dependencies import find_deliveries
-from starcast.judges.simulator.rows import Indices, Rows
+from starcast.judges.simulator.rows import Rows, count_earlier
 from starcast.support.errors import LimitError
 from starcast.support.vocabulary import Collective
 
@@ -51,14 +51,14 @@ _HINT = "use a smaller topology, or fewer segments or messages"
 
 
 class _Place(NamedTuple):
-    """A chunk of a buffer: ``i`` (input), ``o`` (output) or ``s`` (scratch)."""
+    """The place of a chunk: an offset in buffer ``i`` (input), ``o`` (output), ``s`` (scratch)."""
 
     buffer: str
     offset: int
 
 
 class Buffer(NamedTuple):
-    """The numbers of the units in an input or output buffer.
+    """The units in an input or output buffer, given by their numbers.
 
     A buffer holds one or more messages; the units of a message have consecutive numbers.
 
@@ -80,7 +80,7 @@ class Buffer(NamedTuple):
         return self.messages * self.units
 
     def unit(self, offset: int) -> int:
-        """Return the unit in the chunk at an offset."""
+        """Return the unit in the chunk at the given offset."""
         message, index = divmod(offset, self.units)
         return self.first + message * self.stride + index
 
@@ -94,7 +94,7 @@ class Buffer(NamedTuple):
 def lay_out(
     collective: Collective, nodes: int, units: int, root: int, rank: int
 ) -> tuple[Buffer, Buffer]:
-    """Return the input and output buffers of a rank, for messages with this number of units."""
+    """Return the input and output buffers of a rank, for messages of the given number of units."""
     message = Buffer(rank * units, units, 1, units)
     all_messages = Buffer(0, units, nodes, units)
     vector = Buffer(0, units, 1, units)
@@ -170,7 +170,8 @@ class _Program:
             lay_out(schedule.collective, self._ranks, self._chunks, schedule.root, rank)
             for rank in range(self._ranks)
         ]
-        place, longest = _places_on_links(rows)
+        place = count_earlier(rows.sender, rows.port)  # rows are in the order of steps
+        longest = int(place.max(initial=-1)) + 1
         self.channels = max(1, -(-longest // _SENDS_PER_CHANNEL))
         if self.channels > MAX_CHANNELS:
             raise LimitError(
@@ -279,7 +280,7 @@ class _Program:
     def _end_of_receive(
         self, numbers: dict[tuple[str, int, int], int], row: int
     ) -> tuple[int, int]:
-        """Return the thread block and step that receive a row; (-1, -1) if ``row`` is -1."""
+        """Return the thread block and step that receive the unit of a row; (-1, -1) for row -1."""
         if row < 0:
             return -1, -1
         return numbers["r", self._sender[row], self._channel[row]], self._step[row]
@@ -374,9 +375,9 @@ def _follow_chunks(rows: Rows) -> tuple[list[int], list[int], set[int]]:
     A node has a separate sum for each tree.
 
     Returns:
-        For each row, the row that wrote the chunk that it sends. For each row, the row that wrote
-        the chunk to which it adds. In both lists, -1 stands for a chunk of the input. And the set
-        of rows that write partial sums.
+        Three values: for each row, the row that wrote the chunk that it sends; for each row, the
+        row that wrote the chunk to which it adds; and the set of rows that write partial sums. In
+        both lists, -1 stands for a chunk of the input.
     """
     delivery, addend = [-1] * len(rows), [-1] * len(rows)
     partial: set[int] = set()
@@ -403,17 +404,6 @@ def _follow_chunks(rows: Rows) -> tuple[list[int], list[int], set[int]]:
             else:
                 held.setdefault((*received[row][:2], -1), (row, nodes))
     return delivery, addend, partial
-
-
-def _places_on_links(rows: Rows) -> tuple[Indices, int]:
-    """Number the rows of each link from 0; return the numbers and the largest count on a link."""
-    # Ports are uint8, so no two links have the same number.
-    link = rows.sender * np.int64(256) + rows.port
-    order = np.argsort(link, kind="stable")  # rows are in the order of steps
-    _, first, counts = np.unique(link[order], return_index=True, return_counts=True)
-    place = np.empty(len(link), dtype=np.int64)
-    place[order] = np.arange(len(link)) - np.repeat(first, counts)
-    return place, int(counts.max(initial=0))
 
 
 def _group(keys: list[int], count: int) -> list[list[int]]:

@@ -1,4 +1,4 @@
-"""Reading the elements of an MSCCL XML file: GPUs, thread blocks and steps.
+"""Read the elements of an MSCCL XML file: GPUs, thread blocks and steps.
 
 Files are not trusted. Every element is checked when it is read, document types (and thus entities)
 are refused, and the file size and all numbers have limits. If an element or a type of step is not
@@ -61,7 +61,7 @@ class Instruction(NamedTuple):
         chunks: the number of chunks.
         needs: the thread block and step that must end first; -1 for none.
         has_dependent: whether another step depends on the end of this step.
-        row_step: the step of the schedule to which a send belongs; 0 if the file does not say.
+        row_step: the step of the schedule to which a send belongs; 0 if the file does not state it.
         tree: the tree along which a send goes in the schedule.
     """
 

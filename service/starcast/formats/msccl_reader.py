@@ -1,4 +1,4 @@
-"""Reading of schedules from MSCCL XML, written by starcast, by msccl-tools, or for RCCL.
+"""Read schedules from MSCCL XML files that starcast or msccl-tools wrote, or that RCCL reads.
 
 All thread blocks are executed, with unit numbers instead of data. This finds the unit of each send,
 and checks that each step waits for the chunks that it reads and overwrites. In a reduction, each
@@ -69,7 +69,7 @@ def schedule_from_msccl(
             topology, adds chunks although the collective is not a reduction, or sends between nodes
             that are not linked.
         LimitError: the file is too large, or has too many sends.
-        RejectedError: a thread block waits for ever, uses a chunk without waiting for its unit,
+        RejectedError: a thread block waits forever, uses a chunk without waiting for its unit,
             counts a contribution twice, or leaves a wrong unit or an incomplete sum in an output;
             or the simulator finds a violation. The message names the rank, thread block and step.
     """
@@ -127,7 +127,7 @@ class _RunningBlock:
         return len(self.after)
 
     def knows(self, uses: dict[int, int]) -> Iterator[bool]:
-        """Yield, for each thread block in ``uses``, whether the given step is known to be over."""
+        """Yield, for each thread block of ``uses``, whether its step is known to have ended."""
         for number, step in uses.items():
             yield number == self.block.number or self.now.ended[number] >= step
 
@@ -140,7 +140,7 @@ class _RunningBlock:
 
 
 class _Sum(NamedTuple):
-    """A unit, or its partial sum: the unit number and, in reductions, one bit per contributor."""
+    """A unit or its partial sum: the unit number and, in reductions, one bit per contributor."""
 
     unit: int
     ranks: int
@@ -214,7 +214,7 @@ class _Execution:
         self._wires: dict[tuple[int, int, int], deque[_Message]] = defaultdict(deque)
 
     def run(self) -> None:
-        """Execute all steps; check that no step waits for ever and that the outputs are right.
+        """Execute all steps; check that no step waits forever and that the outputs are correct.
 
         Raises:
             InputError, LimitError, RejectedError: as in `schedule_from_msccl`.
@@ -240,7 +240,7 @@ class _Execution:
         self._check_end()
 
     def _advance(self, run: _RunningBlock, step: Instruction) -> tuple[int, ...]:
-        """Execute the next step of a thread block, unless it must wait.
+        """Execute the next step of a thread block, unless the step must wait.
 
         Returns:
             An empty tuple if the step was executed; otherwise the key in ``waiting`` of the message
@@ -357,7 +357,7 @@ class _Execution:
         return rank, self._input if buffer == "i" else buffer, offset + start
 
     def _chunk(self, place: ChunkPlace) -> _Chunk | None:
-        """Return the chunk at a place, or None if it holds no unit yet."""
+        """Return the chunk at the given place, or None if it holds no unit yet."""
         if place not in self._chunks:
             rank, buffer, offset = place
             inputs = self._buffers[rank][0]

@@ -1,4 +1,4 @@
-"""Import of schedules from files; the beginning or the suffix of a file tells its format."""
+"""Import schedules from files; the beginning or the suffix of a file determines its format."""
 
 import re
 from collections.abc import Callable
@@ -59,7 +59,7 @@ def read_schedule(
             decides, or else its suffix: ``.goal``, ``.xml``, or CSV for others.
 
     Raises:
-        InputError: the file cannot be read as this format, or has another format.
+        InputError: the file cannot be read, or does not have the given format.
     """
     recognized = file_format or _recognize(path)
     name = recognized or _SUFFIXES.get(Path(path).suffix.lower(), "csv")
@@ -80,7 +80,7 @@ def _recognize(path: str | Path) -> RowsFormat | None:
     """Return the format of a schedule file by its beginning, or None if it is unknown.
 
     Raises:
-        InputError: the beginning is that of another format, or the file cannot be read.
+        InputError: the file cannot be read, or begins like a file of an unsupported format.
     """
     if not Path(path).is_file():
         return None  # reading the beginning of a pipe would remove it

@@ -1,4 +1,4 @@
-"""Export of topologies, forests and schedules to files of other tools."""
+"""Export topologies, forests and schedules to files of other tools."""
 
 import csv
 import io
@@ -67,7 +67,7 @@ def table_columns(schedule: Schedule) -> dict[str, NDArray[Any]]:
     columns = schedule.columns.present()
     columns |= {end: names[columns[end]] for end in ("sender", "receiver")}
     if "combine" in columns:
-        # `schedule_from_csv` reads truth values as 0 and 1.
+        # `schedule_from_csv` reads Booleans as 0 and 1.
         columns["combine"] = columns["combine"].astype(np.uint8)
     return columns
 
@@ -280,7 +280,7 @@ def kind_of(artifact: Structure) -> type[Structure]:
 
 
 def find_format(kind: type[Structure], name: str) -> FileFormat:
-    """Return the format with this name for a kind of artifact.
+    """Return the format with the given name for a kind of artifact.
 
     Raises:
         InputError: there is no such format.

@@ -1,4 +1,4 @@
-"""Storing topologies, forests and schedules in PostgreSQL and Neo4j."""
+"""Store topologies, forests and schedules in PostgreSQL and Neo4j."""
 
 from starcast.ingest.both_stores import Stores, open_stores
 from starcast.ingest.ingestion import Summary, drop, ingest

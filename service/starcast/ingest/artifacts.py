@@ -2,8 +2,8 @@
 
 The size of an artifact is known before it is built. An artifact is built and verified before it is
 stored. Its id, such as ``S5``, ``S5:multiple:12345`` or
-``S5:broadcast:multiple:all:segments=4:12345``, contains everything needed to build it again. A
-forest of the user's own is the exception: its trees are loaded from PostgreSQL.
+``S5:broadcast:multiple:all:segments=4:12345``, contains everything needed to build the artifact
+again. Only the trees of a user's own forest are loaded from PostgreSQL instead.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -32,7 +32,7 @@ from starcast.trees.construction import count_edges, forest_from_id
 
 
 class Built(NamedTuple):
-    """An artifact that was built and verified.
+    """An artifact that has been built and verified.
 
     Attributes:
         graph: the artifact in the form that the graph stores.
@@ -45,14 +45,14 @@ class Built(NamedTuple):
 
 @dataclass(frozen=True)
 class Artifact:
-    """A topology, forest or schedule; two with the same kind and id are equal.
+    """A topology, forest or schedule. Artifacts with the same kind and id are equal.
 
     Attributes:
         kind: ``topology``, ``forest`` or ``schedule``.
-        id: its id in both stores.
-        nodes: number of nodes that it adds to the graph.
-        relationships: number of relationships that it adds to the graph.
-        plugins: the provenance of the plug-ins that build it.
+        id: the artifact's id in both stores.
+        nodes: number of nodes that the artifact adds to the graph.
+        relationships: number of relationships that the artifact adds to the graph.
+        plugins: the provenance of the plug-ins that build the artifact.
         make: builds the artifact without verifying it; None if only its id and sizes were read from
             PostgreSQL, so that it cannot be built.
     """
@@ -71,7 +71,7 @@ class Artifact:
 
     @property
     def spec(self) -> str:
-        """Spec of the artifact's topology, with which the artifact's id begins."""
+        """Spec of the artifact's topology: the beginning of the artifact's id."""
         return self.id.partition(":")[0]
 
     @property
@@ -126,8 +126,8 @@ class Artifact:
 
         Args:
             graph: the built artifact.
-            nodes: the number of nodes that it adds to the graph.
-            relationships: the number of relationships that it adds to the graph.
+            nodes: the planned number of nodes.
+        relationships: the planned number of relationships.
 
         Raises:
             RejectedError: a plug-in built a different number of rows than it declared.
@@ -170,7 +170,7 @@ def _size(structure: Structure) -> tuple[int, int]:
 def _verify(structure: Structure) -> Callable[[Session], None]:
     """Verify a built artifact, and return the function that saves it to the relational store.
 
-    The links of a topology are not verified here, but when its relationships are collected.
+    The links of a topology are verified later, when its relationships are collected.
     """
     if isinstance(structure, Forest):
         structure.verify()
@@ -202,18 +202,18 @@ def verify_schedule(built: Schedule) -> Simulation:
 
 
 def topology_artifact(topology: Topology) -> Artifact:
-    """Return the artifact of a topology: its nodes and undirected links."""
+    """Return the artifact of a topology: its nodes, and its undirected links as relationships."""
     plugins = describe_used(topology)
     return Artifact("topology", topology.spec, *_size(topology), plugins, lambda: topology)
 
 
 def forest_artifact(trees: Forest, recorded: Provenance | None = None) -> Artifact:
-    """Return the artifact of a forest: an edge for each node of each tree except the root.
+    """Return the artifact of a forest; its rows are the edges of all trees.
 
     Args:
         trees: the forest.
         recorded: the recorded provenance of the plug-ins, for a forest loaded from PostgreSQL; by
-            default that of the plug-ins now loaded.
+            default the provenance of the loaded plug-ins.
     """
     if recorded is None:
         entry = ("construction", trees.construction)
@@ -240,7 +240,7 @@ def planned_forest(
 
 
 def schedule_artifact(schedule: ScheduleParameters) -> Artifact:
-    """Return the artifact of a schedule. A symmetric schedule has the rows of a single source."""
+    """Return the artifact of a schedule; a symmetric schedule has the rows of a single source."""
     algorithm = schedule.algorithm
     entry = (f"{algorithm.collective} algorithm", algorithm.name)
     plugins = describe_used(schedule.topology, entry, schedule.arguments)
@@ -250,7 +250,7 @@ def schedule_artifact(schedule: ScheduleParameters) -> Artifact:
 def artifact_from_id(session: Session, kind: str, artifact_id: str) -> Artifact:
     """Return the artifact with the given kind and id.
 
-    A forest stored in PostgreSQL is loaded from there; anything else is built from its id.
+    A forest that PostgreSQL stores is loaded; every other artifact is built from its id.
 
     Raises:
         PluginMissingError: a plug-in that the artifact needs is not loaded.
@@ -287,7 +287,7 @@ def recorded_plugins(session: Session, kind: str, artifact_id: str) -> Provenanc
 
 
 def recorded_artifact(row: models.Materialization | Row[Any]) -> Artifact:
-    """Convert a row of PostgreSQL to an artifact with its sizes but without `make`."""
+    """Convert a row of ``materialization`` to an artifact with its sizes but without `make`."""
     return Artifact(row.kind, row.id, row.expected_nodes, row.expected_relationships, row.plugins)
 
 

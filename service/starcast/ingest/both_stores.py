@@ -35,8 +35,8 @@ class Stores:
         batch: maximum number of rows per transaction in the graph.
         embedded: the settings, if the graph store is the embedded Neo4j, which may be stopped and
             whose data may be replaced; else None.
-        lock: the lock for changing the graph, if this process holds it; the engine then carries the
-            lock of the relational store.
+        lock: the lock for changing the graph, if this process holds it; the engine then also holds
+            the lock of the relational store.
     """
 
     engine: Engine
@@ -123,7 +123,7 @@ def lock_stores(
     Only one process at a time changes the graph. The lock of the relational store is shared with
     processes that do not change the graph.
 
-    What a killed import has left of the embedded Neo4j's files is deleted.
+    Files of the embedded Neo4j that a killed import has left behind are deleted.
 
     Args:
         stores: both stores.
@@ -167,8 +167,8 @@ class LoadState(StrEnum):
 
 
 #: Allowed transitions; None stands for an artifact without a row. Only a loading artifact becomes
-#: complete, and a complete one must be loading before its row is deleted, so that an interrupted
-#: drop is detected.
+#: complete, and a complete artifact must be loading before its row is deleted, so that an
+#: interrupted drop is detected.
 TRANSITIONS: dict[LoadState | None, frozenset[LoadState | None]] = {
     None: frozenset({LoadState.PLANNED}),
     LoadState.PLANNED: frozenset({LoadState.LOADING, LoadState.FAILED, None}),
@@ -178,7 +178,7 @@ TRANSITIONS: dict[LoadState | None, frozenset[LoadState | None]] = {
 }
 
 
-#: Columns with the content found in the graph by a complete comparison; empty without one.
+#: Columns with the content that a complete comparison has found in the graph, if there was one.
 FOUND_COLUMNS = ("found_nodes", "found_relationships", "found_checksum")
 
 
@@ -191,7 +191,7 @@ def read_state(session: Session, kind: str, artifact_id: str) -> LoadState | Non
 def set_state(
     session: Session, kind: str, artifact_id: str, state: LoadState | None, **values: Any
 ) -> None:
-    """Change the state of an artifact, and set other columns of its row; None deletes the row.
+    """Change an artifact's state, and set other columns of its row; the state None deletes the row.
 
     Raises:
         BusyError: the transition is not allowed, because another process has changed the state.

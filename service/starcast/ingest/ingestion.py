@@ -1,8 +1,8 @@
-"""Ingesting artifacts into both stores, and dropping them.
+"""Ingest artifacts into both stores, and drop them.
 
-Both are done over Bolt or by an offline import, whichever is faster. Deleting the rows of S10 takes
-minutes and does not make Neo4j's files smaller, so a large artifact of the embedded Neo4j is
-dropped by importing all other artifacts into a new store.
+Ingests and drops run over Bolt or by an offline import, whichever is faster. Deleting the rows of
+S10 takes minutes and does not make Neo4j's files smaller, so a large artifact of the embedded Neo4j
+is dropped by importing all other artifacts into a new store.
 """
 
 import shlex
@@ -36,7 +36,7 @@ class Summary:
         present: ids of artifacts that were already stored.
         recovered: ids of unusable artifacts that were deleted first.
         seconds: duration of the ingest.
-        outdated: ids of artifacts in ``present`` that another version of a plug-in built.
+        outdated: ids of artifacts in ``present`` that were built by another version of a plug-in.
     """
 
     created: list[Loaded]
@@ -89,9 +89,10 @@ def ingest(
     Raises:
         BusyError: another process is changing the stores.
         UnavailableError: a server stopped, or the graph belongs to another database or program;
-            complete artifacts stay.
-        RejectedError: a verification failed: that artifact is not stored, complete artifacts stay.
-            Or a user's forest has the id of a stored forest with other trees: nothing was written.
+            artifacts that are already complete are kept.
+        RejectedError: a verification failed: the artifact is not stored, and artifacts that are
+            already complete are kept. Or a user's forest has the id of a stored forest with
+            different trees: nothing was written.
         LimitError: the request exceeds the limits or the disk space; nothing was written.
         InputError: an import was requested for a server that is not the embedded one.
     """
@@ -108,13 +109,18 @@ def ingest(
         with locked.session() as session:
             draw_key_numbers(session, (each.topology for each in missing))
         outdated = _find_outdated(present, listener)
-        created = _create(locked, missing, stored, method, listener, on_stage) if missing else []
+        created: list[Loaded] = []
+        if missing:
+            loader = choose_loader(choose_method, locked, method, missing, stored, listener)
+            loader.check([*stored, *missing])
+            listener.say(loader.reason)
+            created = loader.load(missing, on_stage)
     present_ids = [artifact.id for artifact in plan.artifacts if artifact in stored]
     return Summary(created, present_ids, recovered, time.monotonic() - began, outdated)
 
 
 def _find_outdated(present: Iterable[Artifact], reporter: Reporter) -> list[str]:
-    """Report each artifact that another version of a plug-in built, and return the ids."""
+    """Report artifacts that were built by another version of a plug-in, and return their ids."""
     outdated = {each.id: names for each in present if (names := find_changed(each.plugins))}
     for artifact_id, names in outdated.items():
         plugins = " and ".join(f"'{name}'" for name in names)
@@ -128,7 +134,7 @@ def _find_outdated(present: Iterable[Artifact], reporter: Reporter) -> list[str]
 
 
 def _refuse_other_trees(stores: Stores, plan: Plan) -> None:
-    """Check that no user's forest has the id of a stored forest with other trees.
+    """Check that no user's forest has the id of a stored forest with different trees.
 
     Raises:
         RejectedError: a forest differs from the stored forest with the same id.
@@ -145,20 +151,6 @@ def _refuse_other_trees(stores: Stores, plan: Plan) -> None:
                 hint="rename the forest, or drop the stored one: starcast forest drop "
                 f"'{artifact_id}'",
             )
-
-
-def _create(
-    stores: Stores,
-    missing: Sequence[Artifact],
-    stored: Sequence[Artifact],
-    requested: LoadMethod,
-    reporter: Reporter,
-    on_stage: OnStage,
-) -> list[Loaded]:
-    loader = choose_loader(choose_method, stores, requested, missing, stored, reporter)
-    loader.check([*stored, *missing])
-    reporter.say(loader.reason)
-    return loader.load(missing, on_stage)
 
 
 def drop(
@@ -221,7 +213,7 @@ def drop(
 def _choose_deletion(
     stores: Stores, dropped: Sequence[Artifact], requested: LoadMethod, reporter: Reporter
 ) -> Loader:
-    """Choose the loader; ``auto`` deletes over Bolt if an import is impossible."""
+    """Choose the loader for a drop; ``auto`` deletes over Bolt if an import is impossible."""
     with stores.session() as session:
         remaining = [each for each in recorded_artifacts(session) if each not in dropped]
     loader = choose_loader(choose_deletion, stores, requested, dropped, remaining, reporter)

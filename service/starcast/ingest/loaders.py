@@ -1,4 +1,4 @@
-"""The loaders, which change the graph over Bolt or by an offline import.
+"""Loaders: they change the graph over Bolt or by an offline import.
 
 `choose_loader` chooses a loader once for each ingest, drop or rebuild.
 """
@@ -29,7 +29,7 @@ from starcast.support.vocabulary import LoadMethod
 
 @dataclass(frozen=True)
 class BoltLoader:
-    """Writes and deletes rows in the running server.
+    """A loader that writes and deletes rows in the running Neo4j server.
 
     Attributes:
         stores: both stores, locked.
@@ -42,12 +42,12 @@ class BoltLoader:
     reason: str
 
     def check(self, artifacts: Sequence[Artifact]) -> None:
-        """Check nothing, because data of other programs are kept."""
+        """Do nothing: a load over Bolt keeps the data of other programs."""
 
     def load(self, artifacts: Sequence[Artifact], on_stage: OnStage) -> list[Loaded]:
         """Write artifacts, given in build order, one after the other to both stores.
 
-        An interruption affects only one of them, and the next ingest continues there.
+        An interruption affects only one artifact, and the next ingest continues with it.
         """
         created = self._write(artifacts, on_stage)
         # Discard the query plans that the server cached while the graph was still nearly empty.
@@ -87,7 +87,7 @@ class BoltLoader:
         return self._write(artifacts, ignore_stage, REBUILDING)
 
     def replaced_topologies(self, artifacts: Sequence[Artifact]) -> list[str] | None:
-        """Return the topologies at whose nodes a rebuild deletes all relationships."""
+        """Return the topologies that a rebuild deletes, with all relationships at their nodes."""
         return [each.id for each in artifacts if each.nodes]
 
     def _write(
@@ -103,7 +103,7 @@ class BoltLoader:
 
 @dataclass(frozen=True)
 class ImportLoader:
-    """Replaces the store of the embedded Neo4j by a newly imported one.
+    """A loader that replaces the store of the embedded Neo4j by a newly imported store.
 
     Attributes:
         stores: both stores, locked. After an import, the connection to the graph is useless if the
@@ -119,7 +119,7 @@ class ImportLoader:
     settings: Settings
 
     def check(self, artifacts: Sequence[Artifact]) -> None:
-        """Check that the graph may be replaced by one with these artifacts.
+        """Check that the graph may be replaced by a graph with the given artifacts.
 
         Raises:
             RejectedError: data of other programs would be deleted.
@@ -134,17 +134,17 @@ class ImportLoader:
         check_space(self.settings, artifacts)
 
     def load(self, artifacts: Sequence[Artifact], on_stage: OnStage) -> list[Loaded]:
-        """Import the given and all stored artifacts."""
+        """Import the given artifacts and all stored artifacts into a new store."""
         return import_all(self.stores, self.settings, artifacts, self.reporter, on_stage)
 
     def delete(self, artifacts: Sequence[Artifact], on_stage: Callable[[str], None]) -> None:
-        """Import all other artifacts."""
+        """Import all artifacts except the given ones into a new store."""
         import_remaining(self.stores, self.settings, artifacts, self.reporter, on_stage)
         for artifact in artifacts:
             self.reporter.say(f"{artifact.kind} {artifact.id}: dropped")
 
     def rebuild(self, artifacts: Sequence[Artifact], *, is_outdated: bool) -> list[Loaded]:  # noqa: ARG002
-        """Import all complete artifacts, and those that were lost."""
+        """Import all complete artifacts, and those that were lost, into a new store."""
         began = time.monotonic()
         with self.stores.session() as session:
             complete = recorded_artifacts(session)

@@ -1,7 +1,7 @@
-"""Loading and deleting artifacts, and cleaning up after interruptions.
+"""Load and delete artifacts, and clean up after interruptions.
 
 An artifact is built and verified, written to both stores, read back, compared, and marked complete.
-If this is interrupted, or other programs change the stores, `recover` cleans up. The stores' lock
+If a load is interrupted, or other programs change the stores, `recover` cleans up. The stores' lock
 guarantees that no other process is working, so an artifact in state ``planned`` or ``loading`` was
 left by a process that has ended, and can be deleted. An artifact that is complete in only one of
 the stores cannot be used either.
@@ -58,7 +58,7 @@ OnStage = Callable[[str, Artifact], None]
 
 
 def ignore_stage(*_: object) -> None:
-    """Ignore the stages of an ingest, a drop or a rebuild."""
+    """Do nothing: the default for the callback ``on_stage`` of an ingest, a drop or a rebuild."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def load(
         artifact: the artifact.
         reporter: receives progress messages.
         on_stage: called after each of `STAGES`.
-        reason: recorded as the artifact's error until it is complete, also after Ctrl-C.
+        reason: recorded as the artifact's error until the artifact is complete, also after Ctrl-C.
 
     Raises:
         RejectedError: the verification or the comparison failed; only a row in state ``failed``
@@ -135,7 +135,7 @@ def cleanup_on_error(
 ) -> Iterator[None]:
     """After an error in the context, delete the artifacts if possible and record them as failed.
 
-    After Ctrl-C, they are only recorded as failed, with the error ``interrupted``.
+    After Ctrl-C, the artifacts are only recorded as failed, with the error ``interrupted``.
     """
     try:
         yield
@@ -170,7 +170,7 @@ def build_and_save(
 ) -> GraphArtifact:
     """Build and verify an artifact, and save it to PostgreSQL in state ``loading``.
 
-    The caller records its checksum. See `load` for ``reason``.
+    The caller records the artifact's checksum. See `load` for ``reason``.
 
     Raises:
         RejectedError: the verification failed.
@@ -190,10 +190,10 @@ def build_and_save(
 
 
 def _compare(stores: Stores, built: GraphArtifact) -> None:
-    """Compare an artifact in the graph with the built one, and record what was found.
+    """Compare an artifact in the graph with the built artifact, and record the graph's content.
 
     Raises:
-        RejectedError: the artifact in the graph differs from the built one.
+        RejectedError: the artifact in the graph differs from the built artifact.
     """
     kind, artifact_id = built.kind, built.id
     content = reader.read_content(stores.graph, kind, artifact_id, built.topology)
@@ -214,7 +214,7 @@ def _compare(stores: Stores, built: GraphArtifact) -> None:
 def discard(stores: Stores, artifact: Artifact, error: str | None, reporter: Reporter) -> None:
     """Delete an artifact from both stores.
 
-    If there is an error to keep, given here or recorded earlier, the artifact's row stays in state
+    If there is an error, given as ``error`` or recorded earlier, the artifact's row stays in state
     ``failed``. After an interruption the artifact is ``loading`` in PostgreSQL or not complete in
     the graph, so that `recover` finds it.
     """
@@ -237,9 +237,9 @@ def discard(stores: Stores, artifact: Artifact, error: str | None, reporter: Rep
 
 
 def forget(session: Session, artifact: Artifact, error: str | None = None) -> None:
-    """Delete an incomplete artifact from the relational store, and its row unless it has an error.
+    """Delete an incomplete artifact from the relational store.
 
-    The row of a failed artifact keeps the reason for the failure.
+    A failed artifact keeps its row in ``materialization``, with the reason for the failure.
     """
     repository.drop_artifact(session, artifact.kind, artifact.id)
     if error is None:
@@ -316,7 +316,7 @@ def find_dependents(session: Session, artifact: Artifact) -> list[Artifact]:
 
 
 def find_artifacts(session: Session, ids: Sequence[str]) -> set[Artifact]:
-    """Return the recorded artifacts with these ids and their dependents; all if ``ids`` is empty.
+    """Return the recorded artifacts with the given ids and their dependents; by default all.
 
     Raises:
         NotFoundError: no artifact with such an id is stored.

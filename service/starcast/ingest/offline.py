@@ -42,7 +42,8 @@ from starcast.support.progress import Reporter
 from starcast.support.settings import Settings
 from starcast.support.vocabulary import LoadMethod
 
-#: The stages of an import, in order. The first three occur once per new artifact, the others once.
+#: The stages of an import, in order. The first three occur once per new artifact, the others once
+#: in total.
 STAGES = (*BUILD_STAGES, "written", "imported", "started", "compared", "changed", "complete")
 
 #: Maximum number of problems described in an error.
@@ -58,7 +59,7 @@ def import_all(
 ) -> list[Loaded]:
     """Recreate the graph store from all complete artifacts and from new artifacts.
 
-    Without new artifacts this rebuilds the store. The stores must be locked. The server is
+    Without new artifacts, the store is rebuilt. The stores must be locked. The server is
     unavailable for part of the time. The caller checks the disk space.
 
     Args:
@@ -175,7 +176,7 @@ def _import(
         on_stage: called after each stage from ``written`` on.
     """
     sample = Sample()
-    # Old artifacts of which another version of starcast or of a plug-in built different rows.
+    # Old artifacts that another version of starcast or of a plug-in built with different rows.
     changed: dict[Artifact, Built] = {}
 
     def build() -> Iterator[GraphArtifact]:
@@ -246,7 +247,7 @@ def _import(
 
 
 def _record(stores: Stores, old: Sequence[Artifact], changed: Mapping[Artifact, Built]) -> None:
-    """Record the import, and save artifacts that this version builds differently."""
+    """Record the import, and save artifacts that this version of starcast builds differently."""
     method = LoadMethod.IMPORT.value
     # An import compares only a sample, so the columns for a complete comparison stay empty.
     unread = dict.fromkeys(FOUND_COLUMNS)
@@ -261,7 +262,7 @@ def _record(stores: Stores, old: Sequence[Artifact], changed: Mapping[Artifact, 
 
 
 def share_seconds(artifacts: Sequence[Artifact], seconds: float) -> list[Loaded]:
-    """Divide the seconds among the loaded artifacts in proportion to their rows."""
+    """Divide the seconds of an import among the artifacts in proportion to their rows."""
     total = max(1, sum(artifact.rows for artifact in artifacts))
     return [
         Loaded(each.kind, each.id, each.nodes, each.relationships, seconds * each.rows / total)

@@ -9,11 +9,11 @@ are defined on the topology, and ``all`` those of every collective. A schedule r
 must be possible. Schedules covered by ``all`` that are not possible are skipped, and the reason is
 reported.
 
-The load method is how rows get into Neo4j. Over Bolt, rows are written to a running server, about
-40 000 relationships per second. An offline import writes files and fills a new store from them, ten
-times as fast. But the new store replaces the old one, so all stored artifacts have to be imported
-again, and the server, which must be the embedded one, has to be restarted. So small ingests, and
-all ingests into other servers, use Bolt; large ingests use the import.
+The load method determines how rows get into Neo4j. Over Bolt, rows are written to a running server,
+about 40 000 relationships per second. An offline import writes files and fills a new store from
+them, ten times as fast. But the new store replaces the old one, so all stored artifacts have to be
+imported again, and the server, which must be the embedded Neo4j, has to be restarted. So small
+ingests, and all ingests into other servers, use Bolt; large ingests use the import.
 """
 
 import re
@@ -62,8 +62,8 @@ DEFAULT_PORTS = "default"
 NODES_PER_SECOND = 30_000
 RELATIONSHIPS_PER_SECOND = 40_000
 COMPARED_PER_SECOND = 400_000
-#: Costs of a server that has just started: seconds to plan its first statements, additional seconds
-#: per row until Java has compiled the code that writes rows, and the number of rows written until
+#: Costs of a server that has just started: seconds to plan the first statements; additional seconds
+#: per row until Java has compiled the code that writes rows; and the number of rows written until
 #: then. Measured with S7 and its trees (docs/engines.md).
 FIRST_STATEMENTS_SECONDS = 2
 COLD_SECONDS_PER_ROW = 65e-6
@@ -83,7 +83,7 @@ IMPORTED_RELATIONSHIPS_PER_SECOND = 330_000
 #: their fixed-size records.
 BYTES_PER_NODE = 250
 BYTES_PER_RELATIONSHIP = {"topology": 120, "forest": 120, "schedule": 250}
-#: Number of digits assumed for ranks and units in import files. Larger numbers do not occur within
+#: Number of digits assumed for ranks and units in import files, enough for all artifacts within
 #: `IMPORT_ROW_LIMIT`.
 _WIDTH = 8
 
@@ -131,9 +131,9 @@ def parse_request(
     Args:
         topology: the topology or its spec, such as ``S5``.
         trees: constructions, such as ``greedy`` or ``dimension-change(base=multiple,i=2)``, or
-            ``all`` for those that need no arguments; a text, separated by commas, or a list.
-        schedules: algorithms, such as ``multiple``, ``allgather:necklace`` or ``all``, as a text or
-            a list. The forests that they use are stored with them.
+            ``all`` for those that need no arguments; a string, separated by commas, or a list.
+        schedules: algorithms, such as ``multiple``, ``allgather:necklace`` or ``all``, as a string
+            or a list. The forests that they use are stored with them.
         root: label or rank of the root of forests and schedules.
         ports: port model of the schedules: ``all``, ``one``, ``both``, or ``default`` for the
             default of each algorithm.
@@ -221,7 +221,7 @@ def _select_schedules(
     """Select the requested schedules; see `parse_request` for the arguments.
 
     Returns:
-        The schedules, and the reasons why others that ``all`` covers were skipped.
+        The schedules, and the reasons why other schedules covered by ``all`` were skipped.
 
     Raises:
         InputError: a name, a port model or an argument is wrong, or is not supported by a named
@@ -268,9 +268,10 @@ def _select_schedules(
 
 
 def _collective_of(name: str) -> str:
-    """Return the collective of an algorithm that is named without one.
+    """Return the collective of an algorithm whose name was given without a collective.
 
-    It is the only collective with an algorithm of this name, or broadcast if there are several.
+    The result is the only collective with an algorithm of this name, or broadcast if there are
+    several.
     """
     collectives = [algorithm.collective for algorithm in algorithms() if algorithm.name == name]
     if len(collectives) > 1 and "broadcast" not in collectives:
@@ -300,8 +301,8 @@ class Estimate:
         nodes: nodes in the graph.
         relationships: relationships in the graph.
         bytes: bytes in the graph's store.
-        import_bytes: temporary disk space of an import, in bytes: its files, and the new store
-            next to the old one.
+        import_bytes: temporary disk space of an import, in bytes: the files, and the new store next
+            to the old one.
     """
 
     nodes: int
@@ -426,11 +427,14 @@ def choose_method(
             hint=f"{alternative}{_REDUCE}",
         )
     reason = (
-        f"over Bolt: {adding.rows:,} rows in about {format_duration(adding.seconds)}, or "
-        f"{format_duration(adding.cold_seconds)} if Neo4j has just started"
+        f"over Bolt: {adding.rows:,} rows in about {format_duration(max(1, adding.seconds))}, or "
+        f"{format_duration(max(1, adding.cold_seconds))} if Neo4j has just started"
     )
     if embedded:
-        reason += f"; an offline import of all {total.rows:,} rows would take {duration}"
+        reason += (
+            f"; an offline import, which also writes what is stored, would take {duration} for "
+            f"{total.rows:,} rows"
+        )
     return ChosenMethod(LoadMethod.BOLT, reason)
 
 
@@ -472,7 +476,7 @@ def choose_deletion(
 
 
 def _by_import(requested: LoadMethod, embedded: bool, is_better: bool) -> bool:
-    """Return whether to import: if requested, or if the Neo4j is embedded and an import is better.
+    """Return whether to import: either on request, or if Neo4j is embedded and an import is better.
 
     Raises:
         InputError: an import is requested for a server that is not the embedded one.

@@ -1,4 +1,4 @@
-"""Rebuilding the graph from PostgreSQL's records; backup and restore of both stores.
+"""Rebuild the graph from PostgreSQL's records; back up and restore both stores.
 
 A rebuild recreates the graph by an offline import or over Bolt. All stored artifacts can be built
 again, so no starcast data are lost, and a backup contains only PostgreSQL's data. Data of other
@@ -60,7 +60,7 @@ def rebuild(
         reporter: receives progress messages.
         discard_foreign: delete data of other programs that cannot be kept.
         wait: wait for other processes instead of raising BusyError.
-        replace: first empty the graph, whatever database it belongs to.
+        replace: first empty the graph, even if it belongs to another database.
 
     Raises:
         NotFoundError: no artifact with such an id is stored.
@@ -109,7 +109,7 @@ def empty_graph(stores: Stores, reporter: Reporter) -> None:
 
 
 def _take_over(stores: Stores) -> bool:
-    """Check that this PostgreSQL database owns the graph; repair the ownership record if safe.
+    """Check that this PostgreSQL database owns the graph; repair the record of ownership if safe.
 
     The record of ownership may have been edited manually. Repairing it is safe if both stores are
     the embedded stores of the same home, which no other program uses, and PostgreSQL knows every
@@ -165,7 +165,7 @@ def _choose_artifacts(stores: Stores, ids: Sequence[str]) -> tuple[list[Artifact
 
 
 def back_up(settings: Settings, file: Path) -> Manifest:
-    """Write everything that PostgreSQL stores to a file; the graph can be rebuilt from it.
+    """Back up PostgreSQL's data to a file, from which the graph can be rebuilt too.
 
     Raises:
         InputError: the file cannot be written.
@@ -187,8 +187,8 @@ def restore(
 ) -> Manifest:
     """Restore a backup into empty stores, or replace their content, and rebuild the graph.
 
-    No other process can write to the stores meanwhile, so the kept backup contains everything that
-    is replaced, and no process changes the graph while it is emptied.
+    During the restoration no other process can write to the stores, so the backup of the previous
+    content is complete, and no process changes the graph while it is emptied.
 
     Args:
         settings: the settings that name the stores.
@@ -235,7 +235,7 @@ def restore(
 
 
 def _check_graph(settings: Settings, *, replace: bool) -> None:
-    """Check that Neo4j can be reached, and that it holds no artifacts unless they are replaced."""
+    """Check that Neo4j can be reached, and holds no artifacts unless ``replace`` is True."""
     with Graph.open(graph_address(settings)) as graph:
         if replace:
             return
@@ -249,7 +249,7 @@ def _check_graph(settings: Settings, *, replace: bool) -> None:
 
 
 def _rebuild_restored(settings: Settings, engine: Engine, reporter: Reporter) -> None:
-    """Rebuild the graph from restored rows, under the lock that the engine carries."""
+    """Rebuild the graph from restored rows; the engine holds the lock of the store."""
     reporter.say("rebuilding the graph")
     with open_stores(settings, engine) as stores:
         # The database now has the id from the backup; the graph may be paired with another id.

@@ -1,4 +1,4 @@
-"""Comparison of Neo4j's content with newly built artifacts.
+"""Verify the graph: compare Neo4j's content with newly built artifacts.
 
 PostgreSQL records which artifacts are stored. Each artifact is built again and compared with the
 graph: its own node, and its rows at a sample of nodes. The total numbers of nodes and rows are
@@ -64,7 +64,7 @@ from starcast.support.text import pluralize
 from starcast.topologies import Topology
 from starcast.trees import Forest, constructions, forest
 
-#: Used instead of an artifact id in problems that concern the entire store.
+#: The artifact id in problems that concern the entire store.
 WHOLE_STORE = "the store"
 
 #: Maximum number of differing rows described per artifact; the others are counted.
@@ -115,7 +115,7 @@ class Sample:
         return np.sort(generator.choice(topology.nodes, size, replace=False)).astype(np.int64)
 
     def add(self, artifact: GraphArtifact) -> None:
-        """Add an artifact to those that the graph is expected to hold."""
+        """Add an artifact to the artifacts that the graph is expected to hold."""
         self.artifacts.append(artifact.at(self.ranks(artifact.topology)))
 
     def compare(
@@ -176,7 +176,7 @@ def _compare_nodes(
 
 
 def _compare_rows(rows: Rows, found: Sequence[Sequence[Any]]) -> Iterator[Problem]:
-    """Yield problems for the first rows that differ, and one with the number of further rows."""
+    """Yield a problem for each of the first differing rows, and one with the number of others."""
     first = first_key(rows.topology)
     columns = [rows.start + first, rows.end + first, *rows.columns.values()]
     # Rows are compared as multisets, because the graph can hold a row twice.
@@ -194,12 +194,12 @@ def _compare_rows(rows: Rows, found: Sequence[Sequence[Any]]) -> Iterator[Proble
 
 
 def _comparable(value: Any) -> Any:
-    """Return integers unchanged, and any other value as text, which never equals an integer."""
+    """Return integers unchanged, and other values as strings, which never equal an integer."""
     return value if type(value) is int else repr(value)
 
 
 def _describe_row(rows: Rows, row: Sequence[Any]) -> str:
-    """Return a row as text, such as ``LINK 1234-2134 (port 2)``."""
+    """Return a description of a row, such as ``LINK 1234-2134 (port 2)``."""
     start, end = (_node_name(rows.topology, key) for key in row[:2])
     values = zip_longest(rows.relationship.columns, row[2:], fillvalue="and")
     listed = ", ".join(f"{name} {value}" for name, value in values)
@@ -268,7 +268,8 @@ def verify(
 def _is_empty(stores: Stores) -> bool:
     """Return whether the graph is empty.
 
-    A graph with artifacts is taken to be starcast's even if its node (:Store) is missing or edited.
+    A graph with artifacts is assumed to be starcast's even if its node (:Store) is missing or
+    edited.
 
     Raises:
         OwnershipError: the graph belongs to another program, or has an older schema.
@@ -290,7 +291,7 @@ def _read_records(stores: Stores) -> Mapping[Artifact, Row[Any]]:
 
 @dataclass
 class _Verification:
-    """One verification of the graph."""
+    """A verification of the graph in progress."""
 
     stores: Stores
     records: Mapping[Artifact, Row[Any]]
@@ -374,7 +375,7 @@ class _Verification:
             yield from self._check_checksums(artifact, graph, contents)
 
     def _generate(self, artifact: Artifact) -> tuple[Artifact, list[Problem]]:
-        """Return the expected artifact, and a problem if PostgreSQL stores other trees."""
+        """Return the expected artifact, and a problem if PostgreSQL stores different trees."""
         with self.stores.session() as session:
             stored = artifact_from_id(session, artifact.kind, artifact.id)
         # Only the forest of a construction can be built again for comparison. A user's forest
@@ -389,7 +390,7 @@ class _Verification:
         return forest_artifact(generated), [Problem(artifact.id, problem)]
 
     def _check_without_plugin(self, artifact: Artifact, reason: str) -> Iterator[Problem]:
-        """Compare counts and checksum of an artifact that cannot be built without its plug-in."""
+        """Compare the recorded counts and checksum of an artifact whose plug-in is not loaded."""
         if not is_well_formed(artifact.id):
             self.reporter.say(f"skipped {artifact.id}: {reason}")
             return

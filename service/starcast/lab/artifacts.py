@@ -92,8 +92,8 @@ class Artifacts(Connection):
 
         Raises:
             InputError: a name or an argument is wrong, or a forest is on another topology.
-            RejectedError: a verification failed; that artifact is not stored. Or a forest has the
-                id of a forest with other trees; nothing was written.
+            RejectedError: a verification failed; the artifact is not stored. Or a forest has the id
+                of a stored forest with different trees; nothing was written.
             BusyError: another process is changing the stores.
             LimitError: the request exceeds the limits or the disk; nothing was written.
             UnavailableError: a server is not running.
@@ -188,9 +188,9 @@ class Artifacts(Connection):
 
         Fails if other stored artifacts depend on it, unless ``cascade`` is given.
 
-        From the embedded Neo4j, large artifacts are dropped by importing all others into a new
-        store, which then replaces the old one while Neo4j restarts. This is faster and frees disk
-        space.
+        From the embedded Neo4j, large artifacts are dropped by importing all other artifacts into a
+        new store, which then replaces the old store while Neo4j restarts. This is faster and frees
+        disk space.
 
         Args:
             artifact_id: the id of a stored topology, forest or schedule.
@@ -371,7 +371,7 @@ class Artifacts(Connection):
         """
         from starcast.ingest.verification import Sample, list_problems, verify
 
-        # Without a seed, `Sample` chooses a random one. The note contains the seed, so that the
+        # Without a seed, `Sample` chooses a random seed. The note contains the seed, so that the
         # same sample can be checked again.
         drawn = Sample(sample) if seed is None else Sample(sample, seed)
         with self._stores() as stores:
@@ -399,18 +399,18 @@ class Artifacts(Connection):
     ) -> Table:
         """Rebuild the graph from PostgreSQL: artifacts are built, verified and written again.
 
-        An import, which needs the embedded Neo4j, creates a new store that replaces the old one
-        after it is verified. Over Bolt, artifacts are deleted and loaded one by one, and orphaned
-        data are deleted. Over Bolt, data of other applications are kept, except for relationships
-        at nodes that are recreated. Without ``discard_foreign``, a rebuild that would delete data
-        of other applications is refused. An interrupted rebuild continues when it is run again.
+        An import, which needs the embedded Neo4j, creates a new store and verifies it before it
+        replaces the old store. Over Bolt, artifacts are deleted and loaded one by one, orphaned
+        data are deleted, and data of other applications are kept, except for relationships at nodes
+        that are recreated. Without ``discard_foreign``, a rebuild that would delete data of other
+        applications is refused. An interrupted rebuild continues when it is run again.
 
         Args:
             ids: ids of artifacts, each with its dependents (default: all).
             method: load method: bolt, import (offline, embedded Neo4j only), or auto (the faster).
             discard_foreign: delete nodes and relationships of other applications where necessary.
-            replace: empty the graph first, whatever PostgreSQL database it belongs to, and rebuild
-                everything.
+            replace: empty the graph first, even if it belongs to another PostgreSQL database, and
+                rebuild everything.
             wait: wait for another ingest, drop or restore instead of failing.
 
         Returns:
@@ -450,7 +450,7 @@ def list_loaded(loaded: "Iterable[Loaded]", note: str) -> Table:
 
 
 def _is_id(text: str) -> bool:
-    """Return whether a text is a forest id (``S5:multiple:12345``) rather than a construction."""
+    """Return whether a string is a forest id (``S5:multiple:12345``), not a construction."""
     return text.count(":") == 2
 
 

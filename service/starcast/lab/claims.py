@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from starcast.lab.connection import Connection
@@ -20,7 +21,7 @@ from starcast.support.text import pluralize
 from starcast.support.vocabulary import Level, VerdictWord
 
 if TYPE_CHECKING:
-    from starcast.claims import Verdict, report
+    from starcast.claims import Claim, Verdict, report
 
 ClaimId = Annotated[str, Shell(metavar="ID", completes="claims")]
 ClaimName = Annotated[str, Shell(completes="claims")]
@@ -31,8 +32,8 @@ class ClaimFacts(Facts):
     """The properties of a claim, with its newest stored verdict.
 
     Args:
-        values: the values by name.
-        verdict: the newest stored verdict.
+        values: the properties of the claim, by name.
+        verdict: the claim's newest stored verdict.
     """
 
     def __init__(self, values: Mapping[str, Any], verdict: "Verdict | None") -> None:
@@ -62,9 +63,9 @@ class ClaimReport:
     for each claim.
 
     Attributes:
-        subject: a text with the number of the run and the number of its claims.
+        subject: a phrase with the index of the run and the number of its claims.
         verdicts: the verdicts.
-        about: the provenance of the run: texts by label.
+        about: the provenance of the run: strings by label.
     """
 
     subject: str
@@ -111,9 +112,9 @@ class Claims(Connection):
             $ starcast claims list TS
             $ starcast claims list --verdict fails
         """
-        from starcast.claims import report, select_claims
+        from starcast.claims import report
 
-        selected = select_claims(names)
+        selected = self._select(names)
         return report.list_claims(selected, self._verdicts(demanded=verdict is not None), verdict)
 
     def claim(self, claim_id: ClaimId) -> ClaimFacts:
@@ -192,11 +193,11 @@ class Claims(Connection):
             $ starcast claims check TS.L5 NK.Tab1 --level full
             $ starcast claims check TS.L5 --sizes S4,S5 --no-store
         """
-        from starcast.claims import report, select_claims, storage, verify
+        from starcast.claims import report, storage, verify
 
         only_one_of(level=level, sizes=sizes)
         chosen, specs = level or "quick", as_specs(sizes)
-        claims = select_claims(names)
+        claims = self._select(names)
         # Connect before the computation, which may take minutes.
         if store and (outage := self._find_outage()):
             self.reporter.say(
@@ -278,6 +279,38 @@ class Claims(Connection):
         claims = pluralize(len(verdicts), "claim")
         subject = f"verification run {found.id}: {storage.describe_scope(found)}, {claims}"
         return ClaimReport(subject, verdicts, run_provenance(found))
+
+    def new_paper(self, folder: Path) -> Path:
+        """Write a paper pack to edit: a claim that holds, a claim that fails, and their test.
+
+        Args:
+            folder: the new folder; its letters in capitals are the key of the paper.
+
+        Returns:
+            The folder.
+
+        Raises:
+            InputError: the folder exists, its name has no letters, or it cannot be written.
+
+        Example:
+            $ starcast claims new mypaper
+            $ starcast --plugin mypaper claims check MYPAPER
+        """
+        from starcast.claims.pack_file import write_template
+
+        key = write_template(folder)
+        self.reporter.say(
+            f"edit it, then run 'starcast --plugin {folder} claims check {key} --no-store'"
+        )
+        return folder
+
+    def _select(self, names: Sequence[str]) -> "tuple[Claim, ...]":
+        """Return the selected claims, after a report on omitted packs."""
+        from starcast.claims import catalogue
+
+        for place, fault in catalogue.faults().items():
+            self.reporter.say(f"the paper pack {place} is omitted: {fault.message}")
+        return catalogue.select_claims(names)
 
     def _verdicts(self, *, demanded: bool = False) -> "report.StoredVerdicts":
         """Return the newest stored verdict of each claim, with its verification run.

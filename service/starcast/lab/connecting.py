@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starcast.lab.claims import Claims
 from starcast.lab.connection import Administration, Progress, as_reporter
@@ -14,10 +14,6 @@ from starcast.lab.queries import Queries
 from starcast.lab.records import Records
 from starcast.lab.simulations import Simulations
 from starcast.support.errors import InputError, UnavailableError
-
-if TYPE_CHECKING:
-    from starcast.support.progress import Reporter
-    from starcast.support.settings import Settings
 
 
 class Lab(
@@ -59,9 +55,10 @@ def connect(
         home: the folder of the embedded stack (default: the folder that the settings name).
         start: start the embedded stack if it is not running, and create or upgrade the tables. It
             keeps running when the lab is closed; see `Lab.stop`.
-        plugins: plug-ins to load in addition to those of the settings: modules or .py files.
+        plugins: plug-ins to load in addition to those of the settings: modules, .py files, or
+            folders of paper packs.
         reporter: receives progress: a `starcast.support.progress.Reporter`, or a function that
-            takes a line of text, such as ``print``.
+            takes a string, such as ``print``.
         settings: other settings, such as ``neo4j_uri``; ``starcast config`` lists them.
 
     Returns:
@@ -78,6 +75,7 @@ def connect(
         ['S5']
         >>> lab.close()
     """
+    from starcast.catalogue import packs
     from starcast.catalogue import plugins as plug_ins
     from starcast.support.settings import Settings
 
@@ -86,9 +84,22 @@ def connect(
     loaded = Settings.load(**settings)
     named = [str(each) for each in ([plugins] if isinstance(plugins, str | Path) else plugins)]
     plug_ins.load([*loaded.plugins, *named])
+    if packs.loaded():
+        from starcast.claims.catalogue import claim_entries
+
+        claim_entries()  # refuses a pack that is not valid
     progress = as_reporter(reporter)
     if start:
-        _start(loaded, progress)
+        from starcast.embedded import stack
+
+        # If the settings name only one of the two servers, the embedded one is used for the other.
+        if loaded.neo4j_uri is not None and loaded.postgres_uri is not None:
+            raise InputError(
+                "start=True starts the embedded stack, but the settings name other servers: "
+                f"{loaded.neo4j_uri} and {loaded.postgres_uri}",
+                hint="omit start=True, or unset neo4j_uri and postgres_uri",
+            )
+        stack.up(loaded, progress)
     lab = Lab(loaded, progress)
     try:
         lab.database  # noqa: B018 - connects, so that a missing server is noticed here
@@ -100,16 +111,3 @@ def connect(
         hint = f"call starcast.connect(start=True), or {error.hint}"
         raise UnavailableError(error.message, hint=hint) from None
     return lab
-
-
-def _start(settings: "Settings", progress: "Reporter") -> None:
-    from starcast.embedded import stack
-
-    # If the settings name only one of the two servers, the embedded one is used for the other.
-    if settings.neo4j_uri is not None and settings.postgres_uri is not None:
-        raise InputError(
-            "start=True starts the embedded stack, but the settings name other servers: "
-            f"{settings.neo4j_uri} and {settings.postgres_uri}",
-            hint="omit start=True, or unset neo4j_uri and postgres_uri",
-        )
-    stack.up(settings, progress)

@@ -1,4 +1,4 @@
-"""The servers of a lab: connections to them, and operations on them, their schema and backups."""
+"""Connections of a lab to its servers, and operations on servers, schema and backups."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -28,9 +28,9 @@ BackupFile = Annotated[Path, Shell(metavar="FILE")]
 class Connection:
     """The settings of a lab, and its connections to both stores.
 
-    The first operation that needs a store connects to it, so that operations without a store
-    need no server. This is a context manager, which closes the connections. Use it in one thread
-    at a time.
+    The first operation that needs a store connects to it, so that operations without a store need
+    no server. A connection is a context manager, which closes the connections to the servers at its
+    end. Use it in one thread at a time.
 
     Args:
         settings: the settings that name the servers, or a function that loads them when they are
@@ -126,7 +126,7 @@ class Connection:
     def engine(self) -> "Engine":
         """The SQLAlchemy engine for PostgreSQL, after a check of the schema.
 
-        starcast's own sessions on it only read; operations that write use `_writing`.
+        starcast's own sessions on this engine only read; operations that write use `_writing`.
 
         Raises:
             UnavailableError: the lab is closed, or the server is not running.
@@ -164,7 +164,7 @@ class Connection:
 
     @contextmanager
     def _session(self, engine: "Engine | None" = None) -> "Iterator[Session]":
-        """Open a session, which may write only on the engine that `_writing` yields."""
+        """Open a session; it may write only if the engine was yielded by `_writing`."""
         from starcast.stores.database.sessions import open_session
 
         with open_session(engine or self.engine) as session:
@@ -172,7 +172,7 @@ class Connection:
 
     @contextmanager
     def _writing(self, task: str, *, wait: bool) -> "Iterator[Engine]":
-        """Hold the store's lock while an operation writes, so that no restore runs meanwhile.
+        """Hold the store's lock while an operation writes, so that no restore can begin.
 
         Args:
             task: activity shown to other processes, such as ``running the experiment 'a'``.
@@ -225,7 +225,7 @@ class Connection:
         return None
 
     def _raise_if_configured(self, error: UnavailableError) -> None:
-        """Raise the error, unless its cause is that the embedded PostgreSQL is not running.
+        """Raise the error, unless it says that the embedded PostgreSQL is not running.
 
         So the error is raised if the settings name another server, or if the lab is closed.
         """
@@ -254,19 +254,17 @@ class Administration(Connection):
     def status(self) -> Table:
         """Show process, port, uptime, memory and log of the embedded servers.
 
-        In a shell, the exit code is 0 if both are running, else 4.
+        The servers are asked whether they can write: after a full disk, Neo4j has to be restarted.
+        In a shell, the exit code is 0 if both are running and can write, else 4.
         """
         from starcast.embedded import stack
 
-        servers = [vars(server) for server in stack.status(self.settings.home)]
+        servers = stack.status(self.settings.home)
         columns = ("server", "state", "pid", "port", "uptime_s", "memory_mb", "log")
         # The error is returned with the table, so the command line can print the states and then
         # exit with the code of the error.
-        failure = None
-        if stopped := [each for each in servers if each["state"] != "running"]:
-            named = " and ".join(each["server"] for each in stopped)
-            failure = UnavailableError(f"not running: {named}", hint="run 'starcast up'")
-        return Table.of(servers, columns, failure=failure)
+        failure = stack.describe_failure(servers)
+        return Table.of(map(vars, servers), columns, failure=failure)
 
     def doctor(self) -> Table:
         """Check packages, servers, schema, disk and memory.
@@ -283,9 +281,9 @@ class Administration(Connection):
     def start(self) -> Table:
         """Start the embedded Neo4j and PostgreSQL; the first start downloads Neo4j.
 
-        When run as root, it creates the system user ``starcast`` to run both servers. Programs that
-        this user cannot read are put into /var/cache/starcast. In Python, ``connect(start=True)``
-        also creates the tables.
+        If root runs this command, the system user ``starcast`` is created to run both servers.
+        Programs that this user cannot read are copied to /var/cache/starcast. In Python,
+        ``connect(start=True)`` also creates the tables.
 
         Returns:
             The addresses and the password files.
@@ -358,11 +356,10 @@ class Administration(Connection):
     def upgrade(self) -> Facts:
         """Create the tables, or upgrade them to the newest revision.
 
-        Comments, views, and the rights of the roles starcast_writer and starcast_reader are
-        recreated. The role that the settings name gets the rights of the writer. On your own
-        server, the connecting role must have the rights of the tables' owner: see the setting
-        postgres_owner. In Python, ``connect(start=True)`` upgrades the
-        embedded stack.
+        Comments, views, and the privileges of the roles starcast_writer and starcast_reader are
+        recreated. The role that the settings name gets the writer's privileges. On your own server,
+        the connecting role must have the privileges of the tables' owner: see the setting
+        postgres_owner. In Python, ``connect(start=True)`` upgrades the embedded stack.
 
         Returns:
             The revision before and after the upgrade: ``previous``, ``revision``.
@@ -395,7 +392,7 @@ class Administration(Connection):
             file: path of the backup file.
 
         Returns:
-            The number of rows in each table, and when the backup was made.
+            The number of rows in each table, and the time of the backup.
 
         Raises:
             InputError: the file cannot be written.
@@ -436,7 +433,7 @@ class Administration(Connection):
             wait: wait for commands that are writing to the stores instead of failing.
 
         Returns:
-            The number of rows in each table, and when the backup was made.
+            The number of rows in each table, and the time of the backup.
 
         Raises:
             BusyError: another process is writing to the stores; nothing was changed.

@@ -1,8 +1,8 @@
-"""The operations that tabulate costs, either by closed forms or of stored runs."""
+"""The operations that tabulate costs, either from closed forms or from stored runs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from inspect import signature
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from starcast.lab.connection import Connection
 from starcast.lab.results import CostTable
@@ -120,7 +120,14 @@ class Costs(Connection):
                 "messages": messages, "copies": copies, "hypercube": hypercube,
                 "simulate": simulate, "execution": execution, "max_rows": max_rows,
             }  # fmt: skip
-            _check_defaults(computed)
+            defaults = signature(Costs.cost_table).parameters
+            for name, value in computed.items():
+                # Compared as text, because the command line passes numbers as text.
+                if str(value) != str(defaults[name].default):
+                    raise InputError(
+                        f"`{name}` applies only to computed costs, but an experiment is given",
+                        hint=f"omit `{name}`; select runs with `conditions`, such as topology=S5",
+                    )
             return self._paper_table(experiment, table, as_conditions(conditions))
         if topology is None:
             raise InputError(
@@ -136,6 +143,7 @@ class Costs(Connection):
         from starcast.costs.presentation import COLUMNS, part_of_costs
         from starcast.costs.tables import CostProblem
         from starcast.support.axes import BEST, read_count, read_number
+        from starcast.support.latex import table_label
         from starcast.topologies import as_topology
 
         network = as_topology(topology)
@@ -163,7 +171,8 @@ class Costs(Connection):
                     execution,
                 )
                 costs = self._costs(problem, max_rows if simulate else 0)
-                parts.append(part_of_costs(costs, f"{name} {title}, {model}-port"))
+                label = table_label("cost", name, network.spec, model)
+                parts.append(part_of_costs(costs, f"{name} {title}, {model}-port", label))
                 rows += costs
             # Rows without a time come last. The key has two parts, because Python cannot compare
             # None with numbers.
@@ -203,7 +212,7 @@ class Costs(Connection):
         return CostTable(records.columns, records.rows, parts=parts, is_paper=True)
 
     def _costs(self, problem: "CostProblem", max_rows: int) -> list[Row]:
-        """Return the rows of a collective in a port model, fastest first."""
+        """Return the rows of a cost table for a collective in a port model, fastest first."""
         from starcast.costs.tables import build_table
 
         return [
@@ -318,19 +327,3 @@ def _machine(t_s: NumberOption, t_c: NumberOption) -> "Machine":
     from starcast.support.axes import read_number
 
     return Machine(read_number(t_s, "t_s"), read_number(t_c, "t_c"))
-
-
-def _check_defaults(values: Mapping[str, Any]) -> None:
-    """Check that the parameters that apply only to computed costs have their defaults.
-
-    Raises:
-        InputError: a parameter has another value than its default.
-    """
-    parameters = signature(Costs.cost_table).parameters
-    for name, value in values.items():
-        # Compared as text, because the command line passes numbers as text.
-        if str(value) != str(parameters[name].default):
-            raise InputError(
-                f"`{name}` applies only to computed costs, but an experiment is given",
-                hint=f"omit `{name}`; select runs with `conditions`, such as topology=S5",
-            )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from starcast.lab.connection import Connection
 from starcast.lab.results import ComparisonTable, RunTable
@@ -30,6 +30,7 @@ from starcast.lab.signature import (
 from starcast.support.errors import InputError
 from starcast.support.table import Facts, Table
 from starcast.support.text import pluralize
+from starcast.support.vocabulary import PairedBy
 
 if TYPE_CHECKING:
     from starcast.comparison.presentation import Profiles
@@ -360,7 +361,7 @@ class Experiments(Connection):
 
         Raises:
             NotFoundError: an experiment is not stored.
-            InputError: the file cannot be written, or has the suffix of another format.
+            InputError: the file cannot be written, or its suffix belongs to another format.
 
         Example:
             $ starcast experiment export crossovers --out crossovers.json.gz
@@ -419,7 +420,7 @@ class Experiments(Connection):
         across: Annotated[str | Sequence[str], Shell(list[str], metavar="AXIS")] = (),
         conditions: ConditionsOption = (),
         baseline: Annotated[str | None, Shell(default="the first")] = None,
-        by: Literal["message_units", "segments"] = "message_units",
+        by: PairedBy = "message_units",
         everything: All = False,
         sort: Annotated[str | None, Shell(metavar="COLUMN")] = None,
     ) -> ComparisonTable:
@@ -433,8 +434,9 @@ class Experiments(Connection):
         sides has a column per side. If ``across`` is topology, each side may have its own network:
         the sizes of the networks are listed, and no value is scaled.
 
-        In a shell, --plot FILE.svg also writes the plots of the page, one below the other: time
-        against message size, and links busy in each step. They need matplotlib.
+        In a shell, --runs lists the paired runs one by one, in columns whose names do not depend on
+        the sides. With --plot FILE.svg the plots of the page are written too, one below the other:
+        time against message size, and links busy in each step. They need matplotlib.
 
         Args:
             names: experiments by name, runs by number; a single experiment is split into parts.
@@ -442,7 +444,8 @@ class Experiments(Connection):
                 repeated.
             conditions: only runs with this value, such as topology=S5; repeat it for alternatives.
             baseline: side that the others are compared with.
-            by: match runs by equal numbers of pieces of a message, or of segments per tree.
+            by: pair runs with equal numbers of pieces of a message, or of segments per tree. Of the
+                runs that remain, the fastest of each side are paired.
             everything: show all parameters, results and rows.
             sort: column to sort by, -COLUMN to descend; time is the shortest time of all sides.
 
@@ -455,6 +458,7 @@ class Experiments(Connection):
 
             $ starcast compare substar multiple --format html --out page.html
             $ starcast compare substar multiple --format latex --plot figure.pdf > table.tex
+            $ starcast compare substar multiple --runs --format csv > runs.csv
             $ starcast compare sizes --across topology --where topology=S5 --where topology=Q7
         """
         from starcast.comparison.compare import compare

@@ -63,7 +63,7 @@ class ForestOptions(TypedDict, total=False):
 
 
 class Forests(Artifacts):
-    """Operations on forests. Only those on stored forests need a server."""
+    """Operations on forests. Only operations on stored forests need a server."""
 
     def constructions(self, topology: OptionalTopology = None) -> Table:
         """List the constructions with their families, arguments and papers. No server is needed.
@@ -140,11 +140,12 @@ class Forests(Artifacts):
     ) -> Table:
         """Verify that every node of each tree reaches the root.
 
-        In a shell, the exit code is 6 if a node does not. If a forest in a file is named after a
-        construction, its trees must be those of that construction. No server is needed.
+        In a shell, the exit code is 6 if a node does not reach the root. If a forest in a file is
+        named after a construction, its trees must be equal to the trees of that construction. No
+        server is needed.
 
         With ``blocks``, the heights of the trees and the loads of all links are computed too. The
-        next four options can be given only together with it.
+        next four options can be given only with ``blocks``.
 
         Args:
             source: a topology, such as S5, or a file written by ``starcast forest build``. In
@@ -371,8 +372,8 @@ class Forests(Artifacts):
         """Verify a forest and write it to a file for another tool. No server is needed.
 
         dot has an edge from parent to child for every edge of a tree; newick has a line per tree;
-        json nests each node's children in the node. Some programs read the labels of inner nodes in
-        newick as numbers, because they consist of digits.
+        json nests each node's children in the node. In newick, some programs read the labels of
+        internal nodes as numbers, because the labels consist of digits.
 
         Args:
             source: a topology, such as S5, or a file written by ``starcast forest build``. In
@@ -399,7 +400,7 @@ class Forests(Artifacts):
         construction: str | None,
         options: ForestOptions,
     ) -> "Forest":
-        """Return a verified forest; warn if its trees differ from the construction of its name."""
+        """Return a verified forest; warn if the construction of the same name has other trees."""
         forest = load_forest(source, construction, options)
         forest.verify()
         # The trees are valid under any name: only `verify_forest` rejects a wrong name.
@@ -439,7 +440,7 @@ def load_forest(
 
 
 def is_forest(source: "str | Path | Topology | Forest") -> bool:
-    """Return whether this is a `Forest` or a forest file, not a topology or a stored forest."""
+    """Return whether the source is a `Forest` or a forest file, not a topology or an id."""
     from starcast.trees import Forest
 
     if isinstance(source, Forest):
@@ -454,7 +455,7 @@ def _given(options: ForestOptions) -> dict[str, Any]:
 
 
 def _other_trees(source: "str | Path | Topology | Forest", forest: "Forest") -> str:
-    """Return a warning if a forest's trees differ from the construction of its name, else ""."""
+    """Return a warning if the construction of a forest's name has other trees, else ""."""
     from starcast.trees.construction import find_difference
 
     difference = find_difference(forest)

@@ -1,4 +1,4 @@
-"""The operations on topologies and schedules that are computed, without a server."""
+"""The operations on topologies and schedules that are computed on demand, without a server."""
 
 import os
 from collections.abc import Sequence
@@ -63,7 +63,7 @@ class Networks(Artifacts):
     def show_topology(
         self, topology: TopologyName, *, stored: bool = False, verify: bool = False
     ) -> Facts:
-        """Show the counts and distances of a topology, either computed now or as stored.
+        """Show the counts and distances of a topology, either computed or stored.
 
         The distance profile counts the nodes at distance 0, 1, ... from any node. The reverse port
         of a port is the port that the neighbour uses for the same link; the two differ only for
@@ -221,8 +221,8 @@ class Networks(Artifacts):
 
 AlgorithmOrFile = Annotated["str | Path", Shell(str, completes="algorithms")]
 
-#: Suffixes by which the argument for an algorithm is recognized as a schedule file, even if there
-#: is no such file.
+#: Suffixes by which an argument ``algorithm`` is recognized as a schedule file, even if the file
+#: does not exist.
 _ROW_FILES = (".csv", ".goal", ".xml")
 FileFormatOption = Annotated[RowsFormat | None, Shell(flag="--from")]
 
@@ -239,7 +239,7 @@ class ScheduleOptions(TypedDict, total=False):
         copies: number of edge-disjoint trees that carry each message.
         base: construction that dimension-change starts from.
         expand: expand a symmetric schedule, which has the rows of one source, to all sources.
-        file_format: format of the file of rows (default: by its content, or else its suffix).
+        file_format: format of the file of rows (default: recognized by content, or else by suffix).
     """
 
     ports: Ports | None
@@ -415,7 +415,7 @@ class Schedules(Connection):
             t_s: start-up time per packet, T_s in the papers, for chrome-trace.
             t_c: time per byte, T_c in the papers, for chrome-trace.
             execution: execution model, for chrome-trace.
-            dialect: simulator that a goal file is for.
+            dialect: simulator for which a goal file is written.
             options: `ScheduleOptions`.
 
         Raises:

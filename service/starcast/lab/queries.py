@@ -89,12 +89,12 @@ class Queries(Connection):
         Args:
             query: a query, as pack/name or name, or a .cypher file. In Python also a Cypher
                 statement, as for `ask`.
-            parameters: values of its parameters: name=TEXT, or name:=JSON. In Python also as
-                keywords.
+            parameters: values of the query's parameters: name=TEXT, or name:=JSON. In Python also
+                as keywords.
             row_limit: maximum number of rows.
             timeout: time limit in seconds.
             drawable: refuse a query whose result cannot be drawn, before it runs.
-            values: values of its parameters.
+            values: values of the query's parameters.
 
         Returns:
             The columns, the rows, and the Cypher that ran.
@@ -136,7 +136,8 @@ class Queries(Connection):
             # The check comes first, because the query may run as long as the time limit.
             check_drawable(found, bound)
         result = run(self.graph, found, bound, row_limit=rows, timeout=seconds)
-        return _answer(result, found.cypher, narrowing_advice(found), found)
+        advice = narrowing_advice(found) if row_limit is None else ""
+        return _answer(result, found.cypher, advice, found)
 
     def ask(
         self,
@@ -150,17 +151,17 @@ class Queries(Connection):
     ) -> Answer:
         """Run a Cypher statement that only reads, and show its rows.
 
-        It runs like the query of a pack: in a read-only transaction, with a row limit and a time
-        limit. Writing clauses and procedures are refused before it runs. It may also read artifacts
-        that are not complete. docs/schema.md lists labels and properties.
+        The statement runs like the query of a pack: in a read-only transaction, with a row limit
+        and a time limit. Writing clauses and procedures are refused before it runs. The statement
+        may also read artifacts that are not complete. docs/schema.md lists labels and properties.
 
         Args:
             statement: Cypher, a .cypher file without a header, or - for stdin.
-            parameters: its parameters: name=TEXT, or name:=JSON for numbers, lists and Booleans.
-                In Python also as keywords.
+            parameters: values of the statement's parameters: name=TEXT, or name:=JSON for numbers,
+                lists and Booleans. In Python also as keywords.
             row_limit: maximum number of rows.
             timeout: time limit in seconds.
-            values: values of its parameters.
+            values: values of the statement's parameters.
 
         Returns:
             The columns, the rows, and the Cypher that ran.
@@ -181,12 +182,12 @@ class Queries(Connection):
         if statement == "-" or (is_file(statement) and not _is_statement(statement)):
             text, source = _read(statement), "stdin" if statement == "-" else statement
         given = {**(parameters or {}), **values}
-        # In Cypher the string '5' does not equal the number 5, so a number that is given as text
-        # probably matches nothing.
+        # In Cypher the string '5' does not equal the number 5, so a number that is given as a
+        # string probably matches nothing.
         for name, value in given.items():
             if isinstance(value, str) and value.isdecimal():
                 self.reporter.say(
-                    f"${name} is the text '{value}'; write {name}:={value} for a number"
+                    f"${name} is the string '{value}'; write {name}:={value} for a number"
                 )
         return self._run_statement(text, source, given, row_limit, timeout)
 
@@ -210,7 +211,7 @@ class Queries(Connection):
         # reported.
         for notice in find_unknown_names(result):
             self.reporter.say(notice)
-        return _answer(result, text, "add LIMIT")
+        return _answer(result, text, "add LIMIT" if row_limit is None else "")
 
     def _limits(self, row_limit: Any, timeout: Any) -> tuple[int, float]:
         """Return the row limit and the time limit, replacing None by the limit in the settings."""
@@ -233,7 +234,7 @@ class Queries(Connection):
     def check_queries(
         self, target: Annotated[str | Path | None, Shell(str, completes="queries")] = None
     ) -> Table:
-        """Check query files, and the plans that Neo4j makes for them.
+        """Check query files, and Neo4j's plans for the queries.
 
         A query must return the columns that its header declares, and its plan must have no
         notifications, Cartesian products or writes. No query is executed. If Neo4j is not running,
@@ -243,14 +244,14 @@ class Queries(Connection):
             target: a query, a pack, a file, or the folder of a pack or of packs (default: all).
 
         Returns:
-            The queries, their files, and the problems of their plans.
+            The queries, their files, and the problems of their columns and plans, one per row.
 
         Raises:
             InputError: a file or its header is not valid.
             NotFoundError: there is no such query.
 
         Example:
-            >>> lab.check_queries("overlap/shared-links")["problems"]
+            >>> lab.check_queries("overlap/shared-links")["problem"]
             ['']
         """
         from starcast.queries.execution import find_problems, has_indexes
@@ -265,15 +266,18 @@ class Queries(Connection):
         # Without indexes every plan scans all nodes. This is not the fault of the query, so scans
         # are not reported in this case.
         ready = has_indexes(graph)
-        for row, each in zip(rows, queries, strict=True):
-            row["problems"] = "; ".join(find_problems(graph, each, ready))
-        columns = ("query", "file", "problems")
-        if wrong := [row["query"] for row in rows if row["problems"]]:
+        checked = [
+            {**row, "problem": problem}
+            for row, each in zip(rows, queries, strict=True)
+            for problem in find_problems(graph, each, ready) or [""]
+        ]
+        columns = ("query", "problem", "file")
+        if wrong := dict.fromkeys(row["query"] for row in checked if row["problem"]):
             failure = RejectedError(
                 f"the planner of Neo4j {graph.version} reports problems with {', '.join(wrong)}",
                 hint="fix the listed problems",
             )
-            return Table(columns, rows, failure=failure)
+            return Table(columns, checked, failure=failure)
         note = f"{pluralize(len(rows), 'query is', 'queries are')} valid"
         if ready:
             note += f", and Neo4j {graph.version} plans them without problems"
@@ -282,7 +286,7 @@ class Queries(Connection):
                 f" for Neo4j {graph.version}; plans were not checked because the schema's indexes"
                 " are missing: run 'starcast ingest S3' to create them"
             )
-        return Table(columns, rows, note)
+        return Table(columns, checked, note)
 
     def new_query(
         self,
@@ -323,14 +327,14 @@ class Queries(Connection):
 
 
 def _is_statement(text: str) -> bool:
-    """Return whether a text is Cypher rather than the name or file of a query."""
+    """Return whether a string is Cypher, not the name or the file of a query."""
     # A statement contains white space, and the name of a query does not. The path of a file may
     # contain white space, too.
     return any(map(str.isspace, text)) and not os.path.isfile(text)  # noqa: PTH113 - never raises
 
 
 def _read(source: str) -> str:
-    """Return the text of a file, or of stdin for ``-``."""
+    """Return the content of a file, or of stdin for ``-``."""
     from starcast.support.limited import SMALL_TEXT, LimitedStream, decode_text, read_text
 
     name = "stdin" if source == "-" else source
@@ -376,10 +380,12 @@ def _answer(
 ) -> Answer:
     count = len(result.rows)
     shown = f"only the first {count:,} rows are shown" if count > 1 else "only one row is shown"
+    if advice:  # empty if the caller has chosen the row limit
+        shown = f"{shown}: {advice}, or raise the row limit"
     return Answer(
         result.columns,
         result.rows,
-        f"{shown}: {advice}, or raise the row limit" if result.more else "",
+        shown if result.more else "",
         cypher=cypher,
         parameters=dict(result.parameters),
         more=result.more,

@@ -128,7 +128,7 @@ class Records(Connection):
         return as_table(records, failure=find_unsettled(records, timeout))
 
     def problems(self) -> Table:
-        """List the search problems: question, formula, and the symmetry that a search exploits."""
+        """List the search problems with their questions, formulas and symmetries."""
         from starcast.records.model import PROBLEMS as SENSES
         from starcast.search import PROBLEMS
 
@@ -228,7 +228,8 @@ class Records(Connection):
             folder: folder of your own records.
 
         Returns:
-            A row for each record: what was checked, and the programs that accepted its proof.
+            A row for each record: the results of the checks, and the programs that accepted the
+            proof.
 
         Raises:
             InputError: a file is damaged.
@@ -360,16 +361,17 @@ class Records(Connection):
 
         The best value and the best bound are kept. Witnesses and bounds are verified. Shards that
         are incomplete, overlapping, damaged or of another version are refused. In a shell, the exit
-        code is 8 if a bound was not taken because its proof was not made again.
+        code is 8 if a bound was not used because its proof was not made again.
 
         Args:
             files: the files of all shards, as written by ``starcast search --shard``.
-            proofs: generate the proofs of bounds again. Otherwise the bound of theory is taken.
+            proofs: generate the proofs of bounds again; otherwise the bound from theory is used.
             proof_timeout: time limit of each proof in seconds.
             folder: folder of your own records.
 
         Returns:
-            The best record of each problem and topology; ``failure`` is set in the case above.
+            The best record of each problem and topology; ``failure`` is set if a bound was not
+            used.
 
         Raises:
             InputError: the files are not all shards of one list of searches, or are damaged.
@@ -413,7 +415,7 @@ class Records(Connection):
             wait: wait for a restore instead of failing.
 
         Returns:
-            The number of verified records, and of those that were stored because they are better.
+            The number of verified records, and of records that were stored because they are better.
 
         Raises:
             RejectedError: a record is wrong; nothing is stored.
@@ -481,7 +483,7 @@ def _arguments(congestion: int | None) -> dict[str, int]:
 
 
 def _newest(records: "list[Record]") -> "list[Record]":
-    """Return the last record of each problem and topology: searches append the best one so far."""
+    """Return the last, and thus best, record of each problem and topology."""
     return list({record.id: record for record in records}.values())
 
 

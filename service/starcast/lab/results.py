@@ -1,4 +1,4 @@
-"""The results of operations that are not only tables: answers, runs, comparisons, pictures, files.
+"""The classes of results that are more than a table: answers, runs, comparisons, pictures, files.
 
 Signatures name these classes, so this module imports no large modules.
 """
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from starcast.lab.signature import choose
 from starcast.support.errors import InputError
 from starcast.support.table import Row, Table
-from starcast.support.vocabulary import Layout
+from starcast.support.vocabulary import Layout, Plot
 
 if TYPE_CHECKING:
     from starcast.collectives.model import Structure
@@ -35,7 +35,7 @@ class Answer(Table):
         rows: one dictionary per row.
         note: a sentence about omitted rows and the option that shows them; empty if complete.
         cypher: the statement that ran.
-        parameters: the values of its parameters.
+        parameters: the values of the statement's parameters.
         more: whether the row limit omitted further rows.
     """
 
@@ -81,7 +81,7 @@ class Answer(Table):
 
 
 def _are_paths(rows: Sequence[Row]) -> bool:
-    """Return whether all rows hold paths: one port for every node but the last."""
+    """Return whether each row holds a path: nodes, and a port for every node but the last."""
     # A query may have columns `path` and `ports` with other contents, which `hops` cannot join.
     pairs = [(row["path"] or [], row["ports"] or []) for row in rows]
     return all(
@@ -91,7 +91,7 @@ def _are_paths(rows: Sequence[Row]) -> bool:
 
 
 def hops(nodes: Sequence[Any], ports: Sequence[Any]) -> str:
-    """Return a path as text, hop by hop, with the sender's port: ``123 -2-> 213 -3-> 312``."""
+    """Return a path as a string, hop by hop, with the sender's port: ``123 -2-> 213 -3-> 312``."""
     steps = [f" -{port}-> {node}" for node, port in zip(nodes[1:], ports, strict=True)]
     return "".join([str(nodes[0]), *steps]) if nodes else ""
 
@@ -134,13 +134,23 @@ class CostTable(Table):
     parts: "tuple[CostPart, ...]" = ()
     is_paper: bool = False
 
+    def latex_parts(self) -> list[Row]:
+        """Return the parts as LaTeX tables, with their titles as captions and sources below."""
+        return [
+            {
+                "columns": part.columns, "rows": part.rows, "caption": part.title,
+                "label": part.label, "below": part.sources, "spare": part.spare,
+            }
+            for part in self.parts
+        ]  # fmt: skip
+
 
 @dataclass(frozen=True, repr=False)
 class ComparisonTable(Table):
     """A comparison of stored runs, with one row per common grid point.
 
-    Notebooks show it as the command line does, with the results of the compared experiments or runs
-    next to each other, and the best results in bold.
+    Like the command line, notebooks show the results of the compared experiments or runs next to
+    each other, and the best results in bold.
 
     Attributes:
         comparison: the matched runs.
@@ -155,7 +165,7 @@ class ComparisonTable(Table):
         return self.comparison.everything
 
     def html(self) -> str:
-        """Return the page of the comparison as one HTML file with its data and scripts.
+        """Return the page of the comparison as a single HTML file with its data and scripts.
 
         Raises:
             UnavailableError: the lab is closed.
@@ -164,14 +174,25 @@ class ComparisonTable(Table):
 
         return render_file(self.comparison, self.profiles())
 
-    def plots(self, file: str | Path) -> None:
-        """Write the plots of the page, one below the other, to a file.
+    def latex_parts(self) -> list[Row]:
+        """Return the comparison as one LaTeX table that calls the sides A, B, ...
+
+        The lines below it explain the sides and which runs are paired.
+        """
+        from starcast.comparison.presentation import describe_latex
+
+        return [describe_latex(self.comparison)]
+
+    def plots(self, file: str | Path, only: Plot | None = None) -> None:
+        """Write the comparison's plots (those of its HTML page), one below the other, to a file.
 
         Args:
             file: a file name that ends in .svg, .pdf or .png.
+            only: ``time``: only the plots of time against message size; ``links``: only the plots
+                of busy links per step.
 
         Raises:
-            InputError: the name has another ending, or there is nothing to plot.
+            InputError: the file name has another suffix, or there is nothing to plot.
             UnavailableError: matplotlib is not installed, or the lab is closed.
         """
         from starcast.comparison.plots import check_plot, plot_file
@@ -179,17 +200,27 @@ class ComparisonTable(Table):
 
         # Reading the profiles and drawing the plots takes time, so the file name is checked first.
         check_plot(Path(file))
-        content = plot_file(self.comparison, self.profiles(), Path(file).suffix)
+        content = plot_file(self.comparison, self.profiles(), Path(file).suffix, only)
         with atomic_write(Path(file)) as opened:
             opened.write(content)
 
     def profiles(self) -> "Profiles":
-        """Return the number of directed links in use in each step, for each plotted run by number.
+        """Return the number of directed links in use in each step, by run number, for plotted runs.
 
         Raises:
             UnavailableError: the lab is closed.
         """
         return self._load_profiles()
+
+    def runs(self) -> Table:
+        """Return all compared runs, one per row, in columns that are the same for all comparisons.
+
+        The column ``side`` names the experiment, run or part. Rows with equal ``pair`` are compared
+        with each other; ``verdict``, ``change`` and ``note`` refer to the baseline.
+        """
+        from starcast.comparison.presentation import tabulate_runs
+
+        return tabulate_runs(self.comparison)
 
     def crossovers(self) -> Table:
         """Return the message sizes at which a different one of the compared sides becomes fastest.
@@ -201,15 +232,16 @@ class ComparisonTable(Table):
         return tabulate_crossovers(self.comparison)
 
     def _repr_html_(self) -> str:
-        from starcast.comparison.presentation import lay_out
+        from starcast.comparison.presentation import describe_pairing, lay_out
 
         layout = lay_out(self.comparison.with_short_names())
-        return replace(layout, note=self.note).head().html()
+        note = "; ".join(filter(None, [describe_pairing(self.comparison), self.note]))
+        return replace(layout, note=note).head().html()
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture, which notebooks display.
+    """A picture of an artifact or a query result, which notebooks display.
 
     Attributes:
         svg: an SVG document.

@@ -2,8 +2,8 @@
 
 The command line derives its commands from the signatures and docstrings of the methods of `Lab`. An
 annotation adds properties that a type cannot express, such as the short name of an option. This
-module and the signatures import no large modules, so that ``starcast --help`` stays fast. Arguments
-that can be objects in Python, but only text on the command line, are converted here.
+module and the signatures import no large modules, so that ``starcast --help`` stays fast. The
+module also converts arguments that can be objects in Python, but only strings on the command line.
 """
 
 from collections.abc import Iterable, Mapping
@@ -39,7 +39,7 @@ class Shell:
         required: whether a list of arguments must not be empty.
         least: the smallest allowed number.
         most: the largest allowed number.
-        default: the text that the help shows in place of the default value.
+        default: the string that the help shows instead of the default value.
         confirm: the question that is asked on a terminal before a switch takes effect.
         format: the output format that turns a switch on. Such a switch is not an option.
     """
@@ -72,7 +72,7 @@ SomeExperiment = Annotated[str | None, Shell(completes="experiments")]
 MessageBytes = Annotated["float | str | Fraction", Shell(str, short=("-m",))]
 #: An exact number: 100, 2.5 or 23/3.
 NumberOption = Annotated["float | str | Fraction", Shell(str)]
-#: Conditions on runs: a mapping from axes to values, or texts such as ``topology=S5``.
+#: Conditions on runs: a mapping from axes to values, or strings such as ``topology=S5``.
 ConditionsOption = Annotated[
     "Mapping[str, Any] | Iterable[str]",
     Shell(list[str], flag="--where", metavar="AXIS=VALUE"),
@@ -122,7 +122,7 @@ SingleValues = Annotated[
 
 
 def choose(choices: type[_Choice], text: str, noun: str) -> _Choice:
-    """Return the member of the enumeration whose value is this text.
+    """Return the member of an enumeration with the given value.
 
     Raises:
         InputError: there is no such member.
@@ -141,7 +141,7 @@ def choose(choices: type[_Choice], text: str, noun: str) -> _Choice:
 
 def plain_values(value: Any) -> Any:
     """Convert one or more values of an axis to types that a grid file can contain."""
-    # Text and mappings are iterable, but each of them is a single value.
+    # Strings and mappings are iterable, but each of them is a single value.
     if isinstance(value, str | Fraction | Mapping):
         return value
     # Only a `Topology` has this attribute; importing the class would take time.
@@ -154,7 +154,7 @@ def plain_values(value: Any) -> Any:
 
 
 def as_specs(topologies: str | Iterable[str] | None) -> list[str] | None:
-    """Return a list of specs; a text is split at commas, but not within (n,k)-stars such as S4,2.
+    """Return a list of specs; a string is split at commas, but not in specs such as S4,2.
 
     Raises:
         InputError: the list is empty.
@@ -202,7 +202,7 @@ def check_suffix(out: str | Path, *suffixes: str) -> None:
     """Check that the name of an output file ends in one of the given suffixes, or has no suffix.
 
     Raises:
-        InputError: the file has the suffix of another format.
+        InputError: the suffix of the file belongs to another format.
     """
     suffix = Path(out).suffix
     if suffix.lower() not in {"", *suffixes}:

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from starcast.collectives import Schedule
-    from starcast.judges.simulator import CriticalSend, Fault, FaultLike, Simulation, Timing
+    from starcast.judges.simulator import CriticalSend, Fault, FaultLike, Simulation
 
 Faults = Annotated["Sequence[FaultLike]", Shell(Sequence[str])]
-#: Maximum number of packets of the critical path that are listed. These are its last packets.
+#: Maximum number of packets that are listed for a critical path: its last packets.
 _MAX_SENDS = 30
 
 
@@ -209,7 +209,18 @@ class Simulations(Connection):
         faults = _faults(fault)
         times = timing(schedule, **values, execution=execution, faults=faults)
         failure = _failure(schedule, algorithm, times.simulation, faults)
-        figures = {"id": schedule.id, "complete": times.simulation.complete, **_times(times)}
+        # Nodes that never receive all of their units have the time -1, which is not an arrival.
+        arrivals = times.arrivals[times.arrivals >= 0].tolist()
+        figures = {
+            "id": schedule.id,
+            "complete": times.simulation.complete,
+            "execution": times.execution,
+            "time": _exact(times.time),
+            "last_arrival": _exact(max(arrivals, default=0)),
+            "greatest_link_busy": _exact(max(times.link_busy.ravel().tolist(), default=0)),
+            "critical_packets": len(times.critical_path),
+            "critical_path": [_describe_send(send) for send in times.critical_path[-_MAX_SENDS:]],
+        }
         return Facts(figures, failure=failure)
 
     def import_schedule(
@@ -251,7 +262,7 @@ class Simulations(Connection):
                 allreduce.
             ports: port model.
             root: label of the root (default: the identity). In Python also its rank.
-            file_format: format of the file (default: by its content, or else its suffix).
+            file_format: format of the file (default: recognized by content, or else by suffix).
 
         Raises:
             InputError: a name is wrong, the file cannot be read, or a value in it is not valid.
@@ -301,21 +312,8 @@ def _failure(
     return RejectedError(problem, hint="this is a defect of starcast: please report it")
 
 
-def _times(timing: "Timing") -> dict[str, Any]:
-    # Nodes that never receive all of their units have the time -1, which is not an arrival.
-    known = timing.arrivals[timing.arrivals >= 0]
-    return {
-        "execution": timing.execution,
-        "time": _exact(timing.time),
-        "last_arrival": _exact(max(known.tolist(), default=0)),
-        "greatest_link_busy": _exact(max(timing.link_busy.ravel().tolist(), default=0)),
-        "critical_packets": len(timing.critical_path),
-        "critical_path": [_describe_send(send) for send in timing.critical_path[-_MAX_SENDS:]],
-    }
-
-
 def _exact(time: "int | Fraction") -> int | str:
-    """Return a time as a value that JSON represents exactly: an int, or a text such as 2444/3."""
+    """Return a time as a value that JSON represents exactly: an int, or a string such as 2444/3."""
     return time if isinstance(time, int) else str(time)
 
 

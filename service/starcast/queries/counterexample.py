@@ -1,4 +1,4 @@
-"""Cypher queries that show where a counterexample is, to be pasted into Neo4j Browser.
+"""Write Cypher queries that show the location of a counterexample in Neo4j Browser.
 
 A query contains labels and ids as literals. A comment above it gives the 'starcast ingest' command
 that stores the forest, schedule or topology shown.
@@ -22,7 +22,8 @@ _NODES = ("node", "other", "source", "root")
 #: The keys under which a counterexample gives the number of a tree. The value is the number of the
 #: first tree.
 _TREES = {"tree": 0, "subtree": 2, "i": 1}
-#: Cypher by the values that it needs; the first query whose values are all known is shown.
+#: Cypher statements, with the values that each needs; the first statement whose values are all
+#: known is shown.
 _QUERIES = {
     # The link is shown even if nothing is sent over it.
     ("schedule", "sender"): """\
@@ -101,7 +102,8 @@ def locate(verdict: Verdict) -> dict[str, Any]:
         ``topology``, its spec; ``nodes``, labels, the most important first, and ``node``, the first
         of them; ``sender`` and ``receiver``, the ends of a link; ``tree``, its number; ``step`` of
         a schedule; ``forest`` or ``schedule``, the id of an artifact that an ingest can store, and
-        ``command``, which ingests it; ``part``, if the place is more than the whole artifact.
+        ``command``, which ingests it; ``part``, if the counterexample is in a part of the artifact,
+        such as a step, tree or node.
 
     Raises:
         NotFoundError: the verdict has no counterexample, or it has no location in a topology.
@@ -114,7 +116,8 @@ def locate(verdict: Verdict) -> dict[str, Any]:
         )
     # The most specific name comes first, because a counterexample on S5,3 also has an n.
     n, k = place.get("n"), place.get("k")
-    spec = next((spec for spec in (f"S{n},{k}", f"S{n}", f"Q{k}") if spec in verdict.sizes), None)
+    names = (place.get("size"), f"S{n},{k}", f"S{n}", f"Q{k}")
+    spec = next((str(name) for name in names if name in verdict.sizes), None)
     if spec is None:
         raise NotFoundError(
             f"the counterexample of {verdict.claim} has no location in a topology",
@@ -154,14 +157,17 @@ def _labels(network: Topology, values: Iterable[object]) -> Iterator[str]:
 
 
 def _number(value: object, first: int = 0) -> int | None:
-    """Convert a number that counts from ``first`` to one that counts from 0; None if invalid."""
+    """Convert a number counted from ``first`` to one counted from 0; None if it is invalid."""
     if isinstance(value, bool) or not isinstance(value, int) or value < first:
         return None
     return value - first
 
 
 def _ingest_command(network: Topology, of: str) -> dict[str, str]:
-    """Return an artifact's id by its kind, and the command that ingests it; empty if impossible."""
+    """Return a dictionary with an artifact's id, by kind, and the command that ingests it.
+
+    The dictionary is empty if no command ingests exactly this artifact.
+    """
     parts = of.split(":")
     kind = {3: "forest", 6: "schedule"}.get(len(parts), "")
     if not kind or parts[0] != network.spec:
@@ -172,17 +178,16 @@ def _ingest_command(network: Topology, of: str) -> dict[str, str]:
     # The plan shows which ids the command would store. Planning is fast, since it builds nothing.
     with suppress(StarcastError):
         plan = parse_request(network, **options)  # type: ignore[arg-type]
-        # Even if the command is valid, it might store a different artifact from the one to be
-        # shown.
+        # A valid command might still store an artifact other than the artifact to be shown.
         if of in {artifact.id for artifact in plan.artifacts}:
             return {kind: of, "command": format_ingest(network.spec, options)}
     return {}
 
 
 def _query(known: Mapping[str, object]) -> str:
-    """Return the query that shows a location in the most detail, with literals for parameters."""
+    """Return the query that shows a location in the most detail, with its values as literals."""
     query = next(query for needs, query in _QUERIES.items() if known.keys() >= {*needs})
-    # Properties and conditions without a value are left out.
+    # Properties and conditions without a value are omitted.
     condition = r"(?:, \w+: |\nWHERE )\$(\w+)(?: IN .*)?"
     query = re.sub(condition, lambda name: name[0] if name[1] in known else "", query)
     # Parameters would have no values in Neo4j Browser.
@@ -200,5 +205,5 @@ def _literal(value: object) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Return a text without line breaks, for use in a comment."""
+    """Return a string without line breaks, for use in a comment."""
     return " ".join(text.split())

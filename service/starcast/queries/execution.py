@@ -62,12 +62,12 @@ def run(
         timeout: seconds after which the server stops the query.
 
     Returns:
-        The rows, and the values with those that the query computes; ``more`` is true if there are
+        The rows, and all parameter values, including computed ones; ``more`` is true if there are
         more rows than the row limit.
 
     Raises:
-        InputError: a value cannot be computed, the server refuses the Cypher, or the columns differ
-            from those of the header.
+        InputError: a value cannot be computed, the server refuses the Cypher, or the columns are
+            not those that the header declares.
         NotFoundError: an artifact named by a parameter is not stored completely.
         LimitError: time or memory ran out.
         UnavailableError: the server cannot be reached.
@@ -122,7 +122,7 @@ def _unusable(graph: Graph, kind: str, artifact_id: str, state: str | None) -> N
         message = f"{subject} complete in the graph: its state is '{state}'"
         hint = f"wait for the running ingest, or run '{command}', which completes it"
         return NotFoundError(message, hint=hint)
-    # All ids are read in order to suggest a similar one.
+    # All ids are read, because the error suggests a similar id.
     key = "spec" if kind == "topology" else "id"
     rows = graph.read(f"MATCH (o:{kind.capitalize()}) RETURN o.{key} AS id ORDER BY id")
     suggestion = did_you_mean(artifact_id, [row["id"] for row in rows])
@@ -165,17 +165,17 @@ def ingest_command(kind: str, artifact_id: str) -> str:
 
 
 def format_ingest(spec: str, options: Mapping[str, str]) -> str:
-    """Return the command 'starcast ingest' with these options, given by name."""
+    """Return the command 'starcast ingest' with the given options, by option name."""
     words = [word for name, value in options.items() for word in (f"--{name}", value)]
     return shlex.join(["starcast", "ingest", spec, *words])
 
 
 def ingest_options(kind: str, parts: Sequence[str]) -> dict[str, str]:
-    """Return the options of 'starcast ingest' by name, without root, for the id of an artifact.
+    """Return the options of 'starcast ingest' that recreate an artifact, except ``--root``.
 
     Args:
         kind: ``forest`` or ``schedule``.
-        parts: the parts of the id.
+        parts: the fields of the id, the spec first.
     """
     if kind == "forest":
         return {"trees": parts[1]}
@@ -209,7 +209,6 @@ def find_problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]
     try:
         # EXPLAIN only plans, but the server still requires a value for every parameter.
         result = graph.run(f"EXPLAIN {query.cypher}", sample, _PLAN_SECONDS)
-        query.check_columns(result.columns)
     except (InputError, LimitError) as error:
         return [error.message]
     notices = [each for each in result.notices if not _is_expected(each.status, each.text)]
@@ -217,6 +216,7 @@ def find_problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]
     operators = dict.fromkeys(map(operator_name, planned))
     costly = [name for name in operators if indexes and name in _COSTLY]
     return [
+        *(error.message for error in query.find_column_errors(result.columns)),
         *(notice.text for notice in notices),
         *(f"the plan contains {name}: {_COSTLY[name]}" for name in costly),
         *(f"the plan writes: {name}" for name in operators if _WRITING.search(name)),

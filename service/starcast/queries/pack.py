@@ -1,4 +1,4 @@
-"""Query packs: folders of ``<name>.cypher`` files, one query per file; and their measured times.
+"""Load query packs (folders of ``<name>.cypher`` files), and read their measured times.
 
 The times of the queries that come with starcast are in `queries/measured.json`, which
 `benchmarks/packs.py` writes and which is never edited by hand. The file contains the machine, the
@@ -203,7 +203,7 @@ def write_template(name: str, directory: Path) -> Path:
     except OSError as error:
         raise InputError(
             f"the folder {path.parent} cannot be created: {error.strerror}",
-            hint="check its path and permissions, or name another folder with `folder`",
+            hint="check its path and permissions, or choose another folder with `folder`",
         ) from None
     text = _TEMPLATE.read_text(encoding="utf-8")
     with atomic_write(path) as file:
@@ -328,7 +328,7 @@ class Measurements(pydantic.BaseModel):
 
 @cache
 def measurements(file: Path | None = None) -> Measurements:
-    """Read a measurement file, by default `queries/measured.json`; a missing one counts as empty.
+    """Read a measurement file, by default `queries/measured.json`; a missing file counts as empty.
 
     Raises:
         RejectedError: the file is not valid.

@@ -32,7 +32,7 @@ _DRIVER_TYPES = {"datetime", "neo4j", "numpy", "pandas", "pyarrow", "uuid"}
 
 
 def convert_value(name: str, given: object, depth: int = 0) -> Any:
-    """Convert a value to types that the driver sends to Neo4j. Every user's value passes this.
+    """Convert a value from a user to types that the driver sends to Neo4j.
 
     Args:
         name: the parameter's name, for messages.
@@ -40,7 +40,7 @@ def convert_value(name: str, given: object, depth: int = 0) -> Any:
         depth: number of lists and maps that contain the value.
 
     Raises:
-        InputError: Neo4j has no such value.
+        InputError: Neo4j cannot represent the value.
     """
     # Arrays of dates stay arrays, because `tolist` would convert some dates to integers.
     has_items = getattr(getattr(given, "dtype", None), "kind", "M") not in "mM"
@@ -76,7 +76,7 @@ def convert_value(name: str, given: object, depth: int = 0) -> Any:
             return [convert_value(name, item, depth + 1) for item in items]
     raise InputError(
         f"the parameter '{name}' {problem}",
-        hint="give numbers, texts, Booleans, dates, or lists and maps of them",
+        hint="give numbers, strings, Booleans, dates, or lists and maps of these",
     )
 
 
@@ -316,11 +316,11 @@ class Parameter:
         """Convert text or a Python value to the parameter's type.
 
         Raises:
-            InputError: the value is not of the parameter's type, or Neo4j has no such value.
+            InputError: the value is not of the parameter's type, or Neo4j cannot represent it.
         """
         plain = convert_value(self.name, given)
         try:
-            # A text can be converted to an integer that is too large.
+            # A string can be converted to an integer that is too large.
             return convert_value(self.name, self.type.value(plain))
         except ValueError:
             raise InputError(
@@ -356,7 +356,7 @@ def bind(parameters: Sequence[Parameter], given: Mapping[str, object]) -> dict[s
 def values_of_type(
     parameters: Sequence[Parameter], values: Mapping[str, Any], kind: str
 ) -> list[str]:
-    """Return the distinct values of all parameters of a type, including the elements of lists."""
+    """Return the distinct values of all parameters of the given type, also those within lists."""
     flat: list[str] = []
     for parameter in parameters:
         if parameter.type.name == kind:
@@ -386,7 +386,7 @@ def named_topologies(
 
 
 def _check_membership(parameters: Sequence[Parameter], values: dict[str, Any]) -> dict[str, Any]:
-    """Refuse nodes, links and patterns that belong to none of the named topologies.
+    """Reject nodes, links and patterns that belong to none of the named topologies.
 
     Otherwise the server would return an empty result without giving the reason.
 

@@ -1,4 +1,4 @@
-"""Pictures of query results, which show the nodes and links in their rows.
+"""Draw the nodes and links in the rows of query results.
 
 A query's header declares which columns contain nodes, as in `sender (node)`. A row with two node
 columns is drawn as an arrow from the first node to the second, if the two are adjacent. A row with
@@ -91,7 +91,7 @@ def _ranks(rank_of: Callable[[str], int], value: Any) -> list[int]:
 
 
 def _links(ports_of: PortsOf, ranks: Sequence[int]) -> Iterator[Link]:
-    """Yield the links between those consecutive nodes that are adjacent."""
+    """Yield the links between consecutive nodes; nodes that are not adjacent have no link."""
     for sender, receiver in pairwise(ranks):
         port = ports_of(sender).get(receiver)
         if port is not None:
@@ -130,7 +130,7 @@ def _source(
 
 
 def _row_links(ports_of: PortsOf, ends: Sequence[list[int]], source: int | None) -> Iterator[Link]:
-    """Yield the links of a row, given the nodes of its columns of single nodes.
+    """Yield the links of a row, given the nodes in the columns that contain single nodes.
 
     Args:
         ports_of: the ports to the neighbours of a node.

@@ -1,4 +1,4 @@
-"""A query file: its header, the statements that it may contain, and the checked query.
+"""Parse a query file, and check that its statement only reads.
 
 The header consists of ``//`` comments that people can read and starcast parses strictly. The fields
 have a fixed order, and each occurs once; `docs/queries.md` shows the form.
@@ -11,7 +11,7 @@ anywhere in the text, so a name that is also a keyword needs backticks.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import takewhile
@@ -78,7 +78,7 @@ def parse_header(text: str) -> Header:
 
 
 def _read_fields(text: str) -> dict[str, list[str]]:
-    """Return the lines of each field by name: its text, then its items."""
+    """Return the lines of each header field by name: its text, then its items."""
     lines = takewhile(lambda line: line.startswith("//"), text.splitlines())
     header = "\n".join(line.rstrip() for line in lines)
     fields: dict[str, list[str]] = {}
@@ -226,7 +226,7 @@ _PROBLEMS = (
 
 
 def check_reads_only(cypher: str, source: Path) -> None:
-    """Refuse texts with clauses that write, with procedure calls, or with several statements.
+    """Reject Cypher with clauses that write, with procedure calls, or with several statements.
 
     Args:
         cypher: a statement, with comments.
@@ -343,23 +343,36 @@ class Query:
         Raises:
             InputError: the columns have other names or another order.
         """
+        for error in self.find_column_errors(returned):
+            raise error
+
+    def find_column_errors(self, returned: Sequence[str]) -> Iterator[InputError]:
+        """Yield an error for each difference between the returned columns and the header."""
         declared = [column.name for column in self.columns]
         if not returned:
             hint = f"end with RETURN {', '.join(declared)}"
-            raise self._error("the query has no RETURN clause", hint)
+            yield self._error("the query has no RETURN clause", hint)
+            return
         missing = "the column '{}' is declared but not returned"
-        self._require(declared, returned, missing, "add it to RETURN")
+        yield from self._find_unknown(declared, returned, missing, "add it to RETURN")
         surplus = "the column '{}' is returned but not declared"
-        self._require(returned, declared, surplus, "add it to the header's columns")
-        if list(returned) != declared:
+        yield from self._find_unknown(returned, declared, surplus, "add it to the header's columns")
+        if sorted(returned) == sorted(declared) and list(returned) != declared:
             message = "the columns of RETURN and of the header are in a different order"
-            raise self._error(message, f"declare them in the order {', '.join(returned)}")
+            yield self._error(message, f"declare them in the order {', '.join(returned)}")
 
-    def _require(self, names: Iterable[str], known: Sequence[str], message: str, hint: str) -> None:
-        """Raise an error about the first name that is not known."""
+    def _require(self, *arguments: Any) -> None:
+        """Raise the first error that `_find_unknown` yields."""
+        for error in self._find_unknown(*arguments):
+            raise error
+
+    def _find_unknown(
+        self, names: Iterable[str], known: Sequence[str], message: str, hint: str
+    ) -> Iterator[InputError]:
+        """Yield an error for each of ``names`` that is not in ``known``."""
         for name in names:
             if name not in known:
-                raise self._error(message.format(name), hint)
+                yield self._error(message.format(name), hint)
 
     def _error(self, message: str, hint: str) -> InputError:
         return InputError(f"{self.path}: {message}", hint=hint)
@@ -439,5 +452,5 @@ class Query:
 
 @lru_cache(maxsize=1_000)
 def _checked(path: Path, text: str) -> Query:
-    """Create and check a query, or return the cached one if the file has not changed."""
+    """Create and check a query, or return the cached query if the file has not changed."""
     return Query(path, text)

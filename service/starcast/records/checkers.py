@@ -31,7 +31,8 @@ class TraversedTree(NamedTuple):
     """A tree traversed from its root; each attribute is an array int32 ``[nodes]``.
 
     Attributes:
-        parents: the parent of each node; -1 if the node has no entry or its entry is not a port.
+        parents: the parent of each node; -1 if the node has no parent port, or one that does not
+            exist.
         levels: the distance from the root in the tree; -1 for nodes that the root does not reach.
         branches: the child of the root whose subtree contains the node; for the root, the root
             itself; -1 for nodes that the root does not reach.
@@ -71,7 +72,7 @@ class UncheckedForest:
         return self.topology.label(int(node))
 
     def link(self, tail: int | np.integer, head: int | np.integer) -> str:
-        """Return a directed link as text."""
+        """Return a directed link as a string."""
         return f"{self.label(tail)} -> {self.label(head)}"
 
     @cached_property
@@ -101,7 +102,7 @@ class UncheckedForest:
 
     def _traverse(self, parents: Ranks) -> TraversedTree:
         above = parents.copy()
-        above[self.root] = -1  # the traversal begins here and never returns to the root
+        above[self.root] = -1  # the traversal begins at the root and never returns to it
         # In this order, the children of a node are next to each other, so they form a slice.
         siblings = np.argsort(above, kind="stable").astype(np.int32)
         first = np.searchsorted(above[siblings], np.arange(self.topology.nodes + 1))
@@ -130,9 +131,9 @@ class Evidence:
     Attributes:
         check: the name of the property.
         measured: the measured value, or one value per tree or port; see the checker.
-        counterexample: None if the property holds. Otherwise the first place where it fails, given
-            by ``tree``, ``node`` (label), ``link`` (``1234 -> 2134``), ``level`` or ``dimension``.
-            It also has the values ``found`` and ``stated``, or the reason ``why``.
+        counterexample: None if the property holds. Otherwise a description of the first failure:
+            the ``tree``, ``node`` (label), ``link`` (``1234 -> 2134``), ``level`` or ``dimension``,
+            with the values ``found`` and ``stated``, or the reason ``why``.
     """
 
     check: str
@@ -158,7 +159,7 @@ class Evidence:
 
 
 def _failure(check: str, measured: int | tuple[int, ...], **place: int | str) -> Evidence:
-    """Return the evidence that a property does not hold at a place."""
+    """Return the evidence that a property does not hold, with a counterexample."""
     return Evidence(check, measured, place)
 
 
@@ -238,7 +239,8 @@ def balance(topology: Topology, parent_port: ParentPorts, root: int, slack: int 
 
     The numbers are sums over all trees. For one tree, this compares the sizes of its branches. For
     partial trees that use one link of the root each, it compares the sizes of the trees. The
-    measured values are the numbers by port; a node in several trees counts several times.
+    measured values are the numbers of nodes by port of the root; a node in several trees counts
+    several times.
 
     Raises:
         RejectedError: the array is not a forest.
@@ -330,7 +332,7 @@ def dimension_balance(topology: Topology, parent_port: ParentPorts, root: int) -
 
 
 def _children_by_port(graph: UncheckedForest) -> Iterator[tuple[int, TraversedTree, Ranks]]:
-    """Yield each port's index and each tree, with the children that parents reach over the port."""
+    """Yield each port's index with each tree and the children that are reached over the port."""
     for tree in graph.trees:
         children = np.flatnonzero(tree.levels > 0)
         parents = tree.parents[children]
@@ -378,9 +380,9 @@ def disjoint_paths(
     Args:
         parent_port: the trees.
         root: rank of the root.
-        apart: "nodes" if the paths may share no node except their two ends, and not the direct
-            link between the ends; "links" if they may share no link, in either direction, so that
-            a broken link interrupts at most one path.
+        apart: "nodes" if the paths may share no node except their two ends, nor the direct link
+            between the ends; "links" if they may share no link, in either direction, so that a
+            broken link interrupts at most one path.
 
     Raises:
         RejectedError: the array is not a forest.
@@ -428,7 +430,7 @@ def _steps(
 
 
 def _repetitions(steps: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how often the most frequent non-negative number occurs in each column, at least 1."""
+    """Return the maximum number of equal non-negative numbers in each column, at least 1."""
     # In sorted columns, equal numbers are next to each other.
     ordered = np.sort(steps, axis=0)
     run = np.ones(steps.shape[1], dtype=np.int64)
@@ -447,7 +449,7 @@ def _place(graph: UncheckedForest, end: int, apart: str) -> dict[str, int | str]
                 reason = _explain_sharing(graph, step, first_tree[step], apart)
                 return {"tree": number, "node": graph.label(end), "why": reason}
             first_tree[step] = number
-    raise AssertionError(f"the paths to {end} share a place")
+    raise AssertionError(f"the paths to {end} share a node or link")
 
 
 def _explain_sharing(graph: UncheckedForest, step: int, other: int, apart: str) -> str:

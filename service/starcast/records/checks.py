@@ -10,7 +10,7 @@ these arrays and the topology. For N nodes, the arrays of a witness are
 * ``edge-disjoint-trees`` and ``congestion-trees``: ``parent_port`` [degree, N], trees with root 0;
 * ``independent-trees``: ``parent_port`` [trees, N], undirected trees, stored with root 0;
 * ``fault-diameter``: ``faults``, the faulty nodes; ``pair``, two nodes whose distance without the
-  faulty nodes is the value; and ``paths``, paths from rank 0, padded with -1, for the bound;
+  faulty nodes is the value; and ``paths``, paths from rank 0 that prove the bound, padded with -1;
 * ``bisection-width``: ``side`` [N], the half of each node, 0 or 1; and the arrays of a certificate,
   described in `starcast.records.cut_bounds`.
 
@@ -47,7 +47,7 @@ ProblemArguments = Mapping[str, int]
 
 
 def verify(record: Record) -> None:
-    """Check that a record's witness has the given value, and that its bound is consistent.
+    """Check that a record's witness has the record's value, and that the bound is consistent.
 
     Raises:
         RejectedError: the witness, the value or the bound is wrong.
@@ -70,7 +70,7 @@ def verify(record: Record) -> None:
 
 
 def witness_value(problem: str, spec: str, arguments: ProblemArguments, witness: Witness) -> int:
-    """Compute the value of a witness, such as the number of rounds of a broadcast.
+    """Compute the value of a witness, for example the number of rounds of a broadcast.
 
     Raises:
         RejectedError: the witness is not a valid object of the problem.
@@ -81,7 +81,7 @@ def witness_value(problem: str, spec: str, arguments: ProblemArguments, witness:
 
 
 class _Judge:
-    """A witness with its topology; the methods raise `RejectedError` if the witness is wrong."""
+    """Checks of one witness on its topology; the methods raise `RejectedError` on a failure."""
 
     def __init__(self, problem: str, spec: str, subject: str, witness: Witness) -> None:
         self.graph = topology(spec)
@@ -95,11 +95,11 @@ class _Judge:
 
     @classmethod
     def of(cls, record: Record) -> "_Judge":
-        """Return the witness of a record with its topology."""
+        """Return the checks of a record's witness."""
         return cls(record.problem, record.topology, record.id, record.witness)
 
     def array(self, name: str, *shape: int | None) -> NDArray[np.int64]:
-        """Return an integer array of the witness with the given shape; None allows any length."""
+        """Return an integer array of the witness, with a checked shape; None allows any length."""
         array = self._witness.get(name)
         self.require(array is not None, f"the array '{name}' is missing")
         values = np.asarray(array)
@@ -143,7 +143,7 @@ def _broadcast(judge: _Judge, _arguments: ProblemArguments) -> int:
     senders = judge.neighbours_of(others, ports[1:])
     judge.require((rounds[1:] > rounds[senders]).all(), "a node sends before it is informed")
     last = int(rounds.max())
-    # Rounds without transmissions can be left out, so no witness needs as many rounds as nodes.
+    # Rounds without transmissions can be omitted, so no witness needs as many rounds as nodes.
     judge.require(last < nodes, "a round is too large")
     # If a node sends twice in a round, the same pair of sender and round occurs twice. On S11,
     # sorting takes a hundredth of the time of `np.unique`.
@@ -271,7 +271,7 @@ def _rejected(subject: str, reason: str) -> RejectedError:
 
 
 class _Problem(NamedTuple):
-    """The check of a problem's witnesses, and the arrays that a witness may have."""
+    """The function that checks a problem's witnesses, and the arrays that a witness may have."""
 
     check: Callable[[_Judge, ProblemArguments], int]
     arrays: tuple[str, ...]

@@ -87,7 +87,7 @@ def certified_cut(
 
 
 def round_cut(graph: Topology, value: int) -> int:
-    """Round a lower bound up to the next number of links that a bisection can cut.
+    """Round a lower bound on the cut links up to the next number that a bisection can cut.
 
     A half of n nodes has degree * n ends of links. Links inside the half have two of these ends,
     and cut links have one. So if the number N of nodes is even, the number of cut links of every
@@ -101,7 +101,7 @@ def round_cut(graph: Topology, value: int) -> int:
 def quadratic_form(
     orbit: NDArray[np.int64], vector: NDArray[np.int64], count: int
 ) -> NDArray[np.int64]:
-    """Write (b y)^2 as a sum over orbits of node pairs; return the coefficients, int64 ``[count]``.
+    """Write (b y)^2 as a sum over orbits of node pairs; return its coefficients, int64 ``[count]``.
 
     Raises:
         OverflowError: a sum of products could exceed 64 bits.
@@ -118,7 +118,7 @@ def quadratic_form(
 
 
 def pair_orbits(graph: Topology, automorphisms: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the orbit of each pair of nodes, as a number from 0.
+    """Return the index of each node pair's orbit.
 
     The pairs (u, v) and (v, u) are in the same orbit, since y_u y_v is y_v y_u. All pairs (u, u)
     must be in a single orbit, that is, the automorphisms must map any node to any other.

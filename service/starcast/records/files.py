@@ -1,6 +1,6 @@
 """Record files, and tables of records.
 
-A record is ``FOLDER/PROBLEM/TOPOLOGY.json``, with the witness in an npz file next to it.
+The file of a record is ``FOLDER/PROBLEM/TOPOLOGY.json``; its witness is an npz file next to it.
 """
 
 import hashlib
@@ -84,7 +84,7 @@ def locked_path(folder: Path, record: Record) -> Iterator[Path]:
 
 
 def write_record(path: Path, record: Record) -> None:
-    """Write the files of a record, unchecked, and replace those that exist.
+    """Write the files of a record without checking it, and replace existing files.
 
     Only `starcast.search.save_record` should call this function: it checks the record, and holds
     the lock on the folder.
@@ -111,7 +111,7 @@ def load_record(path: Path) -> Record:
     """Read a record.
 
     Raises:
-        InputError: the JSON file or the witness is missing, damaged or of another version.
+        InputError: the JSON file or the witness is missing, damaged, or has another format version.
         LimitError: one of the files is larger than a record can be.
     """
     try:
@@ -151,11 +151,12 @@ def load_all(folder: Path) -> Iterator[Record]:
     """
     for problem in PROBLEMS:
         paths = (folder / problem).glob(f"*{_SUFFIX}")
-        yield from (load_record(path) for path in sorted(paths, key=_natural_order))
+        for path in sorted(paths, key=lambda path: (len(path.stem), path.stem)):
+            yield load_record(path)
 
 
 def load_named(path: Path) -> Record:
-    """Read a record whose problem, topology and arguments are those that its path names.
+    """Read a record, and check that its path matches its problem, topology and arguments.
 
     Raises:
         InputError: see `load_record`; or the file was renamed or moved.
@@ -201,7 +202,7 @@ def shipped_record(problem: str, topology: str) -> Record:
 
 
 def missing_reason(problem: str, topology: str, *, optimal: bool) -> str | None:
-    """Return why starcast has no suitable record for an algorithm, or None if it has one.
+    """Return the reason why starcast has no record that an algorithm needs, or None if it has one.
 
     Args:
         problem: a problem without arguments.
@@ -231,7 +232,7 @@ def unpack_witness(content: bytes, source: str) -> Witness:
 
     Raises:
         InputError: the content is not an npz file.
-        LimitError: its arrays are larger than those of a witness can be.
+        LimitError: the arrays are larger than any witness.
     """
     try:
         return read_arrays(content, _MAX_WITNESS, f"the witness {source}")
@@ -242,10 +243,6 @@ def unpack_witness(content: bytes, source: str) -> Witness:
         ) from None
 
 
-def _natural_order(path: Path) -> tuple[int, str]:
-    return len(path.stem), path.stem
-
-
 class Published(NamedTuple):
     """A value published in a paper, and its source.
 
@@ -253,7 +250,8 @@ class Published(NamedTuple):
         value: the value.
         source: the paper, as a key of references.bib.
         statement: the statement in the paper.
-        read: how much of the paper was read: all, the abstract, or only a citation of it.
+        read: the part of the paper that was read: all, the abstract, or only a citation in another
+            paper.
         also: other papers that state this value.
     """
 
@@ -305,7 +303,7 @@ SUMMARY = ("problem", "topologies", "arguments", "values", "optimal")
 
 
 def load_files(folders: Sequence[Path]) -> list[Record]:
-    """Return the best record of each problem and topology in some folders.
+    """Return the best record of each problem and topology in the given folders.
 
     Raises:
         InputError: a file is damaged.
@@ -321,10 +319,10 @@ def load_files(folders: Sequence[Path]) -> list[Record]:
 
 
 class RecordTable(Table):
-    """A table with one row per record, which people see as a summary and programs in full."""
+    """A table with one row per record; people see a summary, and programs see all rows."""
 
     def readable(self) -> Table:
-        """Return a table with one row per problem and series of topologies, such as S3, S4, ..."""
+        """Return the summary: one row per problem and series of topologies, such as S3, S4, ..."""
         series: dict[tuple[str, ...], list[Row]] = {}
         for row in self.rows:
             family, k = row["topology"][0], row["topology"].partition(",")[2]
@@ -364,7 +362,7 @@ def as_table(
 
 
 def as_summary(records: Iterable[Record]) -> RecordTable:
-    """Return a table with one row per record, of which a terminal shows a summary."""
+    """Return a table with one row per record, which a terminal shows as a summary."""
     return RecordTable.of(map(record_row, records), COLUMNS, spare=SPARE)
 
 
@@ -397,7 +395,7 @@ def describe_evidence(record: Record) -> str:
     """Describe the evidence for a record's bound, and whether a checker has accepted it.
 
     Each verification of a record computes bounds from theory and inequalities again, which is fast.
-    A proof is not repeated: until it is made again, only the file says that it was accepted.
+    A proof is not made again then, so its acceptance is known only from the file.
     """
     if record.proof is None:
         return evidence_kind(record)

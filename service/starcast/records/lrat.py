@@ -1,9 +1,9 @@
 """A checker of LRAT proofs, which shares no code with the solvers that write them.
 
-An LRAT proof is a text that refutes a formula. The clauses of the formula have the ids 1, 2, 3, ...
-A line ``ID LITERALS 0 HINTS 0`` adds a clause, and ``ID d IDS 0`` deletes clauses. An added clause
-must follow from earlier clauses by unit propagation; the hints are their ids. Assume that all
-literals of the added clause are false. Then each hinted clause in turn has a single literal left,
+An LRAT proof is a text file that refutes a formula. The clauses of the formula have the ids 1, 2,
+3, ... A line ``ID LITERALS 0 HINTS 0`` adds a clause, and ``ID d IDS 0`` deletes clauses. An added
+clause must follow by unit propagation from earlier clauses, whose ids are the hints. That is, if
+all literals of the added clause are false, each hinted clause in turn has a single literal left,
 which must be true, and the last hinted clause has none left. So the checker does not have to
 search. The proof is complete when it adds the clause without literals.
 
@@ -55,7 +55,7 @@ def check_lrat(clauses: Iterable[Iterable[int]], proof: Iterable[str]) -> int:
 
 
 def rejected_proof(reason: str, checker: str = CHECKER) -> RejectedError:
-    """Return the error for an LRAT proof that a checker rejects."""
+    """Return the error for a proof that a checker rejects."""
     return RejectedError(
         f"{checker} rejects the LRAT proof: {reason}",
         hint="make the proof again; it is damaged or belongs to another formula",

@@ -52,13 +52,13 @@ EVIDENCE = ("paths", *CERTIFICATE)
 
 #: Largest value of the type ``integer`` in PostgreSQL.
 _MAX_INTEGER = 2**31 - 1
-#: Maximum length of a text, such as a reason or a command.
+#: Maximum length of a string, such as a reason or a command.
 _MAX_LENGTH = 2_000
 
 
 def _require_printable(text: str) -> str:
     if not text.isprintable():
-        raise ValueError("the text has control characters")
+        raise ValueError("the string has control characters")
     return text
 
 
@@ -68,7 +68,7 @@ _Text = Annotated[
 _Count = Annotated[int, pydantic.Field(strict=True, ge=0, le=_MAX_INTEGER)]
 _Seconds = Annotated[float, pydantic.Field(strict=True, ge=0, le=1e12, allow_inf_nan=False)]
 _Digest = Annotated[str, pydantic.Field(pattern="^[0-9a-f]{64}$")]
-#: Other fields than those that are declared are refused.
+#: Undeclared fields are refused.
 _STRICT = pydantic.ConfigDict(extra="forbid", frozen=True)
 
 #: starcast writes only LRAT. The proofs in records of older versions are in DRAT.
@@ -88,7 +88,7 @@ class Proof:
         proof_bytes: the length of the proof in bytes.
         checker: the programs that accepted the proof, or the second solver.
         command: the command that creates the formula and the proof again.
-        seconds: the time to make and check the proof; 0 if it was not measured.
+        seconds: the time to make and check the proof; 0 if unknown.
     """
 
     __pydantic_config__ = _STRICT
@@ -117,7 +117,7 @@ class Attempt:
 
     Attributes:
         method: how the search works.
-        target: the value that the search was to reach.
+        target: the value that the search had to reach.
         result: ``witness`` if the target was reached, ``none`` if it was proven impossible, and
             ``open`` otherwise.
         seconds: the time of the search.
@@ -144,7 +144,7 @@ class Record:
         problem: name of the problem.
         topology: spec of the topology.
         value: the value of the witness.
-        bound: no object has a better value than this.
+        bound: a proven limit: no object has a better value.
         reason: the reason why the bound holds.
         witness: arrays by name; `starcast.records.checks` explains them.
         arguments: arguments of the problem, by name.
@@ -233,12 +233,12 @@ def combine_records(records: Iterable[Record]) -> Record:
 
 
 def combine_verified(first: VerifiedRecord, second: VerifiedRecord) -> VerifiedRecord:
-    """Combine two records of one problem and topology; return the state of the result's bound too.
+    """Combine two records of one problem and topology, each with the state of its bound.
 
     "Better" is a partial order: if one record has the better value and the other the better bound,
     the result has both. A bound that the other record's witness contradicts is false, and is
-    dropped. Otherwise the bound whose state is the strongest is kept, however good the others are;
-    then the best bound; then that with the best evidence; and then the first.
+    dropped. Otherwise the bound with the stronger verification state is kept; if states are equal,
+    the better bound; then the bound with the better evidence; and then the first record's bound.
 
     Args:
         first: a record whose witness has the stated value, and the verification state of its bound.
@@ -274,9 +274,9 @@ def combine_verified(first: VerifiedRecord, second: VerifiedRecord) -> VerifiedR
 def is_better(record: Record, other: Record) -> bool:
     """Return whether a record is better than another record of the same problem and topology.
 
-    It is better if its value or its bound is better and neither is worse, or if its value is better
-    than the other record's bound, which is then false. If both are equal, the evidence for the
-    bound decides, and then the number of searches.
+    A record is better if its value or its bound is better and neither is worse, or if its value is
+    better than the other record's bound, which is then false. If values and bounds are equal, the
+    evidence for the bound decides, and then the number of searches.
     """
     if _contradicts(record, other) or _contradicts(other, record):
         return _contradicts(record, other)
@@ -297,7 +297,7 @@ def improve_record(known: Record | None, found: Record, keep: Callable[[Record],
 
     Args:
         known: the record before the search, if there is one.
-        found: the record after it.
+        found: the record that the search found.
         keep: a function that is called with the result if it is better than the known record.
     """
     record = found if known is None else combine_records([known, found])
@@ -307,14 +307,15 @@ def improve_record(known: Record | None, found: Record, keep: Callable[[Record],
 
 
 def _contradicts(record: Record, other: Record) -> bool:
-    """Return whether a record's value is better than another record's bound allows."""
+    """Return whether a record's value contradicts another record's bound."""
     return record.sign * (other.bound - record.value) > 0
 
 
 def _rank_evidence(record: Record) -> int:
-    """Return the rank of a bound's evidence, which is lowest for a second solver's answer.
+    """Return the rank of the evidence for a record's bound; the best evidence has the highest rank.
 
-    It is highest without a proof, because theory and inequalities are checked at each reading.
+    A second solver's answer has the lowest rank. Theory and inequalities, which need no proof, have
+    the highest, because they are checked whenever the record is read.
     """
     if record.proof is None:
         return 3
@@ -367,7 +368,7 @@ class RecordFields(pydantic.BaseModel):
         return self
 
     def record(self, witness: Witness) -> Record:
-        """Return the record that has these fields and this witness."""
+        """Return the record with these fields and the given witness."""
         values = {name: getattr(self, name) for name in FIELDS}
         values["tried"] = tuple(self.tried)
         return Record(witness={name: np.asarray(each) for name, each in witness.items()}, **values)
@@ -377,7 +378,7 @@ def read_fields(fields: object, source: str) -> RecordFields:
     """Check the fields of a record that were read from JSON or PostgreSQL.
 
     Args:
-        fields: the mapping that `Record.fields` returned; it may also name the witness file.
+        fields: a mapping as `Record.fields` returns it; it may also name the witness file.
         source: the name of the file or row, for messages.
 
     Raises:

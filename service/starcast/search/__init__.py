@@ -1,7 +1,7 @@
 """Searches for optimal schedules, trees, cycles and cuts on small topologies, with proofs.
 
-The function `search` improves the record of a problem (the best known object and the best bound)
-until it is optimal or the time limit is reached.
+The function `search` improves a problem's record (the best known object and the best bound) until
+the record is optimal or the time limit is reached.
 """
 
 # Each module defines its problems; `starcast` lists them in this order.

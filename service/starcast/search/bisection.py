@@ -3,11 +3,11 @@
 Lower bounds come from a linear program with cutting planes. It has a variable for each orbit of
 node pairs (u, v): the average of y_u y_v over the orbit, where y is 1 in one half and -1 in the
 other. Each integer vector b gives an inequality: the square (b y)^2 of the scalar product is at
-least 0, and at least 1 if the sum of b is odd. These inequalities are the cutting planes. Vectors
-whose inequality the solution violates are added until none is found. They are eigenvectors of the
-matrix of averages, triangles (vectors with three entries of +-1), and vectors of small numbers
-found by local search. The dual solution, rounded to whole numbers, is the certificate that
-`starcast.records.cut_bounds` checks.
+least 0, and at least 1 if the sum of b is odd. These inequalities are the cutting planes. In each
+round, vectors b are added whose inequalities the current solution violates, until no such vector is
+found. They are eigenvectors of the matrix of averages, triangles (vectors with three entries of
++-1), and vectors of small integers found by local search. The dual solution, rounded to whole
+numbers, is the certificate that `starcast.records.cut_bounds` checks.
 """
 
 from collections.abc import Sequence
@@ -59,7 +59,7 @@ _PATIENCE = 15
 
 
 def _second_eigenvalue(graph: Topology) -> float:
-    """Return the Laplacian's second smallest eigenvalue; for large graphs the lower bound 0."""
+    """Return the second smallest eigenvalue of a graph's Laplacian, or 0 for a large graph."""
     if graph.family == "star" and graph.n > 2:
         return 1.0  # all adjacency eigenvalues of S_n are integers with absolute values below n
     if graph.family == "hypercube":
@@ -73,26 +73,25 @@ def _second_eigenvalue(graph: Topology) -> float:
     return float(np.linalg.eigvalsh(laplacian)[1])
 
 
+def _halves(order: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """Divide a list of all nodes into halves: side 1 for the first half of the list, else 0."""
+    side = np.zeros(len(order), dtype=np.uint8)
+    side[order[: len(order) // 2]] = 1
+    return side
+
+
 def _substar_halves(graph: Topology) -> NDArray[np.uint8]:
-    """Return two halves of the nodes that consist of substars; for odd n one substar is divided.
+    """Divide the nodes into two halves that consist of substars; for odd n, one substar is divided.
 
     A substar of S_n or S_{n,k} consists of all nodes with the same last symbol. A substar is
-    divided in the same way as the whole. In other families the halves are the lower and the higher
-    ranks.
+    divided in the same way as the topology. In other families the halves are the lower and the
+    higher ranks.
     """
     order = np.arange(graph.nodes)
     if graph.family in ("star", "nk-star"):
         # The last key of lexsort is the primary key.
         order = np.lexsort(permutations.arrangements(graph.n, graph.k or graph.n).T)
-    side = np.zeros(graph.nodes, dtype=np.uint8)
-    side[order[: graph.nodes // 2]] = 1
-    return side
-
-
-def _random_halves(graph: Topology, generator: np.random.Generator) -> NDArray[np.uint8]:
-    side = np.zeros(graph.nodes, dtype=np.uint8)
-    side[generator.permutation(graph.nodes)[: graph.nodes // 2]] = 1
-    return side
+    return _halves(order)
 
 
 def _perturbed(side: NDArray[np.uint8], generator: np.random.Generator) -> NDArray[np.uint8]:
@@ -111,9 +110,10 @@ def _tabu(
     target: int,
     budget: Budget,
 ) -> tuple[NDArray[np.uint8], int]:
-    """Exchange pairs of nodes between the halves by tabu search, until there is no more progress.
+    """Exchange pairs of nodes between the halves by tabu search, until the cut stops improving.
 
-    Each step exchanges the best pair of nodes that have not moved recently.
+    Each step exchanges the best pair of nodes that have not moved recently. The result is the best
+    halves and their number of cut links.
     """
     nodes = len(side)
     free_at = np.zeros(nodes, dtype=np.int64)
@@ -168,7 +168,10 @@ def find_certificate(
 
 
 class _Program:
-    """The linear program that bounds the cut; its variables are the averages z of pair orbits."""
+    """The linear program that bounds the number of cut links.
+
+    It has a variable for each orbit of node pairs (u, v): the average z of y_u y_v over the orbit.
+    """
 
     def __init__(self, orbit: NDArray[np.int64], linked: Floats) -> None:
         self._orbit = orbit
@@ -180,7 +183,7 @@ class _Program:
         self._dual = np.zeros(1)
 
     def add(self, vector: NDArray[np.int64]) -> bool:
-        """Add the inequality for (b y)^2, given b; return whether the program lacked it."""
+        """Add the inequality for (b y)^2, given b; return False if the program has it already."""
         row = quadratic_form(self._orbit, vector, len(self._sizes))
         key = row.tobytes()
         if key in self._known:
@@ -191,7 +194,7 @@ class _Program:
         return True
 
     def solve(self) -> Floats:
-        """Solve the program; return the averages z, by orbit, with the smallest cut."""
+        """Solve the program; return the averages z by orbit that minimize the cut links."""
         from ortools.linear_solver import pywraplp  # noqa: PLC0415 - an optional library
 
         solver = pywraplp.Solver.CreateSolver("GLOP")
@@ -228,13 +231,16 @@ class _Program:
         rounded = np.rint(self._dual * _DENOMINATOR).astype(np.int64)
         used = np.flatnonzero(rounded[:-1] > 0)
         vectors = np.array([self._vectors[number] for number in used], dtype=np.int64)
-        if not len(used):
-            vectors = np.zeros((0, len(self._orbit)), dtype=np.int64)
+        # There may be no vectors.
+        vectors = vectors.reshape(-1, len(self._orbit))
         return vectors, np.append(rounded[used], rounded[-1])
 
 
 def _violated(matrix: Floats, generator: np.random.Generator) -> list[NDArray[np.int64]]:
-    """Return vectors b whose inequality the averages z violate; ``matrix`` has z for all pairs."""
+    """Return vectors b whose inequality is violated by the averages z in ``matrix``.
+
+    The matrix has, for each pair of nodes, the average of the pair's orbit.
+    """
     values, vectors = np.linalg.eigh(matrix)
     found = [_scaled(vector) for vector in vectors[:, values < -_TOLERANCE].T[:10]]
     found += _triangles(matrix, generator)
@@ -302,7 +308,7 @@ def _descend(matrix: Floats, generator: np.random.Generator) -> NDArray[np.int64
 
 
 class BisectionWidth(FormulaProblem):
-    """The problem of finding two halves with the fewest links between them."""
+    """The problem of dividing the nodes into two halves with the fewest links between them."""
 
     name = "bisection-width"
     question = "fewest links between two halves"
@@ -355,7 +361,7 @@ class BisectionWidth(FormulaProblem):
         return 8 * self.topology.links * target + 4 * self.topology.nodes**2
 
     def write(self, target: int) -> tuple[Formula, NDArray[np.int32]]:
-        """Return the formula that at most ``target`` links are cut, and its variables ``side``."""
+        """Return a formula for bisections with at most ``target`` cut links, and its variables."""
         graph = self.topology
         # On some topologies the number of links between halves always has the same parity. A target
         # of the other parity is then replaced by the next smaller number of the right parity. So
@@ -387,7 +393,7 @@ class BisectionWidth(FormulaProblem):
         return decision._replace(target=excluded) if decision.result == "none" else decision
 
     def bound_cuts(self, target: int, budget: Budget) -> Decision:
-        """Look for a certificate that no bisection has at most ``target`` links."""
+        """Look for a certificate that every bisection cuts more than ``target`` links."""
         require("ortools")
         graph = self.topology
         translations = [graph.translation(int(node)) for node in graph.table()[:, 0]]
@@ -415,7 +421,7 @@ class BisectionWidth(FormulaProblem):
         return Decision("none", evidence=evidence, target=value - 1)
 
     def _exchange_nodes(self, target: int, budget: Budget) -> Decision:
-        """Improve halves by tabu search, from substars, random halves and perturbed best halves."""
+        """Run tabu searches for halves, from substars, random halves and perturbed best halves."""
         graph = self.topology
         generator = np.random.default_rng(budget.seed)
         table = graph.table().astype(np.int64)
@@ -429,7 +435,7 @@ class BisectionWidth(FormulaProblem):
                 if best is None:
                     side = _substar_halves(graph)
                 elif generator.random() < 0.5:
-                    side = _random_halves(graph, generator)
+                    side = _halves(generator.permutation(graph.nodes))
                 else:
                     side = _perturbed(best, generator)
                 side, cut = _tabu(table, side, generator, target, budget)
@@ -438,5 +444,5 @@ class BisectionWidth(FormulaProblem):
                 if cut <= target:
                     break
                 task.advance()
-        # Halves that do not reach the target are returned too, because they may improve the record.
+        # Halves with more cut links than the target are returned too: they may improve the record.
         return OPEN if best is None else Decision("witness", {"side": best})

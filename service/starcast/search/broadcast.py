@@ -1,4 +1,6 @@
-"""One-port broadcasts with the fewest rounds; in a round, a node informs at most one neighbour.
+"""Search for one-port broadcasts with the fewest rounds.
+
+In a round, an informed node informs at most one neighbour.
 
 A local search finds schedules (`starcast.search.local_search`). A solver decides whether a given
 number of rounds suffices; if it refutes the formula, this gives a lower bound. The first lower
@@ -21,8 +23,8 @@ from starcast.search.engines import Budget, Formula, require, require_memory
 from starcast.search.problem import OPEN, Decision, FormulaProblem, Method, TheoryBound
 from starcast.topologies import Topology, ports_towards
 
-#: The number of last rounds that the local search changes. Each start of the search uses the next
-#: of these numbers; after the last number, the first one follows.
+#: How many of the last rounds the local search changes: each start of the search uses the next of
+#: these numbers, cyclically.
 _SEARCHED = (3, 4, 5, 6)
 #: Bytes per node that the local search needs in addition to the table of neighbours, measured on
 #: S11.
@@ -38,7 +40,7 @@ _MAX_CLIQUE = 20
 
 
 def counting_bound(nodes: int, degree: int) -> int:
-    """Return the smallest number of rounds in which a broadcast can reach a number of nodes.
+    """Return the smallest number of rounds in which a broadcast can reach ``nodes`` nodes.
 
     The root informs at most ``degree`` nodes, and every other node at most ``degree - 1``, since
     the neighbour that informed it has the message already. Hence the root sends in the first
@@ -116,7 +118,7 @@ def clique_bound(graph: Topology) -> int:
 
 @cache
 def _more(size: int, free: tuple[int, ...], rounds: int) -> int:
-    """Return the maximum number of nodes that a part can inform in the remaining rounds.
+    """Return the maximum number of nodes that a part (see `clique_bound`) can still inform.
 
     Args:
         size: the number of nodes of a clique.
@@ -140,7 +142,10 @@ def _more(size: int, free: tuple[int, ...], rounds: int) -> int:
 
 
 def _single(free: int, links: int) -> tuple[int, ...]:
-    """Return a part with one node, which has ``free`` unused links out of at most ``links``."""
+    """Return the free links of a part with one node, which has ``free`` unused links.
+
+    The result has an entry for each number of links from 0 to ``links``.
+    """
     return tuple(int(each == free) for each in range(links + 1))
 
 
@@ -217,7 +222,7 @@ class OnePortBroadcast(FormulaProblem):
         return self.topology.nodes * target * (degree**2 + 4 * degree + 4)
 
     def write(self, target: int) -> tuple[Formula, NDArray[np.int32]]:
-        """Return the formula that a broadcast takes at most ``target`` rounds.
+        """Return the formula for a broadcast in at most ``target`` rounds.
 
         Returns:
             The formula, and its variables ``sends`` [nodes, ports, rounds + 1].
@@ -287,7 +292,7 @@ class OnePortBroadcast(FormulaProblem):
             yield import_module("starcast.search.local_search")
 
     def _search_trees(self, target: int, budget: Budget) -> Decision:
-        """Choose random matchings for all rounds; change the last rounds until all are informed."""
+        """Inform nodes by random matchings; then change the last rounds to inform all of them."""
         rng = np.random.default_rng(budget.seed)
         with self._exchanges(budget) as search:
             table = self._table()

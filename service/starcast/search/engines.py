@@ -1,4 +1,4 @@
-"""Formulas, and the solvers CaDiCaL (python-sat) and CP-SAT (OR-tools), which decide them.
+"""Formulas of propositional logic, and their solvers CaDiCaL (python-sat) and CP-SAT (OR-tools).
 
 The solvers run in separate processes. A process can be killed at its time limit, and the operating
 system limits its memory. If there are several processes, each has a different seed, and the first
@@ -40,10 +40,9 @@ _PAIRWISE = 6
 
 
 class Formula:
-    """A formula as a list of clauses, with variables numbered from 1.
+    """A formula in conjunctive normal form: a list of clauses, with variables numbered from 1.
 
-    The clauses depend only on the problem. So the formula can be written again later and is then
-    the same.
+    The clauses depend only on the problem, so the same formula can be written again later.
     """
 
     def __init__(self) -> None:
@@ -58,11 +57,11 @@ class Formula:
         return np.arange(first, first + count, dtype=np.int32).reshape(shape)
 
     def add(self, *literals: int) -> None:
-        """Add a clause."""
+        """Add a clause: at least one of the literals is true."""
         self.clauses.append([int(literal) for literal in literals])
 
     def at_most_one(self, literals: Sequence[int]) -> None:
-        """Require that at most one of some literals is true."""
+        """Require that at most one of the given literals is true."""
         if len(literals) <= _PAIRWISE:
             for a, b in itertools.combinations(literals, 2):
                 self.add(-a, -b)
@@ -77,12 +76,12 @@ class Formula:
         self.add(-literals[-1], -int(before[-1]))
 
     def exactly_one(self, literals: Sequence[int]) -> None:
-        """Require that exactly one of some literals is true."""
+        """Require that exactly one of the given literals is true."""
         self.add(*literals)
         self.at_most_one(literals)
 
     def at_most(self, literals: Sequence[int], bound: int) -> None:
-        """Require that at most ``bound`` of some literals are true, by a sequential counter."""
+        """Require that at most ``bound`` given literals are true, by a sequential counter."""
         numbers = [int(literal) for literal in literals]
         if bound >= len(numbers):
             return
@@ -165,7 +164,7 @@ class Budget:
     Attributes:
         seconds: time limit.
         memory: memory limit of each process, in MB.
-        seed: random seed of the first process; the other processes use the numbers that follow it.
+        seed: random seed of the first process; the other processes use the following integers.
         jobs: number of processes.
         engine: the solver of formulas.
         reporter: receives progress.
@@ -195,12 +194,12 @@ class Budget:
         return max(self.deadline - monotonic(), 0.0)
 
     def part(self, share: float) -> "Budget":
-        """Return the same budget, but with only a share of the seconds that are left."""
+        """Return a copy of the budget whose time limit is a share of the seconds left."""
         return replace(self, seconds=share * self.left)
 
 
 class Solved(NamedTuple):
-    """The answer of a solver: its status, and the values of the variables, numbered from 1."""
+    """The answer of a solver: its status, and the values of the variables, which count from 1."""
 
     status: Literal["satisfiable", "unsatisfiable", "open"]
     values: NDArray[np.bool_] | None = None
@@ -222,7 +221,7 @@ def require(module: str) -> Any:
 
 
 def solver_name(engine: Engine) -> str:
-    """Return the name of an engine with its version."""
+    """Return the name of a solver with its version."""
     if engine == "cp-sat":
         require("ortools")
         return f"CP-SAT (ortools {version('ortools')})"
@@ -270,8 +269,13 @@ def race(function: Callable[[Any, int], Any], work: object, budget: Budget, subj
     with _started(function, work, budget) as running, budget.reporter.task(text, 100, "%") as task:
         start, allowed, shown = monotonic(), max(budget.left, 1e-9), 0
         while budget.left > 0 and running:
-            for connection in wait(list(running), timeout=min(_INTERVAL, budget.left)):
-                answer = _receive(running, connection)
+            ready: list[Any] = wait(list(running), timeout=min(_INTERVAL, budget.left))
+            for connection in ready:
+                try:
+                    answer = connection.recv()
+                except EOFError:
+                    answer = MemoryError()  # the system kills a process that runs out of memory
+                _end(connection, running.pop(connection))
                 if isinstance(answer, MemoryError):
                     failures += 1
                 elif isinstance(answer, Exception):
@@ -315,22 +319,13 @@ def _started(
         yield running
     finally:
         for connection, process in running.items():
-            process.kill()
-            process.join()
-            connection.close()
+            _end(connection, process)
 
 
-def _receive(running: Running, connection: Any) -> Any:
-    """Return the answer of a process, or the exception that it raised."""
-    process = running.pop(connection)
-    try:
-        answer = connection.recv()
-    except EOFError:
-        answer = MemoryError()  # the system kills a process that runs out of memory
+def _end(connection: Any, process: BaseProcess) -> None:
     process.kill()
     process.join()
     connection.close()
-    return answer
 
 
 def _serve(
@@ -340,8 +335,12 @@ def _serve(
     seed: int,
     memory: int,
 ) -> None:
-    """Run the function in a solver process, and send its answer to the parent."""
-    _end_with_parent()
+    """Call a function in this solver process, and send its answer to the parent process."""
+    # The kernel kills this process when its parent ends, as a solver blocks all threads.
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    parent = multiprocessing.parent_process()
+    if parent is None or not parent.is_alive():
+        os._exit(1)
     # With this limit the system refuses more memory, instead of killing other processes later.
     resource.setrlimit(resource.RLIMIT_AS, (memory * 10**6,) * 2)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -391,16 +390,8 @@ def _cp_sat(work: _Work, seed: int) -> tuple[str, list[int]] | None:
     return ("unsatisfiable", []) if status == cp_model.INFEASIBLE else None
 
 
-def _end_with_parent() -> None:
-    """Ask the kernel to kill this process when its parent ends, as a solver blocks all threads."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    parent = multiprocessing.parent_process()
-    if parent is None or not parent.is_alive():
-        os._exit(1)
-
-
 def write_lrat(clauses: list[list[int]], path: Path) -> None:
-    """Refute clauses with CaDiCaL, and write its LRAT proof.
+    """Refute clauses with CaDiCaL, and write the LRAT proof to a file.
 
     The low-level functions of python-sat are called, because its class `Solver` writes only DRAT.
     The format must be set before CaDiCaL receives the output file, and cannot be changed later.
@@ -423,8 +414,8 @@ def renumber_lrat(raw: Path, count: int, target: Path) -> None:
     """Renumber a proof so that the ids of the formula's clauses start at 1, as LRAT requires.
 
     CaDiCaL numbers clauses in the order in which it meets them, and a clause that it derives while
-    reading the formula takes the next id. So the ids of the formula's clauses, in order, are those
-    that no line of the proof adds.
+    reading the formula takes the next id. So the formula's clauses have, in order, the ids that no
+    line of the proof adds.
 
     Args:
         raw: the file that CaDiCaL wrote.

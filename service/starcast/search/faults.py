@@ -23,13 +23,13 @@ NodePath = list[int]
 
 
 def targets(graph: Topology) -> list[int]:
-    """Return one node, except rank 0, of each orbit under the automorphisms that fix rank 0."""
+    """Return one node of each orbit under the automorphisms that fix rank 0, except rank 0."""
     least = orbits(graph.nodes, fixing_root(graph))
     return [node for node in np.unique(least).tolist() if node]
 
 
 def path_formula(graph: Topology, paths: list[NodePath]) -> Formula:
-    """Return the formula that all given paths to at least one of the targets contain a fault.
+    """Return a formula: for at least one target, all given paths to this target contain a fault.
 
     Args:
         graph: the topology.
@@ -51,7 +51,14 @@ def path_formula(graph: Topology, paths: list[NodePath]) -> Formula:
 
 
 class _Work(NamedTuple):
-    """Input of `find_faults`: neighbours, possible distant nodes, number of faults, distance."""
+    """The input of `find_faults`.
+
+    Attributes:
+        table: the neighbours of each node.
+        ends: the nodes that faults may make distant from rank 0.
+        most: the maximum number of faults.
+        distance: the distance that a node must have from rank 0.
+    """
 
     table: list[list[int]]
     ends: list[int]
@@ -60,15 +67,15 @@ class _Work(NamedTuple):
 
 
 def find_faults(work: _Work, seed: int) -> tuple[list[int] | None, int, list[NodePath]]:
-    """Find faults that give some node at least the wanted distance from rank 0.
+    """Find a set of faulty nodes that leaves some node at least a given distance from rank 0.
 
     Args:
-        work: the topology, as plain data that need no plug-in, and the wanted distance.
+        work: the topology, as arrays so that no plug-in is needed, and the given distance.
         seed: random seed.
 
     Returns:
-        The faults, or None if no set of faults has this effect; the distant node; and, without
-        faults, the paths that exclude all sets of faults.
+        The faults, or None if no set of faults has this effect; the distant node; and, if there are
+        no such faults, the paths that exclude all sets of faults.
     """
     paths: list[NodePath] = []
     for end in work.ends:
@@ -107,7 +114,7 @@ def _faults_for(work: _Work, end: int, seed: int) -> tuple[list[int] | None, lis
 def _disjoint_short_paths(
     table: list[list[int]], faults: set[int], end: int, distance: int
 ) -> list[NodePath]:
-    """Return paths from rank 0, shorter than a distance, without faults or common inner nodes."""
+    """Return short fault-free paths from rank 0 to ``end`` without common inner nodes."""
     used = set(faults)
     paths: list[NodePath] = []
     while (path := _shortest_path(table, used, end, distance - 1)) is not None:
@@ -138,13 +145,13 @@ def _shortest_path(
 
 
 def _as_array(paths: list[NodePath]) -> NDArray[np.int32]:
-    """Return paths as the rows of an array; entries after the end of a path are -1."""
+    """Return paths as rows of an array of ranks; entries after the end of a path are -1."""
     longest = max(map(len, paths))
     return np.array([[*path, *[-1] * (longest - len(path))] for path in paths], dtype=np.int32)
 
 
 class FaultDiameter(SearchProblem):
-    """The problem of finding the largest diameter after degree - 1 node faults."""
+    """The problem of finding the largest diameter of a topology with degree - 1 faulty nodes."""
 
     name = "fault-diameter"
     question = "largest diameter after degree - 1 node faults"
@@ -173,7 +180,7 @@ class FaultDiameter(SearchProblem):
         return self.topology.nodes * self.topology.degree * 8 + 20_000 * self.topology.diameter
 
     def rebuild(self, _target: int, witness: Witness) -> Formula:
-        """Return the formula that follows from the paths in a record.
+        """Return the formula that is given by the paths in a record.
 
         Raises:
             RejectedError: the record has no paths, or a path does not end at a target.

@@ -37,7 +37,6 @@ from starcast.support.errors import LimitError
 from starcast.topologies import Topology, ports_towards
 from starcast.trees import constructions, forest
 from starcast.trees.construction import CONSTRUCTIONS
-from starcast.trees.model import Forest
 
 
 def distances_without_root(graph: Topology, start: int) -> NDArray[np.int64]:
@@ -53,20 +52,6 @@ def distances_without_root(graph: Topology, start: int) -> NDArray[np.int64]:
     return distances
 
 
-def _best_construction(graph: Topology, congestion: int) -> Forest | None:
-    """Return the lowest constructed forest within a congestion limit, or None."""
-    candidates = [
-        forest(graph, name)
-        for name in constructions(graph)
-        if CONSTRUCTIONS[name].one_tree_per_port
-        and not CONSTRUCTIONS[name].partial
-        and not CONSTRUCTIONS[name].arguments
-        and name != "optimal-edge-disjoint"
-    ]
-    fitting = [each for each in candidates if each.congestion <= congestion]
-    return min(fitting, key=lambda each: each.height, default=None)
-
-
 def _one_tree(
     formula: Formula,
     table: NDArray[np.int32],
@@ -75,7 +60,7 @@ def _one_tree(
     within: NDArray[np.int32],
     distance: int,
 ) -> None:
-    """Require that a node has exactly one parent in a tree, which is closer to the root."""
+    """Add clauses by which a node has exactly one parent in a tree, which is closer to the root."""
     height = within.shape[1] - 1
     if node == 0:
         for port in range(len(table)):
@@ -130,7 +115,7 @@ class EdgeDisjointTrees(FormulaProblem):
 
     @property
     def congestion(self) -> int:
-        """The number of trees that may share a directed link."""
+        """The maximum number of trees that may share a directed link."""
         return self.values.get("congestion", 1)
 
     def bound(self) -> TheoryBound:
@@ -147,9 +132,17 @@ class EdgeDisjointTrees(FormulaProblem):
 
     def start(self, budget: Budget) -> Witness:
         graph = self.topology
-        found = _best_construction(graph, self.congestion)
-        if found is not None:
-            return {"parent_port": found.parent_port}
+        constructed = [
+            forest(graph, name)
+            for name in constructions(graph)
+            if CONSTRUCTIONS[name].one_tree_per_port
+            and not CONSTRUCTIONS[name].partial
+            and not CONSTRUCTIONS[name].arguments
+            and name != "optimal-edge-disjoint"
+        ]
+        fitting = [each for each in constructed if each.congestion <= self.congestion]
+        if fitting:
+            return {"parent_port": min(fitting, key=lambda each: each.height).parent_port}
         # Any sufficiently large height limit will do: by Edmonds' theorem, such trees exist,
         # because there are enough links.
         outcome = self.solve(graph.diameter + 6, budget)
@@ -179,7 +172,7 @@ class EdgeDisjointTrees(FormulaProblem):
         return f"trees on {spec} of height {target}, congestion {self.congestion}"
 
     def write(self, target: int) -> tuple[Formula, NDArray[np.int32]]:
-        """Return the formula for trees of a height, and its variables [trees, nodes, ports]."""
+        """Return the formula for trees of height ``target``, and its variables."""
         graph, congestion = self.topology, self.congestion
         trees, nodes, table = graph.degree, graph.nodes, graph.table()
         distances = graph.distances(0)
@@ -208,7 +201,7 @@ class EdgeDisjointTrees(FormulaProblem):
         return {"parent_port": ports}
 
     def _solve_rotated(self, images: NDArray[np.int64], target: int, budget: Budget) -> Decision:
-        """Search for a forest in which the other trees are images of one tree under a rotation."""
+        """Search for a forest whose trees are the images of one tree under powers of a node map."""
         graph = self.topology
         subject = f"rotated trees on {graph.spec} of height {target}"
         require_fit(self.literals(target) // graph.degree, budget.memory, subject)
@@ -241,7 +234,7 @@ class EdgeDisjointTrees(FormulaProblem):
 
 
 class CongestionTrees(EdgeDisjointTrees):
-    """The problem of finding spanning trees of minimum height, as many as the degree."""
+    """The problem of finding as many spanning trees as the degree, of minimum height."""
 
     name = "congestion-trees"
     question = "smallest height of as many spanning trees as the degree, with bounded congestion"
@@ -262,17 +255,17 @@ _REPEATS = 10
 
 
 class Quotient(NamedTuple):
-    """A topology with merged nodes, for a partition whose classes an automorphism permutes.
+    """A topology with merged nodes, in which partitions are searched.
 
-    A power of such an automorphism maps each class to itself. Nodes that the power maps to one
-    another are merged into one node of the quotient.
+    An automorphism maps each class of such a partition to the next class, so a power of the
+    automorphism maps each class to itself. Nodes that this power maps to one another are merged.
 
     Attributes:
-        number: the node of the quotient to which each node belongs, int64 ``[nodes]``.
-        table: the neighbours in the quotient, int64 ``[combined, ports]``.
-        members: nodes of the quotient, int64 ``[bundles, classes]``; each column is the image of
-            the previous column under the automorphism. Without an automorphism, there is a single
-            column.
+        number: the index of each topology node's merged node, int64 ``[nodes]``.
+        table: the neighbours of the merged nodes, int64 ``[merged, ports]``.
+        members: the merged nodes in bundles, int64 ``[bundles, classes]``; each column is the image
+            of the previous column under the automorphism. Without an automorphism, there is a
+            single column.
     """
 
     number: NodeImages
@@ -293,7 +286,7 @@ def random_labels(quotient: Quotient, classes: int, chance: np.random.Generator)
 
 
 def quotients(graph: Topology, classes: int, chance: np.random.Generator) -> list[Quotient]:
-    """Return quotients by random automorphisms, smallest first; the last is the topology itself."""
+    """Return quotients for random automorphisms, smallest first, then the topology itself."""
     found: dict[int, Quotient] = {}
     if graph.nodes <= _MAX_NODES:
         fixing = fixing_root(graph)
@@ -315,7 +308,7 @@ def quotients(graph: Topology, classes: int, chance: np.random.Generator) -> lis
 
 
 def _common_order(images: NodeImages) -> int:
-    """Return the common length of all cycles of a permutation of nodes; 1 if the lengths differ."""
+    """Return the common length of all cycles of a permutation of nodes; 1 if lengths differ."""
     powers, everything, order = images, np.arange(len(images)), 1
     while not (fixed := powers == everything).any():
         powers, order = images[powers], order + 1
@@ -341,11 +334,11 @@ def _near(table: list[list[int]], chosen: list[int], node: int, number: int) -> 
 
 
 def _trees(graph: Topology, chosen: NDArray[np.int64], classes: int) -> NDArray[np.uint8]:
-    """Return the trees of a partition: each tree spans a class, and has all other nodes as leaves.
+    """Return the trees of a partition: each spans its class, and has all other nodes as leaves.
 
     A leaf is attached by a link between its own class and the tree's class. In each component of
-    these links, every node is assigned a different link. This is possible because a component has
-    at least as many links as nodes.
+    these links, every node is assigned a link of its own, which is possible because a component
+    has at least as many links as nodes.
     """
     table = graph.table().T.tolist()
     labels = chosen.tolist()
@@ -373,11 +366,11 @@ def _spanning_links(
 
 
 def _oriented(table: list[list[int]], labels: list[int], a: int, b: int) -> dict[int, int]:
-    """Return a neighbour in the other class for each node of two classes, over distinct links.
+    """Assign each node of two classes a neighbour in the other class, over distinct links.
 
-    In each component, the nodes point to their parents in a spanning tree. One link that is not in
-    the tree leaves a link for the root: the nodes on the path from this link to the root point the
-    other way.
+    In each component of the links between a and b, nodes get their parents in a spanning tree. To
+    leave a link for the root, one link outside the tree is used, and on the tree path from this
+    link to the root, each parent gets its child instead.
     """
     other = {a: b, b: a}
     target: dict[int, int] = {}
@@ -404,7 +397,7 @@ def _oriented(table: list[list[int]], labels: list[int], a: int, b: int) -> dict
 
 
 def _as_ports(graph: Topology, links: list[tuple[int, int]]) -> NDArray[np.uint8]:
-    """Return the ports towards the parents of a tree, given by its links, with rank 0 as root."""
+    """Return each node's port towards its parent in a tree, given by its links, with root 0."""
     adjacent: list[list[int]] = [[] for _ in range(graph.nodes)]
     for a, b in links:
         adjacent[a].append(b)
@@ -449,7 +442,7 @@ class IndependentTrees(SearchProblem):
         return (Method(name, self._search, solves_formulas=False),)
 
     def _search(self, target: int, budget: Budget) -> Decision:
-        """Anneal partitions of quotients until one gives a valid partition of the topology."""
+        """Anneal partitions of quotients until the trees of one are valid on the topology."""
         require("numba")
         graph = self.topology
         annealing = import_module("starcast.search.local_search")

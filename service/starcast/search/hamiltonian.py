@@ -37,8 +37,8 @@ Walk = list[int]
 class _Factor:
     """A 2-factor (disjoint cycles through all nodes), or the links that belong to no factor.
 
-    ``adjacent[v]`` lists the neighbours of v. For a 2-factor, ``cycle`` is the number of each
-    node's cycle, and ``place`` the node's place on it.
+    ``adjacent[v]`` lists the neighbours of node v. For a 2-factor, ``cycle[v]`` is the number of
+    the cycle through v, and ``place[v]`` the index of v on this cycle.
     """
 
     def __init__(self, adjacent: list[list[int]], *, is_counted: bool) -> None:
@@ -53,7 +53,7 @@ class _Factor:
             self._renumber(range(nodes))
 
     def _renumber(self, nodes: Sequence[int]) -> None:
-        """Renumber the cycles through some nodes, and the places of their nodes."""
+        """Renumber the factor's cycles through the given nodes, and all nodes on these cycles."""
         first = self._next
         for node in nodes:
             if self.cycle[node] >= first:
@@ -73,8 +73,10 @@ class _Factor:
             return 0
         by_cycle: dict[int, list[tuple[int, int, int]]] = {}
         for a, b in removed:
-            # Orient the link in the direction of the cycle, from tail to head.
-            tail, head = (a, b) if self._follows(a, b) else (b, a)
+            # Orient the link in the direction of the cycle, from tail to head. A cycle has at least
+            # three nodes, and the node in place 0 follows the one in the last place.
+            difference = self.place[b] - self.place[a]
+            tail, head = (a, b) if difference == 1 or difference < -1 else (b, a)
             by_cycle.setdefault(self.cycle[a], []).append((self.place[tail], tail, head))
         # Removing links divides a cycle into paths, each from the head of a removed link to the
         # tail of the next one.
@@ -85,13 +87,6 @@ class _Factor:
                 partner[head], partner[tail] = tail, head
         linked = dict(added) | {b: a for a, b in added}
         return _count_closed(partner, linked) - len(by_cycle)
-
-    def _follows(self, a: int, b: int) -> bool:
-        """Return whether node b comes directly after node a on their common cycle."""
-        # A cycle has at least three nodes, and the node in place 0 follows the one in the last
-        # place.
-        difference = self.place[b] - self.place[a]
-        return difference == 1 or difference < -1
 
     def exchange(self, removed: list[tuple[int, int]], added: list[tuple[int, int]]) -> None:
         """Move the links of an exchange between the two factors."""
@@ -107,7 +102,7 @@ class _Factor:
 
 
 def _follow(adjacent: list[list[int]], start: int) -> Iterator[int]:
-    """Yield the nodes on a cycle of a 2-factor, in one of its two directions."""
+    """Yield the nodes on the cycle of a 2-factor through a node, in one of its two directions."""
     before, node = -1, start
     while True:
         yield node
@@ -118,7 +113,7 @@ def _follow(adjacent: list[list[int]], start: int) -> Iterator[int]:
 
 
 def _count_closed(partner: dict[int, int], linked: dict[int, int]) -> int:
-    """Return the number of cycles that two perfect matchings of the same nodes form together."""
+    """Return the number of cycles in the union of two perfect matchings of the same nodes."""
     unvisited = set(partner)
     count = 0
     while unvisited:
@@ -181,7 +176,7 @@ def quotient(graph: Topology, chance: random.Random) -> NDArray[np.int64] | None
 def _lift(
     graph: Topology, adjacent: list[list[int]], classes: NDArray[np.int64]
 ) -> list[list[int]]:
-    """Return the links of the topology to which a 2-factor of the quotient lifts."""
+    """Return each node's two neighbours in the topology over the links of a quotient's 2-factor."""
     table = graph.table().T
     wanted = np.array(adjacent)[classes]
     is_used = (classes[table][:, :, None] == wanted[:, None, :]).any(axis=2)
@@ -192,9 +187,10 @@ def _lift(
 def _as_factors(
     adjacent: list[list[list[int]]], rest: list[list[int]], target: int
 ) -> tuple[list[_Factor], list[_Factor]]:
-    """Return ``target`` 2-factors to turn into Hamiltonian cycles, and a list for exchanges.
+    """Return two lists of factors: those that must become Hamiltonian cycles, and all factors.
 
-    The list contains these 2-factors and all other links.
+    The first list has the first ``target`` 2-factors. The second list adds the other 2-factors and
+    ``rest``, which may exchange links with them.
     """
     copies = [[list(each) for each in part] for part in (*adjacent, rest)]
     factors = [_Factor(each, is_counted=True) for each in copies[:target]]
@@ -209,7 +205,7 @@ def _join_cycles(
     chance: random.Random,
     budget: Budget,
 ) -> bool:
-    """Exchange links until each factor is a single cycle; return whether this succeeded."""
+    """Exchange links between factors until each of ``factors`` is one cycle; return the success."""
     # If all links form a single 2-factor, as in a ring, there is nothing to exchange.
     if len(everything) == 1:
         return factors[0].count == 1
@@ -227,7 +223,7 @@ def _join_cycles(
 
 
 def _step(factors: list[_Factor], chance: random.Random, nodes: int) -> None:
-    """Try some exchanges: keep those that join cycles, and for variety a few of the others."""
+    """Try exchanges between factors; keep those that join cycles and, for variety, a few others."""
     for _ in range(100):
         first, second = chance.sample(factors, 2)
         if not (first.is_counted or second.is_counted):
@@ -252,7 +248,7 @@ def _step(factors: list[_Factor], chance: random.Random, nodes: int) -> None:
 
 
 def _closed_walk(first: _Factor, second: _Factor, chance: random.Random, nodes: int) -> Walk | None:
-    """Look for a closed walk whose links alternate between two factors; return it, or None."""
+    """Return a random closed walk whose links alternate between two factors; None if not found."""
     walk = [chance.randrange(nodes)]
     for length in range(1, max(_LENGTHS) + 1):
         factor = first if length % 2 else second
@@ -266,8 +262,11 @@ def _closed_walk(first: _Factor, second: _Factor, chance: random.Random, nodes: 
     return None
 
 
-def _finished(graph: Topology, factors: list[list[list[int]]]) -> Decision:
-    """Return the found cycles: for each factor, the ports along its only cycle from rank 0."""
+def _as_witness(graph: Topology, factors: list[list[list[int]]]) -> Decision:
+    """Return the witness of a decomposition in which each 2-factor is one Hamiltonian cycle.
+
+    The witness has, for each cycle, the ports that it crosses, starting at rank 0.
+    """
     cycles = np.array([list(_follow(factor, 0)) for factor in factors])
     is_crossed = graph.table()[:, cycles] == np.roll(cycles, -1, axis=1)
     ports = np.array(graph.ports, dtype=np.uint8)
@@ -309,7 +308,7 @@ class HamiltonianDecomposition(SearchProblem):
         adjacent, rest = two_factors(graph)
         factors, everything = _as_factors(adjacent, rest, target)
         if _join_cycles(graph, factors, everything, chance, budget):
-            return _finished(graph, [factor.adjacent for factor in factors])
+            return _as_witness(graph, [factor.adjacent for factor in factors])
         return OPEN
 
     def _search_quotient(self, target: int, budget: Budget) -> Decision:
@@ -330,5 +329,5 @@ class HamiltonianDecomposition(SearchProblem):
             # A Hamiltonian cycle of the quotient may lift to several cycles of the topology; see
             # `quotient`.
             if all(len(list(_follow(each, 0))) == graph.nodes for each in lifted):
-                return _finished(graph, lifted)
+                return _as_witness(graph, lifted)
         return OPEN

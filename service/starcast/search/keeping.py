@@ -1,8 +1,8 @@
-"""Which parts of a record can be relied on, and the only function that writes record files.
+"""Decide which parts of a record can be trusted, and write record files.
 
-A file in a folder of records may come from anywhere. Its witness and a bound from theory or
-inequalities are verified whenever it is used. A proof counts only after it was made again in the
-same process; the records that come with starcast, which its tests verify, are the exception.
+A file in a folder of records may come from anywhere. Its witness, and a bound from theory or
+inequalities, are verified whenever the file is used. A proof counts only after it was made again in
+the same process; the records that come with starcast, which its tests verify, are the exception.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from starcast.support.progress import Reporter, Silent
 
 
 def trusted_part(record: Record, budget: Budget | None = None) -> CheckedRecord:
-    """Check a record, and replace its bound by that of theory if its proof is not made again.
+    """Check a record; replace a bound that is not verified by the bound from theory.
 
     Args:
         record: a record from any source.
@@ -35,7 +35,7 @@ def trusted_part(record: Record, budget: Budget | None = None) -> CheckedRecord:
     shipped = find_record([shipped_folder()], record.problem, record.topology, record.arguments)
     if shipped is not None and shipped.digest == record.digest:
         return CheckedRecord(record, "verified")
-    # A second solver was used because the proof took too long; it would take too long again.
+    # A second solver was used because making the proof took too long, and it would again.
     is_provable = record.proof is not None and record.proof.format != "second solver"
     checked = check_record(record, budget if is_provable else None)
     if checked.verification == "verified":
@@ -59,7 +59,7 @@ def find_trusted(
     arguments: Mapping[str, int],
     budget: Budget | None = None,
 ) -> Record | None:
-    """Combine what can be relied on in the records of some folders; None if there is no record.
+    """Combine the trusted parts of a problem's records in several folders; None without records.
 
     Raises:
         RejectedError: a record is wrong.
@@ -100,8 +100,8 @@ def save_record(
         folder: a folder of records.
         record: the record.
         reporter: receives a message if a wrong record is replaced.
-        is_proved: whether this process has made the record's proof, or made it again. Otherwise
-            a bound that only a proof supports is not taken.
+        is_proved: whether this process has made the record's proof, or made it again. Otherwise a
+            bound that only a proof supports is not used.
 
     Returns:
         The path of the JSON file.
@@ -123,10 +123,10 @@ def save_record(
 
 
 def _load_if_right(path: Path, reporter: Reporter) -> Record | None:
-    """Read a record file; return None if there is none, or if its record is wrong.
+    """Read a record file; return None if the file does not exist or its record is wrong.
 
-    The proof is not made again, as this may take long. It was made when the file was written by
-    `save_record`. If the file was not, the bound counts for nothing when the file is read.
+    The proof is not made again, because this may take long. If `save_record` wrote the file, the
+    proof was made then. Otherwise the bound is ignored when a search uses the file.
     """
     if not path.is_file():
         return None

@@ -2,10 +2,10 @@
 
 **The tree of a one-port broadcast.** The first rounds are maximum matchings of informed with
 uninformed nodes; if there are several, the choice is random. In the last rounds the tree is
-changed: a node that misses the message takes the cheapest place (a neighbour that informs it, and a
-round). The nodes that are in its way are freed: they lose their places and then miss the message
-instead. Freeing a node costs less if it has not moved for a long time, and random noise decides
-between similar costs.
+changed: a node that misses the message takes the cheapest place, that is, a neighbour that informs
+it and a round. Nodes whose places conflict with this one are freed: they lose their places and miss
+the message instead. Freeing a node costs less if the node has not moved for a long time, and random
+noise decides between similar costs.
 
 **A partition of nodes into classes** is found by simulated annealing. The module
 `starcast.search.forests` explains for which graphs, and why, partitions are needed.
@@ -42,12 +42,12 @@ class BroadcastTree(NamedTuple):
         rounds: the round in which each node is informed, int32 ``[nodes]``; 0 for the root and for
             nodes that no node informs.
         child: the node that each node informs in each slot, int32 ``[nodes, slots]``; -1 if none.
-        moved: the step in which each node took its place, int64 ``[nodes]``.
+        moved: the step of the search in which each node took its place, int64 ``[nodes]``.
         missing: the nodes that are not informed; ``position`` contains the index of each missing
             node in this list.
         counts: the number of missing nodes, its minimum so far, the steps since that minimum, and
             the number of all steps.
-        first: the number of the last round before the searched rounds.
+        first: the last round before the searched rounds.
     """
 
     table: NDArray[np.int32]
@@ -64,7 +64,7 @@ class BroadcastTree(NamedTuple):
 def matched_tree(
     table: NDArray[np.int32], target: int, searched: int, chance: np.random.Generator
 ) -> BroadcastTree:
-    """Return a tree whose rounds are random matchings, and whose last rounds can be searched.
+    """Return a broadcast tree made of random matchings, of which the last rounds can be searched.
 
     Args:
         table: the neighbours, ``[nodes, ports]``; the root is 0.
@@ -105,8 +105,9 @@ def match_rounds(
 ) -> None:
     """Inform as many nodes as possible in each round, preferring nodes that can inform many others.
 
-    The sets of receivers that can be matched form a matroid. Augmenting for the receivers in the
-    order of their weights therefore gives a maximum matching (Edmonds & Fulkerson 1965).
+    The sets of receivers that can be matched with senders form a matroid. Therefore, augmenting the
+    matching for the receivers in the order of their weights gives a maximum matching of maximum
+    weight (Edmonds & Fulkerson 1965).
     """
     nodes, degree = table.shape
     ahead, weight = np.empty(nodes), np.empty(nodes)
@@ -156,7 +157,10 @@ def _augment(
     queue: NDArray[np.int32],
     trail: NDArray[np.int32],
 ) -> None:
-    """Find an alternating path from a receiver by breadth-first search, and augment along it."""
+    """Enlarge a matching of receivers with senders by an augmenting path from a receiver.
+
+    The path is found by breadth-first search.
+    """
     queue[0] = receiver
     head, tail, reached = 0, 1, 0
     while head < tail:
@@ -188,7 +192,7 @@ def _augment(
 
 @jit
 def exchange(tree: BroadcastTree, steps: int, chance: np.random.Generator) -> int:
-    """Search the last rounds of the tree for a number of steps, or until all nodes are informed.
+    """Change the last rounds of the tree for a number of steps, or until all nodes are informed.
 
     Returns:
         The number of nodes that miss the message.
@@ -221,7 +225,7 @@ def exchange(tree: BroadcastTree, steps: int, chance: np.random.Generator) -> in
 
 @jit
 def _price(tree: BroadcastTree, node: int) -> float:
-    """Return the cost of freeing a node: 1.9 if it has just moved, and nearly 1 long after that."""
+    """Return the cost of freeing a node of the tree: 1.9 if it has just moved, down to nearly 1."""
     age = float(tree.counts[3] - tree.moved[node])
     # The cost is below 2, so freeing one node that has just moved is cheaper than freeing any two.
     return 1.0 + 0.9 * _TENURE / (_TENURE + age)
@@ -229,10 +233,10 @@ def _price(tree: BroadcastTree, node: int) -> float:
 
 @jit
 def _cost(tree: BroadcastTree, node: int, informer: int, slot: int) -> float:
-    """Return the cost of moving a node to a place, given by an informer and a slot.
+    """Return the cost of letting ``informer`` inform ``node`` in round slot ``slot``.
 
-    It is the cost of freeing the node that has this place, and the children that the moved node
-    would inform too early: in this slot or before.
+    It is the cost of freeing the node that ``informer`` now informs in this slot, and the children
+    that ``node`` now informs in this slot or before.
     """
     cost = 0.0
     if tree.child[informer, slot] >= 0:
@@ -247,7 +251,10 @@ def _cost(tree: BroadcastTree, node: int, informer: int, slot: int) -> float:
 def _cheapest_place(
     tree: BroadcastTree, node: int, before: int, chance: np.random.Generator
 ) -> tuple[int, int, float]:
-    """Return the informer, slot and cost of a node's cheapest place in a slot below ``before``."""
+    """Return the informer, the slot and the cost with which a node is informed most cheaply.
+
+    Only slots before slot ``before`` are considered.
+    """
     best_informer, best_slot, least = -1, -1, np.inf
     for port in range(tree.table.shape[1]):
         informer = tree.table[node, port]
@@ -270,7 +277,7 @@ def _bring_forward(
     cost: float,
     chance: np.random.Generator,
 ) -> tuple[int, int]:
-    """Inform a neighbour in an earlier slot if it can then inform a node at a lower cost.
+    """Inform a neighbour of a node in an earlier slot if it can then inform the node more cheaply.
 
     Returns:
         The cheapest place of the node: its informer and slot.
@@ -299,7 +306,11 @@ def _bring_forward(
 
 @jit
 def _move(tree: BroadcastTree, node: int, informer: int, slot: int) -> None:
-    """Move a node to a place, and free the nodes that are in its way."""
+    """Let ``informer`` inform ``node`` in round slot ``slot``.
+
+    Free the nodes that conflict: the node that had this slot, and the children of ``node`` in slots
+    up to this slot.
+    """
     if tree.child[informer, slot] >= 0:
         _free(tree, tree.child[informer, slot])
     for early in range(slot + 1):
@@ -320,7 +331,10 @@ def _move(tree: BroadcastTree, node: int, informer: int, slot: int) -> None:
 
 @jit
 def _free(tree: BroadcastTree, node: int) -> None:
-    """Remove a node from its place in the tree; it keeps its children."""
+    """Remove a node from its informer's slots, so that it misses the message.
+
+    The node keeps its children.
+    """
     tree.child[tree.informer[node], tree.rounds[node] - tree.first - 1] = -1
     tree.informer[node], tree.rounds[node] = -1, 0
     tree.position[node] = tree.counts[0]
@@ -330,7 +344,7 @@ def _free(tree: BroadcastTree, node: int) -> None:
 
 @jit
 def _free_near(tree: BroadcastTree) -> None:
-    """Free all nodes within distance 2 of missing nodes."""
+    """Free all nodes within distance 2 of nodes that miss the message."""
     degree = tree.table.shape[1]
     for position in range(tree.counts[0]):
         for port in range(degree):
@@ -356,8 +370,8 @@ def anneal(
 
     Args:
         table: the neighbours, ``[nodes, ports]``.
-        members: bundles of nodes, ``[bundles, size]``. The labels of all nodes in a bundle change
-            together, by the same amount.
+        members: bundles of nodes, ``[bundles, size]``. The labels (classes) of all nodes in a
+            bundle change together, by the same amount.
         labels: the class of each node, from 0; changed in place.
         classes: the number of classes.
         steps: the number of steps.
@@ -417,9 +431,8 @@ def count_defects(
 
     A cut is a connected component of the links between two classes.
 
-    Entry ``node * classes + c`` of the work arrays ``parent`` and ``has_cycle`` stands for a node
-    in the graph of the links between the node's class and class c. Sets of entries are joined by
-    union-find.
+    ``parent`` and ``has_cycle`` are work arrays for union-find. Their index ``node * classes + c``
+    stands for the node in the graph of the links between the node's own class and class c.
     """
     for entry in range(len(parent)):
         parent[entry], has_cycle[entry] = entry, False

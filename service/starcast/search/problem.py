@@ -1,4 +1,4 @@
-"""The base class of search problems, the problems by name, bounds, methods and decisions.
+"""Search problems: their base class, a registry by name, and their bounds and methods.
 
 `starcast.search` imports the modules that define the problems.
 """
@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 from starcast.records import Witness
 from starcast.search.engines import Budget, Formula, require_fit, solve
 from starcast.support.errors import InputError
+from starcast.support.integers import check_count
 from starcast.support.text import did_you_mean
 from starcast.topologies import Topology
 
 
 class TheoryBound(NamedTuple):
-    """A bound from theory that no object's value can beat, with the reason."""
+    """A bound from theory on the value of all objects, with the reason why it holds."""
 
     value: int
     reason: str
@@ -36,8 +37,8 @@ class Decision(NamedTuple):
         formula: the formula that was refuted.
         evidence: arrays from which the formula or the bound can be derived. They are stored in the
             record.
-        target: the worst value that the attempt has excluded, if it is worse than the attempt's
-            target.
+        target: the worst value that the attempt has excluded, if that is worse than the attempt's
+            own target.
     """
 
     result: Literal["witness", "none", "open"]
@@ -124,11 +125,11 @@ class SearchProblem(ABC):
 
     @abstractmethod
     def bound(self) -> TheoryBound:
-        """Return the bound on the value that theory gives."""
+        """Return the bound from theory on the values of all objects."""
 
     @abstractmethod
     def start(self, budget: Budget) -> Witness:
-        """Return a first witness, with which the search starts."""
+        """Return a first witness, from which the search starts."""
 
     @abstractmethod
     def methods(self) -> Sequence[Method]:
@@ -167,11 +168,7 @@ class SearchProblem(ABC):
                     f"the problem {cls.name} has no argument '{name}'",
                     hint=f"{did_you_mean(name, cls.arguments)}its arguments are: {known}",
                 )
-            if value < 1:
-                raise InputError(
-                    f"{name} is {value!r}, not a whole number of at least 1",
-                    hint=f"give {name} 1 or more",
-                )
+            check_count(name, value)
         return {**cls.arguments, **given}
 
     @classmethod
@@ -199,7 +196,7 @@ class SearchProblem(ABC):
 
 
 class FormulaProblem(SearchProblem):
-    """A problem in which a formula, for each target value, states that an object reaches it.
+    """A problem with a formula for each target value: it is satisfiable if an object reaches it.
 
     A solver finds a solution, which describes such an object, or refutes the formula.
     """
@@ -210,14 +207,14 @@ class FormulaProblem(SearchProblem):
 
     @abstractmethod
     def read(self, values: NDArray[np.bool_]) -> Witness:
-        """Return the object that a solution describes, from the values of these variables."""
+        """Return the object that the values of the variables from `write` describe."""
 
     @abstractmethod
     def subject(self, target: int) -> str:
-        """Return what the formula for a target is about, for progress and messages."""
+        """Return a description of the formula for a target, for progress and messages."""
 
     def solve(self, target: int, budget: Budget) -> Decision:
-        """Search with the formula for a target.
+        """Decide with a solver whether an object reaches a target.
 
         Raises:
             LimitError: the formula does not fit into the memory limit.

@@ -49,20 +49,20 @@ from starcast.topologies import topology
 _FACTOR, _LEAST_SECONDS = 10, 60
 #: Maximum size of an LRAT proof that is checked, in bytes.
 MAX_BYTES = 10**9
-#: The program name of the verified checker, and its output for a proof that it accepts.
+#: The program name of the verified checker, and its output for an accepted proof.
 VERIFIED_CHECKER = "cake_lpr"
 _ACCEPTED = "s VERIFIED UNSAT"
 
 
 class Refutation(NamedTuple):
-    """An LRAT proof that was made and accepted.
+    """A refutation of a formula: the properties of its LRAT proof, which checkers have accepted.
 
     Attributes:
         steps: the number of clauses that the proof adds.
         size: the length of the proof in bytes.
         sha256: the SHA-256 of the proof.
         checker: the programs that accepted it.
-        seconds: the time to make and check it.
+        seconds: the time to make and check the proof.
     """
 
     steps: int
@@ -120,7 +120,7 @@ def refute(
 
 
 def check_drat(formula: Formula, proof: str) -> str:
-    """Check a DRAT proof, the format of other solvers; return the checker with its version.
+    """Check a proof in DRAT, the format of other SAT solvers; return the checker with its version.
 
     Raises:
         UnavailableError: dratify is not installed.
@@ -141,7 +141,7 @@ def check_drat(formula: Formula, proof: str) -> str:
 
 
 def _prove(work: tuple[list[list[int]], str], _seed: int) -> int:
-    """Write an LRAT proof to a file and check it; return its steps, or 0 if it is too long."""
+    """Write an LRAT proof of a formula to a file and check it; return its steps, 0 if too long."""
     clauses, path = work
     proof = Path(path)
     raw = proof.with_suffix(".raw")
@@ -176,13 +176,13 @@ def _run_verified_checker(program: str, formula: Formula, proof: Path, seconds: 
 
 
 def proof_limits(budget: Budget) -> Budget:
-    """Return the limits for a proof that belongs to a search with the given limits."""
+    """Return the time and memory limits for making a proof, given the limits of its search."""
     seconds = max(_FACTOR * budget.seconds, _LEAST_SECONDS)
     return Budget(seconds, budget.memory, reporter=budget.reporter)
 
 
 def make_proof(formula: Formula, statement: str, command: str, budget: Budget) -> Proof:
-    """Return evidence that a formula has no solution.
+    """Prove that a formula has no solution, and return the proof or other evidence.
 
     The evidence is an LRAT proof that `starcast.records.lrat` accepts. If making and checking the
     proof takes too long, CP-SAT, which shares no code with CaDiCaL, has to refute the formula too.
@@ -222,11 +222,11 @@ def make_proof(formula: Formula, statement: str, command: str, budget: Budget) -
 def verify_bound(record: Record) -> None:
     """Check that a record's bound follows from theory, or that its proof is for the right formula.
 
-    The formula that the proof refutes is written again, and must have the recorded SHA-256. The
-    proof itself is not made again; `starcast.search.check_record` can do this, which takes longer.
+    The formula is written again, and must have the SHA-256 in the record. The proof itself is not
+    made again; `starcast.search.check_record` can do this, which takes longer.
 
     Raises:
-        RejectedError: the bound does not follow.
+        RejectedError: the bound is not proven in this way.
         InputError: the problem is not defined on the topology, or has no formula.
         LimitError: the formula is too large to write.
     """
@@ -235,7 +235,7 @@ def verify_bound(record: Record) -> None:
         formula_of(record)
         return
     if record.problem == "bisection-width" and "vectors" in record.witness:
-        return  # this bound has a certificate, which `starcast.records.verify` checks
+        return  # the certificate of this bound is checked by `starcast.records.verify`
     theory = problem.bound()
     if record.bound != theory.value:
         raise RejectedError(
@@ -294,7 +294,7 @@ def formula_of(record: Record, memory: int = Budget.memory) -> Formula:
 def prove_again(
     record: Record, budget: Budget | None = None, out: Path | None = None
 ) -> Refutation | None:
-    """Make a new LRAT proof of a record, whatever the format of its first proof, and check it.
+    """Make and check a new LRAT proof for a record, even if its first proof has another format.
 
     Args:
         record: a record with a proof.
@@ -317,11 +317,11 @@ def prove_again(
 
 
 def compare_proof(record: Record, refutation: Refutation) -> str:
-    """Return a remark if a new proof differs from the record's proof, else an empty text."""
+    """Return a remark if a new proof differs from the record's proof, else an empty string."""
     known = record.proof
     if known is None or known.format != "LRAT" or known.proof_sha256 == refutation.sha256:
         return ""
-    return "another proof than that of the record; another version of CaDiCaL"
+    return "the proof differs from that of the record, which another version of CaDiCaL wrote"
 
 
 def check_record_proof(record: Record, proof: str) -> str:
@@ -329,7 +329,7 @@ def check_record_proof(record: Record, proof: str) -> str:
 
     Args:
         record: a record with a proof.
-        proof: the text of the proof; a DRAT proof is checked by dratify.
+        proof: the content of the proof file; a DRAT proof is checked by dratify.
 
     Raises:
         RejectedError: the record has no proof, or the checker rejects this proof.
@@ -344,7 +344,7 @@ def check_record_proof(record: Record, proof: str) -> str:
 
 
 def _is_drat(words: list[str]) -> bool:
-    """Return whether a line of a proof is DRAT: it has no ids, and a single 0 at its end."""
+    """Return whether a proof line is in DRAT: it has no clause ids, and a single 0 at its end."""
     if "d" in words:
         return words[0] == "d"
     return words.count("0") == 1
@@ -415,7 +415,7 @@ def check_records(
 
 
 def tabulate_checks(checked: Sequence[CheckedRecord]) -> Table:
-    """Return a table row for each checked record, and an error if some are not verified."""
+    """Return a table of checked records; its ``failure`` reports records that are not verified."""
     rows = [
         {
             "id": each.record.id,
@@ -437,7 +437,7 @@ def tabulate_checks(checked: Sequence[CheckedRecord]) -> Table:
 
 
 def find_failure(checked: Sequence[CheckedRecord]) -> StarcastError | None:
-    """Return the error that names the wrong records or, if there are none, the unverified ones."""
+    """Return the error that lists the wrong records or, if there are none, unverified records."""
     wrong = [each for each in checked if each.verification == "rejected"]
     unverified = [each for each in checked if each.verification != "verified"]
     if wrong:

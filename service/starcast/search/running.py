@@ -1,9 +1,9 @@
-"""Run searches: one, or many (problems, topologies, random seeds) in shards or on executors.
+"""Run a single search, or many searches in shards or on executors.
 
-A search starts from the known record of a problem, and keeps every improvement. If there are many,
-a task is one search. It is not divided further, because its methods build on each other's results.
-Searches for the same problem and topology differ in their random seeds; `combine_records` merges
-their records into one with the best value and the best bound.
+A search starts from the known record of a problem, and keeps every improvement. A list of searches
+has one for each problem, topology and random seed. Each is a single task, because the methods of a
+search build on each other's results. Searches for the same problem and topology differ in their
+random seeds; `combine_records` merges their records into one with the best value and bound.
 """
 
 import base64
@@ -57,8 +57,8 @@ def search(
         problem: the name of a problem.
         topology: a `Topology` or its spec.
         budget: limits; by default 60 seconds in one process.
-        known: the record to start from; its value never gets worse. Neither does its bound, unless
-            its proof cannot be made again.
+        known: the record to start from. The result's value is never worse; its bound is worse only
+            if the known record's proof cannot be made again.
         keep: receives each improved record, so that an interrupted search loses nothing.
         **arguments: arguments of the problem, such as ``congestion``.
 
@@ -97,7 +97,7 @@ def _search_from(
     budget: Budget,
     keep: Callable[[Record], None],
 ) -> Record:
-    """Search like `search`, from a known record that was checked."""
+    """Run a search like `search`, but from a known record that has already been checked."""
     declared = find_problem(problem)
     declared.check_topology(graph)
     asked = declared(graph, values)
@@ -115,7 +115,7 @@ def _search_from(
 
 @dataclass(frozen=True)
 class _Search:
-    """One search, which improves a record step by step."""
+    """A search in progress, which improves its record (the best known value) step by step."""
 
     _problem: SearchProblem
     _budget: Budget
@@ -144,7 +144,7 @@ class _Search:
         return record
 
     def _first(self, known: Record | None) -> Record:
-        """Return the record to start from: the known record, or that of a simple first object."""
+        """Return the record to start from: the known one, or a new one with a simple witness."""
         bound = self._problem.bound()
         if known is not None:
             # The bound from theory may have improved since the record was written.
@@ -167,7 +167,7 @@ class _Search:
         return record
 
     def _look_for(self, record: Record, target: int, share: float) -> Record:
-        """Search for a value with each method in turn, until one of them finds or refutes it."""
+        """Try each method until one finds an object with the target value or refutes the target."""
         part = self._budget.part(share)
         methods = self._methods(target)
         for method in methods:
@@ -198,9 +198,9 @@ class _Search:
         return record
 
     def _methods(self, target: int) -> Sequence[Method]:
-        """Return the methods for a target; if its formula is too large, only those without one.
+        """Return the methods for a target; if its formula is too large, those that need no formula.
 
-        If all methods need the formula, all are returned; each of them then refuses it.
+        If all methods need the formula, all are returned; each then raises an error.
         """
         methods = self._problem.methods()
         others = [method for method in methods if not method.solves_formulas]
@@ -275,13 +275,13 @@ class SearchTask:
 
     @property
     def subject(self) -> tuple[str, str, tuple[tuple[str, int], ...]]:
-        """The problem, topology and arguments; records of the same subject can be combined."""
+        """The problem, topology and arguments. Records with the same subject can be combined."""
         return self.problem, self.topology, self.arguments
 
     def run(self, budget: Budget, known: Record | None, keep: Callable[[Record], None]) -> Record:
-        """Run the search with this random seed.
+        """Run the search with the random seed of this task.
 
-        The arguments are those of `search`; only the known record must have been checked.
+        The arguments are those of `search`, except that the known record must have been checked.
         """
         limits, graph = replace(budget, seed=self.seed), as_topology(self.topology)
         return _search_from(known, self.problem, graph, dict(self.arguments), limits, keep)
@@ -290,8 +290,8 @@ class SearchTask:
         return f"the search {self.problem} on {self.topology} with seed {self.seed}"
 
 
-#: A function that returns what is known and was checked about a task's subject, as a record, or
-#: None; see `starcast.search.keeping.find_trusted`.
+#: A function that returns the best known record of a task's subject, already checked, or None; see
+#: `starcast.search.keeping.find_trusted`.
 FindKnown = Callable[[SearchTask], Record | None]
 
 
@@ -329,7 +329,7 @@ def run_searches(
     keep: Callable[[Record], None] = lambda _record: None,
     executor: Executor | None = None,
 ) -> Iterator[tuple[SearchTask, Record]]:
-    """Run searches, and yield each finished search with the best record after it.
+    """Run searches; yield each finished search with the best record of its subject so far.
 
     Args:
         tasks: the searches.
@@ -342,8 +342,12 @@ def run_searches(
     Raises:
         LimitError: a worker of the executor does not have enough memory, or was killed repeatedly.
     """
+    best: dict[object, Record] = {}
     if executor is None:
-        yield from _run_in_turn(tasks, budget, find_known, keep)
+        for task in tasks:
+            known = best.get(task.subject) or find_known(task)
+            best[task.subject] = task.run(budget, known, keep)
+            yield task, best[task.subject]
         return
     # Tasks with the same subject run at the same time, so all start from the known record.
     starts: dict[object, Record | None] = {}
@@ -404,14 +408,15 @@ def search_shard(
 
 
 def merge_searches(files: Sequence[Path], budget: Budget | None = None) -> list[CheckedRecord]:
-    """Merge shards into one record, the best, for each problem and topology.
+    """Merge the files of shards: combine the records of each problem and topology into one.
 
     Args:
         files: the files of all shards.
         budget: the limits for making the proof of a bound again; by default no proof is made.
 
     Returns:
-        The records with only what was verified. The state is that of the best stated bound.
+        The records, with only their verified parts. The state of a record is that of the best bound
+        that the files state.
 
     Raises:
         InputError: the files are not all shards of one list of searches, or are damaged.
@@ -437,19 +442,6 @@ def merge_searches(files: Sequence[Path], budget: Budget | None = None) -> list[
     return list(merged.values())
 
 
-def _run_in_turn(
-    tasks: Sequence[SearchTask],
-    budget: Budget,
-    find_known: FindKnown,
-    keep: Callable[[Record], None],
-) -> Iterator[tuple[SearchTask, Record]]:
-    best: dict[object, Record] = {}
-    for task in tasks:
-        known = best.get(task.subject) or find_known(task)
-        best[task.subject] = task.run(budget, known, keep)
-        yield task, best[task.subject]
-
-
 def _search_in_worker(budget: Budget, item: tuple[SearchTask, Record | None]) -> Record:
     """Run one search in a worker process."""
     # Workers are daemonic, and Python does not allow daemonic processes to start other processes
@@ -470,7 +462,7 @@ def _require_memory(needed: int, item: tuple[SearchTask, Record | None], free: i
 
 
 class _Description(StrictRecord):
-    """The job to which a shard file belongs: all its searches, and their budget."""
+    """The job to which a shard file belongs: all searches of the job, and the budget of each."""
 
     searches: list[Any]
     seconds: StrictNumber

@@ -1,6 +1,6 @@
-"""The graph store and the relational store, and the accounts of their servers.
+"""The graph store (Neo4j) and the relational store (PostgreSQL), and their server accounts.
 
-This module imports no driver, so commands that need only an address load fast.
+This module imports no driver, so commands that need only a server's address start fast.
 """
 
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ ROLE_NAMES: dict[Role, str] = {
 
 @dataclass(frozen=True)
 class GraphAddress:
-    """A Neo4j server: its URI and the account to log in with.
+    """A Neo4j server: its URI, account and database.
 
     Attributes:
         uri: such as ``bolt://127.0.0.1:7687``.

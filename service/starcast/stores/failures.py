@@ -1,7 +1,7 @@
-"""The last resort for exceptions that no caller has translated, by their kind.
+"""Convert exceptions that no other code has handled to errors of starcast.
 
-Mishaps of the operating system, of files and of servers become errors with a documented exit code.
-Everything else is a defect of starcast, and is reported as such.
+Failures of the operating system, of files and of servers become errors with a documented exit code.
+All other exceptions are reported as defects of starcast.
 """
 
 import csv
@@ -23,9 +23,9 @@ from starcast.support.errors import (
 from starcast.support.log import redact
 
 _EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
-#: Modules whose subclasses of OSError are about connections.
+#: Modules that define subclasses of OSError for failed connections.
 _NETWORK_MODULES = {"socket", "ssl", "urllib", "http"}
-#: Exceptions of the decoders of files.
+#: Exceptions of file decoders.
 _DAMAGED = (
     *(csv.Error, JSONDecodeError, TOMLDecodeError, zipfile.BadZipFile, zlib.error, ParseError),
     *(UnicodeError, EOFError),
@@ -36,11 +36,11 @@ _DOCTOR = "'starcast doctor' checks servers and programs; STARCAST_DEBUG=1 print
 
 
 def translate(error: Exception, report: str) -> StarcastError:
-    """Return the error to report for any exception.
+    """Convert any exception to the error to report.
 
     Args:
         error: the exception.
-        report: what to add to the report of a defect.
+        report: text to add to the report of a defect.
     """
     if isinstance(error, StarcastError):
         return error
@@ -89,7 +89,7 @@ def from_os_error(error: OSError, place: str = "") -> StarcastError:
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of an exception's text, without passwords."""
+    """Return the first line of an exception's message, without passwords."""
     try:
         lines = str(error).strip().splitlines()
     except Exception:  # noqa: BLE001 - a plug-in's exception may raise another

@@ -19,7 +19,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 #: Integers of any width and sign, such as a column of a schedule's rows.
 Integers = NDArray[np.integer[Any]]
 Floats = NDArray[np.float64]
-#: True at the selected entries of another array.
+#: A boolean mask: True for the selected entries of another array.
 Mask = NDArray[np.bool_]
 
 #: Maximum size of an array in bytes: all trees of S11, or one tree of S12.
@@ -41,7 +41,7 @@ def frozen_copy(array: NDArray[Scalar]) -> NDArray[Scalar]:
 
 
 def freeze(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """Make an array that no other code writes to read-only, in place, and return it."""
+    """Make an array read-only, in place, and return it; no other code may write to it."""
     array.flags.writeable = False
     return array
 
@@ -68,15 +68,15 @@ class ArrayArchive:
             ValueError: a member is not an array.
         """
         if not all(name.endswith(".npy") for name in self._members):
-            raise ValueError("a part is not an array")
+            raise ValueError("a member is not an array")
         return [name.removesuffix(".npy") for name in self._members]
 
     def header(self, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
         """Return the shape and dtype of an array, after checking that its size agrees with them.
 
         Raises:
-            ValueError: the array is missing or encrypted, holds pickled objects, or has another
-                size.
+            ValueError: the array is missing or encrypted, holds pickled objects, or differs in size
+                from its header.
         """
         info = self._members.get(f"{name}.npy")
         if info is None:
@@ -96,11 +96,11 @@ class ArrayArchive:
         return shape, dtype
 
     def read(self, name: str, limit: int = MAX_ARRAY) -> NDArray[Any]:
-        """Return an array.
+        """Return the array with the given name.
 
         Raises:
             LimitError: the array has more bytes than the limit.
-            Exception: one of `DAMAGE`, if the archive is damaged.
+            Exception: an exception listed in `DAMAGE`, if the archive is damaged.
         """
         shape, dtype = self.header(name)
         if prod(shape) * dtype.itemsize > limit:
@@ -118,7 +118,7 @@ def read_arrays(content: bytes, limit: int, source: object) -> Mapping[str, NDAr
         source: name of the input in messages.
 
     Raises:
-        Exception: one of `DAMAGE`, if the archive is damaged.
+        Exception: an exception listed in `DAMAGE`, if the archive is damaged.
         LimitError: the arrays have more bytes than the limit.
     """
     with open_archive(io.BytesIO(content)) as archive:

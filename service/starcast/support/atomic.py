@@ -72,7 +72,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def _open_stream(path: Path) -> BinaryIO | None:
-    """Open a device, a pipe or a standard stream, which no file may replace; None for a file."""
+    """Open a device, pipe or standard stream for writing in place; return None for a file."""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -119,14 +119,14 @@ def temporary_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Hold the lock on a folder, the file ``.lock`` in it; wait while another process holds it.
+    """Hold the lock on a folder (its file ``.lock``); wait while another process holds the lock.
 
     The kernel releases the lock however the process ends.
 
     Raises:
         OSError: the lock file cannot be created.
     """
-    # Network file systems lock only files that are open for writing, so no folder.
+    # Network file systems lock only files that are open for writing, so not the folder itself.
     descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
     try:
         with suppress(OSError):  # the file system does not support locks

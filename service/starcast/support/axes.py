@@ -28,7 +28,7 @@ MAX_SEED = 2**63 - 1
 #: The value of the axis ``faults`` if there are no faults.
 NONE = "none"
 
-# A text must match this pattern before it is passed to `Fraction`, which would expand a large
+# Input must match this pattern before it is passed to `Fraction`, which would expand a large
 # exponent such as 1e999999999 to all its digits.
 _NUMBER = re.compile(
     r"[+-]?(\d{1,31}/\d{1,31}|(\d{1,31}\.?\d{0,30}|\.\d{1,30})([eE][+-]?\d{1,2})?)", re.ASCII
@@ -94,10 +94,10 @@ def read_seed(value: str | float, axis: str = "seed") -> int:
 
 
 def read_word(value: object, axis: str) -> str:
-    """Check that a value is text, and return it unchanged.
+    """Check that a value is a string, and return it unchanged.
 
     Raises:
-        InputError: the input is not text.
+        InputError: the value is not a string.
     """
     if not isinstance(value, str):
         hint = f'write it in quotes: {axis} = "..."'
@@ -114,7 +114,7 @@ def read_axis(axis: str, given: Any, read: Callable[[Any, str], Any]) -> tuple[A
     values = given if isinstance(given, list | tuple) else [given]
     if not values:
         raise InputError(f"the grid has no {axis}", hint=f"give at least one: {axis} = [...]")
-    # Without this check, a nested list would be converted to text and read as a value, and the
+    # Without this check, a nested list would be converted to a string and read as a value, and the
     # error message would be misleading.
     nested = next((value for value in values if isinstance(value, list | tuple | dict)), None)
     if nested is not None:
@@ -126,12 +126,12 @@ def read_axis(axis: str, given: Any, read: Callable[[Any, str], Any]) -> tuple[A
 
 
 def read_faults(value: object, axis: str) -> str:
-    """Check text that names faults (``none``, ``2 nodes``, or labels), and return it.
+    """Check a description of faults (``none``, ``2 nodes``, or labels), and return it normalized.
 
-    The words of the result are separated by single blanks.
+    Words in the result are separated by single spaces.
 
     Raises:
-        InputError: the input does not name faults.
+        InputError: the input does not describe faults.
     """
     plain = " ".join(read_word(value, axis).split())
     if plain == NONE or _DRAWN.fullmatch(plain):
@@ -145,7 +145,7 @@ def read_faults(value: object, axis: str) -> str:
 def drawn_faults(text: str) -> tuple[int, str] | None:
     """Return the requested number and kind (node or link) of random faults, such as (2, "node").
 
-    The result is None if the text lists the labels of faulty nodes and links instead.
+    The result is None if the description lists labels of nodes and links instead.
     """
     drawn = _DRAWN.fullmatch(text)
     return None if drawn is None else (int(drawn[1]), drawn[2])
@@ -179,7 +179,7 @@ class Axis:
     the axis in `Parameters`.
 
     Attributes:
-        help: the help text of the axis's option.
+        help: the help text of the axis's command-line option.
         meaning: the SQL comment on the axis's columns.
         read: function that parses a value from a user; its arguments are the value and the name of
             the axis.
@@ -196,8 +196,8 @@ class Axis:
             may differ, None if comparisons ignore the axis.
         not_crossed: the reason why ``compare --across`` does not allow the axis; empty if it allows
             the axis.
-        spare: how early a table that is too narrow omits the axis's column. Columns with the
-            highest number are omitted first, columns with 0 never.
+        spare: priority for omitting the axis's column from a table that is too wide. Columns with
+            the highest priority are omitted first, columns with 0 never.
         name: the name of the axis.
         type: the type of the values in a `starcast.experiments.point.Point`.
         has_usual: whether the axis has a usual value. Tables and commands omit the usual value.
@@ -256,8 +256,9 @@ class Parameters:
     it, and it is the value of runs stored before the axis existed.
 
     Attributes:
-        algorithm: the name. Algorithms of plug-ins may have arguments that are not axes; these
-            follow in parentheses, such as ``two-phase(depth=3)``. Default values are omitted.
+        algorithm: the algorithm's name. Arguments that are not axes, which only plug-ins'
+            algorithms have, follow in parentheses: ``two-phase(depth=3)``. Default values are
+            omitted.
         base: the construction whose trees the algorithm uses, if it takes one as an argument; by
             default the algorithm's own default, and None for other algorithms.
         message_bytes: size of the message in bytes, m in the papers.
@@ -266,7 +267,7 @@ class Parameters:
             1997, Table 1, row [16]); 1 for an algorithm that takes neither segments nor messages.
         messages: number of unit messages in the schedule; 1 if the algorithm takes no messages.
         copies: number of trees that carry each unit; 1 if the algorithm has no such argument.
-        faults: faulty nodes and links in ascending order, each as a text that
+        faults: faulty nodes and links in ascending order, each as a string that
             `starcast.judges.simulator.Fault` can parse; a tuple, but stored as a list.
         seed: the random seed of the faults; 0 without faults.
         t_s, t_c: time per packet and time per byte, T_s and T_c in the papers.

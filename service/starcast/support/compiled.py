@@ -38,7 +38,10 @@ def jit(function: Function) -> Function:
 
 
 class _Announcement(event.Listener):
-    """Reports the first compilation. No event is sent if a function is loaded from the cache."""
+    """A listener for numba's compile events that reports the first compilation.
+
+    Loading a compiled function from the cache sends no event.
+    """
 
     def __init__(self, reporter: Reporter, subject: str) -> None:
         self._reporter = reporter

@@ -123,7 +123,7 @@ class DaskExecutor(Executor):
         return max(1, self._slots)
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Submit a call to the cluster; see `concurrent.futures.Executor.submit`."""
+        """Submit a function call to the cluster; see `concurrent.futures.Executor.submit`."""
         future: Future[Any] = Future()
         # `pure=False`, because for equal arguments Dask would return the earlier result.
         task = self._client.submit(
@@ -273,10 +273,8 @@ def _run(
     return function(*args, **kwargs)
 
 
-@cache
-def _own_identity() -> Identity:
-    """Return the software versions of this worker, cached because reading them takes 2 ms."""
-    return code_identity()
+#: Returns the software versions of this worker, cached because reading them takes 2 ms.
+_own_identity = cache(code_identity)
 
 
 @cache

@@ -11,11 +11,11 @@ from typing import ClassVar
 
 #: Maximum length of a message; a hint may be twice as long.
 _MAX_LENGTH = 1_000
-#: Maximum length of a quoted text or word in a message. Hints are not shortened in this way,
+#: Maximum length of a quoted string or a word in a message. Hints are not shortened in this way,
 #: because they contain commands to copy.
 _MAX_ECHO = 160
 _DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-#: The unprintable characters of a text that consists of lines.
+#: The unprintable characters that are allowed in text of several lines.
 LAYOUT = "\n\t"
 _LONG_ECHO = re.compile(
     "|".join(form % _MAX_ECHO for form in (r"'[^']{%d,}'", r'"[^"]{%d,}"', r"\S{%d,}"))
@@ -23,10 +23,10 @@ _LONG_ECHO = re.compile(
 
 
 def escape(text: str, kept: str = "") -> str:
-    """Return a text in which unprintable characters are Python escapes.
+    """Return text with its unprintable characters replaced by Python escapes.
 
-    These are control characters such as line breaks, characters that change the direction of
-    writing, and characters of no width. A terminal would execute them, and readers would be misled.
+    Control characters such as line breaks could change what a terminal shows. Zero-width characters
+    and characters that change the writing direction could mislead readers.
 
     Args:
         text: the text.
@@ -41,7 +41,7 @@ def escape(text: str, kept: str = "") -> str:
 
 
 def shorten(text: str, longest: int) -> str:
-    """Return a text, with its middle omitted if it has more than ``longest`` characters."""
+    """Return text, with its middle omitted if it has more than ``longest`` characters."""
     if len(text) <= longest:
         return text
     tail = longest // 5
@@ -134,12 +134,12 @@ EXIT_CODES: dict[int, str] = {
 def unreadable(
     file: object, error: OSError, hint: str = "check path and permissions"
 ) -> InputError:
-    """Return the error for a file that the operating system does not let the user read.
+    """Return the error for a file that the operating system cannot open or read.
 
     Args:
         file: the file, as the message names it.
-        error: the reason.
-        hint: what to do about it.
+        error: the operating system's error.
+        hint: what the user can do.
     """
     return InputError(f"{file} cannot be read: {error.strerror or error}", hint=hint)
 

@@ -28,8 +28,8 @@ _PAGES = Path(__file__).parent / "pages"
 STATIC = _PAGES / "static"
 
 _CODE = re.compile(r"`([^`]+)`")
-#: A symbol with an index: one or two letters, as in T_s or S_{n-1}, or an index in capitals. Other
-#: names, such as ``message_bytes``, are column names.
+#: A symbol with a subscript: one or two letters before it, as in T_s or S_{n-1}, or capitals in it.
+#: Other names with underscores, such as ``message_bytes``, are column names.
 _INDEX = re.compile(
     r"(?:(?<![A-Za-z_])([A-Za-z\u0370-\u03ff]{1,2})_(\{[^{}]*\}|\([^()]*\)\w*|\w+)"
     r"|\b([a-z]+)_([A-Z]+))(?![A-Za-z_])"
@@ -94,7 +94,7 @@ def inline_html(text: str) -> Markup:
 
 
 def typeset(text: str) -> str:
-    """Mark up the subscripts and exponents in a text with HTML tags, for HTML or Markdown.
+    """Mark up subscripts and exponents with HTML tags, for HTML or Markdown.
 
     Code in backquotes is not changed.
 
@@ -144,7 +144,7 @@ def _environment() -> "Environment":
 
 
 def to_minutes(time: str) -> str:
-    """Return a time in ISO format as pages show it: date, hours and minutes."""
+    """Return a time in ISO format shortened to date, hours and minutes, as pages show it."""
     return time[:16].replace("T", " ")
 
 
@@ -154,7 +154,7 @@ def _show_unprintable(value: Any) -> Any:
 
 
 def _group_repeats(values: Iterable[int]) -> str:
-    """Return numbers as text, with repeated numbers counted: ``4, 8 (12 times), 3``."""
+    """Return numbers as a string, with repeated numbers counted: ``4, 8 (12 times), 3``."""
     groups = [(value, len(list(group))) for value, group in groupby(values)]
     return ", ".join(f"{value} ({n} times)" if n > 1 else str(value) for value, n in groups)
 

@@ -1,4 +1,4 @@
-"""This installation of starcast: paths of its files, and the provenance of results.
+"""The installation of starcast: paths of its files, and the provenance of results.
 
 Commands look up paths before they import large modules. To find plug-ins, `importlib.metadata`
 would parse the metadata of all packages, which takes longer than most commands. This module only
@@ -34,7 +34,7 @@ def config_file() -> Path:
 
 
 def data_folder(name: str) -> Path:
-    """Return the path of a data folder: ``migrations``, ``queries``, ``records`` or ``examples``.
+    """Return the path of a data folder, such as ``migrations``, ``papers`` or ``queries``.
 
     An installed package contains these folders; in a checkout, they are at its top level.
     """
@@ -89,20 +89,26 @@ def _declares(folder: str, header: bytes) -> bool:
 
 
 _CHECKOUT = _PACKAGE.parents[1]
-#: The folder in a checkout with the code on which results depend.
-_CODE = "service"
+#: The folders in a checkout with the code on which results depend.
+_CODE = ("service", "papers")
 _GIT_SECONDS = 10
 
 
 @cache
 def source_digest() -> str:
-    """Return the SHA-256 of the names and contents of all Python files of the package."""
+    """Return the SHA-256 of the names and contents of all Python files of the package and papers.
+
+    It is the same for a checkout and for the installed package.
+    """
     import hashlib  # noqa: PLC0415
 
     total = hashlib.sha256()
-    for path in sorted(_PACKAGE.rglob("*.py")):
-        name = path.relative_to(_PACKAGE).as_posix()
-        total.update(f"{name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    for prefix, folder in (("", _PACKAGE), ("papers/", data_folder("papers"))):
+        for path in sorted(folder.rglob("*.py")):
+            name = f"{prefix}{path.relative_to(folder).as_posix()}"
+            if not name.startswith("_shipped/"):
+                digest = hashlib.sha256(path.read_bytes()).hexdigest()
+                total.update(f"{name} {digest}\n".encode())
     return total.hexdigest()
 
 
@@ -134,7 +140,7 @@ def _revision(checkout: Path) -> dict[str, Any]:
         return {"revision": None, "dirty": None}
     revision = _git(checkout, "rev-parse", "HEAD")
     # Untracked files count too, because an uncommitted module can change results.
-    changed = _git(checkout, "status", "--porcelain", "--untracked-files=all", "--", _CODE)
+    changed = _git(checkout, "status", "--porcelain", "--untracked-files=all", "--", *_CODE)
     return {"revision": revision, "dirty": None if changed is None else bool(changed)}
 
 

@@ -17,8 +17,8 @@ def check_count(name: str, value: object, maximum: int | None = None, context: s
     Args:
         name: the argument's name, for the error message.
         value: the value to check.
-        maximum: the largest value allowed; None for 10^60. Users enter numbers up to
-            `LARGEST`, but a computed optimum can exceed it, though not its square.
+        maximum: the largest value allowed; None for 10^60, the square of `LARGEST`. User input is
+            at most `LARGEST`, but a computed optimum can be larger, up to the square.
         context: where the maximum applies, for the error message, such as ``on S5``.
 
     Raises:

@@ -1,7 +1,7 @@
 """Reading of users' JSON files with limits, and checks of their values.
 
-The Python objects of a JSON text can take a hundred times its length. So their size is estimated
-before the text is parsed, or the values are read one by one.
+The Python objects parsed from JSON can take a hundred times as much memory as the JSON itself. So
+their size is estimated before the JSON is parsed, or its values are read one by one.
 """
 
 import codecs
@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Annotated, Any, NoReturn, TypeVar
 
 import pydantic
@@ -21,8 +22,13 @@ Item = TypeVar("Item")
 
 #: A number that fits into 64 bits.
 Count = Annotated[int, pydantic.Field(strict=True, ge=0, lt=2**63)]
-#: A number, but not a text that contains one.
+#: A number, but not a string that contains a number.
 StrictNumber = Annotated[float, pydantic.Field(strict=True)]
+#: A time that is far enough from the limits of `datetime` to be converted to every time zone.
+Moment = Annotated[
+    pydantic.AwareDatetime,
+    pydantic.Field(ge=datetime(1970, 1, 2, tzinfo=UTC), le=datetime(9000, 1, 1, tzinfo=UTC)),
+]
 #: Values of one type. Reading them ends at the first one that is not valid; otherwise a long list
 #: could cause as many errors as it has elements.
 Many = Annotated[tuple[Item, ...], pydantic.FailFast()]
@@ -42,7 +48,7 @@ def check_keys(value: object) -> object:
 
 
 class StrictRecord(pydantic.BaseModel):
-    """Base class of the objects in a file, which must not have unknown fields."""
+    """Base class for models of JSON objects; unknown fields are refused."""
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
@@ -50,7 +56,7 @@ class StrictRecord(pydantic.BaseModel):
 
 
 def describe_error(error: ValueError) -> str:
-    """Return the first reason why a JSON value is not valid, with the place in the value.
+    """Return the first reason why a JSON value is not valid, with its location in the value.
 
     Example:
         >>> class Point(StrictRecord):
@@ -78,16 +84,16 @@ _MESSAGES = {
 }
 
 
-#: Maximum memory in bytes for the Python objects of a JSON text.
+#: Maximum memory in bytes for the Python objects of a JSON document.
 _JSON_MEMORY = 400 * MB
-#: Memory of the Python objects in a JSON text, in bytes per occurrence of a character. A brace or
-#: bracket counts as the minimum size of an object or array. Each of the two quotes of a string
+#: Memory of the Python objects in a JSON document, in bytes per occurrence of a character. A brace
+#: or bracket counts as the minimum size of an object or array. Each of the two quotes of a string
 #: counts as 32 bytes. A comma counts as 40 bytes: 32 for a number and 8 for its entry in an array.
 _JSON_COSTS = {b"{": 232, b"[": 80, b'"': 32, b",": 40, b":": 60}
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number of JSON")
+    raise ValueError(f"{name} is not a valid JSON number")
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
@@ -142,7 +148,7 @@ def _check_characters(text: str, value: object) -> None:
 
 
 def _decode(text: str) -> tuple[Any, int]:
-    """Return the JSON value at the beginning of a text, and its length."""
+    """Return the JSON value at the beginning of a string, and the length of the value's text."""
     try:
         value, length = _DECODER.raw_decode(text)
         _check_characters(text[:length], value)
@@ -152,16 +158,16 @@ def _decode(text: str) -> tuple[Any, int]:
 
 
 class JsonCursor:
-    """A reading position in a JSON text, whose values are read one by one.
+    """A reading position in a JSON document, whose values are read one by one.
 
-    Reading a long list thus needs no more memory than its text and one value.
+    So a long list needs no more memory than its JSON text and one value.
 
     Args:
-        data: the text, in UTF-8.
+        data: the JSON document in UTF-8.
 
     Raises:
-        ValueError: raised by all methods if the text is not JSON at this position, or a value is
-            too long.
+        ValueError: raised by all methods if the document is not JSON at this position, or a value
+            is too long.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -182,7 +188,7 @@ class JsonCursor:
         return self._elements(b"[", b"]")
 
     def value(self) -> Any:
-        """Return the next value, which has at most 8 MB of text."""
+        """Return the next value; its JSON text may have at most 8 MB."""
         self.skip_blanks()
         for size in _WINDOWS:
             # The part is decoded as Latin-1, in which every byte is one character, so a position in
@@ -200,10 +206,10 @@ class JsonCursor:
         raise ValueError("a value is damaged, or longer than 8 MB")
 
     def end(self) -> None:
-        """Check that the text ends at the current position."""
+        """Check that the document ends at the current position."""
         self.skip_blanks()
         if self.position < len(self.data):
-            raise ValueError("text follows after its end")
+            raise ValueError("further text follows its end")
 
     def _advance(self, value: Any, text: str) -> Any:
         start = self.position

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from starcast.support.errors import InputError, escape
-from starcast.support.text import format_value, is_numeric
+from starcast.support.text import fold_widths, format_value, is_numeric
 
 if TYPE_CHECKING:
     from pylatexenc.latexencode import UnicodeToLatexEncoder
@@ -23,6 +24,8 @@ _PROTECTED = {
 }
 #: Pairs of characters that TeX would combine into a ligature; braces separate them.
 _LIGATURE = re.compile(r"([-,'])(?=\1)")
+#: A letter with a combining circumflex, which the papers' trees have: pdflatex does not know it.
+_HAT = re.compile("([A-Za-z])\u0302")
 _LABEL = re.compile(r"[A-Za-z0-9:_.+/-]+")
 _INVISIBLE = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029\ufeff]+")
 #: The papers' symbols for columns and parameters.
@@ -41,6 +44,21 @@ _MATHEMATICS = re.compile(r"\b([SQ]\d+(?:,\d+)?|[tT]_[sc]|[a-z]\^\d)\b")
 _NAME = re.compile(r"[a-z]+(_\w+)*", re.ASCII)
 _LONG = re.compile(r"-?\d{5,}")
 _ALIGNMENTS = frozenset("lcr")
+# All widths are in points. A column of a two-column page of the class article is 221 (A4) or 230
+# wide, the text of a one-column page 345. The indentation of a paragraph is 15.
+_COLUMN, _TEXT, _INDENTATION = 220.0, 345.0, 15.0
+#: The em and the space next to a column, in the size of the text and in a small size.
+_NORMAL, _SMALL = (10.0, 6.0), (8.5, 3.0)
+_SMALL_STYLE = r"\footnotesize\setlength{\tabcolsep}{3pt}%"
+#: The widths of TeX's letters in em, rounded up; bold letters are wider.
+_WIDTHS = dict.fromkeys("ijl.,:;'! ", 0.34) | dict.fromkeys("frst-()[]/", 0.46)
+_WIDTHS |= dict.fromkeys("mw%&=<>", 0.84) | dict.fromkeys("MW", 1.04)
+_BOLD = 1.18
+_MACRO = re.compile(r"\\[A-Za-z]+(?:\{\})?")
+_UNPRINTED = dict.fromkeys(map(ord, r"\{}$"))
+_WORD_END = re.compile(r"(?<=-)|\s+")
+#: Packages that a table may need, each with a command of the table that is defined there.
+_PACKAGES = {"array": "\\arraybackslash", "booktabs": "\\toprule", "graphicx": "\\resizebox"}
 
 
 def booktabs(
@@ -50,8 +68,16 @@ def booktabs(
     label: str | None = None,
     alignment: str | None = None,
     bold: Sequence[Collection[str]] = (),
+    below: Sequence[str] = (),
+    spare: Sequence[str] = (),
+    *,
+    wide: bool = False,
 ) -> str:
-    r"""Return a table in LaTeX; a document that includes it has to load the package booktabs.
+    r"""Return a table in LaTeX that fits into a column of a page.
+
+    Its first line names the packages that a document has to load, always booktabs. If the table
+    would be too wide, it has a small font and heads of several lines, then the columns ``spare``
+    are omitted, and long texts are wrapped. If this is not enough, the table is scaled.
 
     Headings consist of words and mathematics: ``time_ours`` becomes "time ours", and t_s becomes T
     with the index s. In topology columns, a spec such as S5 becomes S with the index 5. Thin spaces
@@ -61,14 +87,18 @@ def booktabs(
 
     Args:
         columns: the names of the columns.
-        rows: for each row a value per column: text, numbers, None for an empty cell, or any other
-            value that `starcast.support.text.format_value` can write.
-        caption: the caption. With a caption or a label the table is a float, ``table``; without
-            them, it is a bare ``tabular``.
+        rows: for each row, one value per column: a string, a number, None for an empty cell, or any
+            other value that `starcast.support.text.format_value` can write.
+        caption: the caption. With a caption, a label or lines below, the table is a float,
+            ``table``; without them, it is a bare ``tabular``, unless it is wide.
         label: the name for ``\ref``: ASCII letters, digits and ``: _ . + / -``.
         alignment: a letter l, c or r per column; by default columns of numbers are aligned right
             and all others left.
         bold: for each row, the names of the columns whose cells are bold (default: none).
+        below: lines below the table, such as footnotes.
+        spare: the columns that may be omitted, in this order.
+        wide: use the width of the text, which is wider than a column if the page has two; a float
+            becomes ``table*``.
 
     Raises:
         InputError: the label or the alignment is invalid, or the number of values in a row differs
@@ -87,37 +117,122 @@ def booktabs(
     """
     table = [list(values) for values in rows]
     _check_widths(columns, table)
-    emphasized = bold or [()] * len(table)
-    lines = [
-        "% \\usepackage{booktabs}",
-        f"\\begin{{tabular}}{{{_alignment(columns, table, alignment)}}}",
-        "\\toprule",
-        _line([_head(name) for name in columns]),
-        "\\midrule",
+    letters = _alignment(columns, table, alignment)
+    grid = []
+    for place, name in enumerate(columns):
+        cells = [_cell(name, row[place]) for row in table]
+        marked = [name in names for names in bold] or [False] * len(table)
+        marks = zip(cells, marked, strict=True)
+        emphasized = [f"\\textbf{{{cell}}}" if cell and mark else cell for cell, mark in marks]
+        grid.append(_Column(name, letters[place], _head(name), emphasized))
+    is_float = caption is not None or label is not None or bool(below) or wide
+    room = (_TEXT if wide else _COLUMN) - (0 if is_float else _INDENTATION)
+    widths = [
+        sum(column.natural * em + 2 * space for column in grid) for em, space in (_NORMAL, _SMALL)
     ]
-    for values, names in zip(table, emphasized, strict=True):
-        cells = [_cell(name, value) for name, value in zip(columns, values, strict=True)]
-        lines.append(
-            _line(
-                [
-                    f"\\textbf{{{cell}}}" if cell and name in names else cell
-                    for name, cell in zip(columns, cells, strict=True)
-                ]
-            )
-        )
-    lines += ["\\bottomrule", "\\end{tabular}"]
-    return "\n".join(lines if caption is None and label is None else _float(lines, caption, label))
+    lines = _tabular(grid, letters, [column.head for column in grid])
+    if widths[0] > room:
+        lines = [_SMALL_STYLE, *(_fit(grid, room, spare) if widths[1] > room else lines)]
+        if not is_float:
+            lines = ["\\noindent{%", *lines[:-1], f"{lines[-1]}%", "}"]
+    if is_float:
+        lines = _float(lines, caption, label, below, "table*" if wide else "table")
+    text = "\n".join(lines)
+    needed = ",".join(name for name, command in _PACKAGES.items() if command in text)
+    return f"% \\usepackage{{{needed}}}\n{text}"
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column of a table: LaTeX for its head and its cells; widths are in em."""
+
+    name: str
+    letter: str
+    head: str
+    cells: Sequence[str]
+
+    @property
+    def natural(self) -> float:
+        return max(map(_width, (self.head, *self.cells)))
+
+    @property
+    def stacked(self) -> float:
+        """The width with one word per line of the head."""
+        return max(map(_width, (*self.head.split(), *self.cells)), default=0)
+
+    @property
+    def folded(self) -> float:
+        """The smallest width at which no word is broken, except at a hyphen."""
+        if self.letter != "l":
+            return self.stacked
+        words = (word for text in (self.head, *self.cells) for word in _WORD_END.split(text))
+        return max(map(_width, words))
+
+
+def _fit(grid: Sequence[_Column], room: float, spare: Sequence[str]) -> list[str]:
+    """Return the lines of a table with a small font that fits into the room."""
+    em, space = _SMALL
+    kept = list(grid)
+    for name in spare:
+        if sum(column.stacked * em + 2 * space for column in kept) <= room:
+            break
+        kept = [column for column in kept if column.name != name]
+    stacked = [column.stacked * em for column in kept]
+    least = [column.folded * em for column in kept]
+    inner = room - 2 * space * len(kept)
+    is_scaled = sum(least) > inner
+    widths = least if is_scaled else fold_widths(stacked, least, inner)
+    letters, heads = [], []
+    for column, full, given in zip(kept, stacked, widths, strict=True):
+        is_folded = given < full
+        fixed = f">{{\\raggedright\\arraybackslash}}p{{{given:.0f}pt}}"
+        letters.append(fixed if is_folded else column.letter)
+        heads.append(column.head if is_folded else _stack(column))
+    *lines, end = _tabular(kept, letters, heads)
+    if not is_scaled:
+        return [*lines, end]
+    return ["\\resizebox{\\linewidth}{!}{%", *lines, f"{end}%", "}"]
+
+
+def _tabular(grid: Sequence[_Column], letters: Iterable[str], heads: Sequence[str]) -> list[str]:
+    rows = zip(*(column.cells for column in grid), strict=True)
+    begin = f"\\begin{{tabular}}{{{''.join(letters)}}}"
+    body = ["\\toprule", _line(heads), "\\midrule", *map(_line, rows), "\\bottomrule"]
+    return [begin, *body, "\\end{tabular}"]
+
+
+def _stack(column: _Column) -> str:
+    """Return a head with one word per line."""
+    words = column.head.split()
+    text = "\\\\".join(words)
+    return text if len(words) < 2 else f"\\shortstack[{column.letter}]{{{text}}}"
+
+
+def _width(latex: str) -> float:
+    """Estimate the width of a text in em; the estimate is rarely too small."""
+    text = latex.removeprefix("\\textbf").replace("\\ensuremath", "")
+    printed = _MACRO.sub("m", text).translate(_UNPRINTED)
+    width = sum(
+        _WIDTHS.get(char, 0.57 if char.islower() or char.isdigit() else 0.85) for char in printed
+    )
+    return width * _BOLD if latex.startswith("\\textbf") else width
+
+
+def table_label(*words: object) -> str:
+    """Return a label for a table, made of words such as the names of the compared experiments."""
+    # Characters such as `%` and `#` have a special meaning in LaTeX labels.
+    return "tab:" + re.sub(r"[^\w.+-]", "-", "-".join(map(str, words)), flags=re.ASCII)
 
 
 def escape_latex(text: str) -> str:
-    """Return LaTeX that prints a text unchanged, on one line."""
+    """Return LaTeX code that prints the given text unchanged, on one line."""
     # The no-break space has a macro.
     cleaned = escape(_INVISIBLE.sub(" ", text), kept="\xa0")
     return str(_encoder().unicode_to_latex(cleaned))
 
 
 def typeset(text: str) -> str:
-    """Return a text in LaTeX, with topology specs and axis names as mathematics."""
+    """Return text as LaTeX code, with topology specs and axis names as mathematics."""
     parts = _MATHEMATICS.split(text)
     return "".join(
         _symbol(part) if turn % 2 else escape_latex(part) for turn, part in enumerate(parts)
@@ -168,7 +283,7 @@ def _encoder() -> "UnicodeToLatexEncoder":
     return UnicodeToLatexEncoder(
         conversion_rules=[
             UnicodeToLatexConversionRule(RULE_DICT, protected),
-            UnicodeToLatexConversionRule(RULE_REGEX, [(_LIGATURE, r"\1{}")]),
+            UnicodeToLatexConversionRule(RULE_REGEX, [(_LIGATURE, r"\1{}"), (_HAT, r"\\^{\1}")]),
             "defaults",
         ],
         # Braces end a macro. Without them, TeX would swallow a space after the macro.
@@ -182,20 +297,28 @@ def _line(cells: Sequence[str]) -> str:
     return f"{' & '.join(cells)} \\\\"
 
 
-def _float(tabular: list[str], caption: str | None, label: str | None) -> list[str]:
-    needed, *lines = tabular
-    head = [needed, "\\begin{table}", "\\centering"]
+def _float(
+    lines: list[str],
+    caption: str | None,
+    label: str | None,
+    below: Sequence[str],
+    environment: str,
+) -> list[str]:
+    head = [f"\\begin{{{environment}}}", "\\centering"]
     if caption is not None:
         # LaTeX leaves no space between a caption and the table below it.
         head += [f"\\caption{{{typeset(caption)}}}", "\\medskip"]
     if label is not None:
         if not _LABEL.fullmatch(label):
             raise InputError(
-                f"'{label}' is not a label of a table in LaTeX",
+                f"'{label}' is not a valid label of a LaTeX table",
                 hint="use ASCII letters, digits and : _ . + / -",
             )
         head.append(f"\\label{{{label}}}")
-    return [*head, *lines, "\\end{table}"]
+    foot = [f"{typeset(line)}\\par" for line in below]
+    if foot:
+        foot.insert(0, "\\par\\smallskip\\footnotesize\\raggedright")
+    return [*head, *lines, *foot, f"\\end{{{environment}}}"]
 
 
 def _alignment(
@@ -206,7 +329,7 @@ def _alignment(
         return "".join("r" if is_right else "l" for is_right in numeric)
     if len(alignment) != len(columns) or not _ALIGNMENTS.issuperset(alignment):
         raise InputError(
-            f"'{alignment}' is not an alignment of {len(columns)} columns",
+            f"'{alignment}' is not a valid alignment of {len(columns)} columns",
             hint="give each column a letter: l, c or r",
         )
     return alignment

@@ -31,10 +31,11 @@ _CHUNK = 2 * MB
 #: its memory grows with the square of the number of parts.
 MAX_KEY_PARTS = 8
 _LONG_KEY = re.compile(rf"\.(?:[\w \t-]*+\.){{{MAX_KEY_PARTS - 1}}}", re.ASCII)
-#: An integer of any size, whose digits Python could not print in a message. A decimal integer of so
-#: many digits is refused by Python itself.
+#: A binary, octal or hexadecimal integer that is too long for Python to print in a message. Python
+#: itself refuses to parse such a long decimal integer.
 _LONG_INTEGER = re.compile(r"(?<![\w-])0[box]\w{1000}", re.ASCII)
-#: Comments and strings of TOML. A string that is never closed ends with its line or with the text.
+#: Comments and strings of TOML. A string that is never closed ends at the end of its line or of the
+#: file.
 _TOML_TEXT = re.compile(
     r"""\#[^\n]*+
     |\"{3}(?:[^"\\]|\\.|"(?!""))*+"{0,5} | '{3}(?:[^']|'(?!''))*+'{0,5}
@@ -138,12 +139,12 @@ def read_text(path: str | os.PathLike[str], limit: int = SMALL_TEXT) -> str:
 
 
 def decode_text(data: bytes) -> str:
-    """Return text without a byte order mark, whose lines end in LF.
+    """Decode a text file: remove a byte order mark, and convert line ends to LF.
 
-    The text is UTF-8, or UTF-16 as some programs on Windows write it.
+    The encoding is UTF-8, or UTF-16 as written by some programs on Windows.
 
     Raises:
-        ValueError: the text has neither encoding.
+        ValueError: the data has neither encoding.
     """
     try:
         text = data.decode(_encoding(data))
@@ -154,7 +155,7 @@ def decode_text(data: bytes) -> str:
 
 
 def _encoding(start: bytes) -> str:
-    """Return the encoding of a text that begins with these bytes."""
+    """Return the encoding of a text file, given its first bytes."""
     first = start[:2]
     if first in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) and len(start) > len(first):
         return "utf-16"
@@ -165,10 +166,10 @@ def _encoding(start: bytes) -> str:
 
 
 def open_lines(path: str | os.PathLike[str]) -> TextIOWrapper:
-    """Open a text file, whose lines end in CR, LF or both.
+    """Open a text file whose lines may end in CR, LF or CRLF.
 
-    The text is UTF-8 or UTF-16, as in `decode_text`. Other bytes of a UTF-8 file become surrogates,
-    which cannot be encoded, so that the caller can name the line.
+    The text is UTF-8 or UTF-16, as in `decode_text`. Invalid bytes in a UTF-8 file become
+    surrogates instead of errors, so that the caller can report the line.
 
     Raises:
         OSError: the file cannot be read.
@@ -181,7 +182,7 @@ def parse_toml(text: str) -> dict[str, Any]:
     """Return the content of a TOML text that has at most `SMALL_TEXT` bytes.
 
     Raises:
-        ValueError: the text is not TOML, is nested too deeply, or has a key of too many parts.
+        ValueError: the text is not TOML, is nested too deeply, or has a key with too many parts.
     """
     # A part of a key can be a string, so each string is replaced by one character.
     bare = _TOML_TEXT.sub("_", text)
@@ -213,7 +214,7 @@ def open_archive(source: str | os.PathLike[str] | IO[bytes]) -> Iterator[zipfile
 
 
 class _SmallReads:
-    """A file that refuses large reads. `zipfile` reads an archive's directory in a single read."""
+    """A zip file that refuses large reads, because `zipfile` reads the entire directory at once."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -233,7 +234,7 @@ def read_member(archive: zipfile.ZipFile, name: str, limit: int, source: object)
     """Return the content of a member of an archive.
 
     Raises:
-        Exception: one of `DAMAGE`, if the archive is damaged.
+        Exception: an exception listed in `DAMAGE`, if the archive is damaged.
         LimitError: the member has more bytes than the limit.
     """
     info = archive.getinfo(name)
@@ -248,7 +249,7 @@ def check_method(info: zipfile.ZipInfo) -> None:
     Unusual compression methods allocate as much memory as the member claims to need.
 
     Raises:
-        ValueError: the member is encrypted, or its method of compression is not supported.
+        ValueError: the member is encrypted, or its compression method is not supported.
     """
     # Checked before `zipfile` creates a decompressor, which may allocate that memory.
     if info.flag_bits & _ENCRYPTED or info.compress_type not in _METHODS:

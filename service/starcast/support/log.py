@@ -1,8 +1,8 @@
-"""starcast's own log: one JSON object per line, written by any number of processes at a time.
+"""starcast's own log: one JSON object per line; any number of processes can write to it.
 
 Modules log with `event`; nothing is written before `start` is called. The file is rotated when a
 command starts. Other processes notice the rotation and continue in the new file. Every line is
-written in one piece, so lines of parallel processes do not mix.
+written with a single write, so lines of parallel processes do not mix.
 """
 
 import fcntl
@@ -62,14 +62,14 @@ def error_event(message: str, error: BaseException, /, **fields: Any) -> None:
 
 
 def redact(text: str) -> str:
-    """Return a text in which passwords in URIs and connection parameters are replaced by stars."""
+    """Return text with passwords in URIs and connection parameters replaced by asterisks."""
     for pattern, replacement in _SECRETS:
         text = pattern.sub(replacement, text)
     return text
 
 
 def start(target: Target) -> OSError | None:
-    """Begin to write events to a file; with the level ``off``, none are written.
+    """Begin to write events to a file; with the level ``off``, no events are written.
 
     Returns:
         None, or the error if the file cannot be written; in this case nothing is logged.

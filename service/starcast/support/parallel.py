@@ -87,7 +87,7 @@ def check_jobs(jobs: int | None) -> None:
 
 
 def choose_jobs(items: int, jobs: int | None, *, worth_it: bool) -> int:
-    """Return the number of processes to use, at most one per item; 1 means no further processes.
+    """Return the number of processes to use, at most one per item; 1 means this process only.
 
     Args:
         items: the number of items.
@@ -376,7 +376,7 @@ class ProcessExecutor(ThreadPoolExecutor):
         self._is_killed = False
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Submit a call to a worker process; see `concurrent.futures.Executor.submit`."""
+        """Submit a function call to a worker process; see `concurrent.futures.Executor.submit`."""
         # The call is pickled here, so that `submit` raises an error if an argument cannot be
         # pickled.
         pickled = bytes(ForkingPickler.dumps((function, args, kwargs)))
@@ -402,7 +402,7 @@ class ProcessExecutor(ThreadPoolExecutor):
             process.join()
 
     def _call(self, pickled: bytes) -> Any:
-        """Perform a call in the process of the current thread, and return its result."""
+        """Perform a call in the worker process of the current thread, and return its result."""
         for _ in range(1 + RERUNS):
             process, connection = self._worker()
             try:
@@ -421,7 +421,7 @@ class ProcessExecutor(ThreadPoolExecutor):
             try:
                 raise error
             finally:
-                del error, pickled  # its traceback holds this frame, which would hold them in turn
+                del error, pickled  # avoid a reference cycle through the error's traceback
         raise WorkerKilledError(1 + RERUNS)
 
     def _worker(self) -> tuple[SpawnProcess, Connection]:
@@ -461,7 +461,7 @@ def _start_error(reason: str) -> LimitError:
 
 
 def _serve(connection: Connection, target: log.Target | None) -> None:
-    """Perform arriving calls until the pipe is closed; log to the same file as the parent."""
+    """Perform calls received over a pipe until it is closed; log to the same file as the parent."""
     if target is not None:
         log.start(target)
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -1,7 +1,7 @@
-"""Long work: the reporting of its progress, and its interruption by Ctrl-C (SIGINT) or SIGTERM.
+"""Report the progress of long operations, and handle Ctrl-C (SIGINT) and SIGTERM during them.
 
-There are a silent reporter, and a reporter that writes lines for a log or a pipe. It writes a line
-every few seconds, even if the work reports no progress.
+`Silent` discards all reports. `ProgressLines` writes lines for a log or a pipe, every few seconds
+even if the operation reports no progress.
 """
 
 import signal
@@ -18,7 +18,7 @@ INTERVAL = 5.0
 
 
 class Task(Protocol):
-    """A piece of work with a known total."""
+    """An operation whose progress is reported as an amount of a known total."""
 
     def advance(self, amount: int = 1) -> None:
         """Report that a further amount of the work is done."""
@@ -57,7 +57,7 @@ class ProgressLines:
 
     Args:
         say: writes a line.
-        interval: the number of seconds without any line after which the progress is written.
+        interval: the number of seconds after the last line at which the progress is written.
     """
 
     def __init__(self, say: Callable[[str], None], interval: float = INTERVAL) -> None:
@@ -115,7 +115,7 @@ _reporters: "weakref.WeakSet[ProgressLines]" = weakref.WeakSet()
 def close_all() -> None:
     """Close all reporters at the end of a command.
 
-    Otherwise, reporters to which the traceback of an error refers would continue to write lines.
+    Otherwise, a reporter that is still referenced by an error's traceback would continue to write.
     """
     for reporter in list(_reporters):
         reporter.close()

@@ -1,6 +1,6 @@
-"""A run as a value: the parameters of one execution, and the costs and counts that it yielded.
+"""Runs: the parameters of one execution of an algorithm, with the resulting costs and counts.
 
-`Run` extends the declared parameters by results. Executions return runs, comparisons match them,
+`Run` adds results to the declared parameters. Executions return runs, comparisons match them,
 and the table ``run`` and the files of experiments have the same fields. Like
 `starcast.support.axes`, this module imports no library.
 """
@@ -16,7 +16,7 @@ from starcast.support.axes import Parameters
 
 @dataclass(frozen=True)
 class RunCost:
-    """One of the costs of a run; a value that the source does not give is None.
+    """One kind of cost of a run; values that the source does not give are None.
 
     Attributes:
         kind: ``closed form``, ``simulated`` or ``lower bound``.
@@ -25,7 +25,7 @@ class RunCost:
         start_ups: the coefficient of t_s.
         bytes: the coefficient of t_c.
         time: ``start_ups * t_s + bytes * t_c``; for a lower bound, the larger of the two terms.
-        source: paper and number in the paper, or ``simulated``.
+        source: the paper with the number of the formula, or ``simulated``.
     """
 
     kind: str
@@ -39,20 +39,22 @@ class RunCost:
 
 @dataclass(frozen=True, eq=False)
 class Run(Parameters):
-    """An algorithm executed at one point, with its costs; a failed run has none.
+    """One execution of an algorithm: its parameters and costs; a failed run has no costs.
 
     Attributes:
-        messages: as in `Parameters`; a run states it, because its algorithm may be unknown here.
-        message_units: pieces into which a message is split; None in runs of older versions.
+        messages: as in `Parameters`, but never omitted, because the run's algorithm may be unknown
+            on this machine.
+        message_units: number of units into which a message is split; None in runs of older
+            versions.
         missing: number of (node, unit) pairs that the faults left undelivered.
         status: ``complete`` or ``failed``.
-        error: why it failed; None if it is complete.
+        error: the reason why the run failed; None if it is complete.
         timings: the seconds of each phase: build, verify, simulate, price.
         provenance: code, libraries and machine that produced the run.
         started_at: when the execution began.
         finished_at: when the costs were computed.
         costs: the costs of the run.
-        id: its number in the store; None if it is not stored.
+        id: the number of the run in the store; None if the run is not stored.
     """
 
     _: KW_ONLY

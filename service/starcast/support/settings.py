@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, f
 
 from starcast.support.errors import InputError, LimitError, unreadable
 from starcast.support.installation import CONFIG, PREFIX, config_file
-from starcast.support.limited import decode_text, parse_toml
+from starcast.support.limited import SMALL_TEXT, decode_text, parse_toml
 from starcast.support.table import Table
 from starcast.support.vocabulary import LogLevel
 
@@ -37,8 +37,6 @@ _MESSAGES = {
 }
 _SIZE = r"^[0-9]+[kmgKMG]$"
 _NO_PLUGINS = "PYDANTIC_DISABLE_PLUGINS"
-#: Maximum size of the settings file in bytes.
-_MAX_FILE = 10**6
 _DAY = 86_400
 #: URI parameters that hold a password or the path of a password file.
 _SECRETS = {"password", "passfile", "sslpassword"}
@@ -105,7 +103,7 @@ class Settings(BaseModel):
         (), f"folders with your own query packs, separated by '{os.pathsep}'"
     )
     plugins: tuple[str, ...] = _setting(
-        (), f"your plug-ins: modules or .py files, separated by '{os.pathsep}'"
+        (), f"your plug-ins: modules, .py files or folders of papers, separated by '{os.pathsep}'"
     )
     labels: int = _setting(
         1, "first symbol of labels in the commands with --labels: 0 or 1", ge=0, le=1
@@ -252,9 +250,9 @@ def _read_file() -> dict[str, Any]:
         )
     if not file.is_file():
         return {}
-    if file.stat().st_size > _MAX_FILE:
+    if file.stat().st_size > SMALL_TEXT:
         raise LimitError(
-            f"the settings file {file} is too large: it has more than {_MAX_FILE:,} bytes",
+            f"the settings file {file} is too large: it has more than {SMALL_TEXT:,} bytes",
             hint="correct it, or move it away",
         )
     try:

@@ -2,8 +2,8 @@
 
 A job consists of numbered tasks whose results are JSON values. Shard i of N computes every N-th
 task, beginning with task i, and writes the results to a file. `merge_shards` reads the files of all
-shards. It accepts them only if together they hold every result of one job exactly once, and if the
-same version of the code computed and merges them.
+shards. The files are accepted only if together they hold every result of one job exactly once, and
+if the same version of the code computed and merges them.
 """
 
 import gzip
@@ -40,7 +40,7 @@ _FORMAT = "starcast shard 1"
 _SHARD = re.compile(r"([1-9]\d{0,5})/([1-9]\d{0,5})", re.ASCII)
 #: Maximum size of a shard's file after decompression, in bytes.
 _MAX_BYTES = 100 * MB
-#: Number of digits from which on a task number is certainly too large.
+#: A task number with this many digits is certainly too large.
 _DIGITS = 20
 #: Maximum number of missing shards named in a message.
 _SHOWN = 8
@@ -60,10 +60,10 @@ class Shard:
 
     @classmethod
     def parse(cls, text: str) -> "Shard":
-        """Return the shard that a text such as ``2/8`` specifies.
+        """Parse a shard such as ``2/8``.
 
         Raises:
-            InputError: the text does not specify a shard, or the shard is out of range.
+            InputError: the text is not a shard, or the shard is out of range.
         """
         parsed = _SHARD.fullmatch(text)
         if parsed is None:
@@ -95,7 +95,7 @@ def parse_shard(text: str | None, out: str | Path | None) -> Shard | None:
         out: the output file of the shard.
 
     Raises:
-        InputError: the text does not specify a shard, or only one of shard and file is given.
+        InputError: the text is not a shard, or only one of shard and output file is given.
     """
     if (text is None) != (out is None):
         given, other = ("`out`", "`shard` I/N") if text is None else ("`shard`", "`out` FILE")
@@ -109,7 +109,7 @@ class Job:
 
     Attributes:
         kind: the kind of the job.
-        description: the parameters that determine the tasks and their results, as JSON values.
+        description: the parameters that determine the tasks and their results, as a JSON value.
         tasks: the number of tasks.
     """
 

@@ -84,7 +84,7 @@ class Table:
         failure: StarcastError | None = None,
         spare: tuple[str, ...] = (),
     ) -> Self:
-        """Return a table of the given columns of rows; missing values are None."""
+        """Return a table with the given columns of the rows; missing values become None."""
         names = tuple(columns)
         chosen = [{name: row.get(name) for name in names} for row in rows]
         return cls(names, chosen, note, failure, spare)
@@ -159,22 +159,44 @@ class Table:
         return _require("pandas").DataFrame(rows, columns=list(self.columns))
 
     def to_latex(
-        self, caption: str | None = None, label: str | None = None, alignment: str | None = None
+        self,
+        caption: str | None = None,
+        label: str | None = None,
+        alignment: str | None = None,
+        *,
+        wide: bool = False,
     ) -> str:
-        """Return the rows as a LaTeX table, for the package booktabs.
+        """Return the rows as a LaTeX table that fits into a column of a page.
+
+        Its first line names the packages that it needs. If the table is too wide, its `spare`
+        columns are omitted, and long texts are wrapped. Comparisons and cost tables have captions,
+        labels and footnotes of their own.
 
         Args:
             caption: the caption; with a caption or a label, the table is a float.
             label: the label for references.
             alignment: a letter l, c or r per column; by default numbers are aligned right.
+            wide: use the width of the text, in a page with two columns.
 
         Raises:
             InputError: the label or the alignment is invalid.
         """
         from starcast.support.latex import booktabs  # noqa: PLC0415 - loads tables of symbols
 
-        rows = [[row[name] for name in self.columns] for row in self.rows]
-        return booktabs(self.columns, rows, caption, label, alignment)
+        given = {"caption": caption, "label": label, "alignment": alignment}
+        chosen = {name: text for name, text in given.items() if text is not None}
+        tables = []
+        for part in self.latex_parts():
+            rows = [[row.get(name) for name in part["columns"]] for row in part["rows"]]
+            tables.append(booktabs(**{**part, "rows": rows, **chosen}, wide=wide))
+        return "\n\n".join(tables)
+
+    def latex_parts(self) -> list[Row]:
+        """Return the arguments of `booktabs` for each table in LaTeX; subclasses may override it.
+
+        The rows are dictionaries.
+        """
+        return [{"columns": self.columns, "rows": self.rows, "spare": self.spare}]
 
     def html(self) -> str:
         """Return all rows as an HTML table."""

@@ -8,16 +8,18 @@ from datetime import datetime
 from difflib import get_close_matches
 from fractions import Fraction
 from string import ascii_uppercase
-from typing import Any
+from typing import Any, TypeVar
+
+Width = TypeVar("Width", int, float)
 
 _WORD = re.compile(r"[a-z]{3,}[ ,:]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def find_surrogate(text: str) -> bool:
-    """Return whether a text contains an unpaired surrogate, so it cannot be encoded as UTF-8.
+    """Return whether text contains an unpaired surrogate, so that it cannot be encoded as UTF-8.
 
-    Python decodes bytes of arguments and file names that are not UTF-8 to such characters.
+    Python decodes arguments and file names that are not UTF-8 to text with such characters.
     """
     return _SURROGATE.search(text) is not None
 
@@ -33,7 +35,7 @@ def pluralize(number: int, singular: str, plural: str = "") -> str:
 
 
 def letter(place: int) -> str:
-    """Return the letter for a position, as in spreadsheet columns: A, B, ..., Z, AA, AB, ..."""
+    """Return the letters for an index, as in spreadsheet columns: A, B, ..., Z, AA, AB, ..."""
     before, last = divmod(place, len(ascii_uppercase))
     return (letter(before - 1) if before else "") + ascii_uppercase[last]
 
@@ -52,7 +54,7 @@ def add_flags(hint: str, flags: str) -> str:
 def did_you_mean(name: object, names: Iterable[str]) -> str:
     """Return ``did you mean 'greedy'? `` for a misspelled name, or "" if no name is similar.
 
-    The result ends with a blank, so that a list of all names can follow in the same hint.
+    The result ends with a space, so that a list of all names can follow in the same hint.
     """
     close = get_close_matches(str(name), list(names), n=1)
     return f"did you mean '{close[0]}'? " if close else ""
@@ -66,11 +68,11 @@ def format_duration(seconds: float) -> str:
 
 
 def describe_activity(task: str, seconds: float | None) -> str:
-    """Say what another process does: ``another process has been dropping S10 since 14:03:12``.
+    """Describe another process: ``another process has been dropping S10 since 14:03:12``.
 
     Args:
         task: a participle with its object, such as ``dropping S10``.
-        seconds: for how many seconds the process has done this; None if that is unknown.
+        seconds: the number of seconds since the process began; None if unknown.
     """
     if seconds is None:
         return f"another process is {task}"
@@ -81,7 +83,7 @@ def describe_activity(task: str, seconds: float | None) -> str:
 
 
 def is_numeric(values: Iterable[object]) -> bool:
-    """Return whether the values of a column are numbers, of which some but not all may be missing.
+    """Return whether the values of a column are numbers; some, but not all, may be missing.
 
     Truth values are not numbers, because tables show them as words.
     """
@@ -89,6 +91,23 @@ def is_numeric(values: Iterable[object]) -> bool:
     return bool(types) and all(
         issubclass(each, int | float | Fraction) and each is not bool for each in types
     )
+
+
+def fold_widths(widths: Iterable[Width], words: Iterable[Width], room: Width) -> list[Width]:
+    """Return column widths that fit into the room; the widest columns become narrower first.
+
+    Args:
+        widths: the width of each column without wrapped lines.
+        words: the width of each column's longest word, which remains; their sum must fit.
+        room: the sum of all widths.
+    """
+    columns = list(zip(widths, words, strict=True))
+    folded = [width for width, _ in columns]
+    limit = max(folded, default=room)
+    while sum(folded) > room:
+        limit -= 1
+        folded = [max(word, min(width, limit)) for width, word in columns]
+    return folded
 
 
 def with_article(noun: str) -> str:
@@ -101,10 +120,10 @@ _WHOLE = 1000
 
 
 def format_value(value: Any, *, exact: bool = False) -> str:
-    """Return the value of a table cell as text.
+    """Return the value of a table cell as a string.
 
     Floats from 1000 on are rounded to whole numbers, others to three significant digits. Items of
-    lists are separated by blanks. None is an empty text.
+    lists are separated by spaces. None becomes an empty string.
 
     Args:
         exact: whether to write floats with all digits, for programs.
@@ -129,7 +148,7 @@ def format_value(value: Any, *, exact: bool = False) -> str:
 
 
 def to_json(value: Any) -> Any:
-    """Convert a value that JSON does not support: the function ``default`` for `json.dumps`."""
+    """Convert a value that JSON does not support; for the argument ``default`` of `json.dumps`."""
     if isinstance(value, Fraction):
         return float(value)
     if isinstance(value, datetime):

@@ -1,4 +1,4 @@
-"""Words and names that several packages, the command line and both databases share.
+"""Words and names shared by several packages, the command line and both databases.
 
 These are closed sets of words, and the syntax of a construction or an algorithm with its arguments:
 ``dimension-change(base=multiple,i=2)``. This module imports no large modules, so that
@@ -32,11 +32,21 @@ EXECUTION_MODELS: tuple[ExecutionModel, ...] = get_args(ExecutionModel)
 ScheduleFormat = Literal["goal", "msccl-xml", "chrome-trace", "csv", "parquet"]
 #: The formats of schedule files that can be read.
 RowsFormat = Literal["csv", "goal", "msccl-xml"]
+NetworkFormat = Literal[
+    "edges", "csv", "graph6", "metis", "json", "dot", "pajek", "adjlist", "anynet",
+    "matrix-market", "graphml", "gexf", "gml", "sparse6",
+]  # fmt: skip
 TopologyFormat = Literal["graphml", "gexf", "dot", "metis", "graph6", "anynet"]
 ForestFormat = Literal["dot", "newick", "json"]
 #: The simulators for which GOAL files are written: LogGOPSim itself, and its copy in ATLAHS.
 GoalDialect = Literal["loggopsim", "atlahs"]
 GOAL_DIALECTS: tuple[GoalDialect, ...] = get_args(GoalDialect)
+
+
+#: The parameter in which the runs of a comparison are equal if possible.
+PairedBy = Literal["message_units", "segments"]
+#: A plot of a comparison: time against message size, or links busy in each step.
+Plot = Literal["time", "links"]
 
 
 class Format(StrEnum):
@@ -47,12 +57,16 @@ class Format(StrEnum):
     CSV = "csv"
     MARKDOWN = "markdown"
     LATEX = "latex"
+    #: A table for the whole width of a page with two columns.
+    LATEX_WIDE = "latex-wide"
     HTML = "html"
     SVG = "svg"
 
 
 #: The formats that every listing supports.
-ListingFormat = Literal[Format.TABLE, Format.JSON, Format.CSV, Format.MARKDOWN, Format.LATEX]
+ListingFormat = Literal[
+    Format.TABLE, Format.JSON, Format.CSV, Format.MARKDOWN, Format.LATEX, Format.LATEX_WIDE
+]
 
 
 class LoadMethod(StrEnum):
@@ -72,16 +86,9 @@ class Layout(StrEnum):
 
 #: Names of the layouts in which all nodes of a topology are drawn; see `starcast.drawing.layouts`.
 LayoutName = Literal[
-    "substars",
-    "levels",
-    "necklaces",
-    "torus",
-    "projection",
-    "quotient",
-    "spring",
-    "grid",
+    "substars", "levels", "necklaces", "torus", "projection", "grid", "quotient", "spring",
     "positions",
-]
+]  # fmt: skip
 LAYOUT_NAMES: tuple[LayoutName, ...] = get_args(LayoutName)
 
 #: Solvers for the formulas of searches.
@@ -117,18 +124,19 @@ Arguments = Mapping[str, ArgumentValue]
 #: The maximum number of characters in a name that becomes part of ids, file names and URLs.
 MAX_NAME = 200
 #: The form of topologies' specs, which are parts of ids in files of many formats: no character has
-#: a special meaning in one of them. The tables and the files of records use the same expression.
+#: a special meaning in any of these formats. The tables and the files of records use the same
+#: expression.
 SPEC = r"[A-Za-z0-9][A-Za-z0-9,._+-]{0,49}"
 SPEC_CHARACTERS = "at most 50 ASCII letters, digits, and the characters , . _ + -"
 #: The form of nodes' labels; see `SPEC`.
 LABEL = r"[A-Za-z0-9_.]{1,40}"
 LABEL_CHARACTERS = "1 to 40 ASCII letters, digits, and the characters _ ."
-#: The text in place of the root in the id of a schedule that contains the rows of all sources.
+#: The string in place of the root in the id of a schedule that contains the rows of all sources.
 EXPANDED = "expanded"
 #: The form in which both stores keep the names of constructions and algorithms.
 STORED_NAME = r"[a-z][a-z0-9-]*(\([^()]+\))?"
 
-#: A fault as text. The explorer's ``state.js`` contains the same expression.
+#: A fault as a string. The explorer's ``state.js`` contains the same expression.
 FAULT = re.compile(r"([^@\s-]+)(?:-([^@\s-]+))?(?:@([0-9]{1,18}))?")
 _RANK = re.compile(r"#([0-9]{1,18})")
 _CALL = re.compile(r"([^()=,\s]+)(?:\(([^()]*)\))?")
@@ -142,7 +150,7 @@ def parse_fault(text: str) -> tuple[tuple[int | str, ...], int]:
 
     Returns:
         The node, or the two ends of the link, each a label or a rank; and the first step of the
-        fault, which is 1 if the text names none.
+        fault, which is 1 by default.
 
     Raises:
         InputError: the text does not have this form.
@@ -164,7 +172,7 @@ def parse_fault(text: str) -> tuple[tuple[int | str, ...], int]:
 
 
 def format_spec(name: str, arguments: Mapping[str, str | int]) -> str:
-    """Return a construction or algorithm as text, with any arguments in parentheses.
+    """Return the spec of a construction or algorithm: its name, with any arguments in parentheses.
 
     Example:
         >>> format_spec("dimension-change", {"i": 2, "base": "multiple"})
@@ -174,7 +182,7 @@ def format_spec(name: str, arguments: Mapping[str, str | int]) -> str:
 
 
 def format_arguments(arguments: Mapping[str, str | int]) -> str:
-    """Return arguments as text, sorted by name: ``base=multiple,i=2``."""
+    """Return arguments as a string, sorted by name: ``base=multiple,i=2``."""
     return ",".join(f"{name}={value}" for name, value in sorted(arguments.items()))
 
 
@@ -182,7 +190,7 @@ def parse_spec(text: str, noun: str = "construction") -> tuple[str, dict[str, Ar
     """Parse text such as ``dimension-change(base=multiple,i=2)``; return the name and arguments.
 
     Args:
-        noun: what the name stands for, such as ``algorithm``; used in the error message.
+        noun: the kind of object, such as ``algorithm``, for the error message.
 
     Raises:
         InputError: the text does not have this form.
@@ -240,7 +248,7 @@ def parse_arguments(text: str) -> dict[str, ArgumentValue]:
 
 
 def split_specs(specs: str | Iterable[str]) -> list[str]:
-    """Split a text, or each of several texts, at commas that are not in parentheses.
+    """Split a string, or each of several strings, at commas that are not in parentheses.
 
     Example:
         >>> split_specs("greedy, dimension-change(base=multiple,i=2)")

@@ -28,9 +28,10 @@ ValueReader = Callable[[Integers, slice], Integers]
 
 
 def read_by_rank(neighbour_ranks: Callable[[slice], Ranks]) -> ValueReader:
-    """Return a function that reads the values of a node array at the neighbours of a chunk.
+    """Return a function that reads a node array's values at the neighbours of a chunk of nodes.
 
-    It keeps the neighbours' ranks of the last chunk, since callers read several arrays per chunk.
+    The function keeps the neighbours' ranks of the last chunk, since callers read several arrays
+    per chunk.
     """
     kept_chunk, kept_ranks = slice(0, 0), np.empty(0, dtype=np.int32)
 
@@ -38,7 +39,7 @@ def read_by_rank(neighbour_ranks: Callable[[slice], Ranks]) -> ValueReader:
         nonlocal kept_chunk, kept_ranks
         if chunk != kept_chunk:
             kept_chunk, kept_ranks = chunk, neighbour_ranks(chunk)
-        # All ranks are in range. With the mode "clip", numpy does not check this again.
+        # All ranks are in range. With the mode "clip", numpy does not check the range again.
         return np.take(values, kept_ranks, mode="clip")
 
     return read
@@ -54,7 +55,7 @@ class Topology(Displayable, ABC):
 
     Attributes:
         family: ``star``, ``nk-star``, ``hypercube``, or the family of a plug-in.
-        spec: the text that `starcast.topology` accepts, such as ``S5``.
+        spec: the string that `starcast.topology` accepts, such as ``S5``.
         n: n of S_n and S_{n,k}, d of Q_d.
         k: k of S_{n,k}, else None.
         nodes: the number of nodes.
@@ -122,7 +123,7 @@ class Topology(Displayable, ABC):
     def distance_sum(self) -> int:
         """The sum of the distances that `distance_profile` counts.
 
-        It is n!(n + 2/n + H_n - 4) in S_n, for the harmonic number H_n, and d 2^(d-1) in Q_d.
+        The sum is n!(n + 2/n + H_n - 4) in S_n, for the harmonic number H_n, and d 2^(d-1) in Q_d.
         """
         return sum(distance * count for distance, count in enumerate(self.distance_profile()))
 
@@ -167,7 +168,7 @@ class Topology(Displayable, ABC):
             link at the port is its own neighbour.
 
         Raises:
-            InputError: the port or a rank does not exist.
+            InputError: there is no such port or rank.
 
         Example:
             >>> topology("S5").label(topology("S5").neighbours(5)[0])
@@ -175,7 +176,10 @@ class Topology(Displayable, ABC):
         """
 
     def table(self) -> Ranks:
-        """Return all neighbours, int32 ``[ports, nodes]``, in the order of `ports`."""
+        """Return the neighbour of every node across every port, int32 ``[ports, nodes]``.
+
+        The ports are in the order of `ports`.
+        """
         # Callers may change the returned table, so the kept table, which is shared, is copied.
         return kept_table(self).copy() if self._has_kept_table else self._compute_table()
 
@@ -207,7 +211,9 @@ class Topology(Displayable, ABC):
         return [slice(start, min(start + _CHUNK, self.nodes)) for start in starts]
 
     def neighbour_ranks(self, port: int) -> Callable[[slice], Ranks]:
-        """Return a function from one of `chunks` to its neighbours' ranks across a port, int32.
+        """Return a function that takes one of `chunks` and returns its neighbours across a port.
+
+        The neighbours are ranks, int32.
 
         Data that all chunks share is computed once.
 
@@ -270,7 +276,7 @@ class Topology(Displayable, ABC):
         """Return the ports of links after the translation that maps the identity to the root.
 
         Args:
-            root: label or rank of the root, as in `translation`.
+            root: label or rank of the node to which the translation maps the identity.
             ports: for each node one of its ports, which selects a link, or 0; uint8 ``[nodes]``.
 
         Returns:
@@ -282,18 +288,18 @@ class Topology(Displayable, ABC):
 
     @abstractmethod
     def labels(self, ranks: ArrayLike | None = None) -> NDArray[np.str_]:
-        """Return the labels of some nodes, or of all nodes if ``ranks`` is None."""
+        """Return the labels of the given nodes, or of all nodes if ``ranks`` is None."""
 
     @abstractmethod
     def rank(self, label: str) -> int:
-        """Return the rank of the node with a label.
+        """Return the rank of the node with the given label.
 
         Raises:
             InputError: no node has this label.
         """
 
     def label(self, rank: int) -> str:
-        """Return the label of a node.
+        """Return the label of the node with the given rank.
 
         Raises:
             InputError: no node has this rank.
@@ -301,7 +307,7 @@ class Topology(Displayable, ABC):
         return str(self.labels([self.node(rank)])[0])
 
     def stored_label(self, rank: int) -> str:
-        """Return the label under which a node is stored; symbols of permutations start at 1.
+        """Return the label under which a node is stored, whose symbols start at 1 as in ids.
 
         Raises:
             InputError: no node has this rank.
@@ -386,7 +392,7 @@ class Topology(Displayable, ABC):
 def describe_topology(topology: Topology) -> dict[str, Any]:
     """Return the properties of a topology by name, as plain Python values.
 
-    Everything that shows a topology selects from these properties.
+    All outputs that show a topology select from these properties.
     """
     return {
         "spec": topology.spec,
@@ -417,7 +423,7 @@ def degree_text(topology: Topology) -> str:
 
 
 def ports_towards(topology: Topology, parents: NDArray[np.integer]) -> NDArray[np.uint8]:
-    """Return each node's port to its parent, uint8 ``[nodes]``; 0 if that is not a neighbour."""
+    """Return each node's port to its parent, uint8 ``[nodes]``; 0 if they are not neighbours."""
     ports = np.zeros(topology.nodes, dtype=np.uint8)
     for port in topology.ports:
         ports[topology.neighbours(port) == parents] = port

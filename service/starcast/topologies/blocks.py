@@ -81,7 +81,7 @@ class NodeArray:
         self._count, self._size = len(self._blocks.prefix), self._blocks.size
 
     def _fill(self, chunk: slice, out: NDArray[Any]) -> None:
-        """Write the values for a slice of blocks, ``[blocks, size]``."""
+        """Write the values of the nodes of some blocks, ``[blocks, size]``."""
         raise NotImplementedError
 
     def all(self) -> NDArray[Any]:
@@ -168,7 +168,7 @@ def _first_rank_by_newcomer(n: int, k: int) -> Ranks:
 
 @lru_cache(maxsize=64)
 def _exchanges(n: int, k: int, port: int) -> tuple[NDArray[np.intp], Ranks]:
-    """Return the results of `_exchange` for ``smaller`` = 0..r, stacked: ``[r + 1, size]`` each."""
+    """Return the results of `_exchange` for ``smaller`` = 0..r as two arrays ``[r + 1, size]``."""
     numbers = range(_blocks(n, k).rest.shape[1] + 1)
     newcomers, patterns = zip(*(_exchange(n, k, port, smaller) for smaller in numbers), strict=True)
     return np.stack(newcomers), np.stack(patterns)
@@ -200,8 +200,8 @@ def _exchange(n: int, k: int, port: int, smaller: int) -> tuple[NDArray[np.intp]
 def _next_in_clique(n: int, k: int, steps: int, smaller: int) -> NDArray[np.intp]:
     """Return, for each pattern, the symbol ``steps`` places after the node's first symbol.
 
-    Places are counted cyclically through the sorted first symbols of the node's clique. The result
-    has indices in the rest, ``[size]``.
+    Places are counted cyclically through the sorted first symbols of the node's clique. The symbols
+    are returned as indices in the rest, ``[size]``.
     """
     blocks = _blocks(n, k)
     is_missing = np.ones((blocks.size, blocks.rest.shape[1]), dtype=bool)
@@ -214,12 +214,12 @@ def _next_in_clique(n: int, k: int, steps: int, smaller: int) -> NDArray[np.intp
 
 
 def _order(values: NDArray[np.integer]) -> Perms:
-    """Return, for each entry, its position in its row after the row is sorted."""
+    """Return the position of each value in its row after the row is sorted."""
     return np.argsort(np.argsort(values, axis=1), axis=1).astype(np.uint8)
 
 
 class _Relabelling(NodeArray):
-    """A `NodeArray` whose values follow from the patterns after renaming their symbols.
+    """A `NodeArray` of the patterns' ranks after renaming the symbols of each pattern.
 
     The subclasses set ``_order``, ``[blocks, r]``: the new index of each symbol of the rest.
     """
@@ -274,7 +274,8 @@ class Distances(_Relabelling):
     def __init__(self, n: int, k: int, extended_root: Perms) -> None:
         super().__init__(n, k)
         blocks = self._blocks
-        # A symbol's position in the root, from 0. Positions from k on mean that the root lacks it.
+        # The position of each symbol in the root, from 0. The root lacks the symbols with positions
+        # >= k.
         home = permutations.inverse(extended_root).astype(np.int16) - 1
         prefix, self._rest = home[blocks.prefix - 1], home[blocks.rest - 1]
         base, exits = _through_prefix(prefix, self._rest, self._width)
@@ -324,11 +325,11 @@ class StarDistances(Distances):
 
 @lru_cache(maxsize=8)
 def _fixed_point_gain(m: int, positions: tuple[int, ...]) -> NDArray[np.uint8]:
-    """Tabulate twice the number of fixed points, at the given positions, of each suffix pattern.
+    """Tabulate twice the number of fixed points of each suffix pattern, at given positions.
 
     Returns:
         uint8 ``[(m+1)^positions, m!]``. The first index has one digit in base m+1 per position: the
-        index in the rest of the root's symbol at this position, or m if the prefix has that symbol.
+        index, in the rest, of the root's symbol at this position; m if the prefix has the symbol.
     """
     gain = np.zeros((1, factorial(m)), dtype=np.uint8)
     for position in positions:
@@ -342,7 +343,8 @@ def _through_prefix(
 ) -> tuple[NDArray[np.int64], NDArray[np.int16]]:
     """Follow each block's permutation through its prefix, by pointer doubling.
 
-    The permutation maps each position to the position of its symbol in the root, its home.
+    The permutation maps each position to the *home* of its symbol, the symbol's position in the
+    root.
 
     Args:
         prefix: the home positions of the prefix's symbols, ``[blocks, width]``.
@@ -374,7 +376,7 @@ def _through_prefix(
 
 @lru_cache(maxsize=8)
 def _closed_cycles(symbols: int, m: int) -> NDArray[np.uint8]:
-    """Return the number of cycles of each pattern that stay in the suffix, uint8 ``[size]``.
+    """Return, for each pattern, the number of cycles that stay in the suffix, uint8 ``[size]``.
 
     Fixed points count as cycles.
     """
@@ -386,7 +388,7 @@ def _closed_cycles(symbols: int, m: int) -> NDArray[np.uint8]:
 
 
 def _least_of_cycle(row: list[int], start: int) -> int:
-    """Follow i -> row[i] from ``start`` round its cycle; return the smallest i, -1 if it ends."""
+    """Return the smallest index on the cycle i -> row[i] from ``start``; -1 if there is none."""
     least, index = start, row[start]
     while index != start:
         if index >= len(row):

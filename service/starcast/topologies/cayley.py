@@ -1,4 +1,4 @@
-"""Cayley graphs of a group, given by their generators, and the groups that they may have.
+"""Cayley graphs, each given by a group and generators, and the supported groups.
 
 Node x is linked to the product x∘g for every generator g. If g is a permutation, it moves
 positions, as port i of a star graph exchanges positions 1 and i. A translation x -> q∘x multiplies
@@ -54,7 +54,7 @@ class Permutations:
         return factorial(self.n)
 
     def elements(self, ranks: ArrayLike) -> Elements:
-        """Return the group elements with some ranks, ``[count, n]``."""
+        """Return the group elements with the given ranks, ``[count, n]``."""
         return permutations.unrank(self.n, ranks)
 
     def ranks(self, elements: Elements) -> Ranks:
@@ -62,7 +62,7 @@ class Permutations:
         return permutations.rank(elements.astype(np.uint8))
 
     def product(self, left: Elements, right: Elements) -> Elements:
-        """Return the product left∘right; one of them may be several elements."""
+        """Return the product left∘right; either may be an array of elements."""
         return left[..., right - 1]
 
     def inverse(self, element: Elements) -> Elements:
@@ -74,7 +74,7 @@ class Permutations:
         return permutations.labels(elements.astype(np.uint8))
 
     def parse(self, label: str) -> Elements:
-        """Return the group element with a label.
+        """Return the group element with the given label.
 
         Raises:
             InputError: no element has this label.
@@ -90,7 +90,7 @@ class Permutations:
 class EvenPermutations(Permutations):
     """The even permutations of 1..n, the alternating group.
 
-    The permutations of ranks 2i and 2i+1 differ in their last two symbols, so one of them is even.
+    The permutations of ranks 2i and 2i+1 differ in their last two symbols, so exactly one is even.
     """
 
     generator = "an even permutation of the positions 1 to {n} that moves one of them"
@@ -101,7 +101,7 @@ class EvenPermutations(Permutations):
         return factorial(self.n) // 2
 
     def elements(self, ranks: ArrayLike) -> Elements:
-        """Return the elements with some ranks, ``[count, n]``: the even one of each pair."""
+        """Return the elements with the given ranks, ``[count, n]``: the even one of each pair."""
         rows = permutations.unrank(self.n, 2 * np.array(ranks, dtype=np.int64, ndmin=1))
         odd = permutations.is_odd(rows)
         # Exchanging the last two symbols gives the other permutation of the pair.
@@ -114,7 +114,7 @@ class EvenPermutations(Permutations):
         return super().ranks(elements) // 2
 
     def parse(self, label: str) -> Elements:
-        """Return the group element with a label.
+        """Return the group element with the given label.
 
         Raises:
             InputError: the label is not that of a permutation, or the permutation is odd.
@@ -147,7 +147,7 @@ class SignedPermutations(Permutations):
         return factorial(self.n) << self.n
 
     def elements(self, ranks: ArrayLike) -> Elements:
-        """Return the elements with some ranks; a digit selects an unused symbol and its sign."""
+        """Return the group elements with the given ranks, ``[count, n]``."""
         rest = np.array(ranks, dtype=np.int64, ndmin=1)
         rows = np.empty((len(rest), self.n), dtype=np.int8)
         signs = np.empty_like(rows)
@@ -169,11 +169,11 @@ class SignedPermutations(Permutations):
         return ranks.astype(np.int32)
 
     def product(self, left: Elements, right: Elements) -> Elements:
-        """Return the signed product left∘right; one of them may be several elements."""
+        """Return the signed product left∘right; either may be an array of elements."""
         return np.sign(right) * left[..., np.abs(right) - 1]
 
     def inverse(self, element: Elements) -> Elements:
-        """Return the inverse of a group element; a symbol keeps its sign."""
+        """Return the inverse of a group element, in which every symbol keeps its sign."""
         order = np.argsort(np.abs(element))
         return np.sign(element)[order] * (order + 1)
 
@@ -186,7 +186,7 @@ class SignedPermutations(Permutations):
         return np.ascontiguousarray(codes).view(f"<U{self.n}")[:, 0]
 
     def parse(self, label: str) -> Elements:
-        """Return the group element with a label.
+        """Return the group element with the given label.
 
         Raises:
             InputError: no element has this label.
@@ -210,7 +210,7 @@ class Residues:
     """Vectors of residues modulo given numbers, called sides; the group operation is addition.
 
     Raises:
-        InputError: a side, or their product, is out of range.
+        InputError: a side, or the product of all sides, is out of range.
     """
 
     sides: tuple[int, ...]
@@ -234,7 +234,7 @@ class Residues:
         return prod(self.sides)
 
     def elements(self, ranks: ArrayLike) -> Elements:
-        """Return the elements with some ranks, ``[count, n]``; the last residue varies fastest."""
+        """Return elements by rank, ``[count, n]``; the last residue varies fastest."""
         return np.stack(np.unravel_index(np.array(ranks, ndmin=1), self.sides), axis=-1)
 
     def ranks(self, elements: Elements) -> Ranks:
@@ -242,7 +242,7 @@ class Residues:
         return np.asarray(np.ravel_multi_index(tuple(elements.T), self.sides), dtype=np.int32)
 
     def product(self, left: Elements, right: Elements) -> Elements:
-        """Return the sum of elements, residue by residue; one of them may be several elements."""
+        """Return the sum of elements, residue by residue; either may be an array of elements."""
         return np.asarray((left + right) % np.array(self.sides))
 
     def inverse(self, element: Elements) -> Elements:
@@ -267,10 +267,11 @@ class Residues:
         return labels[:, 0]
 
     def parse(self, label: str) -> Elements:
-        """Return the group element with a label.
+        """Return the group element with the given label.
 
         Raises:
-            InputError: the label has a wrong length, or a residue is not smaller than its side.
+            InputError: the label has a wrong length, or a residue is not smaller than the side of
+                its dimension.
         """
         base, width = self._form
         text = str(label).lower()
@@ -286,7 +287,7 @@ class Residues:
         raise InputError(f"'{label}' is not a label", hint=f"labels go from {first} to {last}")
 
     def reduce(self, generator: tuple[int, ...]) -> tuple[int, ...] | None:
-        """Return a generator's steps as residues; None if their number is wrong or all are 0."""
+        """Return a generator's steps as residues; None if their count is wrong or all are 0."""
         if len(generator) != self.n:
             return None
         reduced = tuple(step % side for step, side in zip(generator, self.sides, strict=True))
@@ -372,7 +373,7 @@ class CayleyGraph(Topology):
     Args:
         spec: the spec of the graph, such as ``P5``.
         family: the name of its family.
-        generators: elements of the group. Ports are numbered from 2 in their order.
+        generators: elements of the group; ports are numbered from 2 in the order of this list.
         group: the group; by default all permutations of 1..n, and generators are permutations of
             the positions. `Subgroup` stands for the group that the generators generate.
 
@@ -469,7 +470,7 @@ class CayleyGraph(Topology):
         return self.group.labels(self.group.elements(self._check_ranks(ranks)))
 
     def rank(self, label: str) -> int:
-        """Return the rank of the node with a label; see `Topology.rank`."""
+        """Return the rank of the node with the given label; see `Topology.rank`."""
         return int(self.group.ranks(self.group.parse(label)[None, :])[0])
 
     def _distances(self) -> Integers:
@@ -479,8 +480,8 @@ class CayleyGraph(Topology):
         if reached < self.nodes:
             raise InputError(
                 f"the generators of {self.spec} reach only {reached:,} of its {self.nodes:,} nodes",
-                hint='give generators of the whole group, or take group="generated", the group that'
-                " they generate",
+                hint='give generators of the whole group, or take group="generated": then the nodes'
+                " are the elements that they generate",
             )
         return distances
 
@@ -491,7 +492,7 @@ def check_generators(
     """Check generators, and return their group and the generators as elements of the group.
 
     Raises:
-        InputError: see `CayleyGraph`.
+        InputError: a generator is malformed or repeated, or its inverse is missing.
     """
     try:
         given = [tuple(int(value) for value in generator) for generator in generators]
@@ -501,7 +502,7 @@ def check_generators(
         ) from None
     if not 1 <= len(given) <= MAX_GENERATORS:
         raise InputError(
-            f"the number of generators is {len(given)}, not 1 to {MAX_GENERATORS}",
+            f"the number of generators is {len(given)}, which is out of range",
             hint=f"give 1 to {MAX_GENERATORS} generators",
         )
     whole = group
@@ -536,7 +537,7 @@ def check_generators(
 def _check_size(group: type[Permutations], generator: tuple[int, ...]) -> int:
     if not 2 <= len(generator) <= group.largest:
         raise InputError(
-            f"the generators have the length {len(generator)}, not 2 to {group.largest}",
+            f"the generators have the length {len(generator)}, which is out of range",
             hint=f"give generators of a length from 2 to {group.largest}",
         )
     return len(generator)
@@ -553,7 +554,7 @@ def _move(group: Group, ranks: NDArray[np.integer], generator: Sequence[int]) ->
 
 @lru_cache(maxsize=4)
 def _search(group: Group, generators: tuple[tuple[int, ...], ...]) -> Integers:
-    """Return the distances from the identity; nodes that the search does not reach also have 0."""
+    """Return the distances from the identity; unreached nodes also have distance 0."""
     distances: Integers = np.zeros(group.nodes, dtype=np.uint8)
     # The root has distance 0, so 0 cannot mark the nodes that are not reached yet.
     is_new = np.ones(len(distances), dtype=bool)

@@ -69,7 +69,7 @@ class Hypercube(Topology):
         return out
 
     def translation(self, root: int | str) -> Ranks:
-        """Return the images under x -> x xor q for the root q."""
+        """Return the image x xor q of each node x, for the root q."""
         rank = self.node(root)
         self._require_memory(4, "images")
         return self._xor(rank)
@@ -144,7 +144,7 @@ def burnt_pancake(n: int) -> Generators:
 
 @family("bubble-sort", pattern=r"B(\d+)", source=_AK, noun="bubble-sort graphs", sizes=range(2, 13))
 def bubble_sort(n: int) -> Generators:
-    """Return the generators of a bubble-sort graph, which swap adjacent symbols."""
+    """Return the generators of a bubble-sort graph, which swap two adjacent symbols."""
     return [_exchange(n, i, i + 1) for i in range(1, n)]
 
 
@@ -194,7 +194,7 @@ def alternating_group(n: int) -> Generators:
     spelling="T4x4 or T4x4x4 for a torus", group="residues",
 )  # fmt: skip
 def torus(*sides: int) -> Generators:
-    """Return the generators of a torus, which move one place along a dimension, either way."""
+    """Return the generators of a torus, which move by one in one dimension, in either direction."""
     return [
         [step if other == axis else 0 for other in range(len(sides))]
         for axis, side in enumerate(sides)

@@ -1,8 +1,8 @@
-"""Paths between two nodes that have no inner node in common.
+"""Find paths between two nodes that share no internal node.
 
 By Menger's theorem, their maximum number is the smallest number of nodes that separate the two: n-1
 in a star graph, d in a hypercube (akers1989). The paths are a minimum-cost flow in which every
-inner node carries at most one unit. The flow is found by successive shortest paths: each node is
+internal node carries at most one unit. The flow is found by successive shortest paths: each node is
 split into an entry and an exit, and a new path may cancel a part of an earlier one (suurballe1974).
 """
 
@@ -18,7 +18,7 @@ _ENTRY, _EXIT = False, True
 
 
 def find_disjoint_paths(topology: Topology, source: int, target: int) -> list[list[int]]:
-    """Return the maximum number of paths without common inner nodes, of minimum total length.
+    """Find as many internally disjoint paths as there are, with minimum total length.
 
     Star graphs have n-1 such paths, each at most 4 links longer than the distance (day1994). A
     computation for every target shows that in S_3 to S_6 this also holds for the paths of minimum
@@ -26,7 +26,7 @@ def find_disjoint_paths(topology: Topology, source: int, target: int) -> list[li
 
     Args:
         source: rank of the first node of all paths.
-        target: rank of their last node.
+        target: rank of the last node of all paths.
 
     Returns:
         The ranks of the nodes of each path, the shortest path first.
@@ -77,7 +77,7 @@ class _Flow:
         return paths
 
     def augment(self) -> bool:
-        """Add one more disjoint path, of minimum cost; return whether there is one."""
+        """Add one more disjoint path, of minimum cost; return False if there is none."""
         start, end = (self._source, _EXIT), (self._target, _ENTRY)
         cost, previous = {start: 0}, dict[_Side, _Side]()
         heap, settled = [(0, start)], set[_Side]()
@@ -107,7 +107,7 @@ class _Flow:
         return self._price.get(side, int(self._distance[side[0]]))
 
     def _steps(self, side: _Side) -> list[tuple[_Side, int]]:
-        """Return the sides (entry or exit of a node) that follow a side on a path, with costs."""
+        """Return the sides (entries or exits of nodes) that may follow ``side``, with costs."""
         node, is_exit = side
         if is_exit:
             used = self._following.get(node, ())

@@ -1,4 +1,4 @@
-"""The `family` decorator, which declares a topology family, and `topology`, which reads a spec."""
+"""Declare topology families (`family`), and build topologies from specs (`topology`)."""
 
 import inspect
 import re
@@ -79,14 +79,14 @@ def family(
 
     Args:
         name: lower-case words joined by hyphens.
-        pattern: a regular expression of the specs, such as ``P(\d+)``; its groups are numbers.
-            A spec has at most 50 characters: ASCII letters, digits, commas, points, underscores,
-            plus signs and hyphens, even if the pattern also matches other texts. A text such as
-            ``mine-3fa2c1`` is always the spec of a network.
+        pattern: a regular expression of the specs, such as ``P(\d+)``; its groups are numbers. A
+            spec has at most 50 characters: ASCII letters, digits, commas, periods, underscores,
+            plus signs and hyphens, even if the pattern also matches other strings. A spec that ends
+            with a hyphen and six hexadecimal digits is that of a network, never of a family.
         source: the paper that defines the family.
         noun: the plural noun for the graphs in messages, such as ``pancake graphs``.
-        spelling: how messages explain the spec; by default the pattern, or with ``sizes`` a text
-            such as ``P2 to P12 for a pancake graph``.
+        spelling: a description of valid specs for messages, such as ``P2 to P12 for a pancake
+            graph``; by default derived from ``sizes``, or else the pattern.
         group: the group whose elements are the nodes of each graph.
         sizes: the allowed values of the first number in a spec; by default all.
 
@@ -188,7 +188,7 @@ def _compile_pattern(name: str, pattern: str, origin: Origin) -> re.Pattern[str]
             hint=f"specs consist of {SPEC_CHARACTERS}",
         )
     shipped = [each for each in FAMILIES.values() if each.origin.is_shipped and each.name != name]
-    # It is hard to decide whether two patterns can match the same text, so only sample specs are
+    # It is hard to decide whether two patterns can match the same string, so only sample specs are
     # tested.
     taken = next(filter(compiled.fullmatch, chain.from_iterable(map(_examples, shipped))), None)
     if taken is not None:
@@ -204,7 +204,7 @@ def _compile_pattern(name: str, pattern: str, origin: Origin) -> re.Pattern[str]
 def _check_spec(built: Topology, spec: str) -> None:
     if built.spec != spec:
         raise InputError(
-            f"the topology of {spec} has the spec {built.spec!r}",
+            f"the function returned a topology with the spec {built.spec!r} for {spec}",
             hint=f"return a topology whose spec is {spec}",
         )
 
@@ -260,20 +260,20 @@ def _letters(entry: Family) -> str:
 
 
 def _spell(pattern: str, noun: str, sizes: range) -> str:
-    """Return the text that explains a spec with one number: ``P2 to P12 for a pancake graph``."""
+    """Return the description of specs with one number: ``P2 to P12 for a pancake graph``."""
     letters = pattern.partition("(")[0]
     return f"{letters}{sizes[0]} to {letters}{sizes[-1]} for {with_article(noun[:-1])}"
 
 
 def _examples(shipped: Family) -> Iterator[str]:
-    """Yield sample specs such as S1, S2, ..: the first spec in a family's spelling, renumbered."""
+    """Yield sample specs such as S1, S2, ..: a family's first spec with other numbers."""
     first, *later = re.findall(r"\D+", shipped.spelling.split()[0])
     for number, other in product(range(1, 36), (1, 2)):
         yield f"{first}{number}" + "".join(f"{text}{other}" for text in later)
 
 
 def topology(spec: str) -> Topology:
-    """Return the topology of a spec.
+    """Return the topology of the given spec.
 
     Args:
         spec: ``S5`` for the star graph S_5, ``S6,3`` for the (n,k)-star S_{6,3}, ``Q4`` for the
@@ -281,7 +281,7 @@ def topology(spec: str) -> Topology:
             `starcast.network` has made in this process have specs too.
 
     Raises:
-        InputError: the spec has another form, or its size is out of range.
+        InputError: the spec is unknown, or its size is out of range.
 
     Example:
         >>> topology("S5").diameter
@@ -310,21 +310,20 @@ def topology(spec: str) -> Topology:
 
 
 def _explain_unknown(text: str) -> str:
-    """Return the hint for an unknown spec, with the specs of the families that may be meant."""
+    """Return the hint for an unknown spec: its correction, or the specs of a similar family."""
     digit = re.search(r"\d|$", text).start()  # type: ignore[union-attr]  # matches every text
-    beginnings = {_letters(entry).lower(): _letters(entry) for entry in FAMILIES.values()}
-    hint = ""
     beginning = "" if NETWORK_SPEC.fullmatch(text) else text[:digit].lower()
-    for close in get_close_matches(beginning, beginnings, n=1):
-        letters = beginnings[close]
-        near = [entry for entry in FAMILIES.values() if _letters(entry) == letters]
-        corrected = letters + text[digit:].lower()
+    similar = {_letters(entry).lower(): _letters(entry) for entry in FAMILIES.values()}
+    spellings = ""
+    for close in get_close_matches(beginning, similar, n=1):
+        near = [entry for entry in FAMILIES.values() if _letters(entry) == similar[close]]
+        corrected = similar[close] + text[digit:].lower()
         if corrected != text and any(entry.pattern.fullmatch(corrected) for entry in near):
-            hint = f"did you mean '{corrected}'? "
-        hint += f"write {', '.join(entry.spelling for entry in near)}; "
+            return f"did you mean '{corrected}'?"
+        spellings = f"write {', '.join(entry.spelling for entry in near)}; "
     return (
-        f"{hint}'starcast topology families' lists all families; a file? give its path; another"
-        " family? load its plug-in with `plugins`"
+        f"{spellings}'starcast topology families' lists all families; a file? give its path;"
+        " another family? load its plug-in with `plugins`"
     )
 
 
@@ -353,7 +352,7 @@ def as_topology(topology_or_spec: Topology | str) -> Topology:
     """Return a topology unchanged, or the topology of a spec.
 
     Raises:
-        InputError: see `topology`.
+        InputError: the spec is unknown, or its size is out of range.
     """
     if isinstance(topology_or_spec, Topology):
         return topology_or_spec

@@ -1,4 +1,4 @@
-"""The memory of this machine, and a check that refuses arrays larger than it."""
+"""Check that arrays fit into the memory of this machine."""
 
 import os
 from contextlib import suppress
@@ -24,7 +24,7 @@ def physical() -> int:
 def available() -> int:
     """Return the memory in bytes that can be allocated without swapping.
 
-    Linux reports this number. On other systems, the result is the unused memory.
+    Linux reports this size. On other systems, the result is the unused memory.
     """
     with suppress(OSError, ValueError, StopIteration):
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
@@ -45,7 +45,7 @@ def require(needed: int, purpose: str, hint: str = _SMALLER) -> None:
     Args:
         needed: the required memory in bytes.
         purpose: plural subject of the error message, such as ``the arrivals of all units``.
-        hint: what the caller can do instead.
+        hint: alternatives for the caller.
 
     Raises:
         LimitError: more bytes are needed than the machine has.

@@ -41,7 +41,7 @@ def rotate(perms: Perms, turns: int = 1) -> Perms:
 
 
 def rotated_dimension(dimension: _Dimensions, turns: int, n: int) -> _Dimensions:
-    """Return the dimension to which ``turns`` rotations R map a dimension, or an array of them."""
+    """Return the image of a dimension, or of an array of them, under ``turns`` rotations R."""
     return (dimension - 2 + turns) % (n - 1) + 2
 
 
@@ -85,7 +85,7 @@ def necklaces(n: int) -> Necklaces:
 
 
 def necklace_count(n: int) -> int:
-    """Count the necklaces of S_n, except that of node 12..n, by Burnside's lemma."""
+    """Count the necklaces of S_n by Burnside's lemma, without the necklace of node 12..n."""
     return (factorial(n) + sum(count_fixed(n, j) for j in range(1, n - 1))) // (n - 1) - 1
 
 

@@ -1,4 +1,4 @@
-"""`Network`, a topology given by its links, and `network`, which makes one of a user's graph.
+"""`Network`, a topology given by its links, and `build_network`, which makes one of a graph.
 
 The ports of a network are the colours of a proper colouring of its links (`colouring.py`), so each
 port is a partial matching, and crossing a port twice leads back, as on star graphs.
@@ -10,17 +10,19 @@ links. The networks of this process are known by their specs, so `starcast.topol
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from starcast.support.arrays import freeze
+from starcast.support.arrays import Integers, freeze
 from starcast.support.errors import InputError, LimitError
-from starcast.support.text import did_you_mean
+from starcast.support.progress import Reporter, Silent
+from starcast.support.text import did_you_mean, pluralize
 from starcast.support.vocabulary import EXPANDED
-from starcast.topologies.base import MAX_UINT8_DISTANCE, Distances, Topology
+from starcast.topologies import memory
+from starcast.topologies.base import MAX_UINT8_DISTANCE, Topology
 from starcast.topologies.colouring import colour_links
 from starcast.topologies.permutations import Ranks
 
@@ -35,22 +37,35 @@ MAX_PROFILE_NODES = 5_000
 #: Searches that `Network.diameter` may make. Most networks need fewer than 100.
 _MAX_SEARCHES = 2_000
 
+#: Attributes of nodes with a text to use as label, and with a position; see `build_network`.
+_TEXTS = ("label", "name")
+_COORDINATES = (("lon", "lat"), ("longitude", "latitude"), ("x", "y"))
+#: Memory in bytes that a network takes while it is made: per link, and per node and port.
+_LINK_BYTES, _PORT_BYTES = 500, 12
+_LOOP = "a link joins '%s' to itself"
+
 _known: dict[str, "Network"] = {}
 
 
 class Network(Topology):
-    """A connected graph that is given by its links; `network` makes one.
+    """A connected graph that is given by its links; `starcast.network` makes one.
 
     Nodes are ranked by label: numbers by value, then other labels by code points.
 
     Args:
         name: the first part of the spec.
-        titles: a text for each node, which becomes its label: other characters than letters,
-            digits, ``_`` and ``.`` are replaced by ``_``, and equal labels get ``.2``, ``.3``, ..
-        links: pairs of positions in ``titles``; repeated links count once.
+        titles: a text for each node.
+        links: pairs of indices of ``titles``; repeated links count once.
+        labels: the label of each title. By default, titles become labels: other characters than
+            letters, digits, ``_`` and ``.`` are replaced by ``_``, and equal labels get ``.2``,
+            ``.3``, ..
+        positions: the coordinates of each node in a drawing, ``[nodes, 2]``.
+        source: where the network comes from.
 
     Attributes:
         titles: the text of each node as it was given, by rank.
+        positions: the coordinates of the nodes by rank, float ``[nodes, 2]``, or None.
+        source: where the network comes from, or an empty text.
         sha256: the SHA-256 of labels and links.
 
     Raises:
@@ -60,12 +75,27 @@ class Network(Topology):
 
     family = "network"
     k = None
+    titles: tuple[str, ...]
+    positions: NDArray[np.float64] | None
+    source: str
+    sha256: str
 
-    def __init__(self, name: str, titles: Sequence[str], links: Iterable[tuple[int, int]]) -> None:
-        labels = _as_labels(titles)
+    def __init__(
+        self,
+        name: str,
+        titles: Sequence[str],
+        links: Iterable[tuple[int, int]],
+        *,
+        labels: Sequence[str] | None = None,
+        positions: ArrayLike | None = None,
+        source: str = "",
+    ) -> None:
+        labels = _as_labels(titles) if labels is None else labels
         order = sorted(range(len(labels)), key=lambda node: _sort_key(labels[node]))
         ranks = {node: rank for rank, node in enumerate(order)}
         self.titles = tuple(titles[node] for node in order)
+        self.positions = None if positions is None else freeze(np.array(positions, float)[order])
+        self.source = source
         self._labels = freeze(np.array([labels[node] for node in order], dtype=np.str_))
         self.n = self.nodes = len(order)
         pairs = sorted({_as_pair(ranks[u], ranks[v], self.titles) for u, v in links})
@@ -89,17 +119,27 @@ class Network(Topology):
                 f"the node '{self.titles[node]}' has {degrees[node]:,} links",
                 hint=f"a node can have at most {MAX_DEGREE}",
             )
+        needed = _LINK_BYTES * len(pairs) + _PORT_BYTES * self.nodes * (int(degrees[node]) + 1)
+        memory.require(needed, f"the ports of {len(pairs):,} links", "give a smaller network")
 
     def _check_connected(self) -> None:
-        rest, parts = np.ones(self.nodes, dtype=bool), 0
-        while rest.any():
-            parts += 1
-            rest &= self._search(int(rest.argmax())) < 0
-        if parts > 1:
+        unreached = np.flatnonzero(self._search(0) < 0)
+        if len(unreached):
+            first, other = self.titles[0], self.titles[unreached[0]]
             raise InputError(
-                f"the network is not connected: it has {parts:,} parts",
+                f"the network is not connected: it has {self._count_parts():,} parts, and no path"
+                f" from '{first}' to '{other}'",
                 hint="give a network in which every node can reach every other node",
             )
+
+    def _count_parts(self) -> int:
+        # One search for each part would take too long if there are many.
+        lowest = np.arange(self.nodes)
+        starts = np.repeat(lowest, self.degrees)
+        while (lowest[starts] != lowest[self._ends]).any():
+            np.minimum.at(lowest, starts, lowest[self._ends])
+            lowest = lowest[lowest]
+        return len(np.unique(lowest))
 
     @property
     def diameter(self) -> int:
@@ -158,9 +198,9 @@ class Network(Topology):
     def neighbours(self, port: int, ranks: ArrayLike | None = None) -> Ranks:
         """Return the neighbours across a port; see `Topology.neighbours`."""
         row = self._table[self._check_port(port) - 1]
-        return row.copy() if ranks is None else row[self._check_ranks(ranks)]
+        return np.array(row if ranks is None else row[self._check_ranks(ranks)], dtype=np.int32)
 
-    def distances(self, root: int | str = 0) -> Distances:
+    def distances(self, root: int | str = 0) -> Integers:
         """Return the distance of every node from the root; see `Topology.distances`."""
         distances = self._search(self.node(root))
         return distances if distances.max() > MAX_UINT8_DISTANCE else distances.astype(np.uint8)
@@ -208,16 +248,40 @@ class Network(Topology):
             remember(self)
 
 
-def network(links: Any, *, name: str = "network") -> Network:
+class Links(NamedTuple):
+    """The nodes and links of a graph, before they are checked.
+
+    Attributes:
+        nodes: the id of each node.
+        pairs: the ends of each link as indices of ``nodes``.
+        is_directed: whether every link has to be listed in both directions.
+        attributes: the attributes of each node, or nothing.
+        lines: the line of each link in a file, or nothing.
+    """
+
+    nodes: Sequence[str]
+    pairs: Sequence[tuple[int, int]]
+    is_directed: bool = False
+    attributes: Sequence[Mapping[str, Any]] = ()
+    lines: Sequence[int] = ()
+
+
+def build_network(
+    graph: Any, name: str = "network", source: str = "", reporter: Reporter | None = None
+) -> Network:
     """Make a topology of any connected graph.
 
     Ports are the colours of a proper colouring of the links, so there are at most D+1 of them for
-    the largest degree D. Parallel links count once.
+    the largest degree D. Parallel links count once. Labels are made of the attribute ``label`` of
+    the nodes, or else ``name``, if every node has another one; otherwise of the ids. Positions are
+    the attributes ``lon`` and ``lat``, ``longitude`` and ``latitude``, ``x`` and ``y``, or ``pos``.
 
     Args:
-        links: a graph of NetworkX, igraph or rustworkx, a sparse matrix of SciPy, an array
+        graph: `Links`, a graph of NetworkX, igraph or rustworkx, a sparse matrix of SciPy, an array
             ``[links, 2]``, or pairs of labels.
         name: the first part of the spec: at most 43 letters, digits, ``_`` and ``.``.
+        source: where the network comes from.
+        reporter: receives a message if parallel links are merged.
 
     Returns:
         The network. Its spec, such as ``mine-3fa2c1``, is known in this process.
@@ -225,19 +289,22 @@ def network(links: Any, *, name: str = "network") -> Network:
     Raises:
         InputError: the graph is empty, not connected or directed, or has a link from a node to
             itself; a node has more than 253 links; or the name is malformed.
-
-    Example:
-        >>> ring = network([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")], name="ring")
-        >>> ring.nodes, ring.links, ring.diameter, ring.ports
-        (4, 4, 2, (1, 2))
     """
     if not _NAME.fullmatch(name):
         raise InputError(
             f"the name '{name}' of the network is malformed",
             hint="give at most 43 letters, digits, '_' and '.', the first a letter or a digit",
         )
-    titles, pairs = _read_graph(links)
-    return remember(Network(name, titles, pairs))
+    links = graph if isinstance(graph, Links) else _read_graph(graph)
+    _check_links(links)
+    merged = _count_merged(links)
+    titles, labels = _choose_labels(links)
+    positions = _find_positions(links.attributes)
+    network = Network(name, titles, links.pairs, labels=labels, positions=positions, source=source)
+    if merged:
+        count = pluralize(merged, "parallel link was", "parallel links were")
+        (reporter or Silent()).say(f"{count} merged in {network.spec}")
+    return remember(network)
 
 
 def network_of_family(spec: str, family: str, links: Any) -> Network:
@@ -246,14 +313,15 @@ def network_of_family(spec: str, family: str, links: Any) -> Network:
     Raises:
         InputError: see `network`.
     """
-    titles, pairs = _read_graph(links)
-    made = Network(family, titles, pairs)
+    given = _read_graph(links)
+    _check_links(given)
+    made = Network(family, given.nodes, given.pairs)
     made.spec, made.family = spec, family
     return made
 
 
 def remember(network: Network) -> Network:
-    """Make a network known by its spec, and return it.
+    """Make a network known by its spec, and return it, or the equal one that was known before.
 
     Raises:
         InputError: another network with this spec is known.
@@ -263,7 +331,12 @@ def remember(network: Network) -> Network:
         raise InputError(
             f"another network has the spec '{network.spec}'", hint="give it another name"
         )
-    return known
+    # The spec does not tell titles, positions and source; the last ones given are kept.
+    if (known.titles, known.source) != (network.titles, network.source) or not np.array_equal(
+        np.array(known.positions), np.array(network.positions)
+    ):
+        _known[network.spec] = network
+    return _known[network.spec]
 
 
 def find_network(spec: str) -> Network | None:
@@ -271,12 +344,13 @@ def find_network(spec: str) -> Network | None:
     return _known.get(spec)
 
 
-def _read_graph(graph: Any) -> tuple[list[str], list[tuple[int, int]]]:
-    """Return the titles of the nodes of a graph, and its links as pairs of their positions."""
-    directed = False
+def _read_graph(graph: Any) -> Links:
+    """Return the nodes and links of a graph of another library."""
+    directed, attributes = False, list[Any]()
     if hasattr(graph, "get_edgelist"):  # igraph
         nodes = graph.vs["name"] if "name" in graph.vs.attributes() else range(graph.vcount())
         nodes, pairs, directed = list(nodes), graph.get_edgelist(), graph.is_directed()
+        attributes = [vertex.attributes() for vertex in graph.vs]
         ends = [(nodes[u], nodes[v]) for u, v in pairs]
     elif hasattr(graph, "edge_list"):  # rustworkx
         nodes, pairs = graph.node_indices(), graph.edge_list()
@@ -285,6 +359,7 @@ def _read_graph(graph: Any) -> tuple[list[str], list[tuple[int, int]]]:
         nodes, ends = list(names.values()), [(names[u], names[v]) for u, v in pairs]
     elif hasattr(graph, "edges") and hasattr(graph, "is_directed"):  # NetworkX
         nodes, directed = list(graph.nodes), graph.is_directed()
+        attributes = [graph.nodes[node] for node in nodes]
         ends = [(u, v) for u, v, *_ in graph.edges]
     elif hasattr(graph, "tocoo"):  # SciPy
         matrix = graph.tocoo()
@@ -301,9 +376,61 @@ def _read_graph(graph: Any) -> tuple[list[str], list[tuple[int, int]]]:
         repeated = next(title for title in titles if titles.count(title) > 1)
         raise InputError(f"two nodes are named '{repeated}'", hint="rename one of them")
     pairs = [(numbers[_as_title(u)], numbers[_as_title(v)]) for u, v in ends]
-    if directed:
-        _check_directions(pairs, titles)
-    return titles, pairs
+    return Links(titles, pairs, directed, attributes)
+
+
+def _check_links(links: Links) -> None:
+    """Refuse loops, and directed links without their reverse; the message names their line."""
+    given = set(links.pairs)
+    for number, (u, v) in enumerate(links.pairs):
+        line = f"line {links.lines[number]}: " if links.lines else ""
+        if u == v:
+            raise InputError(f"{line}{_LOOP % links.nodes[u]}", hint="remove the link")
+        if links.is_directed and (v, u) not in given:
+            raise InputError(
+                f"{line}the link from '{links.nodes[u]}' to '{links.nodes[v]}' has no reverse",
+                hint="give an undirected graph, because the links of a topology lead both ways",
+            )
+
+
+def _count_merged(links: Links) -> int:
+    """Return the number of links that are listed again, except those listed once in each way."""
+    arcs = set(links.pairs)
+    if any((v, u) not in arcs for u, v in arcs):
+        arcs = {(min(pair), max(pair)) for pair in arcs}
+    return len(links.pairs) - len(arcs)
+
+
+def _choose_labels(links: Links) -> tuple[Sequence[str], Sequence[str]]:
+    """Return titles and labels of the nodes: an attribute or the ids; see `build_network`."""
+    given = [texts for key in _TEXTS if (texts := _find_texts(links.attributes, key))]
+    for texts in given:
+        if len(set(texts)) == len(texts):
+            labels = _as_labels(texts)
+            # The text explains labels in which characters were replaced better than the id does.
+            return (links.nodes if labels == texts else texts), labels
+    return given[0] if given else links.nodes, _as_labels(links.nodes)
+
+
+def _find_texts(attributes: Sequence[Mapping[str, Any]], key: str) -> list[str] | None:
+    """Return an attribute of all nodes as text, or None if a node does not have it."""
+    values = [node.get(key) for node in attributes]
+    texts = ["" if value is None else str(value) for value in values]
+    return texts if all(texts) else None
+
+
+def _find_positions(attributes: Sequence[Mapping[str, Any]]) -> NDArray[np.float64] | None:
+    """Return the positions of all nodes, or None if a node has none."""
+    lowered = [{str(key).lower(): value for key, value in node.items()} for node in attributes]
+    columns = [[[node.get(x), node.get(y)] for node in lowered] for x, y in _COORDINATES]
+    for column in [*columns, [node.get("pos") for node in lowered]]:
+        try:
+            positions = np.array(column, dtype=np.float64)
+        except (TypeError, ValueError):  # texts, missing values, or lists of different lengths
+            continue
+        if positions.ndim == 2 and positions.shape[1] == 2 and np.isfinite(positions).all():
+            return positions
+    return None
 
 
 def _as_title(node: Any) -> str:
@@ -321,19 +448,9 @@ def _as_link(link: Any) -> tuple[Any, Any]:
     return first, second
 
 
-def _check_directions(pairs: Iterable[tuple[int, int]], titles: Sequence[str]) -> None:
-    given = set(pairs)
-    for u, v in sorted(given):
-        if (v, u) not in given:
-            raise InputError(
-                f"the link from '{titles[u]}' to '{titles[v]}' has no reverse",
-                hint="give an undirected graph, because the links of a topology lead both ways",
-            )
-
-
 def _as_pair(u: int, v: int, titles: Sequence[str]) -> tuple[int, int]:
     if u == v:
-        raise InputError(f"a link joins '{titles[u]}' to itself", hint="remove the link")
+        raise InputError(_LOOP % titles[u], hint="remove the link")
     return min(u, v), max(u, v)
 
 

@@ -1,4 +1,4 @@
-"""Permutations as arrays: ranks, labels, composition, cycles, shifts.
+"""Functions on permutations stored as arrays: ranks, labels, composition, cycles and shifts.
 
 A permutation of 1..n is a row of ``uint8``; several permutations are an array ``[count, n]``.
 Ranks are lexicographic and start at 0, the rank of the identity. Labels have one character per
@@ -37,7 +37,7 @@ Ranks = NDArray[np.int32]
 
 
 def unrank(n: int, ranks: ArrayLike) -> Perms:
-    """Return the permutations of 1..n with given ranks, uint8 ``[count, n]``.
+    """Return the permutations of 1..n with the given ranks, uint8 ``[count, n]``.
 
     Example:
         >>> unrank(4, [0, 23]).tolist()
@@ -47,7 +47,11 @@ def unrank(n: int, ranks: ArrayLike) -> Perms:
 
 
 def arrangement_unrank(n: int, length: int, ranks: ArrayLike) -> Perms:
-    """Return the arrangements of ``length`` symbols with given ranks, uint8 ``[count, length]``."""
+    """Return the arrangements of ``length`` symbols with the given ranks.
+
+    Returns:
+        uint8 ``[count, length]``.
+    """
     rest = np.array(ranks, dtype=np.int64, ndmin=1)
     if math.perm(n, length) <= _MAX_KEPT:
         return _kept_arrangements(n, length)[rest]
@@ -134,7 +138,7 @@ def composition_table(m: int) -> NDArray[np.int16]:
 
 @lru_cache(maxsize=8)
 def cycle_count_table(m: int) -> Perms:
-    """Return the numbers of cycles, including fixed points, of all compositions g∘p, for m <= 7.
+    """Return the number of cycles, including fixed points, of each composition g∘p, for m <= 7.
 
     Returns:
         Read-only uint8 ``[m!, m!]``, by the ranks of g and p.
@@ -172,19 +176,22 @@ def is_odd(rows: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
 
 
 def inverse(perm: Perms) -> Perms:
-    """Return the inverse permutation, whose value at x_i is i, uint8 ``[n]``."""
+    """Return the inverse permutation, which maps x_i to i, uint8 ``[n]``."""
     out = np.empty_like(perm)
     out[perm - 1] = np.arange(1, len(perm) + 1, dtype=np.uint8)
     return out
 
 
 def compose(outer: Perms, inner: Perms) -> Perms:
-    """Return the composition (outer[x_1], .., outer[x_n]) for one row x of ``inner`` or several."""
+    """Return the composition (outer[x_1], .., outer[x_n]) for each row x of ``inner``."""
     return outer[inner - 1]
 
 
 def shift(perm: Perms, places: int) -> Perms:
-    """Return the row shifted right cyclically, rho^places(perm) (Tseng & Sheu 1997, section 2)."""
+    """Return the row shifted cyclically to the right, rho^places(perm).
+
+    Reference: Tseng & Sheu 1997, section 2.
+    """
     return np.roll(perm, places)
 
 
@@ -222,7 +229,7 @@ def labels(perms: Perms) -> NDArray[np.str_]:
 
 
 def parse(label: str, n: int, length: int | None = None) -> Perms:
-    """Return the arrangement of a label, uint8 ``[length]``; ``length`` is n by default.
+    """Return the arrangement with the given label, uint8 ``[length]``; by default of length n.
 
     Letters may be capitals, as in ``123456789A``.
 

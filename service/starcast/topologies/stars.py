@@ -126,7 +126,7 @@ class ArrangementGraph(Topology):
         return permutations.labels(self.rows(self._check_ranks(ranks)))
 
     def rank(self, label: str) -> int:
-        """Return the lexicographic rank of the arrangement with a label."""
+        """Return the lexicographic rank of the arrangement with the given label."""
         row = permutations.parse(label, self.n, self.length)
         return int(permutations.arrangement_rank(row[None, :], self.n)[0])
 
@@ -147,7 +147,7 @@ class ArrangementGraph(Topology):
     def residual_port(self, rows: Perms, newcomer: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return the residual ports from nodes to the neighbours with given first symbols."""
         inner = rows[:, 1:]
-        # A symbol's index in the clique is its index among all symbols less the number of smaller
+        # A symbol's index in the clique is its index among all symbols minus the number of smaller
         # symbols that are not in the clique.
         steps = newcomer.astype(np.intp) - (inner < newcomer[:, None]).sum(axis=1)
         steps -= rows[:, 0].astype(np.intp) - (inner < rows[:, :1]).sum(axis=1)
@@ -180,7 +180,7 @@ class Star(ArrangementGraph):
         return blocks.StarDistances(self.n, self.rows(root)[0])
 
     def step(self, ports: NDArray[np.uint8], ranks: NDArray[np.integer]) -> Ranks:
-        """Return each node's neighbour across its own port; see `Topology.step`."""
+        """Return each node's neighbour across the port given for it; see `Topology.step`."""
         index = ports.astype(np.intp) - 1
         if self._has_kept_table:
             return np.asarray(kept_table(self)[index - 1, ranks])
@@ -250,7 +250,9 @@ class NkStar(ArrangementGraph):
 
 
 def _along_clique(n: int, rows: Perms, steps: int | NDArray[np.intp]) -> NDArray[np.uint8]:
-    """Return the symbol ``steps`` places after each node's first, cyclically in its sorted clique.
+    """Return the symbol ``steps`` places after each node's first symbol, within its clique.
+
+    The first symbols of a clique's nodes are sorted, and counted cyclically.
 
     Returns:
         uint8 ``[count]``.
@@ -314,7 +316,7 @@ def _cycles(largest: int) -> list[Polynomial]:
 
 
 def _chains(positions: int, externals: int) -> Polynomial:
-    """Return the polynomial that counts the divisions of positions into external chains by cost."""
+    """Return the polynomial that counts divisions of positions into external chains, by cost."""
     if positions == 0:
         return [1]
     counts = [0] * (2 * positions + 2)

@@ -1,4 +1,4 @@
-"""Spanning trees: the forest array and the constructions that compute it."""
+"""Spanning trees: the forest array, and the constructions that build it."""
 
 # Each module declares its constructions; `starcast` lists them in this order.
 # isort: off

@@ -1,4 +1,4 @@
-"""Scatter trees: balanced, near-balanced, perfectly balanced (Fragopoulou & Akl 1993, section 5).
+"""Balanced, near-balanced and perfectly balanced trees (Fragopoulou & Akl 1993, section 5).
 
 All three are shortest-path trees. The root's subtree across dimension k holds the nodes with symbol
 1 in position k, and some leaves. For a node x with x_1 != 1, all three trees use the same dimension
@@ -122,7 +122,7 @@ def running_numbers(topology: Topology, copy: int = 0) -> NDArray[np.int64]:
     necklace, each rotation R gives the next node. The first number m of a necklace belongs to its
     lowest node y whose symbol in position v = v(m) is not v, so that a shortest path to y ends
     across v. If a message is sent in several copies, each copy continues the numbers of the
-    previous copy, so all copies together are as balanced as one.
+    previous copy, so all copies together are as balanced as a single copy.
 
     Returns:
         int64 ``[(n-1)!]``; 0 for the identity.
@@ -140,10 +140,10 @@ def running_numbers(topology: Topology, copy: int = 0) -> NDArray[np.int64]:
 
 
 def _first_nodes(n: int, leader: NDArray[np.int64], begin: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return, for each necklace, the node to number first, at which v = v(m) can lead to the root.
+    """Return, for each necklace, the node that gets the necklace's first number m.
 
-    The number m comes first in the necklace. The node is the lowest whose symbol in position v is
-    not v. The result is indexed by the necklace's leader, the node of lowest rank.
+    This is the lowest node whose symbol in position v = v(m) is not v, so that its parent can be
+    across v. The result is indexed by the necklace's leader, the node of lowest rank.
     """
     nodes = np.arange(1, len(leader))
     v = numbered_dimensions(n, begin[leader[nodes]])
@@ -158,7 +158,11 @@ def _first_nodes(n: int, leader: NDArray[np.int64], begin: NDArray[np.int64]) ->
 def _one_tree(
     topology: Topology, root: int, leaves: NDArray[np.uint8], construction: str
 ) -> Forest:
-    """Return a tree, given the parent dimensions ``leaves`` of the nodes that start with 1."""
+    """Return the forest of one balanced tree.
+
+    Nodes that start with 1 are leaves, and their dimensions towards the parent are given as
+    ``leaves``. The dimensions of all other nodes come from `merging_dimension`.
+    """
     row = np.empty((1, topology.nodes), dtype=np.uint8)
     row[0, : len(leaves)] = leaves
     row[0, 0] = 0

@@ -1,4 +1,4 @@
-"""The decorator that declares constructions, `forest`, which builds trees, and their common parts.
+"""Declare constructions of trees (`construction`), and build their forests (`forest`).
 
 `starcast.trees` imports the modules that declare the constructions of starcast. The helpers at the
 end are shared by constructions: translation, re-rooting, and iteration over slabs of nodes.
@@ -79,7 +79,7 @@ def construction(
         families: the families of topologies on which it is defined, such as ``["star"]``; by
             default all.
         description: the trees, as a noun phrase.
-        one_tree_per_port: whether it yields a tree for each port rather than a single tree.
+        one_tree_per_port: whether it builds a tree for each port rather than a single tree.
         partial: whether its trees do not reach all nodes.
         smallest: the smallest n for which it is defined.
         exclusion: returns the reason why the construction is not defined on a topology of its
@@ -232,7 +232,8 @@ def forest_from_id(forest_id: str) -> Forest:
             the identity.
 
     Raises:
-        InputError: the id has another form, or names something that does not exist.
+        InputError: the id is malformed, or its topology, construction, arguments or root is
+            invalid.
         LimitError: the trees are larger than the memory of this machine.
 
     Example:
@@ -250,14 +251,14 @@ def forest_from_id(forest_id: str) -> Forest:
 
 
 def find_difference(built: Forest) -> str | None:
-    """Compare a forest with the trees that its construction builds, and describe a difference.
+    """Compare a forest with the trees that its construction builds; describe the first difference.
 
     Args:
         built: any forest, such as one read from a file; its construction is checked, not trusted.
 
     Returns:
-        A clause that describes the first difference, or None if the construction builds the same
-        trees or its name is unknown.
+        A clause for messages, or None if the construction builds the same trees or its name is
+        unknown.
 
     Raises:
         LimitError: the trees of the construction are larger than the memory of this machine.
@@ -285,10 +286,10 @@ def find_difference(built: Forest) -> str | None:
 
 
 def count_edges(topology: Topology | str, construction: str, **arguments: int | str) -> int:
-    """Return the number of edges of all trees that `starcast.forest` builds with these arguments.
+    """Return the number of edges of all trees that `starcast.forest` would build.
 
     Raises:
-        InputError: the arguments are invalid, as in `starcast.forest`.
+        InputError: the construction is not defined on the topology, or an argument is invalid.
 
     Example:
         >>> count_edges("S5", "multiple")
@@ -359,7 +360,7 @@ def translate_ports(topology: Topology, rows: NDArray[np.uint8], root: int) -> N
 def translate_forest(forest: Forest, root: int) -> Forest:
     """Translate a forest rooted at the identity to another root."""
     rows = translate_ports(forest.topology, forest.parent_port, root)
-    # Each hub is translated like its tree, so that it still makes `verify` fast.
+    # Each hub is translated like its tree, so that hubs still make `verify` fast.
     hubs = forest.verify_hubs
     if hubs is not None:
         hubs = tuple(forest.topology.translation(root)[list(hubs)].tolist())
@@ -367,7 +368,7 @@ def translate_forest(forest: Forest, root: int) -> Forest:
 
 
 def numbered_dimensions(n: int, numbers: NDArray[np.integer]) -> NDArray[np.uint8]:
-    """Return v(m) = (m-1) mod (n-1) + 2 for each number m >= 1; 0 for the root's number 0.
+    """Return v(m) = (m-1) mod (n-1) + 2 for each number m >= 1, and 0 for the root's number 0.
 
     Consecutive numbers cycle through all n-1 dimensions, so the root's branches are equally large.
 
@@ -377,7 +378,7 @@ def numbered_dimensions(n: int, numbers: NDArray[np.integer]) -> NDArray[np.uint
 
 
 def reroot(topology: Topology, row: NDArray[np.uint8], root: int) -> None:
-    """Re-root a tree in place: reverse the links between the new root and the old one.
+    """Move the root of a tree, in place: reverse the links between the old root and the new one.
 
     Args:
         topology: the topology of the tree.
@@ -415,7 +416,7 @@ def write_first_differences(n: int, root: Perms, start: int, out: NDArray[np.uin
 
 
 def slabs(n: int, rows: NDArray[np.uint8]) -> Iterator[tuple[Slab, NDArray[np.uint8]]]:
-    """Yield the slab of each first symbol 2..n, with a view of its nodes' columns of ``rows``."""
+    """Yield the slab of each first symbol 2..n, with its part of ``rows`` (a view)."""
     later = _position_table(n - 1) + np.uint8(1)
     for first, part in enumerate(np.split(rows, n, axis=1)[1:], start=2):
         yield Slab(first, np.insert(later, first, 1, axis=0)), part

@@ -45,7 +45,7 @@ from starcast.trees.model import Forest
     source="Fragopoulou & Akl 1996, Def. 6", partial=True,
 )  # fmt: skip
 def shortest_path(topology: Topology, root: int) -> Forest:
-    """Return the shortest-path tree SPT, which omits all other nodes with the root's first symbol.
+    """Return the tree SPT, which omits the nodes with the root's first symbol, except the root.
 
     For the identity as root, the branch across dimension k has the nodes with symbol 1 in position
     k.
@@ -98,7 +98,7 @@ def write_s1(n: int, rows: NDArray[np.uint8]) -> None:
 
 
 def _first_displaced(positions: SymbolPositions, k: int) -> NDArray[np.uint8]:
-    """Return the first displaced position in the cyclic order k+1, .., n, 2, .., k of each node."""
+    """Return each node's first displaced position in the cyclic order k+1, .., n, 2, .., k."""
     dimension = np.full(positions.shape[1], k, dtype=np.uint8)
     for position in reversed([*range(k + 1, len(positions)), *range(2, k)]):
         dimension[positions[position] != position] = position
@@ -160,7 +160,7 @@ class Detours(NamedTuple):
     four: int
 
     def least(self, trees: int) -> int:
-        """Return the sum of the ``trees`` smallest detours of a node of the class."""
+        """Return the sum of the ``trees`` smallest detours of one node of the class."""
         fours = max(trees - self.none - self.two, 0)
         return 2 * min(max(trees - self.none, 0), self.two) + 4 * fours
 
@@ -172,7 +172,10 @@ def level_sum(topology: Topology) -> int:
 
 
 def detours(n: int) -> Iterator[Detours]:
-    """Iterate over the classes of nodes of S_n, except the root; some classes are empty."""
+    """Iterate over the classes of nodes of S_n with equal detours; some classes are empty.
+
+    The root is in no class.
+    """
     trees = n - 1
     for displaced in range(2, n):
         yield Detours(_deranged(trees, displaced), displaced, trees - displaced, 0)

@@ -1,4 +1,4 @@
-"""Reading and writing of forest files, and checks of what an id of a forest may contain.
+"""Read and write forest files, and check that a construction can be part of a forest's id.
 
 A file is a numpy archive (npz) of the port array and its parameters, without pickled objects.
 
@@ -25,7 +25,7 @@ from starcast.support.limited import DAMAGE, open_archive
 from starcast.support.vocabulary import format_spec, parse_spec
 from starcast.topologies import Topology, memory, topology
 
-#: Maximum number of trees of a forest: schedules store the number of a tree as uint8.
+#: Maximum number of trees of a forest: schedules store the index of a tree as uint8.
 MAX_TREES = 256
 _MAX_LENGTH = 200
 _SHOWN = 40
@@ -48,8 +48,8 @@ def check_spec(construction: object, arguments: object) -> None:
     """Check that a construction and its arguments can be part of an id.
 
     Raises:
-        InputError: the construction is not text, the arguments are not a mapping to strings and
-            integers, or an id with this text could not be parsed into the same values.
+        InputError: the construction is not a string, the arguments are not a mapping to strings and
+            integers, or parsing the resulting id would give other values.
     """
     if not isinstance(arguments, Mapping):
         raise InputError(
@@ -65,7 +65,7 @@ def check_spec(construction: object, arguments: object) -> None:
 
 
 def _is_parsed_again(construction: str, arguments: Mapping[str, str | int]) -> bool:
-    # Types are compared exactly: True is also an int, but would be read back as text.
+    # Types are compared exactly: True is also an int, but would be read back as a string.
     if any(type(value) not in {str, int} for value in arguments.values()):
         return False
     try:
@@ -130,7 +130,7 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 class _Parts(ArrayArchive):
-    """The parts of an opened forest file."""
+    """The parts (named arrays) of an opened forest file."""
 
     def small(self, name: str) -> NDArray[Any]:
         """Return a part other than the port array.
@@ -145,14 +145,14 @@ class _Parts(ArrayArchive):
         return self.read(name)
 
     def number(self, name: str) -> int:
-        """Return a part that is a single integer or truth value."""
+        """Return a part that is a single integer or boolean."""
         part = self.small(name)
         if part.dtype.kind not in "iub" or part.ndim:
             raise ValueError(f"{name} is not a number")
         return int(part)
 
     def text(self, name: str) -> str:
-        """Return a part that is text."""
+        """Return a part that is a string."""
         part = self.small(name)
         if part.dtype.kind != "U" or part.ndim:
             raise ValueError(f"{name} is not text")
@@ -208,7 +208,7 @@ def _has_format(parts: _Parts) -> bool:
 def _read_ports(
     path: str | os.PathLike[str], parts: _Parts, network: Topology
 ) -> NDArray[np.uint8]:
-    """Read the port array; a large array is read only if a forest can have its shape."""
+    """Read the port array of a forest file; a large one only if a forest can have its shape."""
     shape, dtype = parts.header("parent_port")
     if dtype != np.uint8:
         raise _damaged(path)

@@ -50,7 +50,7 @@ _ROWS = 2**15
     source="Tseng & Sheu 1997, Def. 1",
 )  # fmt: skip
 def greedy(topology: Topology, root: int) -> Forest:
-    """Return the greedy tree L(r): a shortest-path tree, with its links directed away from root r.
+    """Return the greedy tree L(r), a shortest-path tree whose links lead away from the root r.
 
     The parent of a node v is across dimension a. Here a is the position of v's first symbol in r,
     if that is not 1, and otherwise the first position a >= 2 in which v differs from r.
@@ -107,9 +107,9 @@ def _as_arrangement_graph(topology: Topology) -> ArrangementGraph:
 
 
 def _write_greedy_ports(topology: ArrangementGraph, root: Perms, out: NDArray[np.uint8]) -> None:
-    """Write each node's port towards its parent in the greedy tree into ``out``, 0 at the root.
+    """Write each node's port towards its parent in the greedy tree into ``out``, and 0 at the root.
 
-    In rank order the ports form runs. For the nodes with the same first symbol, if it is not the
+    In rank order, equal ports form runs. For the nodes with the same first symbol, if it is not the
     root's but occurs in the root, the port is the position of that symbol in the root. For the
     nodes with the root's first symbol, it is the first position from 2 on where the node differs
     from the root.
@@ -139,7 +139,7 @@ def _write_greedy_ports(topology: ArrangementGraph, root: Perms, out: NDArray[np
 def _residual_ports(
     topology: ArrangementGraph, root: Perms, home: NDArray[np.uint8], rows: Perms
 ) -> NDArray[np.uint8]:
-    """Return the parent ports of nodes whose first symbol is not in the root."""
+    """Return the parent ports of nodes whose first symbol is not in the root's label."""
     count, k = rows.shape
     # The position in the node of the root's i-th symbol, 0 if the node lacks it.
     position = np.zeros((count, k + 1), dtype=np.uint8)
@@ -186,7 +186,7 @@ def recursive_substar(topology: Topology, root: int) -> Forest:
 
 
 def _send(topology: Topology, row: NDArray[np.uint8], front: _Front, port: int) -> _Front:
-    """Send over one port from all nodes that use it, and write the receivers' parent ports."""
+    """Send over one port from all nodes in front; write the parent ports of the receivers."""
     last = front.dim1 == port  # Rule 1, port dim1: the receiver is a source only
     inner = port < front.dim1  # Rule 1, other ports: the receiver is also a relay for S_dim1
     # Rule 2: a relay sends over the ports from dim1 + 2 to dim2; dim1 + 1 leads to its parent.

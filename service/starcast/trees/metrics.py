@@ -1,4 +1,4 @@
-"""Named properties of a forest, and its edges as columns."""
+"""Compute named properties of a forest, and list its edges as columns."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from starcast.trees.model import Forest
 def describe_forest(forest: Forest, names: Iterable[str] = ()) -> dict[str, Any]:
     """Return the properties of a forest by name, as plain Python values.
 
-    Everything that shows a forest selects from these properties.
+    All outputs that show a forest select from these properties.
 
     Args:
         names: the properties (default: all). No other property is computed.
@@ -26,7 +26,7 @@ def describe_forest(forest: Forest, names: Iterable[str] = ()) -> dict[str, Any]
         to the number of directed links with this load.
 
     Raises:
-        RejectedError: the array is not a forest.
+        RejectedError: the array is not a valid forest.
 
     Example:
         >>> describe_forest(forest("S5", "multiple"))["congestion"]
@@ -107,7 +107,7 @@ def edges_of(forest: Forest, tree: int | None = None) -> Edges:
 
     Raises:
         InputError: the forest has no such tree.
-        RejectedError: the array is not a forest.
+        RejectedError: the array is not a valid forest.
     """
     first = 0 if tree is None else _check_tree(forest, tree)
     rows = forest.parent_port if tree is None else forest.parent_port[first : first + 1]

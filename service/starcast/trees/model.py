@@ -1,7 +1,7 @@
-"""`Forest`: an array that stores, for every tree and node, the port towards the parent.
+"""`Forest`, an array that stores the port towards the parent for every tree and node.
 
 Parents, levels, loads and all other properties are computed from that array and the topology.
-`Forest.verify` checks that the array is a forest, regardless of what built it.
+`Forest.verify` checks that the array is a forest, whichever code built it.
 """
 
 import os
@@ -116,7 +116,7 @@ class Forest(Displayable):
         return len(self.parent_port)
 
     def members(self) -> NDArray[np.bool_]:
-        """Return which nodes each tree contains, bool ``[trees, nodes]``; all contain the root."""
+        """Return which nodes each tree contains, bool ``[trees, nodes]``; the root is in all."""
         members: NDArray[np.bool_] = self.parent_port != 0
         members[:, self.root] = True
         return members
@@ -125,13 +125,15 @@ class Forest(Displayable):
         """Return each node's parent, int32 ``[trees, nodes]``; -1 at the root and outside the tree.
 
         Raises:
-            RejectedError: an entry is not a port.
+            RejectedError: the array has an invalid port.
         """
         self._check_entries()
         return self._parents(self.parent_port)
 
     def levels(self) -> Ranks:
-        """Return the distance from the root in each tree, int32 ``[trees, nodes]``; -1 outside.
+        """Return each node's distance from the root in each tree, int32 ``[trees, nodes]``.
+
+        The value is -1 for nodes outside the tree.
 
         Raises:
             RejectedError: the array is not a forest.
@@ -173,7 +175,7 @@ class Forest(Displayable):
         """The number of nodes of each tree, including the root, int64 ``[trees]``.
 
         Raises:
-            RejectedError: an entry is impossible; cycles are not detected.
+            RejectedError: the array has an invalid port; cycles are not detected.
         """
         self._check_entries()
         return freeze(np.asarray(np.count_nonzero(self.parent_port, axis=1) + 1, dtype=np.int64))
@@ -220,7 +222,7 @@ class Forest(Displayable):
             0 where the node has no link at the port.
 
         Raises:
-            RejectedError: an entry is impossible; cycles are not detected.
+            RejectedError: the array has an invalid port; cycles are not detected.
 
         Example:
             >>> forest("S5", "multiple").load()[0].tolist()
@@ -236,7 +238,7 @@ class Forest(Displayable):
         """The largest load of a directed link.
 
         Raises:
-            RejectedError: an entry is impossible; cycles are not detected.
+            RejectedError: the array has an invalid port; cycles are not detected.
         """
         return max(int(self._load_of(port).max()) for port in self._checked_ports())
 
@@ -244,7 +246,7 @@ class Forest(Displayable):
         """Return the number of directed links by load; unused links have load 0.
 
         Raises:
-            RejectedError: an entry is impossible; cycles are not detected.
+            RejectedError: the array has an invalid port; cycles are not detected.
         """
         counts: dict[int, int] = {}
         for port in self._checked_ports():
@@ -266,7 +268,7 @@ class Forest(Displayable):
         """Whether every directed link is used by at most one tree.
 
         Raises:
-            RejectedError: an entry is impossible; cycles are not detected.
+            RejectedError: the array has an invalid port; cycles are not detected.
         """
         return self.congestion <= 1
 
@@ -295,12 +297,16 @@ class Forest(Displayable):
     # of the memory of one tree.
 
     def _checked_ports(self) -> Iterator[int]:
-        """Check that ``parent_port`` has only valid ports; return an iterator over the ports."""
+        """Check that ``parent_port`` has only valid ports; return an iterator over these ports."""
         self._check_entries()
         return iter(self.topology.ports)
 
     def _parents(self, rows: NDArray[np.uint8]) -> Ranks:
-        """Return the node across each port in ``rows``, int32 ``[rows, nodes]``; -1 for port 0."""
+        """Return each node's parent in each of ``rows`` (a tree's ports), -1 for port 0.
+
+        Returns:
+            int32 ``[rows, nodes]``.
+        """
         parents = np.empty(rows.shape, dtype=np.int32)
         readers = {port: self.topology.neighbour_ranks(port) for port in self.topology.ports}
         for chunk in self.topology.chunks():
@@ -369,7 +375,12 @@ class Forest(Displayable):
         return self.topology.nodes // 64 + self.topology.port_count
 
     def _reach_root(self, tree: int, exceptions: NDArray[np.int64]) -> bool:
-        """Return whether the exceptions are few and all reach the root; then so do all nodes."""
+        """Return whether a tree is proved valid by following only its exceptions to the root.
+
+        Exceptions are the nodes whose parent is not one link closer to the tree's hub. False proves
+        nothing: the tree is partial, has too many exceptions, or one of them was not seen to reach
+        the root.
+        """
         # Distances do not show whether a chain of parents ends at a node outside a partial tree.
         if not self.spanning or len(exceptions) > self._most_exceptions:
             return False
@@ -383,7 +394,7 @@ class Forest(Displayable):
         return False
 
     def _height(self, tree: int, parents: Ranks) -> int:
-        """Return the height of a tree, found by following all its nodes to the root."""
+        """Return the height of a tree, found by following all nodes of the tree to the root."""
         inside = self.parent_port[tree] != 0
         if not inside.any():
             return 0
@@ -416,7 +427,7 @@ class Forest(Displayable):
 
 
 def _greatest_steps(pointers: Ranks, end: int) -> int:
-    """Return the maximum number of steps to ``end``, at least 1; 0 if a node never reaches it.
+    """Return the maximum number of steps to ``end``, at least 1; 0 if some node never reaches it.
 
     Args:
         pointers: the next node after each node, int32 ``[nodes]``; ``end`` follows itself.
@@ -459,7 +470,7 @@ def _values_at_parents(
 
 
 def _check_array(parent_port: ArrayLike, topology: Topology) -> NDArray[np.uint8]:
-    """Return a read-only uint8 array after checking shape, type and range."""
+    """Return an array of parent ports as read-only uint8, after checking shape, type and range."""
     rows_hint = "give one row per tree with one entry per node"
     ports_hint = "give uint8, or integers 0..255"
     try:

@@ -1,4 +1,4 @@
-"""The trees of multinode broadcasts, in which every node is a source.
+"""Trees of multinode broadcasts, in which every node is a source.
 
 Fragopoulou & Akl 1993 use rotated Hamiltonian paths, MBST and a Hamiltonian cycle
 (docs/definitions/fragopoulou-akl.md, A1 to A4). Tseng & Sheu 1997 use label and dimension changes.
@@ -120,7 +120,13 @@ class Generator(NamedTuple):
 
 
 class _NecklaceList(NamedTuple):
-    """All necklaces but the root's, as parallel arrays sorted by number."""
+    """All necklaces but the root's, as parallel arrays sorted by number.
+
+    Attributes:
+        smallest: the smallest rank in the necklace.
+        period: the number of the necklace's nodes.
+        number: the number of the necklace's first node.
+    """
 
     smallest: Ranks
     period: NDArray[np.int64]
@@ -185,7 +191,7 @@ def _list_necklaces(topology: Topology) -> _NecklaceList:
 
 
 def _first_nodes(topology: Topology, orbits: _NecklaceList, turn: Ranks) -> Ranks:
-    """Return the first node of each necklace, the node with the lowest number."""
+    """Return the first node of each necklace: the node that gets the necklace's lowest number."""
     distances = topology.distances()
     v = numbered_dimensions(topology.n, orbits.number)
     first = np.full(len(orbits.smallest), topology.nodes, dtype=np.int32)
@@ -352,7 +358,10 @@ def _leaving_node(order: Perms, k: int, entered: Perms) -> Perms:
 
 
 def _paths_in_s4(position: NDArray[np.uint8], start: Perms, goal: Perms) -> PortWord:
-    """Return Hamiltonian paths of substars S_4 to goals that are odd permutations of the starts."""
+    """Return Hamiltonian paths of substars S_4 from ``start`` to ``goal`` nodes.
+
+    Each goal is an odd permutation of its start.
+    """
     relative = np.argmax(start[:, :, None] == goal[:, None, :], axis=1) + 1
     paths = _s4_paths()[permutations.rank(relative.astype(np.uint8))]
     return np.take_along_axis(position, paths.astype(np.intp), axis=1)
@@ -374,7 +383,7 @@ def _s4_paths() -> NDArray[np.uint8]:
 
 
 def _search(nodes: list[tuple[int, ...]], goal: tuple[int, ...]) -> list[int]:
-    """Extend a path depth first until it visits all nodes and ends at the goal."""
+    """Extend a path in S_4 depth first until it visits all nodes and ends at the goal."""
     node = nodes[-1]
     for position in range(1, _BASE):
         neighbour = (node[position], *node[1:position], node[0], *node[position + 1 :])
@@ -486,6 +495,9 @@ def _rotate_ports(
 
 
 def _rotated_symbols(n: int, i: int) -> NDArray[np.uint8]:
-    """Return the symbol or dimension after i rotations, uint8 ``[n + 1]``; entry 0 is unused."""
+    """Return each symbol's (or dimension's) image after i rotations, uint8 ``[n + 1]``.
+
+    Entry 0 is unused.
+    """
     rotated = [rotated_dimension(symbol, i, n) for symbol in range(2, n + 1)]
     return np.array([0, 1, *rotated], dtype=np.uint8)

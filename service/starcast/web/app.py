@@ -4,6 +4,7 @@ The pages link to a style sheet and have no inline scripts or styles. All URLs a
 the pages can be served below any path.
 """
 
+import re
 import shlex
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -11,7 +12,7 @@ from contextlib import asynccontextmanager
 from html import escape
 from importlib.metadata import version
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -20,6 +21,7 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
+from starcast.catalogue.entries import FAMILIES
 from starcast.claims import claims as all_claims
 from starcast.claims import report, select_claims
 from starcast.comparison import presentation
@@ -27,12 +29,14 @@ from starcast.comparison.sides import CROSSABLE
 from starcast.drawing.explorer import EXPLORER
 from starcast.queries.parameters import STORED
 from starcast.records import PROBLEM_NAMES
+from starcast.stores.database.repository import list_newest
+from starcast.stores.database.sessions import open_session
 from starcast.support import log
-from starcast.support.errors import NotFoundError, StarcastError, UnavailableError
+from starcast.support.errors import InputError, NotFoundError, StarcastError, UnavailableError
 from starcast.support.html import STATIC, render_page, to_minutes
 from starcast.support.table import Row, Table
 from starcast.support.text import format_value
-from starcast.web import models
+from starcast.web import computations, models
 from starcast.web.api import artifacts, evidence, experiments, queries
 from starcast.web.api.problems import (
     PROBLEM_RESPONSES,
@@ -40,16 +44,16 @@ from starcast.web.api.problems import (
     describe_problem,
     problem_response,
 )
-from starcast.web.api.responses import Paging, check_format, explorer_url
+from starcast.web.api.responses import Paging, artifact_url, check_format, explorer_url
 from starcast.web.guard import Guard
 from starcast.web.service import Service, ServiceParameter, get_service, show_health
 from starcast.web.service import router as health_router
 
 _DESCRIPTION = """\
-Topologies, forests and schedules of the star graph and its relatives, computed on request; and what
-is stored: artifacts, queries, experiments and verdicts. The API only reads. Arrays are
-little-endian, with dtype and shape in the headers `X-Array-Dtype` and `X-Array-Shape`. Listings
-have pages: follow `next`. Every response has an ETag. Errors are problem details (RFC 9457)."""
+Topologies, forests and schedules of the star graph and its relatives, computed on request; and
+stored artifacts, queries, experiments and verdicts. The API is read-only. Arrays are little-endian,
+with dtype and shape in the headers `X-Array-Dtype` and `X-Array-Shape`. Listings have pages: follow
+`next`. Every response has an ETag. Errors are problem details (RFC 9457)."""
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
 #: The pages in the navigation: address and title.
@@ -70,9 +74,14 @@ _EXAMPLES = (
     ("Q4", "a hypercube, to compare with"),
 )
 #: The URL parameters of a comparison, apart from the names of the compared items.
-_COMPARED = ("across", "condition", "baseline")
+_COMPARED = ("across", "condition", "baseline", "by")
 #: Maximum number of runs listed on the page of an experiment.
 _MAX_RUNS = 200
+#: Number of newest results of each kind on the first page.
+_MAX_NEWEST = 4
+#: The names that a hint suggests: ``did you mean 'S5'?`` or ``did you mean TS.L5, TS.L7?``.
+_SUGGESTIONS = re.compile(r"did you mean ([^?]*)\?")
+_NAME = re.compile(r"[^', ]+")
 
 
 def create_app(service: Service, host: str = "127.0.0.1") -> ASGIApp:
@@ -142,20 +151,28 @@ def show_overview(request: Request, service: ServiceParameter) -> Response:
         queries=len(library.queries),
         packs=len({query.pack for query in library.queries.values()}),
         claims=len(all_claims()),
+        newest=_list_newest(service),
+        spellings=[family.spelling for family in FAMILIES.values()],
         stores=stores,
         version=version("starcast"),
     )
 
 
 @router.get("/explore")
-def redirect_to_explorer() -> Response:
-    """Redirect to the explorer of S4."""
-    return RedirectResponse("explore/S4")
+def redirect_to_explorer(spec: str = "") -> Response:
+    """Redirect to the explorer of the topology that a form names, by default of S4."""
+    return RedirectResponse(explorer_url(spec.strip() or "S4", {}))
 
 
 @router.get("/explore/{spec}")
-def show_explorer(spec: str) -> Response:  # noqa: ARG001 - the page reads it from its URL
-    """Show the explorer, which opens the parts in its URL and reports those that it cannot open."""
+def show_explorer(request: Request, spec: str, service: ServiceParameter) -> Response:
+    """Show the explorer, which opens the artifacts in its URL and reports invalid ones."""
+    try:
+        service.workers.run(computations.check_spec, spec)
+    except InputError as error:
+        # The API answers 422 to an unknown spec, but for a reader this page does not exist.
+        missing = NotFoundError(error.message, hint=error.hint)
+        return render_problem(request, describe_problem(missing, request.url.path, service.flags))
     return FileResponse(EXPLORER, media_type="text/html")
 
 
@@ -256,12 +273,14 @@ def compare(request: Request, service: ServiceParameter) -> Response:
         return _render(request, "compare.html.j2", title="Comparison", remarks=(), sides=())
     chosen = {name: list(filter(None, given.getlist(name))) for name in _COMPARED}
     baseline = next(iter(chosen["baseline"]), None)
+    by: Any = next(iter(chosen["by"]), "message_units")
     table, profiles = experiments.build_comparison(
-        service, names, chosen["across"], chosen["condition"], baseline
+        service, names, chosen["across"], chosen["condition"], baseline, by
     )
     options = [f"--across={axis}" for axis in chosen["across"]]
     options += [f"--where={condition}" for condition in chosen["condition"]]
     options += [f"--baseline={baseline}"] if baseline else []
+    options += [f"--by={by}"] if chosen["by"] else []
     return _render(
         request,
         "compare.html.j2",
@@ -336,19 +355,49 @@ def show_record(request: Request, record_id: str, service: ServiceParameter) -> 
 def list_artifacts(request: Request, service: ServiceParameter) -> Response:
     """List the stored artifacts, with links to the explorer."""
     tables = artifacts.list_stored(service)
-    root = _root(request)
     return _render(
         request,
         "artifacts.html.j2",
         tables=tables,
         numeric={kind: _numeric(table) for kind, table in tables.items()},
-        links={kind: _explorer_link(root, kind) for kind in tables},
+        link=_explorer_link(_root(request)),
     )
 
 
 def render_problem(request: Request, problem: ProblemDetails) -> Response:
-    """Return a page that describes an error."""
-    return _render(request, "problem.html.j2", status=problem.status, problem=problem)
+    """Return a page that describes an error, with links to the names that its hint suggests."""
+    section = request.url.path.split("/")[1]
+    suggested = _SUGGESTIONS.search(problem.hint)
+    names = _NAME.findall(suggested[1]) if suggested else []
+    return _render(
+        request,
+        "problem.html.j2",
+        status=problem.status,
+        problem=problem,
+        links={name: f"{section}/{quote(name, safe='/,')}" for name in names},
+        examples=_EXAMPLES if section == "explore" else (),
+    )
+
+
+def _list_newest(service: Service) -> dict[str, list[Row]]:
+    """Return the newest stored results by kind, with their URLs; {} if they cannot be read."""
+    paths = {"experiment": "experiments/", "claim": "claims/"}
+    try:
+        with service.lab() as lab, open_session(lab.engine) as session:
+            newest = list_newest(session, _MAX_NEWEST)
+    except StarcastError:
+        return {}
+    return {
+        kind: [
+            {
+                "name": name,
+                "url": paths[kind] + quote(name) if kind in paths else artifact_url(name),
+                "time": to_minutes(time.astimezone().isoformat()),
+            }
+            for name, time in found
+        ]
+        for kind, found in newest.items()
+    }
 
 
 def _render(request: Request, template: str, status: int = 200, **values: Any) -> Response:
@@ -418,14 +467,6 @@ def _stored_ids(service: Service) -> dict[str, list[str]]:
     }
 
 
-def _explorer_link(root: str, kind: str) -> Callable[[str, Row], str | None]:
+def _explorer_link(root: str) -> Callable[[str, Row], str | None]:
     """Return a function that gives the link of a table cell: ids link to the explorer."""
-
-    def link(column: str, row: Row) -> str | None:
-        if column != "id":
-            return None
-        spec, _, rest = str(row["id"]).partition(":")
-        name = {"forests": "forest", "schedules": "schedule"}.get(kind)
-        return root + explorer_url(spec, {name: rest} if name else {})
-
-    return link
+    return lambda column, row: root + artifact_url(str(row["id"])) if column == "id" else None

@@ -60,6 +60,7 @@ def describe_topology(spec: str) -> dict[str, Any]:
     topology = parse_topology(spec)
     return {
         **base.describe_topology(topology),
+        "port_names": explorer.name_ports(topology),
         "layouts": explorer.list_layouts(topology),
         "constructions": list(constructions(topology)),
         "algorithms": [
@@ -111,6 +112,16 @@ def list_schedules(spec: str) -> list[tuple[str, str]]:
     return entries
 
 
+def check_spec(spec: str) -> None:
+    """Check that the explorer can show a topology.
+
+    Raises:
+        InputError: there is no such topology.
+        LimitError: the topology is too large.
+    """
+    _small(spec)
+
+
 def draw_topology(spec: str) -> str:
     """Return a topology as an SVG document."""
     return drawing.draw_topology(_small(spec))
@@ -128,7 +139,7 @@ def parent_ports(forest: str | Forest) -> NDArray[Any]:
 
 
 def link_loads(forest: str | Forest) -> NDArray[Any]:
-    """Return the number of trees on each directed link, int32 ``[nodes, ports]``."""
+    """Return the number of trees that use each directed link, int32 ``[nodes, ports]``."""
     return find_forest(forest).load().astype(np.int32)
 
 
@@ -230,16 +241,16 @@ def verify_claim(claim_id: str) -> "Verdict":
 
 
 def require_drawable(topology: Topology) -> Topology:
-    """Check that arrays of this topology's nodes are small enough, and return the topology.
+    """Check that arrays over the topology's nodes are small enough, and return the topology.
 
     Raises:
         LimitError: the topology has more than `MAX_NODES` nodes.
     """
     if topology.nodes > MAX_NODES:
         raise LimitError(
-            f"{topology.spec} has {topology.nodes:,} nodes; arrays of at most {MAX_NODES:,} are "
-            "served",
-            hint="use Python or the command line for larger topologies",
+            f"{topology.spec} has {topology.nodes:,} nodes; this page is limited to topologies "
+            f"with at most {MAX_NODES:,} nodes",
+            hint="choose a smaller topology, such as S8, or use Python or the command line",
         )
     return topology
 
@@ -294,7 +305,7 @@ def _expanded(schedule_id: str) -> Schedule:
 def _check_rows(noun: str, rows: int) -> None:
     if rows > MAX_ROWS:
         raise LimitError(
-            f"{noun} has {rows:,} rows; at most {MAX_ROWS:,} are served",
+            f"{noun} has {rows:,} rows; this page is limited to {MAX_ROWS:,} rows",
             hint="use a smaller topology, fewer segments or messages, or the command line",
         )
 

@@ -1,4 +1,6 @@
-"""Middleware for all requests: checks of host and origin, security headers, ETags, suffixes.
+"""Middleware for all requests: Host and Origin checks, security headers, and ETags.
+
+The middleware also converts format suffixes of API paths (``/forests.csv``) to parameters.
 
 A page of another site must neither read data of this server nor make it compute. Browsers let such
 a page send requests to this machine, either with its own origin or, after DNS rebinding, with its
@@ -98,7 +100,7 @@ class Guard:
         )
 
     def _refusal(self, scope: Scope) -> tuple[int, str, str] | None:
-        """Return the status, message and hint for a request that is refused; None for others."""
+        """Return status, message and hint for a request that is refused; None for any other."""
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         if not self._is_served(host):
@@ -118,7 +120,7 @@ class Guard:
         return None
 
     def _is_served(self, host: str) -> bool:
-        """Return whether a ``Host`` header is allowed. Others may come from DNS rebinding."""
+        """Return whether a ``Host`` header is allowed; other hosts may come from DNS rebinding."""
         match = _HOST.fullmatch(host)
         if match is None or int(match["port"] or 0) > _MAX_PORT:
             return False
@@ -153,9 +155,6 @@ class _Reply:
         self._body += message.get("body", b"")
         if message.get("more_body", False):
             return
-        await self._complete()
-
-    async def _complete(self) -> None:
         headers = MutableHeaders(scope=self._start)
         for name, value in _HEADERS.items():
             headers.setdefault(name, value)
@@ -165,7 +164,9 @@ class _Reply:
         if self.status == 200:
             tag = f'"{hashlib.sha256(self._body).hexdigest()[:32]}"'
             headers["ETag"] = tag
-            if tag in _tags(self._asked.get("if-none-match", "")):
+            # Weak tags match too, because a proxy that compresses responses makes their tags weak.
+            known = self._asked.get("if-none-match", "").split(",")
+            if tag in {each.strip().removeprefix("W/") for each in known}:
                 self.status = 304
                 self._body.clear()
                 # These headers describe the body, and a response with status 304 has no body.
@@ -206,11 +207,6 @@ def _is_part_of_foreign_page(headers: Headers) -> bool:
         "navigate",
         "document",
     )
-
-
-def _tags(header: str) -> set[str]:
-    # Weak tags match too, because a proxy that compresses responses makes their tags weak.
-    return {tag.strip().removeprefix("W/") for tag in header.split(",")}
 
 
 def _split_suffix(scope: Scope) -> dict[str, object]:

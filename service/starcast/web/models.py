@@ -9,7 +9,7 @@ from starcast.support.axes import AXES, POINT_AXES
 from starcast.support.vocabulary import Collective, Ports, VerdictWord
 
 JsonRows = list[dict[str, Any]]
-#: A text, or the text of another object.
+#: A string; other objects are converted to strings.
 Text = Annotated[str, BeforeValidator(str)]
 
 
@@ -26,6 +26,9 @@ class LayoutEntry(BaseModel):
 
     name: str
     description: str
+    periods: list[list[float]] = Field(
+        description="translations of the plane under which the layout repeats; usually none"
+    )
 
 
 class TopologyResource(BaseModel):
@@ -40,6 +43,7 @@ class TopologyResource(BaseModel):
     degree: int = Field(description="the largest number of links at a node")
     port_count: int
     ports: list[int]
+    port_names: list[str] = Field(examples=[["dimension 2", "dimension 3"]])
     reverse_ports: list[int] = Field(description="ports that lead back over the links of `ports`")
     diameter: int
     mean_distance: float
@@ -248,7 +252,7 @@ class AnswerResource(BaseModel):
 
 
 class ExperimentResource(BaseModel):
-    """A stored experiment in a listing. The values of its axes are texts."""
+    """A stored experiment in a listing. The values of its axes are strings."""
 
     experiment: str
     runs: int
@@ -295,7 +299,7 @@ class ExperimentDetail(BaseModel):
 
 
 class SpotData(BaseModel):
-    """A point of a curve."""
+    """A point of a curve: the time at one message size."""
 
     message_bytes: float
     time: float
@@ -339,7 +343,7 @@ class ProfileData(BaseModel):
 
 
 class PanelData(BaseModel):
-    """Curves that share a plot: runs of one problem, except for message size and ``across``."""
+    """Curves that share a plot: runs of one problem, apart from message size and ``across``."""
 
     name: str
     curves: list[CurveData]
@@ -373,7 +377,7 @@ class ComparisonResource(BaseModel):
     remarks: list[str] = Field(description="sentences such as how many runs are missing")
     parameters: dict[str, str] = Field(description="parameters that all rows share")
     across: list[str] = Field(description="axes in which compared runs may differ")
-    matched_by: str = Field(description="whether rows are matched by units or segments")
+    matched_by: str = Field(description="a sentence on which runs are paired")
     networks: list[str] = Field(
         description="sizes of the networks, if runs on different topologies are compared"
     )
@@ -426,7 +430,7 @@ class RecordResource(BaseModel):
     bound: int = Field(description="no object has a better value than this")
     optimal: bool
     proof: str = Field(
-        description="evidence for the bound; says so if it was not checked or not made again"
+        description="evidence for the bound, and whether it was not checked or not made again"
     )
     reason: str = Field(description="why the bound holds")
     seconds: float = Field(description="time of all searches")
@@ -441,7 +445,7 @@ class SearchAttempt(BaseModel):
     """A search that contributed to a record, or that ended without a result."""
 
     method: str
-    target: int = Field(description="the value that the search was to reach")
+    target: int = Field(description="target value of the search")
     result: Literal["witness", "none", "open"]
     seconds: float
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
+from starcast.embedded import system
 from starcast.lab.connection import Connection
 from starcast.lab.signature import ArtifactId, Jobs, Shell
 from starcast.support.errors import UnavailableError
@@ -26,6 +27,8 @@ def explain_missing_package(error: ModuleNotFoundError) -> Exception:
     )
 
 
+#: Smallest free space for a site, in units of 10^6 bytes. Claims and records alone take 20.
+_SMALLEST = 40
 #: Maximum number of listed problems, and of listed files that are no longer published.
 _NAMED = 5
 
@@ -64,6 +67,7 @@ class Publishing(Connection):
         Raises:
             InputError: the folder holds other files or cannot be written, or something to publish
                 does not exist.
+            LimitError: the disk has less free space than the site needs.
             UnavailableError: the settings name a server, and it cannot be reached; or a package of
                 the extra is not installed.
 
@@ -83,6 +87,9 @@ class Publishing(Connection):
         # The folder is checked before the pages are rendered, because a folder with other files is
         # refused.
         earlier = read_manifest(target)
+        size = sum((target / name).stat().st_size for name in earlier)
+        hint = "free some space, or name a folder on another disk"
+        system.require_space(target, max(_SMALLEST, size // system.MB), "the site", hint)
         if outage := self._find_outage():
             self.reporter.say(
                 "experiments and stored artifacts are not published: "

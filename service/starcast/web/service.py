@@ -39,7 +39,7 @@ class Service:
         workers: the processes that compute.
         published: the pages in the navigation of a published site; empty for a server. A site has
             no forms, its listings have one page, and opening a page verifies no claim.
-        verdicts: computed verdicts on claims that have no stored verdict.
+        verdicts: for a published site, the verdicts on its pages, stored or computed for it.
         flags: flags that are added to the commands in hints and on pages: home and plug-ins.
     """
 
@@ -56,7 +56,7 @@ class Service:
 
     @contextmanager
     def lab(self) -> Iterator[Lab]:
-        """Provide a lab with connections to the stores. No other request uses this lab meanwhile.
+        """Provide a lab with connections to the stores, which no other request uses meanwhile.
 
         Raises:
             UnavailableError: PostgreSQL is not running.

@@ -1,4 +1,4 @@
-"""The web server: the socket that it listens on, and the configuration of uvicorn."""
+"""Run the web server: open the socket that it listens on, and configure uvicorn."""
 
 import errno
 import logging
@@ -39,7 +39,7 @@ def serve(
         port: the port; 0 for a free one.
         say: receives the address.
         warn: receives a warning if other machines can reach the server.
-        flags: see `Service`.
+        flags: flags that are added to the commands in hints and on pages.
 
     Raises:
         InputError: there is no such address on this machine.
@@ -52,7 +52,7 @@ def serve(
         if not is_loopback(host):
             warn(
                 f"other machines can reach this server on {host}:{bound}: it has no passwords, and "
-                "shows everything that is stored"
+                "shows all stored data"
             )
         say(f"serving on http://{shown}:{bound}; stop it with Ctrl-C")
         config = configure(create_app(Service(settings, flags=flags), host))

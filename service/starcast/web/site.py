@@ -1,4 +1,4 @@
-"""A static site: the pages of the application as files, collected by following their links.
+"""Write a static site: collect the application's pages by following links, and save them.
 
 URL paths of the server become files: ``/claims/TS.L5`` becomes ``claims/TS.L5.html``, and
 ``/api/v1/experiments/e1.csv`` becomes ``experiments/e1.csv``. Links are relative. Each page
@@ -28,7 +28,6 @@ import numpy as np
 from starcast.claims.catalogue import claims as all_claims
 from starcast.claims.verify import verify_claims
 from starcast.collectives.algorithm import ScheduleParameters, parse_schedule_id
-from starcast.collectives.model import COLLECTIVES
 from starcast.drawing import explorer
 from starcast.support.atomic import temporary_folder
 from starcast.support.errors import InputError, LimitError, StarcastError
@@ -39,7 +38,7 @@ from starcast.topologies import Topology, topology
 from starcast.trees import Forest
 from starcast.web import computations
 from starcast.web.api import artifacts, evidence
-from starcast.web.api.responses import explorer_url
+from starcast.web.api.responses import artifact_url
 from starcast.web.app import NAVIGATION, create_app
 from starcast.web.service import Service
 from starcast.web.workers import P, Result, Workers
@@ -47,16 +46,16 @@ from starcast.web.workers import P, Result, Workers
 #: The name of the file that lists all files of a site. A folder that contains it is taken for a
 #: site.
 MANIFEST = "starcast-site.json"
-#: Number of characters of each page that are searched, and number that a search result shows.
+#: Number of characters of each page that are searched, and that a search result shows.
 _SEARCHED, _SHOWN = 1_000, 200
 #: Number of rendered pages and files after which progress is reported.
-_REPORTED = 250
+_REPORTED = 100
 _API = "/api/v1/"
 _LINK = re.compile(r'(<a\b[^>]*?) href="([^"]*)"')
 _PROBLEM = re.compile(r'role="alert"><strong>(.*?)</strong>(?:<br>(.*?))?</p>', re.DOTALL)
 _HEADING = re.compile(r"<h1>(.*?)</h1>(.*)</main>", re.DOTALL)
 _UNREAD = re.compile(
-    r"<script.*?</script>|<form.*?</form>|<p class=.files.*?</p>|<[^>]*>", re.DOTALL
+    r"<script.*?</script>|<form.*?</form>|<nav.*?</nav>|<p class=.files.*?</p>|<[^>]*>", re.DOTALL
 )
 #: Names that become file names unchanged, except that a colon becomes a tilde.
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.,=()_:-]{0,150}")
@@ -64,7 +63,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.,=()_:-]{0,150}")
 
 @dataclass
 class Explorer:
-    """The contents of a topology's explorer page.
+    """The artifacts on a topology's explorer page.
 
     Attributes:
         forests: forests by their ids.
@@ -109,6 +108,8 @@ class Site:
         self._explored: dict[str, str] = {}
 
     def __enter__(self) -> Self:
+        # Reading them for each claim's page would take longer than all the rest.
+        self._service.verdicts = evidence.read_verdicts(self._service)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -116,15 +117,15 @@ class Site:
 
     def count_unchecked(self) -> int:
         """Return the number of claims without a verdict."""
-        checked = evidence.stored_verdicts(self._service)
-        return sum(name not in checked for name in all_claims())
+        return sum(name not in self._service.verdicts for name in all_claims())
 
     def check_claims(self, jobs: int | None, reporter: Reporter) -> None:
         """Verify the claims that have no stored verdict, at quick sizes."""
-        stored = evidence.stored_verdicts(self._service)
+        stored = self._service.verdicts
         missing = tuple(claim for name, claim in all_claims().items() if name not in stored)
         verdicts = verify_claims(missing, "quick", None, jobs, reporter)
-        self._service.verdicts = {verdict.claim: (None, verdict) for verdict in verdicts}
+        computed = {verdict.claim: (None, verdict) for verdict in verdicts}
+        self._service.verdicts = {**stored, **computed}
 
     def build(
         self, ids: Iterable[str], comparisons: Iterable[Sequence[str]], reporter: Reporter
@@ -134,12 +135,12 @@ class Site:
         Args:
             ids: topologies, forests and schedules to show in addition to those that pages link to.
             comparisons: for each comparison page, the names of its experiments or runs.
-            reporter: receives the number of rendered pages and files from time to time.
+            reporter: receives the numbers of rendered and of known pages from time to time.
 
         Raises:
             StarcastError: one of these ids or comparisons cannot be published.
         """
-        named = [_explorer_url(each) for each in ids]
+        named = [f"/{artifact_url(each)}" for each in ids]
         named += [
             f"/compare?{urlencode([('name', each) for each in names])}" for names in comparisons
         ]
@@ -153,16 +154,16 @@ class Site:
             entries=self._entries(),
         )
         files = {file_of(url): self._finish(url, page) for url, page in self._pages.items()}
-        files |= {
-            f"explore/{file_name(spec)}.html": _render(each)
-            for spec, each in self._explorers.items()
-        }
+        with reporter.task("rendering the explorers", len(self._explorers), "pages") as task:
+            for spec, each in self._explorers.items():
+                files[f"explore/{file_name(spec)}.html"] = _render(each)
+                task.advance()
         files |= {file_of(url): content for url, content in self._files.items()}
         listed = {"version": version("starcast"), "files": sorted([*files, MANIFEST])}
         return {**files, MANIFEST: json.dumps(listed, indent=1).encode()}
 
     def _collect(self, addresses: set[str], reporter: Reporter) -> None:
-        """Read the pages and files at these URL paths, and follow their links."""
+        """Read the pages and files at the given URL paths, and follow their links."""
         # The links are followed in a fixed order, so that equal stores give identical files.
         waiting = deque(sorted(addresses))
         seen: set[str] = set()
@@ -171,9 +172,10 @@ class Site:
             if url in seen:
                 continue
             seen.add(url)
-            # The total is known only at the end, because links are followed as they are found.
             if len(seen) % _REPORTED == 0:
-                reporter.say(f"rendered {len(seen):,} pages and files")
+                # Most pages are linked from the first ones, so that the total hardly grows later.
+                total = len(seen.union(waiting))
+                reporter.say(f"rendered {len(seen):,} of {total:,} pages and files found so far")
             try:
                 waiting.extend(sorted(self._read(url)))
             except StarcastError as error:
@@ -193,7 +195,9 @@ class Site:
         # The application is called in this process, so that no port is opened.
         status, headers, body = asyncio.run(_get(self._app, url))
         if status != 200:
-            raise _as_error(url, body.decode())
+            shown = _PROBLEM.findall(body.decode()) or [("it cannot be read", "")]
+            detail, hint = shown[0]
+            raise InputError(f"{unquote(url)}: {unescape(detail)}", hint=unescape(hint))
         if url.startswith(_API):
             self._files[url] = _as_array_file(headers, body) or body
             return set()
@@ -306,7 +310,7 @@ def read_manifest(folder: Path) -> set[str]:
     """Return the files that an earlier site lists, or an empty set for a new or empty folder.
 
     Raises:
-        InputError: the folder holds other files.
+        InputError: the folder contains other files.
     """
     try:
         listed = {
@@ -318,13 +322,14 @@ def read_manifest(folder: Path) -> set[str]:
     except (OSError, ValueError, LookupError, TypeError):
         raise InputError(
             f"{folder} is not a folder that an earlier 'starcast publish' wrote",
-            hint="name a new or an empty folder",
+            hint="choose a new or empty folder",
         ) from None
     # The site replaces its folder, so other files in the folder would be lost.
     if others := sorted(listed - known):
         raise InputError(
-            f"{folder} holds files that are not part of its site, such as {others[0]}",
-            hint="move them, or name another folder",
+            f"{folder} contains files that an earlier 'starcast publish' did not write, "
+            f"such as {others[0]}",
+            hint="move them out of the folder, or choose another folder",
         )
     return known
 
@@ -347,13 +352,6 @@ def write_site(folder: Path, files: Mapping[str, bytes]) -> None:
             f"{folder} cannot be written: {(error.strerror or str(error)).lower()}",
             hint="check the folder and its disk; an earlier site remains unchanged",
         ) from None
-
-
-def _explorer_url(artifact: str) -> str:
-    """Return the URL path at which the explorer shows a topology, a forest or a schedule."""
-    spec, _, rest = artifact.partition(":")
-    kind = "schedule" if rest.partition(":")[0] in COLLECTIVES else "forest"
-    return f"/{explorer_url(spec, {kind: rest} if rest else {})}"
 
 
 def _render(shown: Explorer) -> bytes:
@@ -387,11 +385,6 @@ async def _get(app: Any, url: str) -> tuple[int, dict[str, str], bytes]:
     start, *parts = sent
     headers = {name.decode().lower(): value.decode() for name, value in start["headers"]}
     return start["status"], headers, b"".join(part["body"] for part in parts)
-
-
-def _as_error(url: str, page: str) -> InputError:
-    detail, hint = (*(_PROBLEM.findall(page) or [("it cannot be read", "")]),)[0]
-    return InputError(f"{unquote(url)}: {unescape(detail)}", hint=unescape(hint))
 
 
 def _as_array_file(headers: Mapping[str, str], body: bytes) -> bytes | None:

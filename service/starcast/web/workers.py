@@ -1,4 +1,4 @@
-"""Worker processes for computations; a worker that exceeds the time limit is killed.
+"""Run computations in worker processes; a worker that exceeds the time limit is killed.
 
 Plug-ins contain users' code, which may never return, and the largest topologies take seconds. A
 thread cannot be stopped, so computations run in separate processes. Their memory is limited too.
@@ -37,7 +37,7 @@ Result = TypeVar("Result")
 
 @dataclass
 class Slot(Generic[Item]):
-    """A place for an item, which is empty until it is needed and after it became unusable."""
+    """A container for one item, which is empty until it is needed, and again if the item fails."""
 
     item: Item | None = None
 
@@ -50,7 +50,7 @@ class Pool(Generic[Item]):
 
     Args:
         count: number of slots.
-        places: number of requests that may borrow slots or wait for them. Further requests fail at
+        places: number of requests that may use slots or wait for them. Further requests fail at
             once, so that server threads remain for other pages.
         busy: the error message if no slot becomes idle in time.
     """
@@ -65,7 +65,7 @@ class Pool(Generic[Item]):
 
     @contextmanager
     def borrow(self, seconds: float) -> Iterator[Slot[Item]]:
-        """Reserve an idle slot for the context; wait at most this many seconds for it.
+        """Reserve an idle slot while the context is open, after waiting at most ``seconds`` for it.
 
         Raises:
             BusyError: no slot is idle, or too many requests are waiting.
@@ -99,7 +99,7 @@ class _Worker:
         self.is_killed = False
 
     def wait(self) -> None:
-        """Wait until the process has started and has imported what computations need."""
+        """Wait until the process has started and has imported the modules for computations."""
         try:
             self._result(self._started, START_SECONDS)
         except Exception:
@@ -130,14 +130,14 @@ class _Worker:
             self.kill()
             raise LimitError(
                 f"the computation took longer than {seconds:.3g} s",
-                hint="ask for a smaller topology or fewer units, or use the command line",
+                hint="request a smaller topology or fewer units, or use the command line",
             ) from None
         except CancelledError:
             raise _stopping() from None
         except WorkerKilledError:
             raise LimitError(
                 "a worker process ended while it was computing",
-                hint="memory may have run out: ask for a smaller topology",
+                hint="memory may have run out: request a smaller topology",
             ) from None
 
 

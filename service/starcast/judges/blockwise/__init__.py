@@ -1,8 +1,8 @@
 """Verify forests given by formulas, block by block, without an array over all nodes.
 
-For each block of m! nodes, the module decodes the labels, computes the ports, and examines every
+For each block of m! nodes, the package decodes the labels, computes the ports, and examines every
 tree edge from these nodes to their parents. The next block then reuses the memory
-(docs/block-verification.md). Needs numba.
+(docs/block-verification.md). This package needs numba.
 """
 
 from starcast.judges.blockwise.sources import Source, closed_form

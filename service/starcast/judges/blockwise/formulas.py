@@ -1,4 +1,4 @@
-"""Formulas for the ports that lead to the parents, and for potentials, for all nodes of a block.
+"""Formulas for parent ports and potentials, evaluated for all nodes of a block.
 
 The formulas follow the papers' definitions, with the identity as root; `sources` translates the
 results to other roots. A block consists of the nodes that share their last n-m symbols, the *tail*.
@@ -37,7 +37,7 @@ TRIPLE = 3
 
 
 class Tables(NamedTuple):
-    """Tables for blocks of m! nodes and rows of w! nodes, w = m-1.
+    """Look-up tables for blocks of m! nodes and rows of w! nodes, w = m-1.
 
     Attributes:
         orders: all orders of 0..w-1, uint8 ``[w!, w]``.
@@ -63,7 +63,7 @@ class Tables(NamedTuple):
 
 @lru_cache(maxsize=2)
 def build_tables(m: int) -> Tables:
-    """Build the tables with which the formulas treat a block of m! nodes at once, 2 <= m <= 7."""
+    """Build the look-up tables for blocks of m! nodes, 2 <= m <= 7."""
     patterns, orders = permutations.table(m), permutations.table(m - 1)
     neighbours = np.zeros((m + 1, len(patterns)), dtype=np.uint16)
     for port in range(2, m + 1):
@@ -83,7 +83,7 @@ def build_tables(m: int) -> Tables:
 
 
 def _substar(m: int) -> Array:
-    """Return the array `Tables.substar`, with the results of `relabel` for every node of S_m."""
+    """Return the table `Tables.substar`: the results of `relabel` for every node of S_m."""
     nodes = permutations.arrangements(m, m)
     ports, steps = np.zeros((2, len(nodes)), dtype=np.uint8)
     for k in range(m, 1, -1):
@@ -152,7 +152,7 @@ def read_tail(block: int, n: int, m: int, x: Array, rest: Array) -> None:
 
 @jit
 def read_row(first: int, m: int, rest: Array, others: Array) -> None:
-    """Write the symbols outside a block's tail, ascending, without the symbol at an index."""
+    """Write the symbols of ``rest`` into ``others``, except the symbol at index ``first``."""
     for index in range(m - 1):
         others[index] = rest[index + (index >= first)]
 
@@ -178,7 +178,7 @@ def write_order(m: int, order: Array, others: Array, x: Array) -> None:
 
 @jit
 def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array) -> None:
-    """Write the ports towards the parents in the greedy tree, for the nodes of a row.
+    """Write the ports towards the parents in the greedy tree, for the nodes of one row.
 
     The port of node v in the tree with root r is alpha_r(v) of Tseng & Sheu 1997, Def. 1; it is 0
     at the root.
@@ -221,7 +221,7 @@ def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array
 
 @jit
 def relabel(n: int, m: int, x: Array, y: Array) -> tuple[int, int]:
-    """Relabel a node so that the root of the substar with its tail becomes the identity.
+    """Relabel a node: map the root of the substar that has the node's tail to the identity.
 
     For k = n, n-1, .., the nodes with symbol c in position k form a substar. It receives the
     message across port k at one node, its root, which has k in position 1, 1 in position c and c in
@@ -257,7 +257,7 @@ def relabel(n: int, m: int, x: Array, y: Array) -> tuple[int, int]:
 
 @jit
 def first_displaced(n: int, x: Array, k: int) -> int:
-    """Return the first of the positions k+1, .., n, 2, .., k-1 with a displaced symbol, else k."""
+    """Return the first position in k+1, .., n, 2, .., k-1 with a displaced symbol; k if none."""
     for position in range(k + 1, n + 1):
         if x[position] != position:
             return position
@@ -376,10 +376,11 @@ def fill_distances(
 
 @jit
 def _fixed_part(n: int, m: int, x: Array, home: Array, visited: int) -> int:
-    """Return the part of the distance that depends only on the common positions 1, m+1, .., n.
+    """Return the part of the distance to the hub that depends only on the positions 1, m+1, .., n.
 
-    It is the same for every node of a row. Cycles through positions in the bit set ``visited`` also
-    contain free positions, so `fill_distances` counts them.
+    This part is the same for all nodes of a row, which have these positions in common. Cycles
+    through positions in the bit set ``visited`` also contain free positions, so `fill_distances`
+    counts them.
     """
     total = n - 2 * (home[x[1]] != 1)
     for step in range(m, n + 1):
@@ -399,7 +400,7 @@ def _fixed_part(n: int, m: int, x: Array, home: Array, visited: int) -> int:
 def fill_substar(
     n: int, m: int, x: Array, rest: Array, tables: Tables, ports: Array, steps: Array
 ) -> None:
-    """Fill ``ports`` and ``steps`` in the recursive-substar tree for a block, which is a substar.
+    """Fill ``ports`` and ``steps`` of the recursive-substar tree for one block, which is a substar.
 
     The block's tail determines the port and step of its root (see `relabel`). The other nodes are
     relabelled to nodes of S_m, whose ports and steps are in `Tables.substar`.
@@ -466,9 +467,9 @@ def edge_disjoint_levels(n: int, x: Array, first: int, last: int, out: Array) ->
 
 @jit
 def _distance_of_others(n: int, x: Array, on_cycle: int) -> int:
-    """Return how many of a node's swaps to the root are for symbols outside the cycle of symbol 1.
+    """Return the number of swaps towards the root for symbols outside the cycle of symbol 1.
 
-    It is the number of displaced symbols outside this cycle plus the number of their cycles.
+    This is the number of displaced symbols outside this cycle plus the number of their cycles.
     """
     total = 0
     seen = on_cycle

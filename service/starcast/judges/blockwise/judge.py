@@ -1,10 +1,10 @@
 """Compiled code that checks every tree edge in a range of blocks.
 
-For every node and tree it looks up the parent across the node's port and compares the potentials of
-both nodes (numbers that decrease by 1 from node to parent). It does not trust the ports: it uses
-only tables of neighbours inside a block, and the fact that crossing port p swaps the symbols in
-positions 1 and p. A node whose parent's potential is not smaller by 1, or whose port does not
-exist, is an *exception*; `verification` decides which exceptions are allowed.
+For every node and tree, this code looks up the parent across the node's port and compares the
+potentials of both nodes (numbers that decrease by 1 from node to parent). The code does not trust
+the ports: it uses only tables of neighbours inside a block, and the fact that crossing port p swaps
+the symbols in positions 1 and p. A node whose parent's potential is not smaller by 1, or whose port
+does not exist, is an *exception*; `verification` decides which exceptions are allowed.
 
 The load of a directed link is the number of trees that use it. A tree uses the link from u to v if
 the port of v in this tree leads to its parent u. So loads are counted node by node, at v.
@@ -106,7 +106,7 @@ def read_block(blocks: Blocks, tables: Tables, block: int) -> tuple[Array, Array
 
 @jit
 def _examine(blocks: Blocks, tables: Tables, found: Findings, start: int, stop: int) -> None:
-    """Examine blocks row by row; examine the nodes of a row individually only if necessary."""
+    """Examine the nodes of blocks row by row, and one by one only if a row needs it."""
     n, m = blocks.n, blocks.m
     trees = len(blocks.homes)
     size = len(tables.orders)
@@ -208,7 +208,7 @@ def _fill_block(
 
 @jit
 def _change_ports(changes: Array, next_change: int, block: int, ports: Array) -> int:
-    """Write the ports of a block that differ from the formula.
+    """Write the ports of a block that differ from the formula into ``ports``.
 
     Returns:
         The index of the first change in a later block.
@@ -229,7 +229,7 @@ def _any_flag(flags: Array) -> bool:
 
 @jit
 def _has_several_ports(row: Array, flags: Array) -> bool:
-    """Return whether the nodes of a row have different ports in a tree."""
+    """Return whether the nodes of a row have different ports to their parents in the same tree."""
     port = row[0]
     # The loop has no early exit, because without branches it is compiled to vector instructions.
     for order in range(len(row)):
@@ -239,7 +239,7 @@ def _has_several_ports(row: Array, flags: Array) -> bool:
 
 @jit
 def _read_parents(neighbours: Array, level: Array, parents: Array) -> None:
-    """Write the parents' potentials for a row whose nodes all have the same port."""
+    """Write the potentials of a row's parents, if all nodes of the row have the same port."""
     for order in range(len(neighbours)):
         parents[order] = level[neighbours[order]]
 
@@ -248,7 +248,7 @@ def _read_parents(neighbours: Array, level: Array, parents: Array) -> None:
 def _read_parents_of_ports(
     row: Array, begin: int, m: int, neighbours: Array, level: Array, parents: Array
 ) -> bool:
-    """Write the parents' potentials for a row; return False if a parent is in another block."""
+    """Write the potentials of a row's parents; return False if a parent is in another block."""
     for order in range(len(row)):
         # The subtraction of uint8 numbers wraps around, so ports 0 and 1 become large numbers and
         # are detected, too.
@@ -262,7 +262,7 @@ def _read_parents_of_ports(
 
 @jit
 def _is_plain(own: Array, flags: Array, recorded: int) -> bool:
-    """Return whether a row contains no exception and no potential that has to be recorded.
+    """Return whether a row contains no exception and no potential that must be recorded.
 
     The loop has no branches, so it is compiled to vector instructions; almost all rows pass.
     """
@@ -318,7 +318,7 @@ def _examine_nodes(
 
 @jit
 def _potential_across(blocks: Blocks, tree: int, x: Array, port: int) -> int:
-    """Return the potential of node x's neighbour across a port."""
+    """Return the potential, in a tree, of node x's neighbour across a port."""
     x[1], x[port] = x[port], x[1]
     potential = potential_of(blocks, tree, x)
     x[1], x[port] = x[port], x[1]
@@ -327,7 +327,7 @@ def _potential_across(blocks: Blocks, tree: int, x: Array, port: int) -> int:
 
 @jit
 def _record_exception(found: Findings, block: int, tree: int, index: int) -> bool:
-    """Record an exception; return False if the array of exceptions is full."""
+    """Record a node as an exception of a tree; return False if the array of exceptions is full."""
     count = found.exception_count[0]
     if count == len(found.exceptions):
         return False
@@ -340,7 +340,7 @@ def _record_exception(found: Findings, block: int, tree: int, index: int) -> boo
 
 @jit
 def _record_potential(found: Findings, block: int, tree: int, index: int, value: int) -> None:
-    """Update the largest potential of a tree, and record nodes that have it as witnesses."""
+    """Update a tree's largest potential, and record the nodes that have it as witnesses."""
     if value > found.largest[tree]:
         found.largest[tree] = value
         found.counts[tree] = 0
@@ -386,7 +386,7 @@ def _count_loads(
 
 @jit
 def _counter_of(n: int, port: int) -> np.uint64:
-    """Return the number whose addition to packed counters counts a port; 0 for an invalid port."""
+    """Return the number to add to a node's packed counters to count a port; 0 if it is invalid."""
     if 2 <= port <= n:
         return np.uint64(1) << np.uint64(_COUNTER * (port - 2))
     return np.uint64(0)
@@ -394,7 +394,7 @@ def _counter_of(n: int, port: int) -> np.uint64:
 
 @jit
 def _trees_of(users: np.uint64, port: int) -> np.uint64:
-    """Return the number of trees that use a node's port, from the port's 4-bit counter."""
+    """Return the number of trees that use a port of a node, from the port's 4-bit counter."""
     return users >> np.uint64(_COUNTER * (port - 2)) & np.uint64(15)
 
 

@@ -145,13 +145,13 @@ def _read_size(spec: str) -> int:
     if not (spec[:1] == "S" and spec[1:].isdecimal() and spec.isascii() and len(spec) <= 6):
         raise InputError(
             f"'{spec}' cannot be verified by blocks: it is not a star graph",
-            hint=f"name a star graph, S3 to S{LARGEST}",
+            hint=f"choose a star graph, S3 to S{LARGEST}",
         )
     n = int(spec[1:])
     if n > LARGEST:
         raise LimitError(
             f"{spec} is too large to be verified by blocks",
-            hint=f"name a star graph, S3 to S{LARGEST}",
+            hint=f"choose a star graph, S3 to S{LARGEST}",
         )
     if n < 3:
         raise InputError(

@@ -57,7 +57,7 @@ Range = tuple[Count, Count]
 
 
 class Description(StrictRecord):
-    """The job to which a shard file belongs: the verification of this forest."""
+    """The job to which a shard file belongs, given by the id of the forest to verify."""
 
     id: str
 
@@ -108,7 +108,7 @@ class BlockVerification:
 
 
 def plan_ranges(source: Source) -> list[Range]:
-    """Return ranges of blocks that together cover all blocks; each takes some seconds."""
+    """Divide all blocks into ranges, each of which takes some seconds."""
     per_block = factorial(source.blocks.m) * source.trees
     edges = _EDGES if source.blocks.kind == GREEDY else _SLOW_EDGES
     step = max(1, edges // per_block)
@@ -127,7 +127,7 @@ def verify_blocks(
         source: the forest.
         jobs: the number of processes; by default one per core if the work is large enough.
         reporter: receives the progress.
-        executor: runs the ranges of blocks instead of processes on this machine.
+        executor: runs the ranges of blocks, in place of worker processes on this machine.
 
     Raises:
         RejectedError: a tree is not a spanning tree; the message names the first offending node.
@@ -268,7 +268,7 @@ def _check_addresses(source: Source, result: RangeResult) -> None:
 
 
 class _Follower:
-    """Follows nodes to the root, parent by parent."""
+    """Follows nodes of a forest to the root of a tree, parent by parent."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -372,7 +372,7 @@ def _require_free_memory(_: Range, free: int) -> None:
     if free < _TASK_BYTES:
         raise LimitError(
             f"a range of blocks needs about {_TASK_BYTES / 1e9:.1f} GB of memory, "
-            f"{free / 1e9:.1f} GB are free",
+            f"but only {free / 1e9:.1f} GB are free",
             hint="use fewer `jobs`",
         )
 
@@ -400,9 +400,9 @@ def verify_shard(
         source: the forest.
         shard: the shard.
         file: the path of the result file; an existing file is replaced only by a complete one.
-        jobs: the number of processes, as in `verify_blocks`.
+        jobs: the number of processes; by default one per core if the work is large enough.
         reporter: receives the progress.
-        executor: runs the ranges of blocks instead of processes on this machine.
+        executor: runs the ranges of blocks, in place of worker processes on this machine.
 
     Returns:
         The number of ranges of blocks in the shard.

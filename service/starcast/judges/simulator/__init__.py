@@ -1,4 +1,4 @@
-"""The simulator: executes a schedule under its port model and reports the first violation.
+"""The simulator executes a schedule under its port model and reports the first violation.
 
 The simulator is independent of how schedules are built. Its model is store and forward: a unit that
 arrives in step t can leave in step t+1 at the earliest. A row of a schedule sends one unit over one

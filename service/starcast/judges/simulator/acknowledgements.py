@@ -87,7 +87,7 @@ def simulate_acknowledged(schedule: Schedule, faults: Iterable[FaultLike] = ()) 
 
 
 class _Traversals:
-    """The hops of the traversals (one of each tree, for each source), each in order of time.
+    """The hops of all traversals (one traversal per tree and source), in order of time.
 
     Attributes:
         source: int64 ``[traversals]``, the source of each traversal.

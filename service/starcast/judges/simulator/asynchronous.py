@@ -14,10 +14,10 @@ F reaches the fixed point from any times between 0 and the synchronous times
 If no unit is delivered twice, a packet depends on packets of earlier steps only. So a single pass
 over the steps in their order gives the exact times; all packets of a step are executed at once.
 Small steps are executed in batches: F is iterated on the packets of a batch until their times no
-longer change, and a prefix maximum computes the times of all packets of a link at once. If a unit
-is delivered twice, the row with the later step may deliver it first. Then the passes are repeated
-until nothing changes. Each pass uses the arrival times of the previous pass, which begin as upper
-bounds and descend.
+longer change, and a prefix maximum computes the times of all packets that use the same link at
+once. If a unit is delivered twice, the row with the later step may deliver it first. Then the
+passes are repeated until nothing changes. Each pass uses the arrival times of the previous pass,
+which begin as upper bounds and descend.
 """
 
 from fractions import Fraction
@@ -36,13 +36,13 @@ class AsynchronousExecution:
 
     Args:
         packets: the packets to execute.
-        dependencies: the deliveries that each row waits for, and those that it makes.
+        dependencies: the arrival times that each row reads and writes.
         ticks: computes the durations of packets.
         clock: ``[steps + 1]``, when each step ends in the synchronous model; the first value is 0.
 
     Attributes:
         end: ``[packets]``, the end of each packet, in ticks.
-        arrival: ``[entries]``, when each entry of the dependencies is first delivered, in ticks.
+        arrival: ``[dependencies.size]``, the arrival times that rows read and write, in ticks.
         duration: ``[packets]``, the duration of each packet, in ticks.
     """
 
@@ -65,7 +65,7 @@ class AsynchronousExecution:
             pass
 
     def _execute_pass(self) -> bool:
-        """Execute all packets in the order of steps; return whether any end time changed."""
+        """Execute all packets in the order of steps; return whether a packet's end time changed."""
         free = [self._ticks.full(chain.size, 0) for chain in self._chains]
         changed = False
         for batch in self._packets.batches():
@@ -76,7 +76,7 @@ class AsynchronousExecution:
         return changed
 
     def _execute_step(self, batch: Batch, free: list[Times]) -> Times:
-        """Execute the packets of one step; return when each of them ends."""
+        """Execute the packets of a batch with one step; return when each of them ends."""
         packets = self._packets
         start = self._dependencies.needs(batch.rows).latest(self.arrival)
         if not packets.single:
@@ -139,14 +139,18 @@ class AsynchronousExecution:
     def _guess(self, batch: Batch, free: list[Times]) -> Times:
         """Return initial end times for the iteration, between 0 and the synchronous times.
 
-        The times are exact if the batch leaves links idle exactly as the synchronous model does.
+        The times are exact if links are idle in the batch exactly when they are idle in the
+        synchronous model.
         """
         step = self._packets.step[self._packets.begins[batch.packets]]
         early = self._clock[step[0] - 1] - max(free_from.max() for free_from in free)
         return np.asarray(np.maximum(self._clock[step] - max(early, 0), 0), self._ticks.dtype)
 
     def _row_order(self, batch: Batch, order: Indices) -> Indices:
-        """Return the rows of a batch, numbered from its first row, in an order of packets."""
+        """Return the rows of a batch in the given order of packets.
+
+        Rows are counted from the first row of the batch.
+        """
         if self._packets.single:
             return order
         units = self._packets.units[batch.packets][order]
@@ -197,13 +201,13 @@ class _Queue:
 
 
 class _FirstQueue:
-    """Computes the end times of packets that wait until they are ready and their queue is free.
+    """Computes the end times of packets that wait for their units and for their link or node.
 
     Let d_j be the duration of packet j in a queue, and ready_j the time at which it is ready.
     Packet i ends at the maximum of ready_j + d_j + .. + d_i over j <= i. With the sums D_i = d_1 +
     .. + d_i, this is D_i plus a prefix maximum of ready_j - D_{j-1}. A single call computes the
-    prefix maxima of all queues: an offset makes all values of a queue larger than those of the
-    queues before it, so the maximum starts again with each queue.
+    prefix maxima of all queues: an offset makes all values of a queue larger than the values of all
+    earlier queues, so the maximum starts again with each queue.
     """
 
     def __init__(self, queue: _Queue, duration: Times, ticks: Ticks) -> None:
@@ -219,7 +223,7 @@ class _FirstQueue:
     def ends(self, ready: Times) -> Times:
         """Return when packets end, given when they are ready and when their queue was last free.
 
-        Both arrays have the order of `_Queue.order`.
+        The ready times and the results have the order of `_Queue.order`.
         """
         start = np.maximum(ready, self._least) + self._before
         np.maximum.accumulate(start, out=start)
@@ -258,7 +262,7 @@ class CriticalSend(NamedTuple):
 def _describe(
     packets: Packets, ticks: Ticks, packet: int, row: int, start: int, end: int, waits_for: str
 ) -> CriticalSend:
-    """Describe a packet on the critical path by one of its rows; start and end are in ticks."""
+    """Describe a packet on the critical path by one of its rows; times are in ticks."""
     topology = packets.links.topology
     return CriticalSend(
         step=int(packets.step[row]),
@@ -302,7 +306,7 @@ def trace_steps(packets: Packets, ticks: Ticks, clock: Times) -> tuple[CriticalS
 def trace_data(
     packets: Packets, ticks: Ticks, dependencies: Dependencies, execution: AsynchronousExecution
 ) -> tuple[CriticalSend, ...]:
-    """Return the critical path: the chain of waiting packets up to the packet that ends last."""
+    """Return the critical path: the chain of waits up to the packet that ends last."""
     if not len(packets):
         return ()
     end = execution.end

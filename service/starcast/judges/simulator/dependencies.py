@@ -1,15 +1,16 @@
-"""The deliveries on which each row of a schedule depends, as entries in a table of arrival times.
+"""The arrival times that each row of a schedule reads and writes.
 
-An entry of the table is the arrival time of a unit at a node. Every row *needs* the entry of its
-unit at its sender and *gives* the entry of its unit at its receiver. If every node must receive
-every unit (broadcast, allgather), the table has an entry for every (node, unit) pair. If each unit
-has one destination, it makes a journey from node to node. Then each row has an entry, which the
-next row of the journey needs. If journeys branch, meet or return to a node (copies of units along
-several trees), the (node, unit) pairs that occur are sorted, and pairs are looked up in this list.
+An arrival time belongs to a unit at a node, and has an index. Every row *needs* (reads) the arrival
+time of its unit at its sender, and *gives* (writes) the arrival time of its unit at its receiver.
+If every node must receive every unit (broadcast, allgather), there is an arrival time for every
+(node, unit) pair. If each unit has one destination, it makes a journey from node to node. Then
+there is one arrival time per row, which the next row of the journey reads. If journeys branch, meet
+or return to a node (copies of units along several trees), the (node, unit) pairs that occur are
+sorted, and pairs are looked up in this list.
 
-In a reduction each row that sends a partial sum gives a separate entry. A row that sends the sum of
-a node needs the entries of all rows whose sums this node has added in earlier steps; the latest of
-them determines when the sum is ready.
+In a reduction each row that sends a partial sum writes an arrival time of its own. A row that sends
+the sum of a node reads the arrival times of all rows whose sums this node has added in earlier
+steps; the latest of these times determines when the sum is ready.
 """
 
 from abc import ABC, abstractmethod
@@ -36,39 +37,39 @@ _MAX_HOPS = 64
 
 
 class Needs(NamedTuple):
-    """The arrival times that rows read, as entries of a table; a row waits for the latest of them.
+    """The arrival times that rows read, given by indices; a row waits for the latest of them.
 
     Attributes:
-        entries: the needed entries, row by row.
-        begins: int64 ``[rows]``, the index in ``entries`` at which the entries of each row begin;
-            None if each row needs exactly one entry.
+        entries: the indices of these arrival times, row by row.
+        begins: int64 ``[rows]``, the index in ``entries`` at which the part of each row begins;
+            None if each row reads exactly one arrival time.
     """
 
     entries: Indices
     begins: Indices | None = None
 
     def latest(self, arrival: Times) -> Times:
-        """Return, for each row, when all of its needed entries have arrived."""
+        """Return, for each row, the latest of the arrival times that it reads."""
         arrived = arrival[self.entries]
         return arrived if self.begins is None else np.maximum.reduceat(arrived, self.begins)
 
     def row_of(self, index: int) -> int:
-        """Return the row to which the entry at an index belongs."""
+        """Return the row that reads the arrival time at the given index of ``entries``."""
         if self.begins is None:
             return index
         return int(np.searchsorted(self.begins, index, side="right")) - 1
 
 
 class Dependencies(ABC):
-    """Which entries of the table of arrival times each row reads and writes.
+    """The indices of the arrival times that each row reads and writes.
 
-    A row needs (reads) the arrival of the unit that it sends, and gives (writes) the arrival of the
-    unit that it delivers.
+    A row reads the arrival time of the unit that it sends, at the sender, and writes the arrival
+    time of the unit that it delivers, at the receiver.
 
     Attributes:
-        size: the number of entries.
-        initial: the entries of units at their sources.
-        unique: True if each entry is given by at most one row, and initial entries by no row.
+        size: the number of arrival times.
+        initial: the indices of the arrival times of units at their sources.
+        unique: True if at most one row writes each arrival time, and no row an initial one.
     """
 
     size: int
@@ -77,15 +78,15 @@ class Dependencies(ABC):
 
     @abstractmethod
     def needs(self, rows: slice | Indices) -> Needs:
-        """Return the entries that each of the given rows needs."""
+        """Return the indices of the arrival times that each given row reads."""
 
     @abstractmethod
     def gives(self, rows: slice | Indices) -> Indices:
-        """Return the entry that each of the given rows gives."""
+        """Return the index of the arrival time that each given row writes."""
 
 
 class PairDependencies(Dependencies):
-    """Dependencies whose table has an entry for every (node, unit) pair, or for all that occur."""
+    """Dependencies with an arrival time for every (node, unit) pair, or for all that occur."""
 
     def __init__(self, packets: Packets, executed: Executed) -> None:
         postcondition = executed.postcondition
@@ -103,16 +104,16 @@ class PairDependencies(Dependencies):
         self.unique = is_counted and executed.simulation.transmissions == gained
 
     def needs(self, rows: slice | Indices) -> Needs:
-        """Return the entry for the pair of each row's sender and unit."""
+        """Return the index of the arrival time of each row's unit at its sender."""
         return Needs(self.pair_index.of(self._packets.sender[rows], self._packets.unit[rows]))
 
     def gives(self, rows: slice | Indices) -> Indices:
-        """Return the entry for the pair of each row's receiver and unit."""
+        """Return the index of the arrival time of each row's unit at its receiver."""
         return self.pair_index.of(self._packets.receiver[rows], self._packets.unit[rows])
 
 
 class JourneyDependencies(Dependencies):
-    """Dependencies whose table has an entry for every row, after entry 0 for units at sources."""
+    """Dependencies with one arrival time per row, after index 0 for units at their sources."""
 
     def __init__(self, previous: Indices) -> None:
         self._previous = previous
@@ -121,25 +122,25 @@ class JourneyDependencies(Dependencies):
         self.unique = True
 
     def needs(self, rows: slice | Indices) -> Needs:
-        """Return, for each row, the entry of the row that delivered its unit to its sender.
+        """Return, for each row, the index written by the row that delivered its unit to its sender.
 
-        The entry is 0 if the sender is the source of the unit.
+        The index is 0 if the sender is the source of the unit.
         """
         return Needs(self._previous[rows])
 
     def gives(self, rows: slice | Indices) -> Indices:
-        """Return the entry of each row: row i writes entry i + 1."""
+        """Return the index of the arrival time that each row writes: row i writes index i + 1."""
         return _numbers(rows) + 1
 
 
 class SumDependencies(Dependencies):
     """Dependencies in a reduction, whose rows add partial sums or pass on complete units.
 
-    Entry 0 stands for the nodes' own contributions, which are there from the start. It is followed
-    by an entry for each row, and by an entry for each (node, unit) pair, for complete units that
-    the node receives. A row that passes on a complete unit needs the entries of the sum that is
-    first complete at its sender. If the sender received the complete unit in an earlier step, the
-    row needs the entry of this (node, unit) pair instead.
+    Index 0 is the time of the nodes' own contributions, which are there from the start. It is
+    followed by an arrival time for each row, and one for each (node, unit) pair, for complete units
+    that the node receives. A row that passes on a complete unit reads the arrival times of the sum
+    that is first complete at its sender. If the sender received the complete unit in an earlier
+    step, the row reads the arrival time of this (node, unit) pair instead.
 
     Attributes:
         sums: the partial sums of the reduction.
@@ -167,7 +168,7 @@ class SumDependencies(Dependencies):
         self.unique = not repeats_previous(taken).any()
 
     def needs(self, rows: slice | Indices) -> Needs:
-        """Return the entries that must have arrived before each row can send its sum or unit."""
+        """Return the indices of the arrival times for which each row waits."""
         packets = self._packets
         numbers = _numbers(rows)
         sender, step, lane = packets.sender[numbers], packets.step[numbers], self._lane[numbers]
@@ -175,7 +176,7 @@ class SumDependencies(Dependencies):
         return self._needs(sender, packets.unit[numbers], lane, step, passes)
 
     def gives(self, rows: slice | Indices) -> Indices:
-        """Return the entry of each row that adds a sum; otherwise the entry of a (node, unit) pair.
+        """Return the index that each row writes, for its sum or for a (node, unit) pair.
 
         The pair consists of the receiver and the complete unit that the row passes on.
         """
@@ -185,7 +186,7 @@ class SumDependencies(Dependencies):
         return np.where(packets.combine[numbers], numbers + 1, taken)
 
     def completes(self, node: Indices, unit: Indices) -> Needs:
-        """Return the entries that must have arrived before each node has the complete unit.
+        """Return the indices of the arrival times after which each node has the complete unit.
 
         The result has no meaning for a node that never has the complete unit.
         """
@@ -214,7 +215,7 @@ class SumDependencies(Dependencies):
         return np.asarray(node.astype(np.int64) * self._units + unit)
 
     def _key(self, node: Integers, lane: Indices, step: Integers | int) -> Indices:
-        """Return keys that sort by node, then lane (a pair of unit and tree), then step."""
+        """Return sort keys of sums: by node, by lane (a pair of unit and tree), then by step."""
         last = int(self._packets.step[-1]) + 2 if len(self._packets.step) else 2
         sums = np.int64(self.sums.lanes.count)
         return (node.astype(np.int64) * sums + lane) * last + np.minimum(step, last - 1)
@@ -236,7 +237,7 @@ def make_dependencies(packets: Packets, executed: Executed) -> Dependencies:
 
 
 def _follow_journeys(packets: Packets, executed: Executed) -> Indices | None:
-    """Return the entry that each row needs, or None if a unit does not make a simple journey.
+    """Return the index of the arrival time that each row reads, or None if a journey is not simple.
 
     On a simple journey, a unit starts at its source and never returns to a node.
     """
@@ -258,7 +259,7 @@ def _follow_journeys(packets: Packets, executed: Executed) -> Indices | None:
 
 
 def _never_returns(unit: Integers, receiver: Integers, postcondition: Postcondition) -> bool:
-    """Return whether every unit visits each node at most once; rows are sorted by unit."""
+    """Return whether every unit visits each node at most once; the rows are sorted by unit."""
     if (receiver == postcondition.source(unit.astype(np.int64))).any():
         return False
     # The rows of a unit are adjacent, so each pass compares rows at distance `hops`.
@@ -272,7 +273,7 @@ def _never_returns(unit: Integers, receiver: Integers, postcondition: Postcondit
 
 
 def find_awaited(packets: Packets, executed: Executed) -> Indices:
-    """Return all pairs (row, row whose delivery it waits for), int64 ``[2, pairs]``.
+    """Return all pairs of a row and another row whose delivery it waits for, int64 ``[2, pairs]``.
 
     Args:
         packets: the packets of an execution without faults, with rows in the order of the

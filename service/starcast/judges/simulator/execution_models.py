@@ -133,7 +133,7 @@ def timing(
         t_s: T_s, the start-up time of a packet.
         t_c: T_c, the time per byte.
         execution: the execution model, as described above.
-        faults: as in `starcast.simulate`.
+        faults: faulty nodes and links, as in `starcast.simulate`.
 
     Raises:
         InputError: a number is negative, a unit has 0 bytes, the execution model is unknown, or a
@@ -166,7 +166,7 @@ def execute_valid(schedule: Schedule, faults: Iterable[FaultLike]) -> Executed:
     violation = executed.simulation.violation
     if violation is not None:
         raise RejectedError(
-            f"{schedule.id} has no time, because it is invalid: {violation}",
+            f"the time of {schedule.id} is undefined, because the schedule is invalid: {violation}",
             hint="correct its rows",
         )
     return executed
@@ -201,7 +201,7 @@ def make_ticks(unit_bytes: RealNumber, t_s: RealNumber, t_c: RealNumber, executi
 
 
 def _time_steps(executed: Executed, packets: Packets, ticks: Ticks, clock: Times) -> Timing:
-    """Return the times of a synchronous execution."""
+    """Return the times of an execution in the synchronous model, given the start of each step."""
     postcondition = executed.postcondition
     end = clock[packets.step]
     if isinstance(executed.deliveries, Sums):
@@ -231,7 +231,7 @@ def _time_steps(executed: Executed, packets: Packets, ticks: Ticks, clock: Times
 
 
 def _time_data(executed: Executed, packets: Packets, ticks: Ticks, clock: Times) -> Timing:
-    """Return the times of an asynchronous execution."""
+    """Return the times of an execution in the data-driven (asynchronous) model."""
     if executed.postcondition.to_all:
         _check_memory(executed.postcondition)
     dependencies = make_dependencies(packets, executed)
@@ -290,7 +290,7 @@ def _find_completions(
 
 
 def _describe_packets(packets: Packets, ticks: Ticks, start: Times) -> PacketTimes:
-    """Return the packets with their times; ``start`` is in ticks."""
+    """Return the packets with their start and end times; ``start`` is in ticks."""
     end = start + ticks.durations(packets.units)
     return PacketTimes(*packets.columns(), ticks.times(start), ticks.times(end))
 
@@ -353,7 +353,7 @@ def _represent_all(arrivals: Times, executed: Executed, packets: Packets, ticks:
 
 
 def _sum_link_times(packets: Packets, ticks: Ticks) -> Times:
-    """Return how long each directed link carries packets, ``[nodes, ports]``, in ticks."""
+    """Return how long each directed link is busy with packets, in ticks, ``[nodes, ports]``."""
     topology = packets.links.topology
     shape = topology.port_count, (1 if packets.symmetric else topology.nodes)
     count = shape[0] * shape[1]

@@ -74,7 +74,7 @@ class Fault:
         """Parse a fault such as ``21345``, ``12345-21345`` or ``#6@3``; see `parse_fault`.
 
         Raises:
-            InputError: the text does not denote a fault.
+            InputError: the string is not a fault.
         """
         ends, step = parse_fault(text)
         return cls(ends[0] if len(ends) == 1 else (ends[0], ends[1]), step)
@@ -85,7 +85,7 @@ class Fault:
         return self.what if isinstance(self.what, tuple) else (self.what,)
 
     def on(self, topology: Topology) -> "Fault":
-        """Return this fault with labels of a topology's nodes; in a link, the lower rank is first.
+        """Return this fault with labels of a topology's nodes; a link begins at its lower rank.
 
         Raises:
             InputError: the topology has no such node or link.
@@ -226,7 +226,10 @@ def find_executed(schedule: Schedule, faults: Iterable[FaultLike]) -> Mask:
 
 
 def _execute_batch(rows: Rows, selected: Indices, pair_index: PairIndex, held: Mask) -> Mask:
-    """Execute the selected rows of a batch step by step, and record deliveries in ``held``."""
+    """Execute the selected rows of a batch step by step, under faults.
+
+    Deliveries are recorded in ``held``. Returns which of the selected rows were executed.
+    """
     source = pair_index.of(rows.sender[selected], rows.unit[selected])
     target = pair_index.of(rows.receiver[selected], rows.unit[selected])
     executed = np.zeros(len(selected), dtype=bool)

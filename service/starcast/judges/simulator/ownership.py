@@ -5,8 +5,8 @@ it. They follow from the number of the unit (see `starcast.collectives.Schedule`
 
 The module stores the arrival times of (node, unit) pairs in arrays. If every node must receive
 every unit (broadcast, allgather), nearly every pair occurs, so the arrays have an entry for every
-pair. A unit with one destination visits few nodes; then only the pairs that occur have an entry,
-which is found by binary search.
+pair. A unit with one destination visits few nodes; then only the pairs that occur have an entry;
+its index is found by binary search.
 """
 
 from abc import ABC, abstractmethod
@@ -145,36 +145,36 @@ _NOT_HELD = "the sender does not hold the unit yet"
 
 
 class PairIndex(ABC):
-    """An index that gives each (node, unit) pair its position in arrays of ``size`` entries."""
+    """A mapping from (node, unit) pairs to indices in arrays of ``size`` entries."""
 
     size: int
 
     @abstractmethod
     def of(self, node: Integers, unit: Integers) -> Indices:
-        """Return the position of each pair; nodes and units must exist."""
+        """Return the index of each pair; nodes and units must exist."""
 
     def initial(self, postcondition: Postcondition) -> Indices:
-        """Return the positions of the pairs that are held before the first step."""
+        """Return the indices of the pairs that are held before the first step."""
         units = np.arange(postcondition.units)
         return self.of(postcondition.source(units), units)
 
 
 class AllPairs(PairIndex):
-    """The index of all (node, unit) pairs, for which the position is computed."""
+    """The index of all (node, unit) pairs, computed from node and unit."""
 
     def __init__(self, postcondition: Postcondition) -> None:
         self.units = postcondition.units
         self.size = postcondition.nodes * postcondition.units
 
     def of(self, node: Integers, unit: Integers) -> Indices:
-        """Return the index of each pair in the table of all pairs."""
+        """Return the index of each (node, unit) pair in an array of all pairs."""
         index: Indices = np.multiply(node, self.units, dtype=np.int64)
         index += unit
         return index
 
 
 class Pairs(PairIndex):
-    """An index of the pairs that can be held: those held initially or delivered by some row.
+    """Index of the pairs (node, unit) held initially or delivered by some row.
 
     All other pairs map to the last index.
     """
@@ -190,7 +190,7 @@ class Pairs(PairIndex):
         self.size = len(self.keys) + 1
 
     def of(self, node: Integers, unit: Integers) -> Indices:
-        """Return the index of each pair; pairs that cannot be held have the last index."""
+        """Return the index of each (node, unit) pair; pairs that cannot be held map to the last."""
         key = self._key(node, unit)
         index = np.searchsorted(self.keys, key)
         known = np.zeros(len(key), dtype=bool)
@@ -206,7 +206,7 @@ class Pairs(PairIndex):
 
 
 def make_pair_index(postcondition: Postcondition, rows: Rows, end: int) -> PairIndex:
-    """Return an index of the pairs that can be held after the first ``end`` rows of a schedule.
+    """Return an index of the (node, unit) pairs that can be held after the first ``end`` rows.
 
     If every node must receive every unit, the index contains all pairs.
     """
@@ -214,7 +214,7 @@ def make_pair_index(postcondition: Postcondition, rows: Rows, end: int) -> PairI
 
 
 def check_size(postcondition: Postcondition, rows: int, sources: int = 1) -> None:
-    """Check that the pairs of a postcondition fit into memory.
+    """Check that the (node, unit) pairs of a postcondition fit into memory.
 
     Args:
         postcondition: the postcondition of the rows.
@@ -249,11 +249,14 @@ class Deliveries(ABC):
 
     @abstractmethod
     def find_early_send(self) -> Violation | None:
-        """Find the first row whose sender does not hold the unit when the step begins."""
+        """Find the first row whose sender does not hold the row's unit when the step begins."""
 
     @abstractmethod
     def held_after(self, done: int) -> Held:
-        """Return which required pairs are held after the first ``done`` rows (complete steps)."""
+        """Return a function that checks which units nodes hold after the first ``done`` rows.
+
+        These rows are complete steps; the function is called with required pairs only.
+        """
 
 
 class ArrivalTimes(Deliveries):
@@ -282,9 +285,9 @@ class ArrivalTimes(Deliveries):
         self._time[self.pair_index.initial(postcondition)] = 0
 
     def early(self, selection: slice | Indices) -> Indices:
-        """Return the indices, within the selection, of the rows whose sender lacks the unit.
+        """Return the indices, within the selection, of the rows whose sender lacks the row's unit.
 
-        The sender of such a row does not hold the unit when the step of the row begins.
+        The sender does not hold the unit when the step of the row begins.
         """
         rows = self.rows
         time = self._time[self.pair_index.of(rows.sender[selection], rows.unit[selection])]
@@ -299,7 +302,7 @@ class ArrivalTimes(Deliveries):
         return None
 
     def held_after(self, done: int) -> Held:
-        """Return which pairs are held after the first ``done`` rows."""
+        """Return a function that checks which units nodes hold after the first ``done`` rows."""
         step = self._never if done == len(self.rows) else int(self.rows.step[done])
         # The limit is at least 1, so that units held from the start (time 0) are included even
         # before any row has been executed.
@@ -362,7 +365,7 @@ class Journeys(Deliveries):
         return sort_rows(columns, group, self.postcondition.source)
 
     def find_early_send(self) -> Violation | None:
-        """Find the first row whose sender does not hold the unit when the step begins.
+        """Find the first row whose sender does not hold the row's unit when the step begins.
 
         Only rows that do not obviously continue a journey are checked; there are usually few.
         """
@@ -375,7 +378,7 @@ class Journeys(Deliveries):
         return self.rows.violation(int(early[0]), _NOT_HELD) if len(early) else None
 
     def held_after(self, done: int) -> Held:
-        """Return which required pairs are held after the first ``done`` rows (complete steps).
+        """Return a function that checks which units nodes hold after the first ``done`` rows.
 
         The returned function expects each unit with its destination as the node.
         """
@@ -388,7 +391,7 @@ class Journeys(Deliveries):
         return lambda node, unit: arrived[unit] | (postcondition.source(unit) == node)
 
     def _find_suspects(self) -> Indices:
-        """Return, in ascending order, the rows whose sender may lack the unit.
+        """Return, in ascending order, the rows whose sender may lack the row's unit.
 
         The sender of such a row is neither the unit's source nor a node to which the previous row
         of the journey has delivered the unit.
@@ -402,7 +405,7 @@ class Journeys(Deliveries):
 def find_missing(
     postcondition: Postcondition, held: Held, alive: Mask | None, examples: int
 ) -> tuple[int, list[tuple[int, int]]]:
-    """Return the number of required (node, unit) pairs that are not held, and the first of them.
+    """Return the number of required (node, unit) pairs that are not held, and the first such pairs.
 
     Args:
         postcondition: the required pairs.

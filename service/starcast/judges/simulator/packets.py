@@ -1,4 +1,4 @@
-"""The packets of an execution, and their durations as exact integers.
+"""Group the executed rows of a schedule into packets, with durations as exact integers.
 
 A packet has all units that cross a directed link in a step. The rows of a symmetric schedule
 represent all sources. If translation keeps ports, a row is translated to every directed link of its
@@ -38,7 +38,7 @@ _LARGE_STEP = 1000
 
 
 class Chain(NamedTuple):
-    """A resource that packets use one after the other, in the order of steps.
+    """Resources of one kind, each used by packets one after the other, in the order of steps.
 
     Attributes:
         name: ``link``, ``sender`` or ``receiver``.
@@ -125,14 +125,14 @@ class Packets:
         return len(self.begins)
 
     def first_of(self, column: Integers) -> Integers:
-        """Return, for each packet, the value that its first row has in a column."""
+        """Return, for each packet, the value of its first row in the given column."""
         return column if self.single else column[self.begins]
 
     @cached_property
     def link(self) -> Indices:
         """The index of each row's directed link.
 
-        In a symmetric schedule it is the index of the port, since all links of a port are alike.
+        In a symmetric schedule, the index of the port is used, since all links of a port are alike.
         """
         if self.symmetric:
             return self.links.port_index(self.port)
@@ -187,7 +187,7 @@ def find_previous(number: Integers) -> Indices:
     """Return, for each packet, the previous packet on its link or at its node; -1 for the first.
 
     Args:
-        number: ``[packets]``, the link or node that each packet uses, as in `Chain`.
+        number: ``[packets]``, the link or node that each packet uses (see `Chain`).
     """
     keys, order = pack_sort(number)
     previous = np.full(len(number), -1, dtype=np.int64)
@@ -207,7 +207,7 @@ _MAX_SHORT = 2**30
 
 
 class Ticks:
-    """Conversion between the times of an execution and integers, which count ticks.
+    """Converts the times of an execution to integers that count ticks, and back.
 
     The tick is the largest time of which T_s and the time per unit are multiples.
 
@@ -230,7 +230,7 @@ class Ticks:
         self.wide_dtype: type = object
 
     def choose_dtype(self, latest: int, links: int) -> None:
-        """Choose the dtype of times, and a dtype for the larger sums in the module `asynchronous`.
+        """Choose the dtype of times, and a dtype for sums of times in the module `asynchronous`.
 
         Args:
             latest: an upper bound of all times, in ticks.
@@ -241,7 +241,7 @@ class Ticks:
         self.dtype = np.int32 if self.never < _MAX_SHORT else self.wide_dtype
 
     def end_of_steps(self, simulation: Simulation) -> int:
-        """Return when a synchronous execution ends, in ticks; an asynchronous one ends no later."""
+        """Return the end of a synchronous execution in ticks; an asynchronous one ends no later."""
         sent = int(simulation.packet_sizes.sum())
         return simulation.steps * self.start_up + sent * self.per_unit
 
@@ -250,11 +250,11 @@ class Ticks:
         return np.full(size, value, dtype=self.dtype)
 
     def durations(self, units: NDArray[np.int64]) -> Times:
-        """Return the durations, in ticks, of packets with these numbers of units."""
+        """Return the durations, in ticks, of packets with the given numbers of units."""
         return units.astype(self.dtype) * self.per_unit + self.start_up
 
     def time(self, ticks: int) -> int | Fraction:
-        """Convert ticks to a time, which is an int if it is a whole number."""
+        """Convert ticks to a time, as an int if it is a whole number."""
         return simplify(int(ticks) * self.tick)
 
     def times(self, ticks: Times) -> Times:

@@ -1,4 +1,4 @@
-"""Rows of a schedule, sorted by time and processed in batches of complete steps.
+"""Rows of a schedule, sorted by time; they are processed in batches of complete steps.
 
 This module numbers the directed links, and checks that every row names an existing link and unit.
 """
@@ -25,8 +25,8 @@ class Violation(NamedTuple):
     """A row that violates a rule.
 
     Attributes:
-        row: the number of the row, in the order of time.
-        sentence: one sentence with step, sender, port, receiver and the rule.
+        row: the index of the row, in the order of time.
+        sentence: one sentence that names step, sender, port, receiver and the rule.
     """
 
     row: int
@@ -56,7 +56,7 @@ class Rows:
         return len(self.step)
 
     def count_before(self, row: int) -> int:
-        """Return how many rows belong to steps before the step of a row.
+        """Return how many rows belong to earlier steps than the given row.
 
         If ``row`` is ``len(self)``, the number of all rows is returned.
         """
@@ -84,7 +84,7 @@ class Rows:
         """Return the first violation among the rows from ``begin`` on, or None.
 
         Args:
-            begin: the number of the row at index 0 of the masks.
+            begin: the index of the row that the masks have at index 0.
             checks: pairs of a mask of rows and the rule that they violate. If a row violates
                 several rules, the first one is reported.
         """
@@ -116,12 +116,21 @@ def complete_steps(step: Integers, rows: int = _BATCH) -> Iterator[slice]:
 
 
 def repeats_previous(*columns: Integers) -> Mask:
-    """Return which rows have the same values as the previous row in all given columns."""
+    """Return which rows have the same values as the previous row in all the given columns."""
     same = np.zeros(len(columns[0]), dtype=bool)
     same[1:] = True
     for column in columns:
         same[1:] &= column[1:] == column[:-1]
     return same
+
+
+def count_earlier(*columns: Integers) -> Indices:
+    """Return, for each row, the number of earlier rows with the same values in all columns."""
+    order = np.lexsort(columns)
+    first = np.flatnonzero(~repeats_previous(*(column[order] for column in columns)))
+    earlier = np.empty_like(order)
+    earlier[order] = np.arange(len(order)) - np.repeat(first, np.diff(first, append=len(order)))
+    return earlier
 
 
 def _as_signed(column: Integers) -> Integers:
@@ -164,7 +173,7 @@ def pack_sort(keys: Integers) -> SortedKeys:
         order = np.argsort(keys, kind="stable")
         return SortedKeys(keys[order].astype(np.int64), order)
     packed = keys.astype(np.int64) << 32
-    # The low bits contain the row numbers, so equal keys keep their order.
+    # The low bits contain the row indices, so equal keys keep their order.
     packed |= np.arange(len(keys))
     packed.sort()
     return SortedKeys(packed >> 32, packed & (2**32 - 1))
@@ -175,9 +184,9 @@ _TREE_NUMBERS = 256
 
 
 class Links:
-    """Numbers the directed links by port and sender; ports are in the topology's order.
+    """The indices of directed links, ordered by port and sender; ports are in the topology's order.
 
-    For a port that does not exist, the result is a negative number.
+    A port that does not exist gives a negative index.
     """
 
     def __init__(self, topology: Topology) -> None:
@@ -195,7 +204,7 @@ class Links:
         return np.asarray(np.take(self._first, port, mode="clip") >= 0)
 
     def port_index(self, port: Integers) -> Indices:
-        """Return the index of each port in the topology's order."""
+        """Return the index of each row's port in the topology's list of ports."""
         return np.asarray(np.take(self._first, port) // self.topology.nodes)
 
     def number(self, sender: Integers, port: Integers) -> Indices:

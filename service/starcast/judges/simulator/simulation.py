@@ -76,7 +76,7 @@ class Traffic:
         return None
 
     def measure(self, executed: slice | Mask) -> tuple[Counts, Counts]:
-        """Count the links used in each step, and the units in its largest packet.
+        """Count the links used in each step, and the units in the largest packet of each step.
 
         Returns:
             Both numbers for each step, int64 ``[steps]`` each.
@@ -200,7 +200,7 @@ def _receives_again(step: Integers, sender: Integers, receiver: Integers, packet
 
 
 def _occurred_before(step: Integers, port: Integers) -> Mask:
-    """Return which rows have the step and port of an earlier row."""
+    """Return which rows of a schedule have the step and port of an earlier row."""
     repeated = np.zeros(len(step), dtype=bool)
     # Ports are uint8, so this factor gives different pairs of step and port different keys.
     key = np.multiply(step - step[0], 256, dtype=np.int64) + port
@@ -217,7 +217,7 @@ _MAX_SPARSE_STEPS = 1_000_000
 def _last_step(step: Integers, width: int = 2) -> int:
     """Return the last step, after checking that arrays over all steps fit into memory.
 
-    The number of a step comes from a file or a plug-in, so it alone must not size these arrays.
+    Steps come from files and plug-ins, so a large step alone must not make these arrays large.
 
     Args:
         step: the steps, ascending.
@@ -242,13 +242,13 @@ def _last_step(step: Integers, width: int = 2) -> int:
 
 
 def _count_per_step(step: Integers, steps: int) -> Counts:
-    """Return the number of rows of each step, int64 ``[steps]``, for ascending steps."""
+    """Return the number of rows in each step, int64 ``[steps]``; the steps of the rows ascend."""
     ends = np.searchsorted(step, np.arange(1, steps + 1, dtype=step.dtype), side="right")
     return np.diff(ends, prepend=0)
 
 
 def _greatest_per_step(sizes: Counts, counts: Counts) -> Counts:
-    """Return the largest size in each step, or 0 for a step without sizes.
+    """Return the largest packet size in each step, or 0 for a step without packets.
 
     The sizes are in the order of steps; ``counts`` contains the number of sizes in each step.
     """
@@ -271,7 +271,7 @@ Profile = Sequence[tuple[int, ...]]
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """The results of a simulation; for a symmetric schedule, counts are those of all sources.
+    """The results of a simulation; for a symmetric schedule, all sources are counted.
 
     Attributes:
         steps: the last step in which a unit moved.
@@ -282,8 +282,8 @@ class Simulation:
         undelivered: the first missing pairs, as (label, unit). For a symmetric schedule without
             faults, the pairs and units belong to the source whose rows are given; under faults,
             they belong to the schedule of `Schedule.expand`.
-        violation: one sentence with step, sender, port, receiver and the violated rule; None if
-            there is no violation.
+        violation: one sentence that names step, sender, port, receiver and the violated rule; None
+            if there is no violation.
         links_used: int64 ``[steps]``, the number of directed links used in each step; each carries
             one packet.
         packet_sizes: int64 ``[steps]``, the number of units in the largest packet of each step.
@@ -346,9 +346,9 @@ def simulate(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Simulation
     """Execute a schedule and check it.
 
     Under faults a row whose node or link is down, or whose sender does not hold the unit, is
-    dropped; this is not a violation. Units need not be delivered to nodes that die, in whatever
-    step. In an allgather, gather or alltoall, the units that come from these nodes need not be
-    delivered either. Faults break the symmetry, so a symmetric schedule is expanded.
+    dropped; this is not a violation. Units need not be delivered to nodes that die in any step. In
+    an allgather, gather or alltoall, the units that come from these nodes need not be delivered
+    either. Faults break the symmetry, so a symmetric schedule is expanded.
 
     In a reduction, counting a contribution twice is a violation, and so is passing on an incomplete
     unit as complete. Under faults such a row is dropped instead, and a unit is complete with the

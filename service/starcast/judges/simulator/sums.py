@@ -1,4 +1,4 @@
-"""Partial sums in a reduction: how many contributions each node has added, without listing them.
+"""Partial sums in a reduction: the number of contributions that each node has added.
 
 For each tree and unit, a node holds a partial sum, which is its own contribution at first. A row
 with ``combine`` adds the sender's sum to the receiver's sum; other rows pass on a complete unit. A
@@ -40,12 +40,12 @@ _INCOMPLETE = "the unit is passed on as complete, but the sender lacks contribut
 
 
 class Lanes:
-    """The numbers of lanes: pairs of unit and tree, for which a node keeps separate sums.
+    """The lanes of a reduction: pairs of unit and tree for which a node keeps separate sums.
 
     If no unit uses several trees, there is one lane per unit.
 
     Attributes:
-        of: int64 ``[rows]``, the number of each row's lane.
+        of: int64 ``[rows]``, the index of each row's lane.
         count: the number of lanes.
         trees: the number of lanes per unit.
     """
@@ -218,7 +218,7 @@ def find_double_count(postcondition: Postcondition, rows: Rows, end: int) -> Vio
 def _find_overlap(
     postcondition: Postcondition, rows: Rows, lanes: Lanes, added: Indices, odd: Indices
 ) -> int | None:
-    """Execute the lanes ``odd`` with sets of contributors, in which double counting shows.
+    """Execute the lanes ``odd`` with sets of contributors, which reveal double counting.
 
     Returns:
         The first row whose sum overlaps the receiver's sum, or None.

@@ -1,12 +1,12 @@
 """Backups of the relational store: the rows of all tables as text, with checksums.
 
-A backup is a zip archive of ``manifest.json``, which has the schema revision and, for each table,
-the number of rows and a checksum, and a member ``TABLE.copy`` for each table, which is the text of
-PostgreSQL's COPY with a header line. Rows and checksums are taken from the same snapshot of the
-database. In the first format, a dump by ``pg_dump`` takes the place of the texts.
+A backup is a zip archive. Its member ``manifest.json`` has the schema revision and, for each table,
+the number of rows and a checksum. A member ``TABLE.copy`` for each table has the output of
+PostgreSQL's COPY, in text format with a header line. Rows and checksums come from the same snapshot
+of the database. Backups in the first format have a dump by ``pg_dump`` instead of these members.
 
-A backup holds rows only. The tables come from the migrations, and nothing of the file is executed:
-a dump is only decoded. A restored database is accepted only if its tables have the checksums.
+A backup holds only rows. Migrations create the tables, and nothing in the file is executed: a dump
+is only decoded. A restored database is accepted only if its tables have the checksums.
 """
 
 import re
@@ -33,11 +33,13 @@ from starcast.stores.database.server_errors import first_line, sqlstate
 from starcast.stores.database.sessions import execute_sql, open_copy
 from starcast.support.atomic import atomic_write
 from starcast.support.errors import RejectedError, StarcastError, unreadable
+from starcast.support.json_files import Moment
 from starcast.support.limited import open_archive, read_member
 from starcast.support.progress import Reporter, Silent
 from starcast.support.text import pluralize
 
-#: Error recorded for an artifact that a rebuild or a restore has not recreated in the graph yet.
+#: Error recorded for artifacts that have not been recreated in the graph since a restore or
+#: rebuild.
 REBUILDING = "'starcast graph rebuild' has not recreated it yet"
 
 _DUMP, _MANIFEST = "postgres.dump", "manifest.json"
@@ -50,7 +52,7 @@ _MAX_MANIFEST = 2**18
 _LISTED = 3
 #: Tables that have rows even in an empty store.
 _ALWAYS_FILLED = {"store", "family"}
-#: SQLSTATEs of rows that a table does not accept: wrong data, a constraint, a limit of the server.
+#: SQLSTATEs of errors for rows that a table does not accept: bad data, a constraint, a limit.
 _BAD_ROWS = ("22", "23", "54")
 _COLUMNS = text(
     "select attname as name, attgenerated <> '' as generated, atttypid::regtype::text as type"
@@ -64,15 +66,9 @@ _FORGET_GRAPH = text(
     " where state = 'complete'"
 )
 
-#: A time that is far enough from datetime's limits to be converted to every time zone.
-_Moment = Annotated[
-    pydantic.AwareDatetime,
-    pydantic.Field(ge=datetime(1970, 1, 2, tzinfo=UTC), le=datetime(9000, 1, 1, tzinfo=UTC)),
-]
-
 
 class TableContent(pydantic.BaseModel):
-    """Number of rows and checksum of a table."""
+    """The number of rows and the checksum of a table."""
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
@@ -86,7 +82,7 @@ class Manifest(pydantic.BaseModel):
     Attributes:
         format: identifies the kind of file and its version.
         created_at: when the backup was made.
-        starcast: the version of starcast that made it.
+        starcast: the version of starcast that made the backup.
         postgres: the version of the server.
         revision: the schema revision.
         store: the id of the store.
@@ -96,7 +92,7 @@ class Manifest(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
     format: Literal["starcast backup 1", "starcast backup 2"]
-    created_at: _Moment
+    created_at: Moment
     starcast: str
     postgres: Annotated[str, pydantic.Field(pattern=r"^[1-9][0-9]{0,3}([^0-9]|$)")]
     revision: str
@@ -105,7 +101,7 @@ class Manifest(pydantic.BaseModel):
 
     @property
     def dumped_by(self) -> int | None:
-        """Major version of the pg_dump that wrote the rows, or None if they are texts of COPY."""
+        """Major version of the pg_dump that wrote the rows, or None if COPY wrote them."""
         is_dump = self.format == "starcast backup 1"
         return int(re.split("[^0-9]", self.postgres)[0]) if is_dump else None
 
@@ -116,7 +112,7 @@ class Manifest(pydantic.BaseModel):
 
 
 def count_rows(engine: Engine) -> dict[str, int]:
-    """Return the number of rows of each nonempty table, except tables that are never empty."""
+    """Return the row count of each nonempty table, without tables that every store fills."""
     with sessions.translated_errors(engine.url), engine.connect() as connection:
         return _count_rows(connection)
 
@@ -194,8 +190,8 @@ def restore(
 ) -> Manifest:
     """Restore a backup into a store, verify it, and upgrade its schema, in one transaction.
 
-    If any of this fails, or the process is killed, the store keeps its previous content. No
-    artifact is complete afterwards, because the graph does not hold the restored ones.
+    If a step fails, or the process is killed, the store keeps its previous content. Afterwards no
+    artifact counts as complete, because the graph does not hold the restored artifacts.
 
     Args:
         engine: the database, as its owner.
@@ -204,7 +200,7 @@ def restore(
         keep: file to which existing data are backed up before they are replaced. If it is None, a
             store that holds data is refused.
         decoder: the program pg_restore, which reads a backup of the first format.
-        writer: another role that gets the rights of the writer.
+        writer: another role that gets the writer's privileges.
 
     Raises:
         InputError: the file is not a complete backup, or ``keep`` cannot be written.
@@ -236,7 +232,10 @@ def restore(
 
 
 def _lock_tables(connection: Connection) -> None:
-    """Wait until no other transaction changes rows, and let none change them until the end."""
+    """Wait until no other transaction changes starcast's tables, and block changes to them.
+
+    The tables are locked until this transaction ends.
+    """
     names = [table.name for table in migrations.find_tables(connection)]
     tables = migrations.join_names(migrations.enter_schema(connection), names)
     execute_sql(connection, sql.SQL("lock table {} in exclusive mode").format(tables))
@@ -252,7 +251,7 @@ def _not_empty(rows: dict[str, int]) -> StarcastError:
 
 
 def _fill(connection: Connection, file: Path, manifest: Manifest, decoder: Path | None) -> None:
-    """Replace the rows of freshly created tables by those of a backup."""
+    """Replace all rows of newly created tables by the rows of a backup file."""
     schema = migrations.enter_schema(connection)
     tables = [table.name for table in migrations.find_tables(connection)]
     if {*tables} != {*manifest.tables}:
@@ -281,7 +280,7 @@ def _copy_in(connection: Connection, file: Path, name: str, rows: DumpedRows) ->
             copy.write(chunk)
     for column in Base.metadata.tables[name].columns:
         if column.identity is not None:
-            # New rows are numbered from the next number on.
+            # New rows continue the numbering.
             numbers = "select setval(pg_get_serial_sequence({}, {}), max({})) from {}"
             literals = map(sql.Literal, (name, column.name))
             identifiers = map(sql.Identifier, (column.name, name))
@@ -289,7 +288,7 @@ def _copy_in(connection: Connection, file: Path, name: str, rows: DumpedRows) ->
 
 
 def _columns(connection: Connection, table: str) -> list[str]:
-    """Return the columns of a table that a backup holds, sorted: all that are not computed."""
+    """Return the columns of a table that a backup holds, sorted: all except generated columns."""
     columns = connection.execute(_COLUMNS, {"table": table})
     return sorted(column.name for column in columns if not column.generated)
 
@@ -298,7 +297,7 @@ def _columns(connection: Connection, table: str) -> list[str]:
 def _open_rows(
     file: Path, manifest: Manifest, decoder: Path | None
 ) -> Iterator[Callable[[str], DumpedRows]]:
-    """Open a backup, and yield a function that returns the rows of a table."""
+    """Open a backup file, and yield a function that returns the rows of a table in the backup."""
     with _open(file) as archive, tempfile.TemporaryDirectory() as folder:
         if manifest.dumped_by is None:
             yield partial(_read_member, archive)
@@ -355,7 +354,7 @@ def _describe(connection: Connection) -> Manifest:
 
 
 def _content(connection: Connection, table: str) -> TableContent:
-    """Return the row count and the sum of all row hashes, which does not depend on row order."""
+    """Return a table's row count and the sum of its row hashes (independent of the row order)."""
     # A bytea is hashed first, because its text is twice as long as its bytes.
     values = [
         sql.SQL("md5({})" if column.type == "bytea" else "{}").format(sql.Identifier(column.name))

@@ -1,6 +1,6 @@
 """Types, constraints and columns that several tables of `starcast.stores.database.models` use.
 
-Checks are written in PostgreSQL's own form and refer to no other table, so that the tables of a
+Checks are written as PostgreSQL prints them, and refer to no other table, so that the tables of a
 dump can be restored in any order.
 """
 
@@ -43,7 +43,7 @@ NAMING = {
     "ck": "ck_%(table_name)s_%(constraint_name)s",
     "ix": "ix_%(table_name)s_%(column_0_name)s",
 }
-# Checks of columns: SQL conditions in which {} is the name of the column.
+# Checks of columns: SQL conditions with {} for the name of the column.
 #: A topology's spec, such as ``S5``.
 SPEC = f"{{}} ~ '^{vocabulary.SPEC}$'"
 #: The name of a construction or algorithm, which can have arguments: ``forest(base=greedy)``.
@@ -77,11 +77,11 @@ class Exact(TypeDecorator[Fraction]):
     cache_ok = True
 
     def process_bind_param(self, value: Fraction | int | None, dialect: Dialect) -> str | None:  # noqa: ARG002
-        """Convert a number to text, in lowest terms."""
+        """Convert a number to a string, in lowest terms."""
         return None if value is None else str(Fraction(value))
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Fraction | None:  # noqa: ARG002
-        """Convert the stored text to a number."""
+        """Convert the stored string to a number."""
         return None if value is None else _read_fraction(value)
 
 
@@ -125,8 +125,8 @@ def field(
     Args:
         comment: the comment.
         arguments: further arguments of SQLAlchemy's ``mapped_column``.
-        check: an SQL condition on its values, in which {} is the name of the column.
-        words: the only values that it can have.
+        check: an SQL condition on the column's values, with {} for the name of the column.
+        words: the only allowed values.
         options: options of ``mapped_column``.
     """
     if words:
@@ -136,17 +136,17 @@ def field(
 
 
 def key(comment: str, *arguments: Any, **options: Any) -> MappedColumn[Any]:
-    """Return a column of the primary key."""
+    """Return a column that belongs to the primary key."""
     return field(comment, *arguments, primary_key=True, **options)
 
 
 def counts(condition: str) -> CheckConstraint:
-    """Return a table constraint named "counts", such as that counts are not negative."""
+    """Return a table constraint with the name "counts" and an SQL condition on several columns."""
     return CheckConstraint(condition, name="counts")
 
 
 def part_of(target: str, comment: str, **options: Any) -> MappedColumn[Any]:
-    """Return a primary-key column that refers to a parent row, with which a row is deleted."""
+    """Return a primary-key column that refers to a parent row; deletions cascade from it."""
     return key(comment, ForeignKey(target, ondelete="CASCADE"), **options)
 
 
@@ -168,8 +168,8 @@ def moment(comment: str) -> MappedColumn[Any]:
 def double_of(column: str) -> Mapped[float | None]:
     """Return a generated column that holds the value of an `Exact` column as a double.
 
-    The generating expression is written as PostgreSQL prints it, because alembic compares the two
-    as text.
+    The expression is written as PostgreSQL prints it, because alembic compares it with PostgreSQL's
+    expression as a string.
     """
     numerator = f"split_part({column}, '/'::text, 1)"
     denominator = f"COALESCE(NULLIF(split_part({column}, '/'::text, 2), ''::text), '1'::text)"

@@ -1,6 +1,6 @@
-"""Dumps by pg_dump in backups of the first format: pg_restore decodes them to text.
+"""Decode dumps by pg_dump, which backups of the first format contain, with pg_restore.
 
-It connects to no server, and nothing of its output is executed. The rows of the expected tables are
+pg_restore connects to no server, and its output is not executed. Rows of the expected tables are
 copied, and everything else is refused.
 """
 
@@ -22,7 +22,7 @@ from starcast.support.errors import InputError, UnavailableError
 
 #: Number of bytes read at a time.
 _CHUNK = 1 << 20
-#: Seconds without output after which pg_restore is ended.
+#: Seconds without output after which pg_restore is terminated.
 _DECODER_SECONDS = sessions.SILENT_SECONDS
 #: An entry in the table of contents of a dump: its kind, schema and name.
 _ENTRY = re.compile(r"^\d+; \d+ \d+ ([A-Z ]+) (\S+) (\S+)", re.MULTILINE)
@@ -33,12 +33,12 @@ _EXPECTED_KINDS = {
 }  # fmt: skip
 #: The statement of pg_restore's output that precedes the rows of a table.
 _COPY = re.compile(rb"^COPY public\.\S+ \(([^\n]*)\) FROM stdin;\n", re.MULTILINE)
-#: The rows of a table in a backup: their columns in order, and the text of COPY in pieces.
+#: The rows of a table in a backup: the columns in order, and the output of COPY in pieces.
 DumpedRows = tuple[list[str], Iterable[bytes]]
 
 
 def check_contents(file: Path, decoder: Path, dump: str, tables: Collection[str]) -> None:
-    """Check that the table of contents of a dump has these tables and nothing foreign.
+    """Check that a dump's table of contents has all given tables, and no objects of other programs.
 
     Args:
         file: the backup, for messages.
@@ -48,7 +48,7 @@ def check_contents(file: Path, decoder: Path, dump: str, tables: Collection[str]
 
     Raises:
         InputError: the dump holds something else, or cannot be read.
-        UnavailableError: the program does not continue.
+        UnavailableError: pg_restore has stopped producing output.
     """
     listing = b"".join(_run(decoder, "--list", dump))
     entries = _ENTRY.findall(listing.decode(errors="replace"))
@@ -65,7 +65,7 @@ def read_rows(file: Path, decoder: Path, dump: str, table: str) -> DumpedRows:
 
     Raises:
         InputError: the dump holds no rows of the table, or cannot be read.
-        UnavailableError: the program does not continue.
+        UnavailableError: pg_restore has stopped producing output.
     """
     output = _run(decoder, "--data-only", f"--table={table}", "--file=-", dump)
     text = b""
@@ -73,7 +73,7 @@ def read_rows(file: Path, decoder: Path, dump: str, table: str) -> DumpedRows:
         text += chunk
         if match := _COPY.search(text):
             columns = [name.strip('"') for name in match[1].decode(errors="replace").split(", ")]
-            # The server ignores what follows the end mark of the rows.
+            # The server ignores all data after the end mark of the rows.
             return columns, chain([text[match.end() :]], output)
         if len(text) > _CHUNK:
             break
@@ -85,7 +85,7 @@ def _run(program: Path, *options: str) -> Iterator[bytes]:
 
     Raises:
         InputError: the program cannot read the dump.
-        UnavailableError: the program does not continue.
+        UnavailableError: pg_restore has stopped producing output.
     """
     # The messages go to a file, because they are read only at the end, and a full pipe would block
     # the program.
@@ -126,7 +126,7 @@ def _read_output(output: Any) -> bytes:
 
 
 def not_a_backup(file: Path, reason: str) -> InputError:
-    """Return the error for a file that is not a backup, or not a complete one."""
+    """Return the error for a file that is not a backup, or is an incomplete or damaged backup."""
     return InputError(
         f"{file} is not a complete backup of starcast: {reason}",
         hint="name a file that 'starcast backup' has written; nothing was changed",

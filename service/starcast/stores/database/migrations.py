@@ -1,7 +1,7 @@
-"""The schema of the database: its revision, migrations, comments, views and rights.
+"""The schema of the database: its revision, migrations, comments, views and privileges.
 
 Most commands only read the revision, so alembic, which imports slowly, is imported only by the
-functions that need it. Comments, views and rights hold no data, so they are not part of a revision:
+functions that need it. Comments, views and privileges hold no data, so they belong to no revision:
 `declare` writes them when an upgrade has reached the newest revision. A revision that changes the
 columns of a view drops the view first.
 """
@@ -72,7 +72,7 @@ _OWNS_SCHEMA = text(
     " from pg_namespace, pg_database"
     " where nspname = current_schema() and datname = current_database()"
 )
-# Whatever changes the tables, fires when rows change, or hides rows, and is not starcast's.
+# Foreign objects that change the tables, fire when rows change, or hide rows.
 _TOUCHING = text("""
     with own as (
         select oid from pg_class
@@ -93,7 +93,7 @@ _TOUCHING = text("""
         where oid in (table own) and relrowsecurity
     order by 1
 """)
-# Other objects in the schema, except those of extensions.
+# Other foreign objects in the schema, except objects of extensions.
 _OTHERS = text("""
     select type || ' ' || identity from (
         select 'pg_class'::regclass as class, oid from pg_class
@@ -110,10 +110,10 @@ _INVALID_TABLE_DEFINITION = "42P16"
 
 
 def enter_schema(connection: Connection) -> str:
-    """Return the schema of the store, and search names only there until the transaction ends.
+    """Return the schema of the store, and resolve names only there until the transaction ends.
 
-    Every function that reads or changes tables by their names calls this first. So a name never
-    means a table of another store or program in the same database.
+    Every function that reads or changes tables by their names calls this function first. So a name
+    never refers to a table of another store or program in the same database.
 
     Raises:
         RejectedError: the search path names no schema that exists and that the role may use.
@@ -130,13 +130,13 @@ def enter_schema(connection: Connection) -> str:
 
 
 def find_tables(connection: Connection) -> list[Table]:
-    """Return starcast's tables in the current schema, each after those that it refers to."""
+    """Return starcast's tables in the current schema, each after the tables to which it refers."""
     present = set(connection.scalars(_TABLES))
     return [table for table in Base.metadata.sorted_tables if table.name in present]
 
 
 def join_names(schema: str, names: Iterable[str]) -> sql.Composed:
-    """Return tables or views with their schema, for a statement."""
+    """Return the names of tables or views, qualified by their schema, for an SQL statement."""
     return sql.SQL(", ").join(sql.Identifier(schema, name) for name in names)
 
 
@@ -164,7 +164,7 @@ def check_known(revision: str, subject: str) -> None:
     if revision in revisions():
         return
     newest, oldest = head(), revisions()[0]
-    # Revisions have leading zeros, so comparing them as text compares their numbers.
+    # Revisions have leading zeros, so comparing the strings compares the numbers.
     if revision < oldest:
         raise RejectedError(
             f"{subject} is too old: this starcast upgrades from {oldest} on",
@@ -212,7 +212,7 @@ def check(engine: Engine) -> None:
 
 
 def check_server(connection: Connection) -> None:
-    """Check what no session can change: the version of the server and the database's encoding.
+    """Check the version of the server and the encoding of the database; no session can change them.
 
     Raises:
         RejectedError: the server is too old, or the encoding is not UTF8.
@@ -264,12 +264,12 @@ def check_owner(connection: Connection) -> str | None:
 def upgrade(engine: Engine, reporter: Reporter, writer: str | None = None) -> bool:
     """Upgrade the schema to the newest revision in one transaction.
 
-    Comments, views and rights are written again even if the revision is already the newest.
+    Comments, views and privileges are written again even if the revision is already the newest.
 
     Args:
         engine: the database, as the owner of the tables.
         reporter: receives a message.
-        writer: another role that gets the rights of the writer.
+        writer: another role that gets the writer's privileges.
 
     Returns:
         True if the revision changed.
@@ -285,7 +285,7 @@ def upgrade(engine: Engine, reporter: Reporter, writer: str | None = None) -> bo
         check_server(connection)
         revision = check_owner(connection)
         if revision == head():
-            # The revision does not cover comments, views and rights, which may be outdated.
+            # The revision does not cover comments, views and privileges, which may be outdated.
             declare(connection, writer)
             reporter.say(f"the schema is up to date ({revision})")
             return False
@@ -309,7 +309,7 @@ def upgrade_to(connection: Connection, revision: str, writer: str | None = None)
             sql.Identifier(schema), sql.Identifier(url.username or "")
         )
         raise UnavailableError(
-            f"the role '{url.username}' lacks the right CREATE on the schema {schema} of the"
+            f"the role '{url.username}' lacks the privilege CREATE on the schema {schema} of the"
             f" database '{url.database}'",
             hint="name the owner of the tables in STARCAST_POSTGRES_OWNER; or, as an administrator:"
             f" {right.as_string()}",
@@ -348,17 +348,17 @@ def drop_tables(connection: Connection, revision: str | None) -> None:
 
 @contextmanager
 def migrating(engine: Engine) -> Iterator[Connection]:
-    """Open a transaction that holds the migration lock, while no other process restores.
+    """Open a transaction that holds the migration lock, while no other process restores a backup.
 
-    After an error, it has changed nothing.
+    An error rolls the transaction back.
     """
     busy = BusyError(
         f"another process has been migrating or restoring the database for {UPGRADE_SECONDS} s",
         hint="try again when it has finished",
     )
     try:
-        # At a higher level, possibly the server's default, statements after the wait for a lock
-        # would not see the rows that its last holder has stored.
+        # At a higher isolation level, possibly the server's default, statements after the wait for
+        # a lock would not see the rows that the lock's last holder has stored.
         committed = engine.execution_options(isolation_level="READ COMMITTED")
         with translated_errors(engine.url), committed.begin() as connection:
             if not holds_store(engine):
@@ -391,8 +391,8 @@ def _config(connection: Connection, writer: str | None = None) -> "Config":
 def differences(engine: Engine) -> list[str]:
     """Describe differences between the tables and the models, missing views, and foreign objects.
 
-    Foreign objects are those that change or hide starcast's rows, such as triggers, rules and
-    policies. See `find_others` for objects that are only next to the tables.
+    Foreign objects belong to other programs, and change or hide starcast's rows: triggers, rules,
+    policies. `find_others` describes other objects in the schema, which are harmless.
     """
     # Imported only here; see the module's docstring.
     from alembic.autogenerate import compare_metadata  # noqa: PLC0415
@@ -414,9 +414,10 @@ def differences(engine: Engine) -> list[str]:
 
 
 def find_others(engine: Engine) -> list[str]:
-    """Describe the tables, views and functions in the store's schema that are not starcast's.
+    """Describe the tables, views and functions in the store's schema that are not part of starcast.
 
-    They do not change starcast's rows. Members of extensions are omitted.
+    They are harmless; `differences` reports foreign triggers, rules and policies. Objects of
+    extensions are omitted.
     """
     with translated_errors(engine.url), engine.connect() as connection:
         enter_schema(connection)
@@ -437,19 +438,19 @@ def _describe_change(change: object) -> str:
 
 
 def declare(connection: Connection, writer: str | None = None) -> None:
-    """Write all comments, create all views, and grant rights to the writer and the reader.
+    """Write all comments, create all views, and grant privileges to the writer and the reader.
 
-    A role that does not exist on the server gets no rights: create it and upgrade again.
+    A role that does not exist on the server gets no privileges: create it and upgrade again.
 
     Args:
         connection: an open transaction of the owner.
-        writer: another role that gets the rights of the writer.
+        writer: another role that gets the writer's privileges.
     """
     schema = sql.Identifier(enter_schema(connection)).as_string()
     for view in VIEWS:
         _create(connection, view)
     statements = [*_comments()]
-    # Whether each role may write. The reader stays a reader, even if the settings name it.
+    # Whether each role may write. The reader may only read, even if the settings name it as writer.
     granted = {writer: True, ROLE_NAMES["reader"]: False, ROLE_NAMES["writer"]: True}
     for role in connection.scalars(_ROLES, {"names": [*filter(None, granted)]}):
         statements += _grants(sql.Identifier(role).as_string(), schema, writes=granted[role])
@@ -461,7 +462,7 @@ def declare(connection: Connection, writer: str | None = None) -> None:
 
 
 def _create(connection: Connection, view: View) -> None:
-    """Create a view, or replace it in place if possible, to keep other programs' views on it."""
+    """Create or replace a view, if possible in place, because other programs' views may use it."""
     try:
         # A savepoint, because a failed statement would end the transaction.
         with connection.begin_nested():
@@ -488,9 +489,8 @@ def _comments() -> Iterator[str]:
 
 def _grants(role: str, schema: str, *, writes: bool) -> Iterator[str]:
     tables = [table.name for table in Base.metadata.sorted_tables]
-    readable = [*tables, VERSION_TABLE, *(view.name for view in VIEWS)]
     yield f"grant usage on schema {schema} to {role}"
-    yield f"grant select on {', '.join(readable)} to {role}"
+    yield f"grant select on {', '.join(_names())} to {role}"
     if writes:
         written = [table for table in tables if table not in _OWNED]
         yield f"grant insert, update, delete on {', '.join(written)} to {role}"

@@ -154,7 +154,7 @@ class Schedule(Base):
 
 
 class _Step:
-    """The columns of one step of a simulation."""
+    """The columns of the table for steps: one step of a simulation."""
 
     step: Mapped[int] = key("step number, from 1")
     links_used: Mapped[Big] = field("directed links used")

@@ -1,7 +1,7 @@
 """Storage of search records, the best known solutions of search problems, in PostgreSQL.
 
-A record is never replaced by a worse one. Every function works in the given session and never
-commits.
+A record is never replaced by a worse one. Every function works in the given session, and does not
+commit.
 """
 
 from collections.abc import Iterable
@@ -34,10 +34,10 @@ _ALL = select(StoredRecord).order_by(StoredRecord.problem, StoredRecord.topology
 def store_all(session: Session, records: Iterable[tuple[Record, Verification]]) -> int:
     """Verify records, store those that improve on stored records, and return their number.
 
-    A record and the stored one are combined (`starcast.records.model.combine_verified`): neither a
-    better value nor a better bound is lost, and a bound that was not verified replaces no verified
-    one. A verification state is only stored with the bound for which it was found. An invalid
-    stored record is replaced, because earlier versions accepted some invalid records.
+    Each record is combined with the stored record (`starcast.records.model.combine_verified`), so
+    neither a better value nor a better bound is lost, and an unverified bound never replaces a
+    verified bound. A verification state is only stored with the bound for which it was found. An
+    invalid stored record is replaced, because earlier versions accepted some invalid records.
 
     Args:
         session: an open session.
@@ -69,7 +69,7 @@ def store_all(session: Session, records: Iterable[tuple[Record, Verification]]) 
 
 
 def _load_if_right(stored: StoredRecord) -> Record | None:
-    """Convert a stored row to a record; return None if its witness or certificate is invalid."""
+    """Convert a stored row to a search record; None if its witness or certificate is invalid."""
     record = as_record(stored)
     try:
         verify(record)
@@ -79,7 +79,7 @@ def _load_if_right(stored: StoredRecord) -> Record | None:
 
 
 def list_stored(session: Session, problem: str | None = None) -> Table:
-    """Return a table of all records, or of one problem's, with their verification states."""
+    """Return a table of all records or of one problem's records, with verification states."""
     rows = []
     for stored in session.scalars(_ALL if problem is None else _ALL.filter_by(problem=problem)):
         record = as_record(stored)

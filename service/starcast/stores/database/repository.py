@@ -8,15 +8,18 @@ are stored. Listings read the view `ARTIFACT`; they import neither numpy nor the
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import (
     ColumnElement,
     RowMapping,
+    Select,
     column,
     delete,
     func,
     inspect,
+    literal_column,
     select,
     table,
 )
@@ -31,6 +34,7 @@ from starcast.support.errors import NotFoundError, RejectedError
 from starcast.support.runs import COST_FIELDS, RUN_FIELDS, Run, RunCost
 from starcast.support.table import Row
 from starcast.support.text import did_you_mean, pluralize
+from starcast.support.vocabulary import format_arguments
 
 if TYPE_CHECKING:
     from starcast.collectives import Schedule
@@ -69,10 +73,10 @@ _COLUMNS = {
 
 
 def require(row: Stored | None, noun: str, missing: str) -> Stored:
-    """Return a row unless it is None.
+    """Return a row, or raise an error if it is None.
 
     Raises:
-        NotFoundError: the row is None; the message is ``no`` with the noun and ``missing``.
+        NotFoundError: the row is None; the message consists of ``no``, the noun, and ``missing``.
     """
     if row is None:
         raise NotFoundError(f"no {noun} {missing}", hint=f"see 'starcast {noun} list'")
@@ -105,7 +109,7 @@ def experiment_name(session: Session, run: Run) -> str:
 
 
 def count_runs(session: Session) -> dict[int, tuple[int, int]]:
-    """Return, by experiment number, how many runs each experiment has and how many failed."""
+    """Return the numbers of runs and of failed runs of each experiment, by experiment number."""
     failed = func.count().filter(models.Run.status == "failed")
     query = select(models.Run.experiment, func.count(), failed).group_by(models.Run.experiment)
     return {experiment: (runs, failures) for experiment, runs, failures in session.execute(query)}
@@ -114,7 +118,7 @@ def count_runs(session: Session) -> dict[int, tuple[int, int]]:
 def save_experiment(
     session: Session, name: str, grid: Mapping[str, Any], points: int | None = None
 ) -> models.Experiment:
-    """Store a new experiment without runs, whose grids have this number of points."""
+    """Store a new experiment without runs; ``points`` is the number of points in its grids."""
     experiment = models.Experiment(name=name, grid=dict(grid), points=points)
     session.add(experiment)
     session.flush()
@@ -132,7 +136,7 @@ def load_runs(session: Session, experiment: int) -> list[Run]:
 
 
 def find_runs(session: Session, condition: ColumnElement[bool]) -> list[Run]:
-    """Return the runs whose rows meet an SQL condition, in the order in which they were stored."""
+    """Return the runs that meet an SQL condition, in the order in which they were stored."""
     # Reading columns takes a third of the time of reading ORM objects.
     columns = [_RUN.c[name] for name in ("id", *RUN_FIELDS)]
     rows = session.execute(select(*columns).where(condition).order_by(_RUN.c.id)).all()
@@ -156,16 +160,16 @@ def load_run(session: Session, number: int) -> Run:
 
 
 def save_run(session: Session, experiment: int, run: Run, steps: "Profile" = ()) -> Run:
-    """Store a run with its costs and its step profile. A failed run has neither.
+    """Store a run with its costs and step profile; a failed run has neither of them.
 
     Args:
         session: an open session; nothing is committed.
         experiment: the number of the run's experiment.
         run: the run with its costs.
-        steps: the profile of its simulation; empty for a failed run.
+        steps: the step profile of the run's simulation; empty for a failed run.
 
     Returns:
-        The run with its number.
+        The run with the number assigned to it.
     """
     values = {name: getattr(run, name) for name in RUN_FIELDS}
     query = insert(_RUN).values(experiment=experiment, **values).returning(_RUN.c.id)
@@ -186,7 +190,7 @@ def drop_run(session: Session, experiment: int, point: Parameters) -> None:
 def copy_steps(
     session: Session, model: type[models.Base], column: str, key: int | str, steps: "Profile"
 ) -> None:
-    """Insert the step profile of a run or a schedule, identified by the value of a column."""
+    """Insert the step profile of the run or schedule whose number or id is ``key``."""
     # Imported only here, because commands that read runs do not need the simulator.
     from starcast.judges.simulator.simulation import PROFILE_COLUMNS  # noqa: PLC0415
 
@@ -196,7 +200,7 @@ def copy_steps(
 
 
 def load_profile(session: Session, run: int | None) -> list[models.StepProfile]:
-    """Return the step profile of a run in order; it is empty if the run is not stored."""
+    """Return the step profile of a run, in the order of steps; empty if the run is not stored."""
     query = select(models.StepProfile).filter_by(run=run).order_by(models.StepProfile.step)
     return list(session.scalars(query))
 
@@ -207,11 +211,31 @@ def artifact_columns(kind: str) -> list[str]:
 
 
 def list_artifacts(session: Session, kind: str, spec: str | None = None) -> list[Row]:
-    """List the recorded artifacts of a kind, complete or not, or only those on one topology."""
+    """Return the recorded artifacts of a kind, even incomplete ones; optionally on one topology."""
     query = select(_VIEW).where(_VIEW.c.kind == kind).order_by(_VIEW.c.id)
     if spec is not None:
         query = query.where(_VIEW.c.topology == spec)
     return [_describe(kind, row) for row in session.execute(query).mappings()]
+
+
+def list_newest(session: Session, count: int) -> dict[str, list[tuple[str, datetime]]]:
+    """Return names and times of the newest experiments, verdicts and complete artifacts."""
+    loaded, verdict, run = models.Materialization, models.ClaimVerdict, models.ClaimRun
+    queries: dict[str, Select[str, datetime]] = {
+        "experiment": select(models.Experiment.name, models.Experiment.created_at),
+        "claim": select(verdict.claim, run.finished_at).where(verdict.claim_run == run.id),
+    }
+    for kind in models.KINDS:
+        stored = (loaded.kind == kind) & (loaded.state == "complete")
+        queries[kind] = select(
+            loaded.id, func.coalesce(loaded.finished_at, loaded.started_at)
+        ).where(stored)
+    newest = {}
+    for kind, query in queries.items():
+        # Results stored together have the same time and are sorted by name.
+        ordered = query.order_by(literal_column("2").desc(), literal_column("1")).limit(count)
+        newest[kind] = [(row[0], row[1]) for row in session.execute(ordered)]
+    return newest
 
 
 def find_artifact(session: Session, kind: str | None, artifact_id: str) -> models.Materialization:
@@ -266,11 +290,10 @@ def describe_artifact(session: Session, kind: str, artifact_id: str) -> Row:
 
 
 def _describe(kind: str, row: RowMapping) -> Row:
-    """Return an artifact's row of a listing; an artifact that was not saved has few values."""
+    """Return the row of an artifact in a listing; most values are empty if it was not saved."""
     values = {name: row[name] for name in artifact_columns(kind)}
     if values.get("arguments"):
-        arguments = sorted(values["arguments"].items())
-        values["arguments"] = ",".join(f"{name}={value}" for name, value in arguments)
+        values["arguments"] = format_arguments(values["arguments"])
     return values
 
 
@@ -290,7 +313,8 @@ def save_forest(session: Session, forest: "Forest") -> None:
     The caller has verified the forest; its topology must be stored already.
 
     Raises:
-        RejectedError: a node's ports lead nowhere, so that it has no level; nothing is stored.
+        RejectedError: a node does not reach the root over its parent ports, so it has no level;
+            nothing is stored.
     """
     # The COPY below can only insert rows, so earlier rows are deleted first.
     session.execute(delete(models.Tree).where(models.Tree.forest == forest.id))
@@ -310,7 +334,7 @@ def save_forest(session: Session, forest: "Forest") -> None:
 
 
 def load_forest(session: Session, forest_id: str) -> "Forest":
-    """Return the forest with this id from its stored trees.
+    """Return the stored forest with this id, with all its trees.
 
     Raises:
         NotFoundError: no such forest is stored.
@@ -379,7 +403,7 @@ def save_schedule(session: Session, schedule: "Schedule", simulation: "Simulatio
 
 
 def _merge(session: Session, model: type[models.Base], structure: object, **given: Any) -> None:
-    """Store a row with the given values and, in the other columns, attributes of the structure."""
+    """Store an artifact as a row of a table; columns not given are attributes of ``structure``."""
     names = [column.name for column in model.__table__.columns if column.server_default is None]
     values = {name: getattr(structure, name) for name in names if name not in given}
     session.merge(model(**values, **given))
@@ -387,7 +411,7 @@ def _merge(session: Session, model: type[models.Base], structure: object, **give
 
 
 def load_schedule_profile(session: Session, schedule_id: str) -> list[models.ScheduleStep]:
-    """Return the step profile of a schedule in order."""
+    """Return the step profile of a schedule, in the order of steps."""
     query = select(models.ScheduleStep).filter_by(schedule=schedule_id)
     return list(session.scalars(query.order_by(models.ScheduleStep.step)))
 

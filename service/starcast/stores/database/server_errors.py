@@ -1,7 +1,7 @@
-"""Errors of PostgreSQL and of its driver, as errors of starcast.
+"""Translate errors of PostgreSQL and of its driver into starcast's errors.
 
-The SQLSTATE decides, or while connecting, when psycopg receives none, the form of the sentence. A
-word in a sentence decides nothing, because a name may contain every word.
+The SQLSTATE determines the error. While connecting, psycopg receives no SQLSTATE, so the form of
+the server's sentence determines it. Single words do not, because names may contain any word.
 """
 
 import re
@@ -31,8 +31,8 @@ _CONNECTION_FAILURE = "08006"
 _UNTRANSLATABLE = "22P05"
 _OTHER_TABLES = "has other tables than this starcast expects"
 _CHECK_TABLES = "run 'starcast db check'; another program or version has changed the tables"
-#: What psycopg and libpq put before the reason of a failed connection. A server's sentence follows
-#: its severity, in the language of the server, and two spaces.
+#: The text that psycopg and libpq put before the reason of a failed connection. A server's sentence
+#: comes after its severity, in the language of the server, and two spaces.
 _ADDRESS = re.compile(
     r"(connection (failed|is bad): )?"
     r"(connection to server (at \".*?\"( \(.*?\))?, port \d+|on socket \".*?\") failed: )?"
@@ -49,7 +49,7 @@ _LOGIN_FORMS = {
     r"|remaining connection slots .*|no more connections allowed.*",
 }
 #: The beginning of SQLSTATEs, the error's class, the words before the server's sentence, the hint.
-#: The first match decides.
+#: The first match counts.
 # fmt: off
 _KINDS: tuple[tuple[str, type[StarcastError], str, str], ...] = (
     ("28", UnavailableError, "refuses the login of '{user}'",
@@ -85,7 +85,7 @@ _KINDS: tuple[tuple[str, type[StarcastError], str, str], ...] = (
       for state in ("08", "25P03", "25P04", "57P")),
 )
 # fmt: on
-#: Hints for a missing right, by the beginning of the server's sentence.
+#: Hints for a missing privilege, by the beginning of the server's sentence.
 _RIGHTS = {
     "permission denied for schema": "grant usage on the schema to '{user}'; 'starcast db upgrade'"
     " also needs create on the schema",
@@ -99,10 +99,10 @@ def describe_error(error: Exception, url: URL | None = None) -> StarcastError | 
 
     Args:
         error: the error, as SQLAlchemy or psycopg raises it.
-        url: the database; needed for errors after connecting.
+        url: the database's URL; needed for errors after connecting.
 
     Returns:
-        None for an error of another kind, such as a wrong statement of starcast.
+        The error to raise; None for an error of another kind, such as a wrong SQL statement.
     """
     cause = error.orig if isinstance(error, DBAPIError) else error
     # Python resolves the host; its errors about a name have the encoding "idna", or none.
@@ -129,7 +129,7 @@ def describe_error(error: Exception, url: URL | None = None) -> StarcastError | 
 
 
 def is_about_values(error: Exception) -> bool:
-    """Return whether the server refused a value or a row, which the caller can explain."""
+    """Return whether the server refused a value or a row, an error that callers can explain."""
     state = getattr(getattr(error, "orig", error), "sqlstate", None) or ""
     if state == _UNTRANSLATABLE:
         return False
@@ -139,8 +139,9 @@ def is_about_values(error: Exception) -> bool:
 def read_reason(error: psycopg.Error) -> tuple[str, str]:
     """Return the SQLSTATE of an error, if it is known, and the first line of the reason.
 
-    While connecting, psycopg receives only a text, in which libpq has put the address before the
-    server's sentence. The structure of this sentence decides, since names in it are quoted.
+    While connecting, psycopg receives only a message in which libpq has put the address before the
+    server's sentence. The form of this sentence determines the SQLSTATE, since names in it are
+    quoted.
     """
     text = str(error).strip()
     if error.sqlstate:
@@ -154,7 +155,10 @@ def read_reason(error: psycopg.Error) -> tuple[str, str]:
 
 
 def _name_target(url: URL | None, error: psycopg.Error) -> tuple[str, str, str]:
-    """Return address, user and database of a connection, as libpq found them if it failed."""
+    """Return address, user and database of a PostgreSQL connection.
+
+    If the connection failed, libpq reports them; otherwise they are those of the URL.
+    """
     if error.pgconn is not None and error.pgconn.port:
         known = error.pgconn
         parts = (known.host, known.port, known.user, known.db)
@@ -166,7 +170,7 @@ def _name_target(url: URL | None, error: psycopg.Error) -> tuple[str, str, str]:
 
 
 def sqlstate(error: DBAPIError) -> str:
-    """Return the SQLSTATE of a server's error, or an empty text for an error of the driver."""
+    """Return the SQLSTATE of a server's error, or an empty string for an error of the driver."""
     return getattr(error.orig, "sqlstate", None) or ""
 
 
@@ -176,10 +180,10 @@ def first_line(error: DBAPIError) -> str:
 
 
 def conninfo(url: URL, **options: str | int) -> str:
-    """Return a database as a connection string of libpq, in which every name is quoted.
+    """Return a database's URL as a libpq connection string, in which every name is quoted.
 
     Args:
-        url: the database.
+        url: the database's URL.
         options: further parameters of libpq.
     """
     named = url.translate_connect_args(username="user", database="dbname")
@@ -188,9 +192,9 @@ def conninfo(url: URL, **options: str | int) -> str:
 
 
 def describe_address(url: URL) -> str:
-    """Return the hosts of a database with their ports, such as ``db.example:5432``.
+    """Return the hosts and ports in a database's URL, such as ``db.example:5432``.
 
-    A host that is a path is the folder of a socket.
+    A host that is a path is the folder of a Unix socket.
     """
     hosts = str(url.host or url.query.get("host") or "localhost").split(",")
     ports = str(url.port or url.query.get("port") or "").split(",")

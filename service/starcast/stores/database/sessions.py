@@ -102,16 +102,16 @@ _READING = "starcast_reading"
 
 
 def is_pooled(connection: Connection) -> bool:
-    """Return whether a pooler is between the connection and the server.
+    """Return whether the connection goes through a pooler instead of directly to the server.
 
-    A server reports the id of the process that serves the client; a pooler invents one.
+    A server reports the id of the process that serves the client; a pooler reports a fictitious id.
     """
     driver: Any = connection.connection.driver_connection
     return bool(connection.scalar(text("select pg_backend_pid()")) != driver.info.backend_pid)
 
 
 class WatchedConnection(psycopg.Connection[Any]):
-    """A connection that closes itself with an OperationalError if the server is silent.
+    """A psycopg connection that closes with an OperationalError if the server stops answering.
 
     Attributes:
         patience: seconds of silence after which the connection closes without probing the server;
@@ -215,7 +215,7 @@ def open_session(engine: Engine) -> Iterator[Session]:
     """Open a session that commits at the end of the context, and rolls back after an error.
 
     Raises:
-        UnavailableError: the connection was lost, or the store's lock that the engine carries.
+        UnavailableError: the connection was lost, or so was the store's lock that the engine holds.
     """
     with (
         translated_errors(engine.url),
@@ -232,20 +232,20 @@ def open_session(engine: Engine) -> Iterator[Session]:
 
 
 def read_only(engine: Engine) -> Engine:
-    """Return the engine with the restriction that `open_session` opens read-only sessions.
+    """Return a copy of the engine for which `open_session` opens read-only sessions.
 
-    A command that writes without the store's lock therefore fails at its first attempt.
+    A command that writes without the store's lock therefore fails at its first attempt to write.
     """
     return engine.execution_options(**{_HELD: None})
 
 
 def holds_store(engine: Engine) -> bool:
-    """Return whether the engine carries the store's lock; see `lock_store`."""
+    """Return whether the engine was yielded by `lock_store`, which holds the store's lock."""
     return engine.get_execution_options().get(_HELD) is not None
 
 
 def verify_store_lock(engine: Engine, session: Session | Connection) -> None:
-    """Check that the store's lock is still held, if the engine comes from `lock_store`."""
+    """Check that the store's lock is still held, if the engine was yielded by `lock_store`."""
     if lock := engine.get_execution_options().get(_HELD):
         lock.verify(session)
 
@@ -254,12 +254,12 @@ def verify_store_lock(engine: Engine, session: Session | Connection) -> None:
 def lock_store(
     engine: Engine, task: str, reporter: Reporter, *, wait: bool = False, exclusive: bool = False
 ) -> Iterator[Engine]:
-    """Hold the lock of a store: shared to write, exclusively to replace the whole store.
+    """Hold the lock of a store: shared to write rows, exclusively to replace the entire store.
 
     Args:
-        engine: the database. If it carries the lock, for example within a restore, it is yielded.
+        engine: the database. An engine that already holds the lock is yielded unchanged.
         task: the activity shown to other processes, such as ``running the experiment 'a'``.
-        reporter: receives the activity of the process that is waited for.
+        reporter: receives the activity of the process that holds the lock.
         wait: wait for other processes instead of raising BusyError.
         exclusive: exclude all other processes that write.
 
@@ -283,7 +283,7 @@ class Lock:
     """An advisory lock held by one of this process's connections.
 
     Attributes:
-        name: the text that the lock's key is computed from.
+        name: the name from which the lock's key is computed.
         pid: the id of the server process that serves the connection.
     """
 
@@ -323,7 +323,7 @@ def advisory_lock(
 
     Args:
         engine: the database.
-        name: the text that the lock's key is computed from.
+        name: the name from which the lock's key is computed.
         busy: the error to raise if another process holds the lock; None to name its activity.
         task: the activity of this process while it holds the lock, which `BusyError` names.
         shared: let other processes hold the lock shared at the same time.
@@ -377,7 +377,7 @@ def _release(connection: Connection) -> None:
 
 
 def _describe_holders(connection: Connection, name: str, *, shared: bool) -> str:
-    """Describe the processes that exclude this one from a lock, as far as they state a task."""
+    """Describe the tasks of the other processes that hold a lock which this process wants."""
     # The server shows the times of a process only to its own role.
     holders = [
         (row.application_name.removeprefix(_HOLDER), row.seconds)
@@ -396,7 +396,8 @@ def wait_for_lock(
     """Take the advisory lock with this name for the rest of the transaction.
 
     Raises:
-        BusyError: the given error, if the lock is not released in time. No seconds: at once.
+        BusyError: the given error, if the lock is not released in time; at once if ``seconds`` is
+            0.
     """
     function = "advisory_xact_lock_shared" if shared else "advisory_xact_lock"
     if not seconds:
@@ -414,12 +415,13 @@ def wait_for_lock(
 
 @contextmanager
 def translated_errors(url: URL) -> Iterator[None]:
-    """Turn errors of the server and of the driver into starcast's errors, by their kind.
+    """Convert errors of the server and of the driver to starcast's errors.
 
-    Errors about values and rows pass unchanged, because callers know what was stored.
+    Errors about values and rows are not converted, because callers can explain them better.
 
     Raises:
-        StarcastError: see `describe_error`; or a text has a character that PostgreSQL lacks.
+        StarcastError: see `describe_error`; or a string has a character that PostgreSQL cannot
+            store.
         KeyboardInterrupt: the driver turned a Ctrl-C into an error of its own.
     """
     try:
@@ -428,10 +430,12 @@ def translated_errors(url: URL) -> Iterator[None]:
         if caused_by_interrupt(error):
             raise KeyboardInterrupt from None
         if isinstance(error, UnicodeEncodeError) and error.encoding != "idna":
-            raise _unstorable(f"the text {error.object!r} contains an unpaired surrogate") from None
+            raise _unstorable(
+                f"the string {error.object!r} contains an unpaired surrogate"
+            ) from None
         # Only psycopg itself raises this error without a SQLSTATE.
         if isinstance(error, DataError) and not sqlstate(error) and "NUL" in str(error.orig):
-            raise _unstorable("a text contains the character NUL") from None
+            raise _unstorable("a string contains the character NUL") from None
         described = describe_error(error, url)
         if described is None or is_about_values(error):
             raise
@@ -440,14 +444,14 @@ def translated_errors(url: URL) -> Iterator[None]:
 
 def _unstorable(problem: str) -> InputError:
     return InputError(
-        f"PostgreSQL does not accept a value: {problem}", hint="remove this character from the text"
+        f"PostgreSQL does not accept a value: {problem}", hint="remove this character"
     )
 
 
 def copy_rows(
     session: Session, table: Table, names: Sequence[str], rows: Iterable[Sequence[Any]]
 ) -> None:
-    """Insert rows by binary COPY, in the session's transaction; other columns get their default."""
+    """Insert rows by binary COPY in the session's transaction; omitted columns get defaults."""
     types = [
         table.c[name].type.compile(dialect=session.get_bind().dialect).lower() for name in names
     ]
@@ -463,7 +467,7 @@ def copy_rows(
 
 @contextmanager
 def open_copy(connection: Connection, statement: sql.Composed) -> Iterator[psycopg.Copy]:
-    """Open a COPY in the connection's transaction; its errors are those of other statements.
+    """Open a COPY in the connection's transaction; it raises the same errors as other statements.
 
     Raises:
         DBAPIError: the server refused the rows, or the connection was lost.

@@ -1,7 +1,7 @@
 """The PostgreSQL views, for people and reporting tools that read the store with SQL.
 
-Every upgrade recreates them from this declaration. They show the same values as the listings of the
-command line, and tests compare the two.
+Every upgrade recreates the views from the declarations in this module. They show the same values as
+the listings of the command line, and tests compare the two.
 """
 
 import re
@@ -33,7 +33,7 @@ class View:
 
 
 def _axes(table: str, axes: Iterable[str]) -> str:
-    """Return the part of a select list for axis columns, with `Exact` columns as doubles."""
+    """Return the part of an SQL select list for parameters of runs; exact values become doubles."""
     items = []
     for name in axes:
         suffix = "_value" if AXES[name].type is Fraction else ""

@@ -1,4 +1,4 @@
-"""Limits on the memory and the time of an answer from Neo4j, which hold while it is received.
+"""Limits on the memory and the time of an answer from Neo4j, enforced while it is received.
 
 The driver reads a whole row before it returns or checks anything, and a row can hold any number of
 values. So the limits are enforced where the driver receives bytes.
@@ -15,19 +15,20 @@ from starcast.stores.graph.driver import neo4j
 from starcast.support.errors import LimitError
 from starcast.support.limited import MB
 
-#: Memory in bytes that an answer with a row limit may take, and for each row of a large limit. A
-#: single row can hold any number of values.
+#: Memory in bytes that an answer with a row limit may take, in total or, if that is more, per row
+#: of the limit. A single row can hold any number of values.
 _ANSWER_MEMORY = 200 * MB
 _ROW_MEMORY = 2_000
-#: Bytes of Bolt that begin a text, list, map, structure or short integer. Python's object for each
-#: takes about `_OBJECT_MEMORY` bytes. Any other byte may be a number in a list: `_BYTE_MEMORY`.
+#: Bytes in the Bolt protocol that begin a string, list, map, structure or short integer, whose
+#: Python object takes about `_OBJECT_MEMORY` bytes. Any other byte may be a number in a list, which
+#: takes `_BYTE_MEMORY`.
 _MARKERS = bytes((*range(0x80, 0xC0), 0xC8, 0xC9, *range(0xCC, 0xDB)))
 _OBJECT_MEMORY = 72
 _BYTE_MEMORY = 8
-#: Length in bytes of the header before each part, which needs no memory of its own.
+#: Length in bytes of the header before each part of an answer, which needs no memory of its own.
 _HEADER = 2
-#: Seconds after the time limit within which the server has to stop a statement. Its parser ignores
-#: the limit, and may end without an answer.
+#: Seconds after the time limit within which the server has to stop a statement. The server's parser
+#: ignores the limit, and may end without an answer.
 _GRACE_SECONDS = 5.0
 
 
@@ -36,8 +37,8 @@ class _Answer:
     """The limits of the answer that this thread receives; None for no limit.
 
     Attributes:
-        memory: memory in bytes that its further values may take.
-        patience: time in seconds to wait for its next part.
+        memory: memory in bytes that the remaining values of the answer may take.
+        patience: time in seconds to wait for the next part of the answer.
     """
 
     memory: int | None = None
@@ -48,7 +49,7 @@ _ANSWER: ContextVar[_Answer] = ContextVar("answer", default=_Answer())  # noqa: 
 
 
 class LimitedSocket:
-    """The socket of a connection, which fails when an answer exceeds its limits.
+    """A socket for the driver's connections that fails when an answer exceeds its limits.
 
     Args:
         socket: the driver's socket.
@@ -85,7 +86,7 @@ def limit_answer(row_limit: int | None, timeout: float | None) -> Iterator[None]
     """Limit the answer that is received in this context.
 
     Args:
-        row_limit: maximum number of rows, from which the memory follows; None for no limit.
+        row_limit: maximum number of rows, which determines the memory limit; None for no limit.
         timeout: time limit of the statement in seconds; None for no limit.
 
     Raises:
@@ -115,7 +116,7 @@ def describe_timeout(timeout: float | None, text: str = "") -> LimitError:
     """Return the error for a statement that was stopped.
 
     Args:
-        timeout: its time limit in seconds; None if it had none.
+        timeout: the statement's time limit in seconds; None if it had none.
         text: the reason that the server gives.
     """
     message = f"the server stopped the statement: {text}"

@@ -1,6 +1,6 @@
-"""Artifacts as the graph stores them: a node and relationships, which come as columns of rows.
+"""Artifacts as the graph stores them: a node, and relationships as rows of numpy arrays.
 
-A row is one relationship. Numpy and Cypher compute the same checksum of it, which combines its
+A row is one relationship. Numpy and Cypher compute the same checksum for a row, which combines its
 values in sequence: a value v changes the checksum h to h^2 + F v + 1, for a constant F, modulo a
 prime below 2^31, so that Cypher's 64-bit integers never overflow. Because of the squares, the
 checksum depends on which values belong to the same row: a sum of linear terms would not detect two
@@ -47,7 +47,7 @@ BLOCK = 2**20
 MODULUS = 2**31 - 1
 # The multiplier in the C standard's example implementation of `rand`.
 FACTOR = 1_103_515_245
-#: How many times smaller batches are whose rows share few nodes.
+#: The factor by which batches are smaller if their rows share few nodes.
 _BETWEEN = 4
 #: Number of rows whose checksums are computed at a time: few enough for the processor's cache.
 _CACHED = 2**15
@@ -55,14 +55,14 @@ _CACHED = 2**15
 #: column.
 _FINAL = (0, 0)
 ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
-#: Values of a label's symbols, as digits in base 37.
-# Digits start at 1, because leading zeros would make labels of different lengths equal.
+#: The value of each symbol in a label, as a digit in base 37. Digits start at 1, because leading
+# zeros would make labels of different lengths equal.
 DIGITS = {symbol: value for value, symbol in enumerate(ALPHABET, start=1)}
 # The other symbols of labels, which no family of starcast has, have values far above the base.
 DIGITS |= {symbol: ord(symbol) << 16 for symbol in string.ascii_uppercase + "_."}
 _BASE = len(ALPHABET) + 1
 
-#: The attributes of a schedule that hold the start, the end and the columns of each row.
+#: The attributes of a schedule with the start, the end and the other columns of each row.
 _SEND_COLUMNS = ("sender", "receiver", "step", "tree", "port", "unit")
 
 
@@ -76,7 +76,7 @@ RELATIONSHIP_OF: dict[str, Relationship] = {"topology": LINK, "forest": TREE_EDG
 class Content:
     """Counts and checksums of an artifact's nodes and relationships.
 
-    A load has failed unless the expected content equals the content of the graph.
+    An artifact was loaded correctly only if its expected content equals its content in the graph.
 
     Attributes:
         nodes: number of nodes.
@@ -111,7 +111,7 @@ class Rows:
     Attributes:
         relationship: the type of the relationships.
         artifact_id: id of the artifact: a topology's spec, or the id of a forest or schedule.
-        topology: the topology whose nodes they connect.
+        topology: the topology whose nodes the relationships connect.
         table: int64 ``[2 + columns, rows]``: the ranks of the start and end nodes, and the
             properties that differ between the relationships, in declared order.
     """
@@ -183,13 +183,13 @@ class Rows:
 
 
 def _symbols(labels: NDArray[np.str_]) -> NDArray[np.uint32]:
-    """Return the code points of labels, uint32 ``[labels, symbols]``."""
+    """Return the code points of node labels, uint32 ``[labels, symbols]``."""
     return np.ascontiguousarray(labels).view(np.uint32).reshape(len(labels), -1)
 
 
 @lru_cache(maxsize=1)
 def _substar_order(topology: Topology) -> NDArray[np.int64]:
-    """Return, for each rank, the position of the node in the order of the reversed labels."""
+    """Return each node's position in the order of the nodes' reversed labels."""
     symbols = _symbols(topology.labels(np.arange(topology.nodes)))
     place = np.empty(topology.nodes, dtype=np.int64)
     place[np.lexsort(symbols.T)] = np.arange(topology.nodes)
@@ -197,7 +197,7 @@ def _substar_order(topology: Topology) -> NDArray[np.int64]:
 
 
 def link_blocks(topology: Topology) -> Iterator[Rows]:
-    """Yield every undirected link once, from its lower-ranked end, in blocks sorted by that end.
+    """Yield every undirected link once, from the end of lower rank, in blocks sorted by this end.
 
     Raises:
         RejectedError: crossing a port and then its reverse port does not lead back, or a port leads
@@ -253,11 +253,11 @@ def send_blocks(schedule: Schedule) -> Iterator[Rows]:
 
 
 def links_at(topology: Topology, ranks: NDArray[np.int64]) -> Rows:
-    """Return the links at the given nodes, each once, from its lower-ranked end."""
+    """Return the links at the given nodes, each once, from the end of lower rank."""
     ends = []
     for port in topology.ports:
         neighbours = topology.neighbours(port, ranks)
-        # A link stores the port at its lower-ranked end, whichever end was requested.
+        # A link stores the port at its end of lower rank, whichever end was requested.
         ports = np.where(ranks < neighbours, port, topology.reverse_port(port))
         lower, higher = np.minimum(ranks, neighbours), np.maximum(ranks, neighbours)
         is_link = lower < higher
@@ -318,7 +318,7 @@ def _block(
 def join_blocks(
     blocks: Iterable[Rows], relationship: Relationship, artifact_id: str, topology: Topology
 ) -> Rows:
-    """Combine the blocks of an artifact into one sorted set of rows, which may be empty."""
+    """Combine the blocks of an artifact into one sorted table of rows, which may be empty."""
     empty = np.empty((2 + len(relationship.columns), 0), dtype=np.int64)
     table = np.concatenate([empty, *(block.table for block in blocks)], axis=1)
     return Rows(relationship, artifact_id, topology, table).sorted()
@@ -350,7 +350,7 @@ def checksum_cypher(values: Iterable[str]) -> str:
 
 
 def node_checksum(topology: Topology) -> int:
-    """Return the sum of all nodes' checksums, which combine relative key, rank and label."""
+    """Return the sum of the checksums of all nodes; each combines relative key, rank and label."""
     digit = np.zeros(128, dtype=np.int64)
     digit[[ord(symbol) for symbol in DIGITS]] = list(DIGITS.values())
     total = 0
@@ -379,7 +379,7 @@ def node_checksum_cypher(first: str) -> str:
 
 
 def rows_content(blocks: Iterable[Rows]) -> Content:
-    """Return the count and the checksum of relationships."""
+    """Return the number of relationships in the blocks, and the sum of their checksums."""
     content = Content()
     for block in blocks:
         content += Content(0, len(block), (0, checksum(block.table)))
@@ -392,13 +392,13 @@ class GraphArtifact:
 
     Attributes:
         label: label of the artifact's node.
-        properties: all declared properties of that node except the state.
+        properties: all declared properties of the artifact's node except the state.
         topology: the artifact's topology. If the artifact is itself a topology, the graph also has
             its nodes.
         blocks: returns a new iterator over the relationships, in blocks.
         rows_at: returns the relationships that begin or end at nodes with the given ranks.
-        parent: the artifact that it depends on, as relationship type, label and id; None if it
-            depends on none.
+        parent: relationship type, label and id of the artifact on which this artifact depends; None
+            if there is none.
     """
 
     label: Label
@@ -425,7 +425,7 @@ class GraphArtifact:
 
     @cached_property
     def content(self) -> Content:
-        """Counts and checksums of the artifact, for which all its relationships are built."""
+        """Counts and checksums of the artifact; computing them builds all its relationships."""
         if self.label is not TOPOLOGY:
             return rows_content(self.blocks())
         # numpy releases the GIL, so two threads use two processors.
@@ -435,7 +435,7 @@ class GraphArtifact:
             return links + Content(self.topology.nodes, 0, (nodes.result(), 0))
 
     def at(self, ranks: NDArray[np.int64]) -> "GraphArtifact":
-        """Return a small copy of the artifact, with only the relationships at these nodes."""
+        """Return a small copy of the artifact, with only the relationships at the given nodes."""
         rows = self.rows_at(ranks)
         return replace(self, blocks=lambda: [rows], rows_at=lambda _: rows)
 
@@ -476,6 +476,10 @@ def graph_artifact(structure: Topology | Forest | Schedule) -> GraphArtifact:
 
 
 def _properties(label: Label, structure: object, **given: Any) -> dict[str, Any]:
-    """Return a label's properties except the state: those given, or attributes of that name."""
+    """Return the properties of an artifact's node, without ``state``.
+
+    A property is taken from ``given`` if it is there, otherwise from the attribute of ``structure``
+    with the same name.
+    """
     names = [name for name in label.names if name != "state"]
     return {name: given[name] if name in given else getattr(structure, name) for name in names}

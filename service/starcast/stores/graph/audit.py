@@ -1,4 +1,4 @@
-"""Audit of the graph: whose it is, its indexes, and data that the schema does not declare.
+"""Audit of the graph: its owner, its indexes, and data that the schema does not declare.
 
 The node (:Store) pairs the graph with the PostgreSQL database whose id it records. All queries here
 must work on arbitrarily edited graphs: no property is assumed to exist or to have the declared
@@ -67,7 +67,7 @@ def find_owner(graph: Graph, expected: UUID | None = None) -> str | None:
     """Return the id of the paired PostgreSQL database, or None if the graph is empty.
 
     Args:
-        expected: id of the only database that is accepted; by default any is.
+        expected: id of the only accepted database; by default any database is accepted.
 
     Raises:
         OwnershipError: the graph holds nodes of another program, belongs to another database than
@@ -94,7 +94,7 @@ def read_owner(graph: Graph) -> tuple[str, int] | None:
 
 
 def record_owner(graph: Graph, identity: str) -> None:
-    """Replace all (:Store) nodes by one that names a PostgreSQL database and the current schema."""
+    """Replace all (:Store) nodes by one with a PostgreSQL database's id and the schema version."""
     graph.write(
         # One statement, so that an interruption cannot leave the graph without an owner.
         f"OPTIONAL MATCH (s:{STORE.name}) WITH collect(s) AS others "
@@ -129,7 +129,7 @@ def _check_version(graph: Graph, version: int) -> None:
 
 
 def _check_empty(graph: Graph) -> None:
-    """Check that an unpaired graph has no nodes, since they would belong to another program."""
+    """Check that an unpaired graph is empty, since its nodes would belong to another program."""
     # A sample of the nodes is enough for the message.
     rows = graph.read("MATCH (n) WITH labels(n) AS labels LIMIT 1000 RETURN DISTINCT labels")
     if rows:
@@ -143,7 +143,7 @@ def _check_empty(graph: Graph) -> None:
 
 
 def find_index_faults(graph: Graph) -> list[str]:
-    """Describe each index or constraint of the schema that is missing or differs in the store."""
+    """Describe each declared index or constraint that is missing or differs in the graph."""
     stored = _read_indexes(graph)
     faults = []
     for index in INDEXES:
@@ -170,7 +170,7 @@ def drop_wrong_indexes(graph: Graph) -> None:
 
 
 def _serves_as(found: Row, declared: Index) -> bool:
-    """Return whether an index in the store can be used in place of a declared index."""
+    """Return whether an index found in the graph can be used in place of a declared index."""
     # A constraint left by an earlier version also serves as an index, and so does an index that is
     # still being filled after an import.
     is_usable = found["state"] in {"ONLINE", "POPULATING"}
@@ -225,9 +225,9 @@ def _count_undeclared(graph: Graph) -> tuple[dict[tuple[str, ...], int], dict[st
 
 
 def count(graph: Graph, patterns: Sequence[str]) -> list[int]:
-    """Return the number of matches of each pattern with one label or type.
+    """Return the number of matches of each Cypher pattern with a single label or type.
 
-    Neo4j keeps these numbers as statistics.
+    Neo4j maintains these numbers as statistics, so counting is fast.
     """
     # One statement counts everything, because a freshly started server plans statements slowly.
     counts = ", ".join(f"COUNT {{ MATCH {pattern} }}" for pattern in patterns)
@@ -240,7 +240,7 @@ def _quote(name: str) -> str:
 
 
 def describe_undeclared(graph: Graph) -> list[str]:
-    """Return phrases that describe all nodes and relationships not declared in the schema."""
+    """Describe all nodes and relationships that the schema does not declare."""
     nodes, types = _count_undeclared(graph)
     return [*_describe_nodes(nodes), *_describe_relationships(types)]
 

@@ -2,8 +2,8 @@
 
 There is one file per label and relationship type, with headers from
 `starcast.stores.graph.schema`. Nodes are numbered from 0 without gaps, so that ``--id-type=actual``
-applies and the importer needs no lookup table from names to nodes. Texts with a comma (``S5,3``)
-are quoted. An empty text is written as ``""``, an absent property as an empty field.
+applies and the importer needs no lookup table from names to nodes. Strings with a comma (``S5,3``)
+are quoted. An empty string is written as ``""``, an absent property as an empty field.
 
 The files are written with numpy: all lines of a block have the same length, so that columns are
 filled by array operations. Numbers are therefore padded with zeros, which the importer accepts
@@ -55,12 +55,12 @@ _LINES = 2**15
 
 
 def _digit_table(size: int) -> NDArray[Any]:
-    """Return the texts of 0 to 10^size - 1, padded to ``size`` digits, one per array element."""
+    """Return the numbers 0 to 10^size - 1 as strings with leading zeros, one per array element."""
     texts = "".join(f"{number:0{size}d}" for number in range(10**size))
     return np.frombuffer(texts.encode(), dtype=f"u{size}")
 
 
-#: The texts of all groups of 4, 2 and 1 decimal digits, by group size.
+#: All groups of 4, 2 and 1 decimal digits as text, by group size.
 _DIGITS = {size: _digit_table(size) for size in (4, 2, 1)}
 
 CsvValue = str | int | bool | list[int] | None
@@ -79,7 +79,7 @@ def write(
         folder: an existing, empty folder.
         store: id of the relational store, written to the node (:Store).
         artifacts: all artifacts of the new store.
-        rows: their number of nodes and relationships, for the progress.
+        rows: the total number of nodes and relationships, for the progress.
         reporter: receives the progress.
 
     Raises:
@@ -103,14 +103,15 @@ def row_bytes(kind: str, artifact_id: str, width: int) -> int:
         artifact_id: the artifact's id, which is part of every row.
         width: number of digits of the largest node or unit number.
     """
-    # Digits of the columns: two for a port, a tree or a level, `width` for a step or a unit.
+    # Columns have two digits for a port, a tree or a level, and `width` digits for a step or a
+    # unit.
     numbers = {"topology": 2, "forest": 3 * 2, "schedule": 2 * 2 + 2 * width}[kind]
     separators = len(RELATIONSHIP_OF[kind].names)
     return 2 * (width + 1) + len(_format(artifact_id)) + numbers + separators
 
 
 def node_bytes(topology: Topology, width: int) -> int:
-    """Return an upper bound on the file bytes per node; ``width`` is explained in `row_bytes`."""
+    """Return an upper bound on the bytes per node in the import files; see `row_bytes`."""
     return (
         2 * width
         + len(str(first_key(topology) + topology.nodes))
@@ -133,8 +134,8 @@ class BulkFiles:
         first_ids: number assigned to node 0 of each topology, by spec; with `OPTIONS`, the new
             store uses it as its internal id.
         numbers: number assigned to each artifact's own node, by artifact id.
-        nodes: rows of all node files, including (:Store) and the nodes of artifacts. During the
-            writing, the next node gets this number.
+        nodes: rows of all node files, including (:Store) and the nodes of artifacts. The next node
+            that is written gets this number.
     """
 
     folder: Path
@@ -147,7 +148,7 @@ class BulkFiles:
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """The importer arguments that name the files, if the importer runs in the folder."""
+        """The importer arguments that name the files; the importer must run in their folder."""
         return tuple(
             f"--{'nodes' if element in LABELS else 'relationships'}={element.name}="
             f"./{_file_name(element)}"
@@ -179,7 +180,7 @@ class BulkFiles:
                 nodes.result()
 
     def _write_others(self, artifact: GraphArtifact, task: Task) -> None:
-        """Write the artifact's own node, the relationship to its parent, and its relationships."""
+        """Write an artifact's own node, the relationship to its parent, and its relationships."""
         number = self.numbers[artifact.id] = self.nodes
         self.write_node(artifact.label, {**artifact.properties, "state": GraphState.COMPLETE.value})
         if artifact.parent is not None:
@@ -199,7 +200,7 @@ class BulkFiles:
         self.nodes += 1
 
     def _write_topology_nodes(self, topology: Topology, first: int, task: Task) -> None:
-        """Write a row for every node of the topology. Node 0 gets the :ID ``first``."""
+        """Write a row for each node of a topology; its :ID is ``first`` plus its rank."""
         for start in range(0, topology.nodes, BLOCK):
             ranks = np.arange(start, min(start + BLOCK, topology.nodes))
             columns: dict[str, CsvColumn] = {
@@ -231,13 +232,13 @@ class BulkFiles:
 
 
 def format_lines(columns: Iterable[CsvColumn], rows: int) -> Iterator[NDArray[np.uint8]]:
-    """Yield the CSV lines of rows, as matrices of characters with a line per row.
+    """Yield rows as CSV lines, in matrices of characters with one line per matrix row.
 
-    All lines have the same length; a matrix is valid until the next is requested.
+    All lines have the same length. A matrix is valid until the next matrix is requested.
 
     Args:
-        columns: for each column an array with a value per row, or the same value for all rows.
-            Arrays hold non-negative integers, or texts of equal length without commas and quotes.
+        columns: for each column, an array with a value per row, or one value for all rows. Arrays
+            hold non-negative integers, or strings of equal length without commas and quotes.
         rows: number of rows.
     """
     template = bytearray()
@@ -269,14 +270,14 @@ def format_lines(columns: Iterable[CsvColumn], rows: int) -> Iterator[NDArray[np
 
 
 def _width(column: NDArray[Any]) -> int:
-    """Return the width of a column in the files: the number of characters of every value."""
+    """Return the width of a column in import files: the number of characters of each value."""
     if column.dtype.kind == "U":
         return column.dtype.itemsize // 4
     return len(str(int(column.max(initial=0))))
 
 
 def _fill(lines: NDArray[np.uint8], offset: int, values: NDArray[Any]) -> None:
-    """Write one value into each line, starting at byte ``offset``."""
+    """Write one value into each line of an import file, starting at byte ``offset`` of the line."""
     strides = (lines.shape[1],)
     # A view with the stride of a line fills one field of all lines in one assignment.
     target: NDArray[Any] = np.ndarray(len(lines), values.dtype, lines.data, offset, strides)
@@ -286,7 +287,7 @@ def _fill(lines: NDArray[np.uint8], offset: int, values: NDArray[Any]) -> None:
 def _fill_digits(
     lines: NDArray[np.uint8], offset: int, width: int, values: NDArray[np.int64]
 ) -> None:
-    """Write numbers of up to ``width`` digits into the lines, padded with zeros."""
+    """Write a number of up to ``width`` digits into each line of an import file, with zeros."""
     # Division of 32-bit integers is several times as fast, and most numbers fit in 32 bits.
     rest = values.astype(np.uint32 if width < 10 else np.uint64)
     while width:
@@ -299,7 +300,7 @@ def _fill_digits(
 
 
 def _format(value: CsvValue) -> bytes:
-    """Return a value as text in the format that Neo4j's importer reads."""
+    """Return a property's value in the format that Neo4j's importer reads."""
     if value is None:
         return b""
     if isinstance(value, bool):

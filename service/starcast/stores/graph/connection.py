@@ -1,4 +1,4 @@
-"""Connection to Neo4j: the official driver, with its errors translated in one place.
+"""Connections to Neo4j by the official driver, whose errors are translated in this module.
 
 Every statement names its database and runs in a managed transaction with its access mode, so that
 routing works and transient errors are retried. The server's notifications about a statement are
@@ -9,7 +9,7 @@ import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Self, cast
@@ -43,6 +43,7 @@ _FETCH = 10_000
 _SPARE = 2**28
 
 _NEEDED = f"starcast needs Neo4j {'.'.join(map(str, OLDEST))} (LTS) or newer"
+_DISK_FULL = re.compile("space left|disk", re.IGNORECASE)
 _SCHEME = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://.+", re.IGNORECASE)
 
 # Everything that the driver logs is also part of a QueryResult or of an error. Programs that
@@ -69,7 +70,7 @@ class QueryResult:
     Attributes:
         columns: names of the columns, in the order of the statement.
         rows: the rows, up to the row limit.
-        more: whether the row limit cut off further rows.
+        more: whether the result has further rows, which exceed the row limit.
         notices: notifications of the server.
         plan: the query plan, if the statement begins with EXPLAIN or PROFILE.
         parameters: the values with which the statement ran.
@@ -181,7 +182,7 @@ class Graph:
 
     @contextmanager
     def concurrent(self, threads: int) -> Iterator[ThreadPoolExecutor]:
-        """Provide a thread pool for statements. Ctrl-C cancels them, and the context ends."""
+        """Open a thread pool for statements. Ctrl-C cancels all statements and ends the context."""
         with ThreadPoolExecutor(threads) as pool:
             try:
                 yield pool
@@ -214,9 +215,9 @@ class Graph:
                 connection.kill()
 
     def _wrap_new_connections(self) -> None:
-        """Limit the answers on new connections.
+        """Make new connections limit their answers.
 
-        After Ctrl-C no connections are opened, because the server may not answer.
+        After Ctrl-C no new connections are opened, because the server may not answer.
         """
         pool = self.driver._pool  # noqa: SLF001
         open_connection = pool.opener
@@ -253,8 +254,8 @@ class Graph:
             ) as error:
                 # The driver itself converts dates, points and data frames, but not all of them.
                 raise InputError(
-                    f"the driver of Neo4j cannot convert a value: {error.__cause__ or error}",
-                    hint="use numbers, texts, lists or maps instead",
+                    f"the Neo4j driver cannot convert a value: {error.__cause__ or error}",
+                    hint="use numbers, strings, lists or maps instead",
                 ) from error
             except neo4j.exceptions.TransientError as error:
                 if "Memory" in (error.code or ""):
@@ -319,6 +320,14 @@ class Graph:
                 raise
             raise _malformed(self.uri, str(error)) from None
 
+    def _read_status_message(self) -> str:
+        """Return why the server has closed the database, such as a full disk; empty if unknown."""
+        drivers_errors = (neo4j.exceptions.DriverError, neo4j.exceptions.Neo4jError)
+        with suppress(*drivers_errors), self.driver.session(database="system") as session:
+            rows = session.run("SHOW DATABASE $name YIELD statusMessage", name=self.database)
+            return " ".join(row["statusMessage"] for row in rows)
+        return ""
+
     def _translate_server_error(
         self, error: neo4j.exceptions.Neo4jError, timeout: float | None
     ) -> StarcastError:
@@ -336,16 +345,22 @@ class Graph:
         # A full disk can be recognized only by the operating system's error text. Errors of the
         # client quote names and values, which may contain the same words.
         is_server_fault = not code.startswith("Neo.ClientError.")
-        if is_server_fault and ("space left" in text or "disk" in text.lower()):
+        if is_server_fault and ("needs to be restarted" in text or "TransactionLog" in code):
+            text = self._read_status_message() or text
+            restart = "restart it: 'starcast down' and 'starcast up' restart the embedded servers"
+            if _DISK_FULL.search(text):
+                return LimitError(
+                    f"the disk of Neo4j at {self.uri} is full, and it has to be restarted: {text}",
+                    hint=f"free some space, then {restart}",
+                )
+            return UnavailableError(
+                f"Neo4j at {self.uri} has to be restarted: {text}",
+                hint=f"see its log, then {restart}",
+            )
+        if is_server_fault and _DISK_FULL.search(text):
             return LimitError(
                 f"Neo4j at {self.uri} ran out of disk space: {text}",
                 hint="free some space, then try again",
-            )
-        if is_server_fault and "needs to be restarted" in text:  # for example after a full disk
-            return UnavailableError(
-                f"Neo4j at {self.uri} has to be restarted: {text}",
-                hint="free some space if its disk is full, then restart it: 'starcast down' and "
-                "'starcast up' restart the embedded servers",
             )
         # The server is a follower in a cluster, or its database is read-only.
         if "ForbiddenOnReadOnlyDatabase" in code or "NotALeader" in code:
@@ -415,8 +430,8 @@ def fetch_result(result: neo4j.Result, row_limit: int | None) -> QueryResult:
 def _as_data(value: Any) -> Any:
     """Convert nodes and relationships in a value to dicts of their properties, paths to lists.
 
-    The dict of a relationship begins with its type and, if the server sent them, the labels of its
-    ends. The driver's `Record.data` would omit the properties of relationships.
+    The dict of a relationship begins with its type and, if the server sent them, the labels of the
+    relationship's end nodes. The driver's `Record.data` would omit the properties of relationships.
     """
     match value:
         case neo4j.graph.Node():

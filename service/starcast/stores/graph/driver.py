@@ -1,4 +1,4 @@
-"""The Neo4j driver, and the causes of its errors if a server cannot be reached.
+"""The Neo4j driver, and its error messages for servers that cannot be reached.
 
 The driver is imported without pandas and pyarrow. If they are installed, it imports them to accept
 parameters of their types. starcast passes no such parameters, and the import would cost half a
@@ -30,7 +30,7 @@ _NO_TLS = "Failed to establish encrypted connection"
 
 
 def describe_unreachable(uri: str, error: BaseException) -> UnavailableError:
-    """Build the error for a server that cannot be reached or closed the connection.
+    """Return the error for a server that cannot be reached or has closed the connection.
 
     Args:
         uri: the URI of the server.
@@ -60,7 +60,7 @@ def describe_unreachable(uri: str, error: BaseException) -> UnavailableError:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and its causes, including the errors of routers that the driver groups."""
+    """Yield an error and its causes, including the members of the driver's exception groups."""
     yield error
     if isinstance(error, BaseExceptionGroup):
         for member in error.exceptions:

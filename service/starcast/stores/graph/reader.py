@@ -1,8 +1,8 @@
 """Reading the graph: counts, checksums, artifact nodes, and all relationships at given nodes.
 
-A single artifact is read in pages of node keys, so that neither a result nor a transaction grows
-with the topology. The entire store is read by scanning each relationship type and grouping by
-artifact, which is three times as fast per relationship.
+A single artifact is read in pages, which are ranges of node keys, so that neither a result nor a
+transaction grows with the topology. The entire store is read by scanning each relationship type and
+grouping by artifact, which is three times as fast per relationship.
 
 A node or relationship whose properties are not exactly as declared adds nothing to a checksum, so
 its artifact is reported as different.
@@ -43,7 +43,7 @@ _CHECKSUM_PARAMETERS = {"modulus": MODULUS, "factor": FACTOR, "digits": DIGITS}
 
 
 def pages(topology: Topology, size: int = PAGE) -> Iterator[dict[str, int]]:
-    """Yield ranges of node keys, from ``low`` to ``high`` - 1, that together cover a topology."""
+    """Yield ranges of node keys, from ``low`` to ``high`` - 1, that cover a topology's nodes."""
     first = first_key(topology)
     for rank in range(0, topology.nodes, size):
         yield {"low": first + rank, "high": first + min(rank + size, topology.nodes)}
@@ -100,7 +100,10 @@ def read_all_contents(graph: Graph) -> dict[tuple[str, str], Content]:
 
 
 def _sums_in_page(element: Element) -> str:
-    """Return Cypher that counts and sums an artifact's elements at a page of nodes."""
+    """Return Cypher for count and checksum of an artifact's nodes or relationships at some nodes.
+
+    The nodes are a page: those whose key is between ``$low`` and ``$high``.
+    """
     pattern = f"(a:{NODE.name})"
     if element is not NODE:
         pattern += f"-[r:{element.name}]->(b)"
@@ -112,7 +115,10 @@ def _sums_in_page(element: Element) -> str:
 
 
 def _scan(element: Element) -> str:
-    """Return Cypher that counts and sums elements by artifact, for scan ``$scan`` of ``$scans``."""
+    """Return Cypher for the counts and checksums of all artifacts' nodes or relationships.
+
+    It reads the part with number ``$scan`` of ``$scans``.
+    """
     pattern = f"(a:{NODE.name})" if element is NODE else f"(a)-[r:{element.name}]->(b)"
     variable = _variable(element)
     artifact = f"{variable}.{element.artifact_property}"
@@ -129,7 +135,7 @@ def _variable(element: Element) -> str:
 
 
 def _sums(element: Element, first: str) -> str:
-    """Return Cypher for a count and a checksum, to which invalid elements add 0.
+    """Return Cypher for the count and the checksum of elements; invalid elements add 0.
 
     Args:
         element: the label of ``a``, or the type of ``r``, a relationship from ``a`` to ``b``.
@@ -212,7 +218,7 @@ def find_node_differences(
 def read_around(
     graph: Graph, numbers: Sequence[int], *, by_id: bool = False
 ) -> tuple[list[list[Any]], dict[tuple[str, str], list[tuple[Any, ...]]]]:
-    """Return some nodes, and the relationships that begin or end at them.
+    """Return the given nodes, and the relationships that begin or end at them.
 
     Args:
         graph: the database.
@@ -220,9 +226,9 @@ def read_around(
         by_id: whether the numbers are internal ids, by which nodes are found without an index.
 
     Returns:
-        The key, rank, label and topology of each node that is stored; and by artifact kind and id
-        the relationships, each as a tuple of its start key, its end key, the columns of its type,
-        and any other properties. In a manually edited graph, a value may have any type.
+        The key, rank, label and topology of each node that is stored; and the relationships by
+        artifact kind and id, each as a tuple of its start key, its end key, the columns of its
+        type, and any other properties. In a manually edited graph, a value may have any type.
     """
     # Without the hint, statistics of an earlier, smaller store may lead the server to read all
     # nodes. The server ignores the hint if the index is missing.

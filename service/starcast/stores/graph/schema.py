@@ -2,7 +2,7 @@
 
 Constraints, writers, checksums, the headers of offline imports and the schema page are derived from
 these declarations. ``docs/decisions/0002-keys-and-labels.md`` explains why nodes have an integer
-key, ``0007-graph-model.md`` why relationships are indexed by the artifact that they belong to.
+key, and ``0007-graph-model.md`` why relationships are indexed by their artifact.
 """
 
 from abc import ABC, abstractmethod
@@ -51,8 +51,8 @@ class Property:
     """A property of a node or a relationship.
 
     Attributes:
-        name: letters and underscores only, because it becomes Cypher text.
-        type: its type.
+        name: letters and underscores only, because the name is inserted into Cypher.
+        type: the type of the values.
         meaning: a description for the schema page.
         always: False if the property may be absent because it does not apply to every element.
     """
@@ -73,7 +73,7 @@ class Index:
 
     @property
     def name(self) -> str:
-        """The name of the index or constraint in the store."""
+        """The name of the index or constraint in Neo4j."""
         return "_".join(["starcast", self.element.name.lower(), *self.properties])
 
     @property
@@ -99,9 +99,9 @@ class Element(ABC):
     """A node label or a relationship type.
 
     Attributes:
-        name: its name in Neo4j.
+        name: the label or relationship type in Neo4j.
         meaning: a description for the schema page.
-        properties: its properties, in the order of the files of an import.
+        properties: the properties, in the order of the columns of import files.
         indexed: tuples of properties that are indexed for look-ups.
         artifact_property: the property with the id of the artifact (topology, forest or schedule)
             that an element belongs to; None if it belongs to no artifact.
@@ -116,7 +116,7 @@ class Element(ABC):
     @property
     @abstractmethod
     def pattern(self) -> str:
-        """The Cypher pattern of its elements, with the variable ``n``."""
+        """The Cypher pattern that matches all nodes or relationships of this kind, as ``n``."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -125,12 +125,12 @@ class Element(ABC):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The properties that differ between elements of the same artifact."""
+        """The names of the properties that differ between elements of the same artifact."""
         return tuple(name for name in self.names if name != self.artifact_property)
 
     @property
     def indexes(self) -> list[Index]:
-        """The indexes and constraints in the store."""
+        """The indexes and constraints for this label or type."""
         return [Index(self, names, unique=False) for names in self.indexed]
 
 
@@ -146,12 +146,12 @@ class Label(Element):
 
     @property
     def pattern(self) -> str:
-        """The Cypher pattern of its nodes, with the variable ``n``."""
+        """The Cypher pattern that matches all nodes with this label, as the variable ``n``."""
         return f"(n:{self.name})"
 
     @property
     def indexes(self) -> list[Index]:
-        """The indexes in the store, after the constraint on the key."""
+        """The constraint on the key, followed by the indexes for this label."""
         return [Index(self, (self.key,), unique=True), *super().indexes]
 
 
@@ -169,7 +169,7 @@ class Relationship(Element):
 
     @property
     def pattern(self) -> str:
-        """The Cypher pattern of its relationships, with the variable ``n``."""
+        """The Cypher pattern that matches all relationships of this type, as the variable ``n``."""
         return f"()-[n:{self.name}]->()"
 
 

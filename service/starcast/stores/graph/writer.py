@@ -1,11 +1,11 @@
-"""Writing artifacts over Bolt, into a Neo4j that stays available, and deleting them.
+"""Write artifacts over Bolt into a running Neo4j, and delete them.
 
 Offline imports, which create a new store from files, are in `starcast.stores.graph.bulk_files`.
 
 Artifacts, and the remains of unknown artifacts, are deleted in many small transactions. Tree edges
-and sends are found by the index on their artifact, and nodes by their keys. So every transaction
-starts where the previous one ended. This may miss elements that were edited manually. So if fewer
-elements were found than expected, all relationships of the type, or all nodes, are scanned once.
+and sends are found by the index on their artifact, and nodes by their keys, so every transaction
+starts where the previous one ended. Manually edited elements may be missed in this way. If fewer
+elements than expected were found, all relationships of the type, or all nodes, are scanned once.
 The artifact's own node is deleted last.
 """
 
@@ -42,8 +42,8 @@ Advance = Callable[[int], object]
 class BoltWriter:
     """A writer over Bolt: each transaction writes a batch with UNWIND, and two run at a time.
 
-    It writes 25 000 to 70 000 relationships per second once the server is warm, depending on the
-    machine. A batch has few nodes, none of which is in the batch written at the same time
+    The writer writes 25 000 to 70 000 relationships per second once the server is warm, depending
+    on the machine. A batch has few nodes, none of which is in the batch written at the same time
     (`Rows.batches`), and is grouped by start node, so that each start node is looked up once
     (``docs/decisions/0002-keys-and-labels.md``). The driver retries a batch after a transient
     error. If a commit succeeded but its confirmation was lost, the batch is written twice; the
@@ -69,7 +69,7 @@ class BoltWriter:
         """Create the artifact's node, in state ``loading``.
 
         Raises:
-            RejectedError: the artifact that it depends on is not in the graph.
+            RejectedError: the artifact on which this one depends is not in the graph.
         """
         name = artifact.label.name
         properties = {**artifact.properties, "state": GraphState.LOADING.value}
@@ -140,7 +140,7 @@ class BoltWriter:
                 advance(count)
 
     def _create(self, rows: Rows) -> int:
-        """Create a batch of relationships, and return how many were created."""
+        """Create a batch of relationships in Neo4j, and return how many were created."""
         groups = group_by_start(rows, first_key(rows.topology))
         parameters = {"rows": groups, "artifact": rows.artifact_id}
         created = self._graph.write(create_statement(rows.relationship), parameters)[0]["created"]
@@ -160,7 +160,7 @@ def create_constraints(graph: Graph) -> None:
 
 
 def create_indexes(graph: Graph) -> None:
-    """Begin to create missing indexes, which the server fills in the background."""
+    """Create missing indexes; the server fills them in the background."""
     for index in INDEXES:
         if not index.unique:
             graph.write(index.statement)
@@ -174,9 +174,9 @@ def await_indexes(graph: Graph) -> None:
 def refresh_plans(graph: Graph) -> None:
     """Sample the indexes and discard cached query plans.
 
-    The server samples the indexes itself only later. Until then its statistics lack the new data,
-    and queries scan an index instead of seeking in it. Errors are ignored, because without this
-    privilege queries are only slower.
+    The server itself samples the indexes only later. Until then its statistics lack the new data,
+    and queries scan indexes instead of seeking in them. Errors are ignored: the user may lack the
+    privilege, and then queries are only slower.
     """
     with suppress(StarcastError):
         graph.read("CALL db.prepareForReplanning($seconds)", {"seconds": _INDEX_SECONDS})
@@ -212,7 +212,7 @@ def create_statement(relationship: Relationship) -> str:
 
 
 def group_by_start(rows: Rows, first: int) -> list[Any]:
-    """Group rows by start node, in the form of the parameter of `create_statement`.
+    """Group rows by start node, as the parameter ``$rows`` of `create_statement` requires.
 
     Args:
         rows: the relationships, sorted by start node.
@@ -268,7 +268,7 @@ def delete_artifact(
 
 
 def _delete_nodes(graph: Graph, topology: Topology, batch: int, advance: Advance) -> int:
-    """Delete the nodes of a topology with their links; return the number of nodes."""
+    """Delete the nodes of a topology with their links from Neo4j; return the number of nodes."""
     cypher = _delete(NODE, "$low <= n.key < $high")
     deleted = 0
     # A page has so many nodes that together with their links they make about one batch.
@@ -283,7 +283,7 @@ def _delete_nodes(graph: Graph, topology: Topology, batch: int, advance: Advance
 def _delete_by_index(
     graph: Graph, relationship: Relationship, artifact_id: str, batch: int, advance: Advance
 ) -> int:
-    """Delete the relationships of an artifact that are in the index; return their number."""
+    """Delete an artifact's relationships, which an index finds; return their number."""
     [index] = relationship.indexes
     # Without the index, every batch would scan all relationships.
     graph.write(index.statement)
@@ -312,8 +312,8 @@ def clear(graph: Graph, batch: int) -> int:
 def delete_orphans(graph: Graph, known: Collection[tuple[str, str]], batch: int) -> int:
     """Delete nodes and relationships whose properties name an artifact that does not exist.
 
-    They are left over from manual edits. Only elements with starcast's properties are deleted: a
-    node that has only the label may belong to another program.
+    Such elements are left over from manual edits. Only elements with starcast's properties are
+    deleted, because a node that has only the label may belong to another program.
 
     Args:
         graph: the database.
@@ -337,7 +337,7 @@ def delete_orphans(graph: Graph, known: Collection[tuple[str, str]], batch: int)
 
 
 def _delete(element: Element, condition: str) -> str:
-    """Return Cypher that deletes up to ``$batch`` elements ``n`` with a condition."""
+    """Return Cypher that deletes up to ``$batch`` nodes or relationships that meet a condition."""
     detach = "DETACH " if isinstance(element, Label) else ""
     return (
         f"MATCH {element.pattern} WHERE {condition} WITH n LIMIT $batch {detach}DELETE n "
@@ -352,7 +352,7 @@ def _repeat(
     batch: int,
     advance: Advance = lambda _: None,
 ) -> int:
-    """Repeat a statement until it deletes less than a full batch, and return the total deleted."""
+    """Repeat a Cypher statement until it deletes less than a batch; return the total deleted."""
     total = 0
     deleted = batch
     while deleted == batch:

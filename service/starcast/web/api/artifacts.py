@@ -1,4 +1,4 @@
-"""Topologies, forests and schedules: listings, properties, arrays, drawings and simulations."""
+"""Resources for topologies, forests and schedules: listings, arrays, drawings, simulations."""
 
 from collections.abc import Callable, Sequence
 from typing import Annotated, TypeVar
@@ -170,7 +170,7 @@ def get_parent_ports(forest_id: ForestParameter, service: ServiceParameter) -> R
 
 @router.get("/forests/{forest_id}/load", tags=["forests"], **ARRAY)
 def get_load(forest_id: ForestParameter, service: ServiceParameter) -> Response:
-    """Return the number of trees on each directed link, int32 [nodes, ports]."""
+    """Return the number of trees that use each directed link, int32 [nodes, ports]."""
     return array_response(compute_forest(service, computations.link_loads, forest_id))
 
 

@@ -1,10 +1,11 @@
-"""Resources with evidence: the papers' claims with verdicts, and records with witnesses.
+"""Resources for evidence: the papers' claims with verdicts, and records with witnesses.
 
 A claim has its newest stored verdict and a counterexample. A record is the best known object of a
 search problem.
 """
 
 import pathlib
+from functools import lru_cache
 from typing import Annotated
 from urllib.parse import quote
 
@@ -95,7 +96,7 @@ def show_claim(claim_id: ClaimParameter, service: ServiceParameter) -> models.Cl
 
 
 def find_known_claim(claim_id: str) -> Claim:
-    """Return the claim with this id.
+    """Return the claim with the given id.
 
     Raises:
         NotFoundError: no claim has this id.
@@ -108,12 +109,17 @@ def find_known_claim(claim_id: str) -> Claim:
 
 
 def stored_verdicts(service: Service) -> StoredVerdicts:
-    """Return the newest verdicts by claim, omitting stored verdicts if PostgreSQL is down."""
+    """Return the newest verdicts by claim; for a published site, those that it shows."""
+    return service.verdicts if service.published else read_verdicts(service)
+
+
+def read_verdicts(service: Service) -> StoredVerdicts:
+    """Read the newest verdicts by claim from PostgreSQL; return none if it is down."""
     try:
         with service.lab() as lab, open_session(lab.engine) as session:
-            return {**service.verdicts, **storage.newest_verdicts(session)}
+            return storage.newest_verdicts(session)
     except UnavailableError:
-        return service.verdicts
+        return {}
 
 
 def locate_counterexample(verdict: Verdict) -> str | None:
@@ -202,7 +208,7 @@ def load_records(service: Service, problem: str | None) -> list[Record]:
         raise InputError(
             f"unknown problem '{problem}'", hint=f"choose one of {', '.join(PROBLEM_NAMES)}"
         )
-    records = load_files(known_folders(service.settings.home))
+    records = _load_known(service.settings.home)
     return [record for record in records if problem in (None, record.problem)]
 
 
@@ -227,10 +233,24 @@ def find_known_record(home: pathlib.Path, record_id: str) -> Record:
         NotFoundError: no such record is known.
         InputError: the file of a record is damaged.
     """
-    for record in load_files(known_folders(home)):
+    for record in _load_known(home):
         if record.id == record_id:
             return record
     raise NotFoundError(f"no record has the id '{record_id}'", hint="see 'starcast records list'")
+
+
+def _load_known(home: pathlib.Path) -> list[Record]:
+    """Return the best known records. All files are read again if one of them has changed."""
+    folders = tuple(known_folders(home))
+    stats = [file.stat() for folder in folders for file in sorted(folder.rglob("*.*"))]
+    return _load_records(folders, tuple((each.st_ino, each.st_mtime_ns) for each in stats))
+
+
+@lru_cache(maxsize=1)
+def _load_records(
+    folders: tuple[pathlib.Path, ...], _stamps: tuple[tuple[int, int], ...]
+) -> list[Record]:
+    return load_files(folders)
 
 
 def build_witness_forest(home: pathlib.Path, forest_id: str) -> Forest:

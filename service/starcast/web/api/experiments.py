@@ -17,7 +17,7 @@ from starcast.stores.database.sessions import open_session
 from starcast.support.errors import LimitError
 from starcast.support.table import Row, Table
 from starcast.support.text import format_value
-from starcast.support.vocabulary import Format
+from starcast.support.vocabulary import Format, PairedBy
 from starcast.web import models
 from starcast.web.api.responses import (
     FormatParameter,
@@ -97,13 +97,16 @@ def compare(
     baseline: Annotated[
         str | None, Query(description="side that the others are compared with")
     ] = None,
+    by: Annotated[
+        PairedBy, Query(description="parameter in which paired runs are equal if possible")
+    ] = "message_units",
     output: FormatParameter = Format.JSON,
 ) -> models.ComparisonResource:
     """Compare experiments or runs; a single experiment is split by algorithm.
 
     The comparison page and ``starcast compare --format html`` show the same data.
     """
-    table, profiles = build_comparison(service, names, across, conditions, baseline)
+    table, profiles = build_comparison(service, names, across, conditions, baseline, by)
     if output == Format.CSV:
         return text_response(table.to_csv(), Format.CSV)  # type: ignore[return-value]
     return models.ComparisonResource(**describe(table.comparison, profiles))
@@ -115,11 +118,12 @@ def build_comparison(
     across: Sequence[str] = (),
     conditions: Sequence[str] = (),
     baseline: str | None = None,
+    by: PairedBy = "message_units",
 ) -> tuple[ComparisonTable, Profiles]:
     """Return a comparison of experiments and its step profiles, unless there are too many runs."""
     with service.lab() as lab:
         _check_size(lab, names)
-        table = lab.compare(*names, across=across, conditions=conditions, baseline=baseline)
+        table = lab.compare(*names, across=across, conditions=conditions, baseline=baseline, by=by)
         return table, table.profiles()
 
 

@@ -1,4 +1,4 @@
-"""Errors as problem details (RFC 9457)."""
+"""Convert errors to problem details (RFC 9457)."""
 
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
@@ -42,8 +42,8 @@ class ProblemDetails(BaseModel):
     type: str = Field(description="urn:starcast:problem:KIND", examples=[f"{_PREFIX}input"])
     title: str = Field(description="the kind of error, for people")
     status: int = Field(description="HTTP status")
-    detail: str = Field(description="one sentence: what is wrong, with which value")
-    hint: str = Field(description="what to do about it; may be empty")
+    detail: str = Field(description="one sentence that names the problem and the value")
+    hint: str = Field(description="suggested action; may be empty")
     instance: str = Field(description="path of the request")
 
 
@@ -109,7 +109,7 @@ def refusal(status: int, detail: str, hint: str, path: str) -> ProblemDetails:
 
 
 def problem_response(problem: ProblemDetails, headers: dict[str, str] | None = None) -> Response:
-    """Return an HTTP response that contains these problem details."""
+    """Return an HTTP response that contains the given problem details."""
     return Response(
         problem.model_dump_json(),
         problem.status,
@@ -124,7 +124,7 @@ def _describe_status(error: HTTPException, path: str) -> tuple[str, str]:
         return f"{clean_message(path)} can only be read", "use GET"
     if error.status_code == 404:
         return f"the address {clean_message(path)} does not exist", "begin at the page /"
-    return str(error.detail), "see /api/v1/openapi.json for what exists"
+    return str(error.detail), "see the paths in /api/v1/openapi.json"
 
 
 def _invalid_parameter(error: RequestValidationError) -> InputError:

@@ -122,7 +122,7 @@ def ask(
 
 
 def describe(query: PackQuery) -> models.QueryResource:
-    """Return everything that the header of a query declares."""
+    """Return all fields that the header of a query declares."""
     row = query_row(query)
     header = query.header
     # pydantic converts the parameters and columns.

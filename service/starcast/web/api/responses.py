@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
+from starcast.collectives.model import COLLECTIVES
 from starcast.support.errors import InputError, NotFoundError
 from starcast.support.table import Row, Table
 from starcast.support.text import to_json
@@ -72,7 +73,7 @@ ARRAY: dict[str, Any] = {"responses": describe_array(), "response_class": Respon
 
 
 def with_formats(*formats: Format) -> dict[int | str, dict[str, Any]]:
-    """Return the OpenAPI description of an endpoint that returns these formats besides JSON."""
+    """Return the OpenAPI description of an endpoint that returns the given formats besides JSON."""
     content = {_MEDIA_TYPES[name]: {"schema": {"type": "string"}} for name in formats}
     return {200: {"description": "the resource", "content": content}}
 
@@ -175,8 +176,15 @@ def explorer_url(spec: str, state: Mapping[str, str]) -> str:
     return f"explore/{quote(spec, safe=',')}{query}"
 
 
+def artifact_url(artifact: str) -> str:
+    """Return the URL at which the explorer shows a topology, a forest or a schedule."""
+    spec, _, rest = artifact.partition(":")
+    kind = "schedule" if rest.partition(":")[0] in COLLECTIVES else "forest"
+    return explorer_url(spec, {kind: rest} if rest else {})
+
+
 def text_response(text: str, output: Format) -> Response:
-    """Return a response that contains this text, such as a CSV listing or an SVG picture."""
+    """Return a response that contains the given text, such as a CSV listing or an SVG picture."""
     return Response(text, media_type=_MEDIA_TYPES[output])
 
 

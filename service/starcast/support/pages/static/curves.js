@@ -20,6 +20,8 @@ const [NARROWEST, WIDEST] = [340, 860];
 const DASHES = ["", "9 3", "3 3", "12 3 3 3", "1 4"];
 const BOUND_DASHES = ["2 4", "6 3", "1 2", "8 3 2 3"];
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+/** The width of a digit, and the smallest distance between the labels of two ticks. */
+const [DIGIT, BETWEEN] = [7.6, 8];
 /** Marks of crossovers that are closer than this share a label. */
 const NEAR = 18;
 
@@ -37,6 +39,27 @@ function tickText(power) {
   if (power >= 0 && power <= 5) return format(10 ** power);
   const digits = [...String(Math.abs(power))].map((digit) => SUPERSCRIPTS[Number(digit)]).join("");
   return `10${power < 0 ? "⁻" : ""}${digits}`;
+}
+
+/** @typedef {{value: number, text: string}} Tick */
+
+/**
+ * Choose the ticks whose labels fit next to each other; powers of ten come first.
+ *
+ * @param {Tick[]} ticks @param {(value: number) => number} place @returns {Set<Tick>}
+ */
+function withoutCollisions(ticks, place) {
+  const isPower = (/** @type {Tick} */ { value }) => Number(/^10*$/.test(String(value)));
+  /** @type {Set<Tick>} */
+  const chosen = new Set();
+  for (const tick of [...ticks].sort((one, other) => isPower(other) - isPower(one))) {
+    const isFree = [...chosen].every((other) => {
+      const width = ((tick.text.length + other.text.length) / 2) * DIGIT + BETWEEN;
+      return Math.abs(place(tick.value) - place(other.value)) >= width;
+    });
+    if (isFree) chosen.add(tick);
+  }
+  return chosen;
 }
 
 /** An axis up to the largest value: logarithmic from the smallest value, or linear from 0. */
@@ -66,7 +89,7 @@ class Axis {
     return 10 ** (this.low + share * (this.high - this.low));
   }
 
-  /** @returns {{value: number, text: string}[]} */
+  /** @returns {Tick[]} */
   ticks() {
     const span = this.high - this.low;
     if (!this.isLog) {
@@ -121,10 +144,12 @@ class Plot {
     this.y = new Axis(upValues, HEIGHT - BOTTOM, TOP, isLog);
     this.svg = svgElement("svg", { viewBox: `0 0 ${this.width} ${HEIGHT}`, role: "img", "aria-label": title });
     parent.append(element("figure", {}, this.svg));
-    for (const { value, text } of this.x.ticks()) {
-      const x = this.x.at(value);
+    const ticks = this.x.ticks();
+    const labelled = withoutCollisions(ticks, (value) => this.x.at(value));
+    for (const tick of ticks) {
+      const x = this.x.at(tick.value);
       this.draw("line", { class: "grid", x1: x, x2: x, y1: TOP, y2: HEIGHT - BOTTOM });
-      this.draw("text", { x, y: HEIGHT - BOTTOM + 18, "text-anchor": "middle" }, text);
+      if (labelled.has(tick)) this.draw("text", { x, y: HEIGHT - BOTTOM + 18, "text-anchor": "middle" }, tick.text);
     }
     for (const { value, text } of this.y.ticks()) {
       const y = this.y.at(value);

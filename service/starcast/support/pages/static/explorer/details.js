@@ -68,6 +68,23 @@ export function showLegend(scene) {
   byId("legend").replaceChildren(...entries);
 }
 
+/** Name the parts of the picture in a line that only a printed page shows, instead of the controls. @param {Explorer} explorer */
+export function showContents({ drawing, forest, network, replay, selectedLink, state, visibleTrees }) {
+  const { faults, node, step, unit } = state;
+  const parts = [`layout ${drawing?.layout}`];
+  if (forest) {
+    const isPart = visibleTrees.length < forest.treeCount;
+    parts.push(`forest ${state.forest}, ${isPart ? `trees ${visibleTrees.join(", ") || "none"} of ${forest.treeCount}` : countOf(forest.treeCount, "tree")}`);
+  }
+  if (replay) parts.push(`schedule ${state.schedule}${state.source === "all" ? " of all sources" : ""}, ${step ? "" : "before "}step ${step || 1} of ${replay.steps}`);
+  if (replay && unit >= 0) parts.push(`unit ${unit}`);
+  if (node >= 0) parts.push(`selected: node ${network.labels[node]}`);
+  else if (selectedLink >= 0) parts.push(`selected: link ${network.linkText(selectedLink)}`);
+  if (faults.length) parts.push(`failed: ${faults.map((fault) => faultText(network, fault)).join(", ")}`);
+  if (replay?.result) parts.push(missingText(replay.result.missing));
+  byId("shown").textContent = `Shown: ${parts.join("; ")}.`;
+}
+
 /** @param {Explorer} explorer */
 export function showSelection(explorer) {
   const host = byId("selection");

@@ -8,12 +8,10 @@ const MOST_BENT = 200;
 const CURVE_PIECES = 8;
 /** A link that leaves the picture is drawn as a stub at each end; this is a stub's share of the length. */
 const STUB = 0.6;
-/** The translations under which the torus layout repeats, as in `starcast.drawing.layouts`. */
-const TORUS_PERIODS = [[6, 0], [3, 3 * Math.sqrt(3)]];
 
 /**
  * The items that are drawn: one for each node or, in a quotient, for all nodes at the same place. On a
- * torus, a link may leave the picture and enter it at the other side; `shiftX` and `shiftY` are then
+ * torus, whose picture repeats after two periods, a link may leave the picture and enter it at the other side; `shiftX` and `shiftY` are then
  * added to the position of its end `b` (otherwise they are 0).
  */
 export class Drawing {
@@ -55,13 +53,16 @@ export class Drawing {
     this.linkCount = this.a.length;
     this.shiftX = new Float32Array(this.linkCount);
     this.shiftY = new Float32Array(this.linkCount);
-    if (layout === "torus") this.wrap();
+    const periods = network.data.layouts.find(({ name }) => name === layout)?.periods ?? [];
+    if (periods.length) this.wrap(periods);
     this.bounds = this.findBounds();
     /** the typical distance between nearest items, which determines their radius */
     this.spacing = this.findSpacing();
+    /** the result of `boxScale` @type {number | null} */
+    this.fittingScale = null;
     /** how far the middle of a link is moved to its left, so that it passes no other node */
     this.bend = new Float32Array(this.linkCount);
-    if (layout !== "torus" && !this.isQuotient && network.nodeCount <= MOST_BENT) this.bendLinks();
+    if (!periods.length && !this.isQuotient && network.nodeCount <= MOST_BENT) this.bendLinks();
   }
 
   /** Join the links between the same items. */
@@ -83,9 +84,8 @@ export class Drawing {
     });
   }
 
-  /** Let each link take the shortest way around the torus. */
-  wrap() {
-    const [[x1, y1], [x2, y2]] = TORUS_PERIODS;
+  /** Let each link take the shortest way around the torus. @param {number[][]} periods */
+  wrap([[x1, y1], [x2, y2]]) {
     const steps = [-1, 0, 1];
     const shifts = steps.flatMap((i) => steps.map((j) => [i * x1 + j * x2, i * y1 + j * y2]));
     for (let link = 0; link < this.linkCount; link++) {
@@ -137,6 +137,21 @@ export class Drawing {
       }
     }
     return nearest < Infinity ? Math.sqrt(nearest) : 1;
+  }
+
+  /** @param {number} width @param {number} height in pixels @returns {number} the smallest scale at which boxes of this size around all items do not overlap */
+  boxScale(width, height) {
+    if (this.fittingScale !== null) return this.fittingScale;
+    let fraction = Infinity;
+    for (let item = 0; item < this.count; item++) {
+      for (let other = 0; other < item; other++) {
+        const across = Math.abs(this.x[other] - this.x[item]) / width;
+        const down = Math.abs(this.y[other] - this.y[item]) / height;
+        fraction = Math.min(fraction, Math.max(across, down));
+      }
+    }
+    this.fittingScale = 1 / fraction;
+    return this.fittingScale;
   }
 
   /** @param {number} link @returns {boolean} whether it leaves the picture and comes back */

@@ -5,7 +5,7 @@ import { Camera } from "./camera.js";
 import { CanvasView } from "./canvas-view.js";
 import { drawCharts, moveCursors } from "./charts.js";
 import { PACKET_AT_REST, fillSelect, fillTreeList, listen, stopPlaying } from "./controls.js";
-import { loadText, missingText, pathsText, report, showFaults, showLegend, showSelection } from "./details.js";
+import { loadText, missingText, pathsText, report, showContents, showFaults, showLegend, showSelection } from "./details.js";
 import { Drawing } from "./drawing.js";
 import { GlView, hasWebGl } from "./gl-view.js";
 import { Forest, Network, findDisjointPaths } from "./network.js";
@@ -64,7 +64,12 @@ export class Explorer {
     document.title = `${data.spec} · starcast explorer`;
     fillSelect(byId("layout"), data.layouts.map(({ name }) => name));
     await Promise.all([this.fillChoices("forests", byId("forest")), this.fillChoices("schedules", byId("schedule"))]);
+    const names = [...byId("schedule").options, ...byId("forest").options].map(({ value }) => value);
+    byId("add-text").placeholder = names.find(Boolean) ?? "";
     byId("add").hidden = this.source.isComplete;
+    // Without a server, no other topology can be opened.
+    byId("open").hidden = this.source.isComplete;
+    if (!this.source.isComplete) update(byId("open"), { action: "../explore" });
     await attempt(() => this.open(this.address));
   }
 
@@ -230,6 +235,7 @@ export class Explorer {
     byId("step-text").textContent = state.step ? `step ${state.step} of ${steps}: ${links} links busy` : `before step 1 of ${steps}`;
     moveCursors(byId("charts"), state.step, steps);
     if (this.forest) byId("load-text").textContent = loadText(this.forest.load(this.visibleTrees));
+    showContents(this);
     showSelection(this);
     showFaults(this);
     this.writeAddress();

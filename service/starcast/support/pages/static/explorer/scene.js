@@ -165,10 +165,9 @@ export class Scene {
 /** Draw only the links, in the colours of their ports. @param {Scene} scene */
 export function paintPorts(scene) {
   const { drawing, theme } = scene;
-  const { ports, family } = drawing.network.data;
-  const noun = family === "nk-star" ? "port" : "dimension";
+  const names = drawing.network.data.port_names;
   if (drawing.isQuotient) scene.explainLine("links between substars, wider: more", theme.faint, 3);
-  else ports.forEach((port, index) => scene.explainLine(`${noun} ${port}`, theme.trees[index % 8], 3));
+  else names.forEach((name, index) => scene.explainLine(name, theme.trees[index % 8], 3));
 }
 
 /**

@@ -2,9 +2,9 @@
 
 /**
  * @typedef {Int32Array | Uint8Array | Int16Array | Float32Array} Numbers
- * @typedef {{name: string, description: string}} LayoutEntry
+ * @typedef {{name: string, description: string, periods: number[][]}} LayoutEntry
  * @typedef {{spec: string, family: string, n: number, k: number | null, nodes: number,
- *   degree: number, ports: number[], reverse_ports: number[], diameter: number,
+ *   degree: number, ports: number[], port_names: string[], reverse_ports: number[], diameter: number,
  *   translation_keeps_ports: boolean, layouts: LayoutEntry[], labels: string[]}} TopologyData
  * @typedef {{id: string, name: string, root: number, trees: number}} ForestData
  * @typedef {{id: string, name: string, collective: string, algorithm: string, ports: string,

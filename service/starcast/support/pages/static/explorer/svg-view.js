@@ -9,6 +9,8 @@ import { LACKING, css, mix, readableOn } from "./scene.js";
 /** @import { Scene } from "./scene.js" */
 
 const CHARACTER = 6.7; // the width of a character of 11 pixels
+/** The height of the box around a label, and the smallest distance between two boxes. */
+const [BOX_HEIGHT, GAP] = [17, 2];
 
 export class SvgView {
   /** @param {HTMLElement} host */
@@ -94,9 +96,9 @@ export class SvgView {
   nodeSize(drawing, camera) {
     const radius = drawing.radius(camera);
     const width = CHARACTER * drawing.itemText(0).length + 8;
-    const room = Math.min((drawing.spacing * camera.scale) / (width * 0.86), 1);
+    const room = Math.min(camera.scale / drawing.boxScale(width + GAP, BOX_HEIGHT + GAP), 1);
     const size = room < Math.max(1 / devicePixelRatio, 0.5) ? 0 : room;
-    return { size, half: size ? (size * width) / 2 : radius, high: size ? size * 8.5 : radius };
+    return { size, half: size ? (size * width) / 2 : radius, high: size ? (size * BOX_HEIGHT) / 2 : radius };
   }
 
   /** @param {Scene} scene @param {Camera} camera */

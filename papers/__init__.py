@@ -1,0 +1,8 @@
+"""Paper packs: a folder per paper with ``claims.toml``, the checks of its claims and its tables.
+
+``common`` holds what several papers share. starcast imports this folder as the package
+``starcast_papers``, wherever the folder is, so packs import each other by relative imports.
+"""
+
+#: The packs, in the order in which claims are listed.
+PACKS = ("tseng_sheu", "sheu_liaw_chen", "fragopoulou_akl", "edge_disjoint_trees", "nk_star")

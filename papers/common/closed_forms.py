@@ -1,0 +1,348 @@
+"""Closed forms of the papers: counts of nodes, distances and necklaces, and times of pipelines.
+
+All are independent of `starcast.costs` and of computed arrays.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, lru_cache, total_ordering
+from itertools import product
+from math import gcd, isqrt
+from typing import Any, NamedTuple
+
+import mpmath
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.claims.growth import EXACT, Number, ceil, divide, factorial, greatest, harmonic, sqrt
+from starcast.claims.registry import Execution
+
+# Counts of nodes and distances
+
+
+def diameter(n: int) -> int:
+    """Return D_n = floor(3(n-1)/2), the diameter of S_n."""
+    return 3 * (n - 1) // 2
+
+
+def multiple_height(n: int) -> int:
+    """Return D_n + n + g - 2, where D_n is the diameter and g the largest proper divisor of n.
+
+    This is the maximum of the heights in Lemma 5 of Tseng & Sheu 1997.
+    """
+    # Small divisors are enough: a huge n is a power of two, and for any other n the topology is
+    # built, so n is small.
+    least_divisor = next((d for d in range(2, 64) if n % d == 0), n)
+    return diameter(n) + n + n // least_divisor - 2
+
+
+def nk_diameter(n: int, k: int) -> int:
+    """Return the diameter of S_{n,k}: 2k-1 for k <= floor(n/2), k + floor((n-1)/2) above.
+
+    Li, Chen, Xiang & Yao, section 2.
+    """
+    return 2 * k - 1 if k <= n // 2 else k + (n - 1) // 2
+
+
+def distance_sum(n: int) -> Number:
+    """Return t_n = n!(n + 2/n + H_n - 4), the sum of all distances from a node of S_n.
+
+    H_n is the n-th harmonic number. Exact up to n = 60. Fragopoulou & Akl 1993.
+    """
+    if n > EXACT:
+        return factorial(n) * (n + harmonic(n) - 4)
+    return int(factorial(n) * (n + Fraction(2, n) + harmonic(n) - 4))
+
+
+def even_share(n: int) -> Number:
+    """Return ceil((n!-1)/(n-1)): the n!-1 other nodes of S_n, divided evenly among n-1 links."""
+    return ceil(divide(factorial(n) - 1, n - 1))
+
+
+def arrangements(n: int, k: int) -> Number:
+    """Return N = n!/(n-k)!, the number of nodes of S_{n,k}; exact up to n = 60."""
+    if n <= EXACT:
+        return factorial(n) // factorial(n - k)
+    return factorial(n) / factorial(n - k)
+
+
+# Counts of necklaces by Burnside's lemma
+#
+# On the symbols 2..n, a power R^e of the rotation has m cycles of length d, where m d = n-1. Of the
+# nodes that start with 1, it leaves d^m m! unchanged: the permutations that commute with it. Of the
+# n-1 powers, phi(d) (Euler's function) have cycles of length d.
+
+
+def starting_necklaces(n: int) -> int:
+    """Return how many necklaces start with 1, excluding the necklace of 12..n.
+
+    The number is the sum of phi(d) d^m m! over the divisors d of n-1, divided by n-1, minus 1. Here
+    phi is Euler's function and m = (n-1)/d.
+    """
+    fixed = sum(_phi(d) * d**m * factorial(m) for d, m in _divisors(n - 1))
+    return int(fixed) // (n - 1) - 1
+
+
+def full_necklaces(n: int) -> int:
+    """Return how many necklaces of n-1 nodes start with 1, counted by Möbius inversion."""
+    free = sum(_moebius(d) * d**m * int(factorial(m)) for d, m in _divisors(n - 1))
+    return int(free) // (n - 1) - (n == 2)  # on S_2, excludes the necklace of 12
+
+
+def rule_9_steps(n: int) -> Number:
+    """Return the number of steps of Rule 9, which is the sum of all necklaces' distances.
+
+    The number is exact up to n = 60. For larger n it is an upper bound, because every node that
+    starts with 1 then counts as a necklace of its own.
+
+    Necklaces that do not start with 1 have n-1 nodes each. A node that starts with 1 has the
+    distance c + s, where c is the number of cycles of two or more symbols and s the number of
+    symbols in them. Over the nodes that commute with a power R^e, which has m cycles of length d,
+    the mean of c + s is n - 3 + H_m P(d)/d. H_m is the m-th harmonic number, and P(d) is the sum of
+    the greatest common divisors of d with 1..d. On average one of the n-1 symbols is fixed, which
+    reduces both c and s by one. A node that commutes with R^e permutes the m cycles of R^e. This
+    permutation has 1/l cycles of length l on average. Each of them, if turned by e' places,
+    consists of gcd(e', d) cycles of symbols.
+    """
+    t_1 = factorial(n - 1) * (n - 3 + harmonic(n - 1))
+    rest = divide(distance_sum(n) - t_1, n - 1)
+    if n > EXACT:
+        return rest + t_1
+    total = Fraction(0)
+    for d, m in _divisors(n - 1):
+        mean_gcd = Fraction(sum(gcd(d, e) for e in range(d)), d)
+        total += _phi(d) * d**m * factorial(m) * (n - 3 + harmonic(m) * mean_gcd)
+    return rest + total / (n - 1)
+
+
+def largest_branch(n: int) -> Number:
+    """Return the size of the largest subtree of the near-balanced tree; an upper bound for n > 60.
+
+    This is the tree of Definition 13. The subtree has (n-1)! nodes that do not start with 1, and
+    one node of each necklace that does.
+    """
+    return factorial(n - 1) + (starting_necklaces(n) if n <= EXACT else factorial(n - 1) - 1)
+
+
+def smallest_branch(n: int) -> Number:
+    """Return the size of the smallest subtree of the near-balanced tree; a lower bound for n > 60.
+
+    This is the tree of Definition 13. The subtree has (n-1)! nodes that do not start with 1, and
+    one node of each necklace of n-1 nodes that does.
+    """
+    return factorial(n - 1) + (full_necklaces(n) if n <= EXACT else 0)
+
+
+def rule_9_quotient(n: int) -> Number:
+    """Return the number of steps of Rule 9 divided by its lower bound, ceil(t_n/(n-1)).
+
+    t_n is the sum of all distances from a node.
+    """
+    return divide(rule_9_steps(n), ceil(divide(distance_sum(n), n - 1)))
+
+
+def largest_branch_quotient(n: int) -> Number:
+    """Return the size of the near-balanced tree's largest subtree divided by `even_share`."""
+    return divide(largest_branch(n), even_share(n))
+
+
+def _divisors(number: int) -> list[tuple[int, int]]:
+    return [(d, number // d) for d in range(1, number + 1) if number % d == 0]
+
+
+def _phi(number: int) -> int:
+    return sum(1 for i in range(1, number + 1) if gcd(i, number) == 1)
+
+
+def _moebius(number: int) -> int:
+    sign = 1
+    for prime in range(2, number + 1):
+        if number % prime == 0:
+            number //= prime
+            if number % prime == 0:
+                return 0
+            sign = -sign
+    return sign
+
+
+# Numbers a + sqrt(b) with fractions a and b, compared exactly by squaring
+#
+# The best times over real numbers of segments have this form.
+
+
+ExactNumber = int | Fraction
+
+
+def rational_sqrt(value: ExactNumber) -> Fraction | None:
+    """Return the square root of a fraction; None if it is irrational."""
+    fraction = Fraction(value)
+    root = Fraction(isqrt(fraction.numerator), isqrt(fraction.denominator))
+    return root if root * root == fraction else None
+
+
+def floor_sqrt(value: ExactNumber) -> int:
+    """Return the largest integer that does not exceed the square root of a fraction."""
+    return isqrt(int(Fraction(value) // 1))
+
+
+def add_sqrt(rational: ExactNumber, square: ExactNumber) -> "Fraction | Surd":
+    """Return ``rational + sqrt(square)``, as a fraction if it is rational."""
+    root = rational_sqrt(square)
+    if root is None:
+        return Surd(Fraction(rational), Fraction(square))
+    return Fraction(rational) + root
+
+
+@total_ordering
+class Surd:
+    """An irrational number ``rational + sqrt(square)``, comparable with fractions.
+
+    It is created by `add_sqrt`.
+    """
+
+    def __init__(self, rational: Fraction, square: Fraction) -> None:
+        self.rational = rational
+        self.square = square
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Surd):
+            return False
+        return (self.rational, self.square) == (other.rational, other.square)
+
+    def __lt__(self, other: ExactNumber) -> bool:
+        difference = other - self.rational
+        # sqrt(square) < other - rational, with both sides squared, so that nothing is rounded.
+        return difference > 0 and difference * difference > self.square
+
+    def __hash__(self) -> int:
+        return hash((self.rational, self.square))
+
+    def __add__(self, summand: ExactNumber) -> "Surd":
+        return Surd(self.rational + summand, self.square)
+
+    def __str__(self) -> str:
+        return f"{self.rational} + sqrt({self.square})"
+
+
+# Times of pipelines
+#
+# A message of p segments takes the time c (h + p - 1)(T_s + s b/p). Here T_s is the time of a
+# start-up, b = m T_c the transmission time of the message, h the height of the trees, s/p the share
+# of the message in a packet, and c the number of steps per slot. Over real p > 0 the time has its
+# minimum at q = sqrt((h-1) s b/T_s) and increases on both sides, so the best integer is next to q,
+# or 1.
+
+
+#: A time as a function of n, T_s and b = m T_c.
+Time = Callable[[int, Number, Number], Number]
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A broadcast of p segments down trees of height h, with c steps per slot.
+
+    A packet has m s/p bytes: the share s/p of the message of m bytes.
+    """
+
+    height: Number
+    share: Number = 1
+    slot: Number = 1
+
+    def time(self, p: Number, T_s: Number, b: Number) -> Number:  # noqa: N803 - as the papers write it
+        """Return the time with p segments, where b = m T_c."""
+        return self.slot * (self.height + p - 1) * (T_s + divide(self.share * b, p))
+
+    def square(self, T_s: Number, b: Number) -> Number:  # noqa: N803
+        """Return the square of q, the best real number p of segments, for T_s > 0."""
+        return divide((self.height - 1) * self.share * b, T_s)
+
+    def least(self, T_s: Number, b: Number) -> Number:  # noqa: N803
+        """Return the time with the best real number p of segments, where b = m T_c.
+
+        If b = 0, T_s = 0 or h = 1, no real p is best. Then the limit for p -> 0 or for p ->
+        infinity is returned.
+        """
+        crossed = (self.height - 1) * self.share * b * T_s
+        ends = (self.height - 1) * T_s + self.share * b
+        return self.slot * (ends + 2 * sqrt(crossed) if crossed else ends)
+
+    def least_whole(self, T_s: Number, b: Number) -> Number:  # noqa: N803
+        """Return the time with the best integer number of segments.
+
+        If T_s is 0, the limit for many segments is returned.
+        """
+        if not T_s:
+            return self.slot * self.share * b
+        # The time is convex in p, so the best integer is next to the best real p.
+        above = ceil(sqrt(self.square(T_s, b))) if b else 1
+        return min(self.time(p, T_s, b) for p in (max(1, above - 1), max(1, above)))
+
+    def exact_least(self, T_s: Fraction, b: Fraction) -> Fraction | Surd:  # noqa: N803
+        """Return the exact time with the best real number of segments."""
+        crossed = (self.height - 1) * self.share * b * T_s
+        ends = (self.height - 1) * T_s + self.share * b
+        return add_sqrt(ends * self.slot, 4 * crossed * self.slot**2)
+
+    def best_whole(self, T_s: Fraction, b: Fraction) -> int:  # noqa: N803
+        """Return the best integer number of segments, computed exactly.
+
+        If two numbers are equally good, the smaller is returned.
+        """
+        below = floor_sqrt(self.square(T_s, b))
+        return min((max(1, below), below + 1), key=lambda p: (self.time(p, T_s, b), p))
+
+
+class Parameters(NamedTuple):
+    """A grid of parameters: arrays of integers, ordered by m, then T_s, then T_c."""
+
+    m: NDArray[Any]
+    T_s: NDArray[Any]
+    T_c: NDArray[Any]
+
+    @property
+    def place(self) -> dict[str, NDArray[Any]]:
+        """The parameters as keywords for a `ClaimCheck`."""
+        return self._asdict()
+
+    def time(self, steps: Number, share: Number) -> NDArray[Any]:
+        """Return the time steps T_s + share m T_c, for each point of the grid."""
+        return np.asarray(self.T_s * steps + self.m * self.T_c * share)
+
+    def time_of(self, execution: Execution) -> NDArray[Any]:
+        """Return the times of an execution; a step lasts as long as its largest packet."""
+        return self.time(execution.steps, execution.share)
+
+    def each(self) -> Iterator[tuple[Fraction, Fraction]]:
+        """Yield T_s and b = m T_c for each point of the grid of parameters."""
+        for m, start, byte in zip(*self, strict=True):
+            yield Fraction(start), Fraction(m * byte)
+
+
+def parameters(
+    m: tuple[int, ...] = (1, 2),
+    T_s: tuple[int, ...] = (1, 2, 4),  # noqa: N803 - as in the papers
+    T_c: tuple[int, ...] = (1, 2, 4),  # noqa: N803
+) -> Parameters:
+    """Return the grid of all combinations of the given values of m, T_s and T_c."""
+    columns = zip(*product(m, T_s, T_c), strict=True)
+    return Parameters(*(np.array(column, dtype=object) for column in columns))
+
+
+@cache
+def loads(n: int) -> tuple[tuple[Number, Number], ...]:
+    """Return pairs of T_s and b = m T_c: many powers of n, and the cases T_s = 0 and b = 0."""
+    base = Fraction(n) if n <= EXACT else mpmath.mpf(n)
+    exponents = product(range(-4, 9), range(-2, 3))
+    powers = [base**power * Fraction(4) ** turn for power, turn in exponents]
+    roots = [sqrt(n) * b for b in powers[2::5]]
+    return ((1, 0), (0, 1), *((1, b) for b in (*powers, *roots)))
+
+
+@lru_cache(maxsize=1024)  # the checks of all sizes need the same values for huge n
+def greatest_quotient(
+    n: int, time: Time, stated: Time, of: Callable[[int, Number, Number], bool] = lambda *_: True
+) -> Number:
+    """Return the largest quotient of a time and a stated order over the selected `loads`."""
+    chosen = [load for load in loads(n) if of(n, *load)]
+    return greatest(divide(time(n, *load), stated(n, *load)) for load in chosen)

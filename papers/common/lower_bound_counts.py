@@ -1,0 +1,477 @@
+"""Counts behind the lower bounds, and the schedules that are compared with the bounds.
+
+A bound is a count divided by the maximum number of messages that a step can send. The counts are
+computed only from the neighbour table. The compared schedules send unit messages.
+"""
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from functools import partial
+from itertools import count, product
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.claims.cached_topology import CachedTopology, tree_levels
+from starcast.claims.check import ClaimCheck
+from starcast.claims.growth import Number
+from starcast.claims.registry import Execution
+from starcast.collectives import algorithm as collectives
+from starcast.collectives.algorithm import Algorithm
+from starcast.collectives.model import Draft, Schedule
+from starcast.collectives.rows import Columns, concatenate_rows, route_units
+from starcast.topologies import Topology
+from starcast.trees.construction import CONSTRUCTIONS
+from starcast.trees.construction import single_trees as all_single_trees
+from starcast.trees.model import Forest
+
+from .closed_forms import parameters
+
+#: The values of m, T_s and T_c for which times are compared with lower bounds.
+BOUND_GRID = parameters((1, 2), (0, 1, 4), (0, 1, 4))
+#: Maximum number of rows of a compared schedule: larger ones take minutes and gigabytes.
+_MAX_ROWS = 10_000_000
+
+
+class NetworkCounts(NamedTuple):
+    """The counts from which bounds follow, seen from one node that represents all nodes.
+
+    Attributes:
+        nodes: number of nodes.
+        links: degree.
+        far: the diameter, which is the distance of the farthest node.
+        total: sum of all distances from a node.
+    """
+
+    nodes: Number
+    links: Number
+    far: Number
+    total: Number
+
+
+def count_from_node(check: ClaimCheck, spec: str = "", degree: int = 0) -> NetworkCounts:
+    """Return the counts of a topology, by breadth-first search.
+
+    Args:
+        check: used to record that all nodes have the same degree, and the same distances as the
+            identity.
+        spec: the topology (default: the topology of the check).
+        degree: degree stated by the papers (default: the number of ports of the table).
+    """
+    network = check.at(spec or check.spec)
+    table = network.neighbours
+    into = np.bincount(table.ravel(), minlength=network.nodes)
+    what = f"links into every node of {network.spec}"
+    check.equal(what, into, degree or len(table), node=network.label)
+    profile = network.profile()
+    what = f"nodes at each distance of {network.spec} are as many as from the identity"
+    for root in network.roots(3)[1:3]:
+        same = bool(np.array_equal(network.profile(root), profile))
+        check.true(what, same, node=network.label(root))
+    far = len(profile) - 1
+    total = int(profile @ np.arange(far + 1))
+    return NetworkCounts(int(profile.sum()), len(table), far, total)
+
+
+def check_source(check: ClaimCheck, source: int, diameter: int) -> None:
+    """Check the largest distance from a source, and the number of the source's links."""
+    greatest = int(check.distances(source).max())
+    check.equal("greatest distance from the source", greatest, diameter, source=source)
+    links = set(check.neighbours[:, source].tolist()) - {source}
+    check.equal("links of the source", len(links), check.n - 1, source=source)
+
+
+def ceil_log2(count: int) -> int:
+    """Return ceil(log2 count)."""
+    return (count - 1).bit_length()
+
+
+def count_doublings(count: int) -> int:
+    """Return how often the number 1 has to be doubled until it is at least ``count``."""
+    reached = 1
+    doublings = 0
+    while reached < count:
+        reached *= 2
+        doublings += 1
+    return doublings
+
+
+def catalogue_schedules(
+    network: CachedTopology,
+    collective: str,
+    ports: str,
+    roots: tuple[int, ...],
+    *,
+    most_rows: int = _MAX_ROWS,
+    bases: int | None = None,
+) -> Iterator[Schedule]:
+    """Yield schedules of the catalogue's algorithms, with various arguments and roots.
+
+    Schedules with more than ``most_rows`` rows per source are omitted; at most ``bases``
+    constructions (default: all) are tried as the argument ``base``.
+    """
+    degree = network.degree
+    choices: dict[str, tuple[int | str, ...]] = {
+        "base": single_trees(network.topology)[:bases],
+        "copies": tuple(sorted({1, degree})),
+    }
+    pieces = tuple(sorted({1, 2, degree}))
+    for algorithm in algorithms_on(network.topology, collective):
+        if ports not in algorithm.ports:
+            continue
+        names = [argument.name for argument in algorithm.arguments]
+        for values in product(*(choices.get(name, pieces) for name in names)):
+            arguments = dict(zip(names, values, strict=True))
+            if algorithm.refusal(network.topology, arguments) is not None:
+                continue
+            if algorithm.rows(network.topology, arguments) > most_rows:
+                continue
+            if algorithm.count(network.topology, ports, arguments) > _MAX_ROWS:
+                continue
+            for root in roots:
+                yield network.schedule(collective, algorithm.name, ports, root, **arguments)
+
+
+def single_trees(topology: Topology) -> tuple[str, ...]:
+    """Return the names of starcast's constructions of a single spanning tree on a topology."""
+    entries = (CONSTRUCTIONS[name] for name in all_single_trees(topology))
+    return tuple(entry.name for entry in entries if entry.origin.is_shipped and entry.families)
+
+
+def algorithms_on(topology: Topology, collective: str) -> tuple[Algorithm, ...]:
+    """Return starcast's algorithms of a collective that have no required arguments."""
+    return tuple(
+        algorithm
+        for algorithm in collectives.algorithms_on(topology, collective)
+        if algorithm.origin.is_shipped
+    )
+
+
+#: Schedules with one unit message per link and step: collective, port model, algorithm, arguments.
+_ON_STARS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
+    ("broadcast", "all", "greedy", ("segments",)),
+    ("broadcast", "all", "recursive-substar", ("messages",)),
+    ("broadcast", "all", "edge-disjoint", ("messages", "copies")),
+    ("allgather", "one", "hamiltonian-cycle", ("messages",)),
+    ("allgather", "all", "rotated-hamiltonian", ("messages",)),
+    ("allgather", "all", "necklace", ("messages",)),
+    ("allgather", "all", "edge-disjoint", ("messages", "copies")),
+    ("scatter", "one", "one-port", ("messages",)),
+    ("scatter", "all", "balanced", ("messages",)),
+    ("scatter", "all", "near-balanced", ("messages",)),
+    ("scatter", "all", "perfectly-balanced", ("messages",)),
+    ("scatter", "all", "edge-disjoint", ("messages", "copies")),
+    ("alltoall", "one", "one-port", ("messages",)),
+    ("alltoall", "all", "necklace", ()),
+    ("alltoall", "all", "perfectly-balanced", ("messages",)),
+    ("alltoall", "all", "exact", ("messages",)),
+    ("alltoall", "all", "edge-disjoint", ("messages", "copies")),
+)
+_DEALT = "perfectly-balanced"  # defined for n >= 3 and multiples of n-1 messages
+_ROOTED = ("broadcast", "scatter")
+
+
+def unit_schedules(
+    check: ClaimCheck, collective: str, ports: str = "all", messages: int = 1, copies: int = 1
+) -> Iterator[Schedule]:
+    """Yield a collective's schedules of unit messages; for all-port, also the one-port schedules.
+
+    On star graphs, collectives with a root are executed from two roots.
+    """
+    if check.topology.family == "hypercube":
+        yield from unit_schedules_on_cube(check, collective, ports, messages, copies)
+        return
+    for kind, model, algorithm, names in _ON_STARS:
+        if kind != collective or (ports == "one" and model != "one"):
+            continue
+        if (copies > 1 and "copies" not in names) or (messages > 1 and not names):
+            continue
+        if algorithm == _DEALT and (messages % check.degree or check.degree < 2):
+            continue
+        given = {"segments": messages, "messages": messages, "copies": copies}
+        for root in (0, check.nodes - 1) if collective in _ROOTED else (0,):
+            arguments = {name: given[name] for name in names}
+            yield check.schedule(collective, algorithm, ports=model, root=root, **arguments)
+
+
+def check_not_beaten(
+    check: ClaimCheck, schedules: Iterable[Schedule], stated: Number, unit: str, **place: int
+) -> None:
+    """Check that no schedule takes fewer steps or transmissions than stated.
+
+    If ``x`` is among the keywords, also check that every schedule delivers x copies.
+    """
+    for schedule in schedules:
+        measured = getattr(check.execute(schedule), unit)
+        if "x" in place:
+            what = f"{schedule.algorithm} delivers x copies"
+            check.true(what, delivers_copies(schedule, place["x"]), **place, of=schedule)
+        check.at_least(f"{unit} of {schedule.algorithm}", measured, stated, **place, of=schedule)
+
+
+def check_times(
+    check: ClaimCheck, schedules: Iterable[Schedule], start_ups: int, share: Number
+) -> None:
+    """Check that no schedule takes less time than max{start_ups T_s, share m T_c}.
+
+    T_s is the time of a start-up, and m T_c that of a message of m bytes. ``start_ups`` is the
+    minimum number of start-ups in sequence. ``share`` is the minimum number of messages that one
+    link must carry (a fraction if links divide them).
+    """
+    bound = [max(start_ups * T_s, Fraction(share) * b) for T_s, b in BOUND_GRID.each()]
+    stated = np.array(bound, dtype=object)
+    for schedule in schedules:
+        time = BOUND_GRID.time_of(Execution(schedule, check.execute(schedule)))
+        what = f"time of {schedule.algorithm}"
+        check.at_least(what, time, stated, of=schedule, **BOUND_GRID.place)
+
+
+def delivers_copies(schedule: Schedule, copies: int) -> bool:
+    """Return whether every message reaches each of its destinations at least ``copies`` times."""
+    nodes, units = schedule.topology.nodes, schedule.units
+    if schedule.collective in ("broadcast", "allgather"):
+        place = schedule.receiver.astype(np.int64) * units + schedule.unit
+        reached = np.bincount(place, minlength=nodes * units).reshape(nodes, units)
+    else:
+        arrived = schedule.unit[schedule.receiver == schedule.unit // (units // nodes)]
+        reached = np.bincount(arrived, minlength=units).reshape(nodes, -1)
+    return bool((np.delete(reached, schedule.root, axis=0) >= copies).all())
+
+
+# Schedules of unit messages on hypercubes that are compared with lower bounds
+#
+# For hypercubes, the catalogue has only broadcasts. The schedules below are those of Fragopoulou &
+# Akl, on the trees of Johnsson & Ho; the simulator verifies them like any other schedule. The
+# copies of units are distributed round robin over the k edge-disjoint trees, so that the copies of
+# one unit use different trees.
+
+
+_TREES = "edge-disjoint-binomial"
+_TREE = "binomial"
+
+
+def unit_schedules_on_cube(
+    check: ClaimCheck, collective: str, ports: str = "all", messages: int = 1, copies: int = 1
+) -> Iterator[Schedule]:
+    """Yield all hypercube schedules of a collective; for all-port, also the one-port schedules."""
+    if collective == "broadcast":
+        yield check.schedule(collective, _TREES, messages=messages, copies=copies)
+        if copies == 1:
+            yield check.schedule(collective, _TREE, segments=messages)
+        return
+    if copies == messages == 1:
+        alone = {
+            "allgather": (_gray_code_allgather, _growing_allgather),
+            "scatter": (_binomial_scatter,),
+            "alltoall": (_one_port_alltoall, _all_port_alltoall),
+        }
+        for make in alone[collective][: 1 if ports == "one" else 2]:
+            yield check.build(partial(make, check), f"{collective} {make.__name__}")
+    if ports == "all":
+        copied = {
+            "allgather": _allgather_in_copies,
+            "scatter": _scatter_in_copies,
+            "alltoall": _alltoall_in_copies,
+        }[collective]
+        create = partial(copied, check, messages, copies)
+        yield check.build(create, f"{collective} in copies", messages, copies)
+
+
+class _Copy(NamedTuple):
+    """One copy of a unit: its message, its tree, and its position among the copies in that tree."""
+
+    message: int
+    tree: int
+    turn: int
+
+
+def _assign_copies(degree: int, messages: int, copies: int) -> list[_Copy]:
+    numbers = range(messages * copies)
+    return [_Copy(copy // copies, copy % degree, copy // degree) for copy in numbers]
+
+
+def _schedule(
+    check: ClaimCheck,
+    collective: str,
+    rows: Columns,
+    messages: int = 1,
+    *,
+    algorithm: str,
+    ports: str = "all",
+    forest: Forest | None = None,
+) -> Schedule:
+    """Build a hypercube schedule from its rows; each message is a single unit."""
+    units = messages * (1 if collective == "allgather" else check.nodes)
+    draft = Draft(rows, units, forest, symmetric=collective != "scatter")
+    return draft.complete(check.topology, collective, algorithm, ports)
+
+
+def _columns(check: ClaimCheck, rows: list[tuple[int, int, int, int]]) -> Columns:
+    """Convert rows (step, sender, port, unit) to columns."""
+    step, sender, port, unit = np.array(rows, dtype=np.int64).reshape(-1, 4).T
+    receiver = sender ^ (1 << (check.n - port))
+    return Columns(step, sender, port, receiver, np.zeros_like(step), unit)
+
+
+# One message
+
+
+def _gray_code_allgather(check: ClaimCheck) -> Schedule:
+    """Return a one-port allgather along the Gray code, a Hamiltonian path, in 2^k - 1 steps."""
+    rows = []
+    at = 0
+    for step in range(1, check.nodes):
+        # Each step of the Gray code flips the lowest set bit of the step's number.
+        port = check.n - ((step & -step).bit_length() - 1)
+        rows.append((step, at, port, 0))
+        at ^= 1 << (check.n - port)
+    return _schedule(check, "allgather", _columns(check, rows), algorithm="gray-code", ports="one")
+
+
+def _growing_allgather(check: ClaimCheck) -> Schedule:
+    """Return an all-port allgather that reaches a new node over each port in every step.
+
+    If a port can reach several new nodes, it reaches the one nearest to the source.
+    """
+    rows = []
+    since = {0: 0}
+    for step in count(1):
+        if len(since) == check.nodes:
+            break
+        for port in check.ports:
+            bit = 1 << (check.n - port)
+            # A node can pass the message on only in a later step than it receives it.
+            before = [node ^ bit for node, when in since.items() if when < step]
+            near = [node for node in before if node not in since]
+            if near:
+                node = min(near, key=lambda node: (node.bit_count(), node))
+                rows.append((step, node ^ bit, port, 0))
+                since[node] = step
+    return _schedule(check, "allgather", _columns(check, rows), algorithm="grown")
+
+
+def _binomial_scatter(check: ClaimCheck) -> Schedule:
+    """Return a one-port scatter along the binomial tree, farthest first, in 2^k - 1 steps."""
+    forest = check.forest(_TREE)
+    # The slice removes the root, which comes last because its level is the smallest.
+    node = np.argsort(-_levels(check, forest), kind="stable")[:-1]
+    rows = route_units(forest, np.zeros_like(node), node, np.arange(1, len(node) + 1), node)
+    return _schedule(check, "scatter", rows, algorithm="one-port", ports="one", forest=forest)
+
+
+def _one_port_alltoall(check: ClaimCheck) -> Schedule:
+    """Return a one-port alltoall in k 2^(k-1) steps.
+
+    For each relative destination in turn, all nodes send over the ports towards it, one per step.
+    """
+    forest = check.forest(_TREE)
+    rows = _send_one_by_one(check, forest, 1, 1)
+    return _schedule(check, "alltoall", rows, algorithm="one-port", ports="one", forest=forest)
+
+
+def _all_port_alltoall(check: ClaimCheck) -> Schedule:
+    """Return an all-port alltoall that sends, over each port, the unit with the most links left."""
+    rows = []
+    left = {node: node for node in range(1, check.nodes)}
+
+    def waiting(port: int) -> int:
+        return sum(bits >> (check.n - port) & 1 for bits in left.values())
+
+    for step in count(1):
+        if not left:
+            break
+        moving: set[int] = set()
+        # The port with the fewest candidate units chooses first, since it has the fewest
+        # alternatives.
+        for port in sorted(check.ports, key=waiting):
+            bit = 1 << (check.n - port)
+            able = [unit for unit, bits in left.items() if bits & bit and unit not in moving]
+            if able:
+                unit = max(able, key=lambda unit: (left[unit].bit_count(), -unit))
+                rows.append((step, unit ^ left[unit], port, unit))
+                left[unit] ^= bit
+                moving.add(unit)
+        left = {unit: bits for unit, bits in left.items() if bits}
+    return _schedule(check, "alltoall", _columns(check, rows), algorithm="packed")
+
+
+# M messages in x copies, through edge-disjoint trees
+
+
+def _rotate_nodes(check: ClaimCheck, tree: int) -> NDArray[np.int64]:
+    """Return each hypercube node's image if its label is rotated right by ``tree`` positions.
+
+    Port 1 becomes port tree + 1.
+    """
+    nodes = np.arange(check.nodes)
+    return (nodes >> tree) | ((nodes << (check.n - tree)) & (check.nodes - 1))
+
+
+def _levels(check: ClaimCheck, forest: Forest) -> NDArray[np.int64]:
+    """Return the level of each node in the first edge-disjoint tree of a hypercube.
+
+    The other trees are its rotations.
+    """
+    above = check.parents(forest.parent_port[0])
+    return tree_levels(above, forest.root).astype(np.int64)
+
+
+def _allgather_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedule:
+    """Return an allgather in copies over the k edge-disjoint trees of a hypercube.
+
+    Messages cross each tree level by level, over one link of the tree per step.
+    """
+    forest = check.forest(_TREES)
+    order = np.argsort(_levels(check, forest), kind="stable")[1:]
+    parts = []
+    for message, tree, turn in _assign_copies(check.degree, messages, copies):
+        node = _rotate_nodes(check, tree)[order]
+        port = forest.parent_port[tree, node].astype(np.int64)
+        same = np.full(len(node), 1)
+        step = np.arange(1, len(node) + 1) + turn * len(node)
+        sender = node ^ (1 << (check.n - port))
+        parts.append(Columns(step, sender, port, node, same * tree, same * message))
+    rows = concatenate_rows(parts)
+    return _schedule(check, "allgather", rows, messages, algorithm="edge-disjoint", forest=forest)
+
+
+def _scatter_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedule:
+    """Return a scatter in copies over the k edge-disjoint trees of a hypercube.
+
+    The root sends one unit per tree and step, to the deepest nodes first. The copies of a unit use
+    different trees.
+    """
+    forest = check.forest(_TREES)
+    levels = check.depths(forest.parent_port, forest.root).astype(np.int64)
+    copy, node = np.divmod(np.arange(messages * copies * check.nodes), check.nodes)
+    copy, node = copy[node > 0], node[node > 0]
+    tree = (copy + node * messages * copies) % check.degree
+    order = np.lexsort((copy, node, -levels[tree, node], tree))
+    copy, node, tree = copy[order], node[order], tree[order]
+    step = np.arange(len(tree)) - np.searchsorted(tree, tree) + 1
+    rows = route_units(forest, tree, node, step, node * messages + copy // copies)
+    return _schedule(check, "scatter", rows, messages, algorithm="edge-disjoint", forest=forest)
+
+
+def _alltoall_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedule:
+    """Return an alltoall in copies over the k edge-disjoint trees of a hypercube.
+
+    Each tree carries one unit at a time. The order of destinations in a tree is the rotation of the
+    order in the first tree.
+    """
+    forest = check.forest(_TREES)
+    rows = _send_one_by_one(check, forest, messages, copies)
+    return _schedule(check, "alltoall", rows, messages, algorithm="edge-disjoint", forest=forest)
+
+
+def _send_one_by_one(check: ClaimCheck, forest: Forest, messages: int, copies: int) -> Columns:
+    level = _levels(check, forest)[1:]
+    begins = np.cumsum(level) - level + 1
+    parts = []
+    for message, tree, turn in _assign_copies(check.degree, messages, copies):
+        node = _rotate_nodes(check, tree)[1:]
+        trees = np.full(len(node), tree)
+        step = begins + turn * int(level.sum())
+        parts.append(route_units(forest, trees, node, step, node * messages + message))
+    return concatenate_rows(parts)

@@ -1,0 +1,177 @@
+"""Counts of star graphs and hypercubes as closed forms for huge n, to compare orders of growth.
+
+S_n is compared with the smallest hypercube that has at least n! nodes, of dimension
+k = ceil(log2 n!); 2^k is between n! and 2 n!.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, lru_cache, partial
+from math import isqrt
+from typing import Literal, NamedTuple
+
+import mpmath
+
+from starcast.claims.check import REVERSED, ClaimCheck
+from starcast.claims.growth import (
+    EXACT,
+    ClosedForm,
+    Number,
+    ceil,
+    divide,
+    factorial,
+    greatest,
+    log2,
+)
+from starcast.claims.registry import Memory
+
+from .closed_forms import diameter, distance_sum
+from .lower_bound_counts import NetworkCounts, count_from_node
+
+_WORDS = {"ft": "fault-tolerant", "allport": "all-port", "oneport": "one-port", "time": "steps"}
+
+
+@cache
+def star(n: int) -> NetworkCounts:
+    """Return the counts of S_n from which bounds follow."""
+    return NetworkCounts(factorial(n), n - 1, diameter(n), distance_sum(n))
+
+
+@cache
+def cube(n: int) -> NetworkCounts:
+    """Return the counts of the hypercube with which S_n is compared, from which bounds follow."""
+    # For huge n, log2 n! is not rounded up to an integer: its fractional part is unknown.
+    k = int(factorial(n) - 1).bit_length() if n <= EXACT else log2(factorial(n))
+    nodes = power_of_2(k)
+    return NetworkCounts(nodes, k, k, k * nodes // 2 if isinstance(k, int) else k * nodes / 2)
+
+
+def power_of_2(exponent: Number) -> Number:
+    """Return 2^exponent, exact for small integers."""
+    is_small = isinstance(exponent, int) and exponent < 4096
+    return 2**exponent if is_small else mpmath.mpf(2) ** exponent
+
+
+def least_steps(count: Number, links: Number) -> Number:
+    """Return ceil(count/links), the fewest steps in which ``links`` links can carry the units."""
+    return ceil(divide(count, links))
+
+
+def check_counts(
+    check: ClaimCheck, which: Iterable[Callable[[int], NetworkCounts]] = (star, cube)
+) -> None:
+    """Check the closed forms of networks' counts against counts by breadth-first search."""
+    n = check.n
+    for side in which:
+        stated = side(n)
+        spec = f"S{n}" if side is star else f"Q{stated.links}"
+        found = count_from_node(check, spec, degree=stated.links)
+        check.equal(f"nodes, degree, diameter and distances of {spec}", list(found), list(stated))
+
+
+def describe_cell(cell: str) -> str:
+    """Return the words for a cell: for ``alltoall-oneport-time``, "steps of one-port alltoall"."""
+    *named, what = cell.split("-")
+    of = sorted(named, key=lambda word: word not in _WORDS)
+    return f"{_WORDS.get(what, what)} of {' '.join(_WORDS.get(word, word) for word in of)}"
+
+
+#: Memory for the neighbour tables of both networks; the hypercube has up to 2 n! nodes.
+NETWORKS = Memory(6 * 64)
+
+# Orders of growth. Bounds and orders are functions of a network's counts or of n, and of further
+# amounts such as M and x. Quotients are maximized over all amounts.
+
+Amounts = Callable[[int], list[tuple[int, ...]]]
+
+
+class Order(NamedTuple):
+    """A stated order of growth: its formula, and its value as a function of n and the amounts."""
+
+    formula: str
+    value: Callable[..., Number]
+
+
+class GrowthCell(NamedTuple):
+    """A table cell with an order of growth: its row, the bound, the network, the stated order."""
+
+    row: str
+    bound: ClosedForm
+    network: Callable[[int], NetworkCounts]
+    stated: Order
+
+    @property
+    def quotient_words(self) -> str:
+        """The quotient of the bound and the order, in words."""
+        return f"{describe_cell(self.row)} / {self.stated.formula}"
+
+    def quotient(self, n: int, *amounts: int) -> Number:
+        """Return the quotient of the bound and the stated order."""
+        bound = self.bound(self.network(n), *amounts)
+        return divide(bound, self.stated.value(n, *amounts))
+
+
+def growth_cells(
+    table: str, bounds: Mapping[str, ClosedForm], orders: Mapping[str, tuple[Order, Order]]
+) -> dict[str, GrowthCell]:
+    """Return the cells of a table by claim id, from the orders on S_n and on the hypercube."""
+    return {
+        f"{table}.{row}-{name}": GrowthCell(row, bounds[row], network, stated)
+        for row, stated_orders in orders.items()
+        for name, network, stated in zip(
+            ("star", "hypercube"), (star, cube), stated_orders, strict=True
+        )
+    }
+
+
+def one_message(_n: int) -> list[tuple[int, ...]]:
+    """Return a list with one empty tuple: bounds for one message depend on no amounts besides n."""
+    return [()]
+
+
+def messages_and_copies(n: int) -> list[tuple[int, ...]]:
+    """Return pairs of M messages and x copies: M from 1 to n^6, and x from 1 to n-1."""
+    return [
+        (m, x) for m in (1, isqrt(n), n, n**2, n**3, n**6) for x in sorted({1, isqrt(n), n - 1})
+    ]
+
+
+def order(check: ClaimCheck, what: str, quotient: ClosedForm, amounts: Amounts) -> None:
+    """Check that a quotient is bounded by one constant, for all n, M messages and x copies."""
+    check.order(what, partial(_greatest, quotient, amounts))
+
+
+@lru_cache(maxsize=1024)  # the checks of all sizes need the same values for huge n
+def _greatest(quotient: ClosedForm, amounts: Amounts, n: int) -> Number:
+    return greatest(quotient(n, *values) for values in amounts(n))
+
+
+def same_order(check: ClaimCheck, what: str, quotient: ClosedForm, amounts: Amounts) -> None:
+    """Check that a quotient is between two positive constants, for all n, M messages, x copies."""
+    order(check, what, quotient, amounts)
+    order(check, f"{what}{REVERSED}", lambda *values: divide(1, quotient(*values)), amounts)
+
+
+Ratio = Literal["star / hypercube", "star / hypercube / log n", "hypercube / star / log n"]
+
+
+def compare(
+    check: ClaimCheck,
+    comparison: Ratio,
+    *rows: str,
+    bounds: Mapping[str, ClosedForm],
+    amounts: Amounts,
+) -> None:
+    """Check that the bounds on S_n and on the hypercube differ by the factor ``comparison``.
+
+    Constant factors are ignored.
+    """
+    for row in rows:
+        quotient = partial(_compared, comparison, bounds[row])
+        same_order(check, f"{describe_cell(row)}, {comparison}", quotient, amounts)
+
+
+def _compared(comparison: Ratio, bound: ClosedForm, n: int, *values: int) -> Number:
+    factor = divide(bound(star(n), *values), bound(cube(n), *values))
+    if comparison == "hypercube / star / log n":
+        return divide(1, factor * log2(n))
+    return factor if comparison == "star / hypercube" else divide(factor, log2(n))

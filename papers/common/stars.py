@@ -1,0 +1,176 @@
+"""Labels, translations, the rotation R and necklaces of star graphs, computed by definition.
+
+Translation and R are defined in docs/definitions/conventions.md (Fragopoulou & Akl 1993,
+Definitions 2 and 5), and necklaces are the orbits of R. The arrays use neither `starcast.trees` nor
+the ranking of `starcast.topologies.permutations`. The number 0 is not a symbol and is left
+unchanged: it occurs in labels that the mutation tests corrupt.
+"""
+
+from itertools import permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.claims.cached_topology import CachedTopology, cached
+from starcast.topologies.permutations import Perms, Ranks
+
+
+@cached
+def symbols(network: CachedTopology) -> Perms:
+    """Return the symbols x_1, .., x_n of every node, in rank order, uint8 ``[nodes, n]``.
+
+    Nodes of an (n,k)-star have k symbols.
+    """
+    length = int(network.topology.k or network.n)
+    return np.array(list(permutations(range(1, network.n + 1), length)), dtype=np.uint8)
+
+
+def ranks_of(network: CachedTopology, rows: NDArray[np.integer]) -> Ranks:
+    """Return the lexicographic ranks of rows of symbols, int32 ``[rows]``."""
+    # As numbers in base n+1, labels in rank order ascend, so a binary search finds ranks.
+    weights = (network.n + 1) ** np.arange(network.n - 1, -1, -1)
+    found = np.searchsorted(symbols(network) @ weights, rows @ weights)
+    # A label that a mutation test corrupted can be larger than all labels.
+    return np.minimum(found, network.nodes - 1).astype(np.int32)
+
+
+@cached
+def translation(network: CachedTopology, q: int) -> Ranks:
+    """Return the rank of the label (q[x_1], .., q[x_n]) for every node x, int32 ``[nodes]``.
+
+    The papers call this translation F_q(x), T_q(x), LC(q, .) or q∘x.
+    """
+    rows = symbols(network)
+    return ranks_of(network, np.append(0, rows[q])[rows])
+
+
+@cached
+def translations(network: CachedTopology) -> Ranks:
+    """Return the translation of every node x by every node q, int32 ``[nodes q, nodes x]``."""
+    rows = symbols(network)
+    return np.stack([ranks_of(network, np.append(0, q)[rows]) for q in rows])
+
+
+@cached
+def rotation(network: CachedTopology) -> Ranks:
+    """Return the rank of R(x) for every node x, int32 ``[nodes]``.
+
+    R(x) has the symbol r(x_s) in position r(s); see `rotation_function`. In cycle notation
+    (Definition 5): if s is followed by x_s in x, r(s) is followed by r(x_s) in R(x).
+    """
+    rows, to = symbols(network), rotation_function(network.n)
+    out = np.empty_like(rows)
+    out[:, to[1:] - 1] = to[rows]
+    return ranks_of(network, out)
+
+
+def rotations(network: CachedTopology) -> Ranks:
+    """Return the images of all nodes after 0, 1, .., n-2 rotations, int32 ``[n-1, nodes]``."""
+    rotated = rotation(network)
+    rows = [np.arange(network.nodes, dtype=np.int32)]
+    for _ in range(network.n - 2):
+        rows.append(rotated[rows[-1]])
+    return np.stack(rows)
+
+
+def return_times(network: CachedTopology) -> NDArray[np.int64]:
+    """Return after how many rotations each node is its own image again; 0 if it is 4n or more."""
+    node = rotated = rotation(network)
+    times = np.zeros(network.nodes, dtype=np.int64)
+    for count in range(1, 4 * network.n):
+        times = np.where((node == np.arange(network.nodes)) & (times == 0), count, times)
+        node = rotated[node]
+    return times
+
+
+# Necklaces (Fragopoulou & Akl 1993)
+
+
+@cached
+def leaders(network: CachedTopology) -> NDArray[np.int32]:
+    """Return the smallest rank in every node's necklace (its orbit under R), int32 ``[nodes]``."""
+    return np.asarray(rotations(network).min(axis=0))
+
+
+def leader_distances(network: CachedTopology) -> NDArray[np.int32]:
+    """Return the distance of each necklace but that of 12..n, in order of their smallest ranks."""
+    distinct = np.unique(leaders(network))
+    return network.distances()[distinct[distinct > 0]]
+
+
+@cached
+def periods(network: CachedTopology) -> NDArray[np.int64]:
+    """Return the number of nodes in each node's necklace."""
+    leader = leaders(network)
+    return np.asarray(np.bincount(leader, minlength=network.nodes)[leader])
+
+
+@cached
+def named_generators(network: CachedTopology) -> NDArray[np.bool_]:
+    """Return the nodes that Definition 7 names as generators of necklaces, bool ``[nodes]``.
+
+    It names none in the necklace of the identity 12..n, where symbol 2 is in no cycle.
+    """
+    labels = symbols(network)
+    leader = leaders(network).tolist()
+    is_generator = np.asarray(labels[:, 1] == 1)
+    starting = np.flatnonzero((labels[:, 0] == 1) & (labels[:, 1] != 2)).tolist()
+    cycles = {node: cycle_of(labels[node].tolist(), 2) for node in starting}
+    least: dict[int, tuple[int, ...]] = {}
+    for node, cycle in cycles.items():
+        least[leader[node]] = min(cycle, least.get(leader[node], cycle))
+    for node, cycle in cycles.items():
+        is_generator[node] = cycle == least[leader[node]]
+    return is_generator
+
+
+@cached
+def displacements(network: CachedTopology) -> NDArray[np.int64]:
+    """Return the number of rotations from each node's generator to the node (Definition 8).
+
+    Returns:
+        int64 ``[nodes]``, counted from the first generator if there are several; -1 for 12..n.
+    """
+    leader = leaders(network)
+    rotated = rotation(network)
+    generators = np.flatnonzero(named_generators(network))
+    _, first = np.unique(leader[generators], return_index=True)
+    displacement = np.full(network.nodes, -1, dtype=np.int64)
+    members = generators[first].astype(np.int32)
+    for turns in range(network.n - 1):
+        displacement[members[displacement[members] < 0]] = turns
+        members = rotated[members]
+    return displacement
+
+
+def branches(parent: Ranks, root: int) -> Ranks:
+    """Return the child of a tree's root on each node's path to the root; -1 without such a path."""
+    current = np.arange(len(parent), dtype=np.int32)
+    for _ in range(len(parent)):
+        above = parent[current]
+        higher = np.where((above == root) | (above < 0), current, above)
+        if np.array_equal(higher, current):
+            break
+        current = higher
+    return np.where(parent[current] == root, current, np.int32(-1))
+
+
+def positions(rows: Perms) -> NDArray[np.int64]:
+    """Return in row s the position (from 1) of symbol s+1 in each node, int64 ``[n, nodes]``."""
+    return np.argsort(rows, axis=1).T + 1
+
+
+def rotation_function(n: int) -> NDArray[np.int64]:
+    """Return the function r that R applies to symbols, positions and dimensions, int64 ``[n+1]``.
+
+    r(1) = 1, r(n) = 2, and r(s) = s+1 for any other s.
+    """
+    return np.array([0, 1, *range(3, n + 1), 2][: n + 1])
+
+
+def cycle_of(label: list[int], symbol: int) -> tuple[int, ...]:
+    """Return the cycle of a node x that starts with a given symbol; symbol s is followed by x_s."""
+    cycle = [symbol]
+    while label[cycle[-1] - 1] != symbol:
+        cycle.append(label[cycle[-1] - 1])
+    return tuple(cycle)

@@ -1,0 +1,407 @@
+"""Fragopoulou & Akl 1996, sections 4.3 and 4.4: broadcast and allgather in copies, under faults.
+
+The first part finds the copies of a broadcast message that faults prevent from reaching nodes.
+As in Fragopoulou & Akl 1996, a node forwards a copy in a tree only if the copy arrived in that
+tree. The simulator is less strict: a node that has a unit sends it in every tree.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import chain, combinations
+from math import factorial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.claims.cached_topology import CachedTopology
+from starcast.claims.check import ClaimCheck
+from starcast.claims.registry import Execution, Memory, all_pairs, checks, executions
+from starcast.collectives.model import Schedule
+from starcast.judges.simulator import Simulation
+from starcast.support.integers import ceil_div
+
+from ..common.closed_forms import diameter
+from .collectives import check_transmissions, execute_acknowledged, execute_copies
+
+#: Whether a fault keeps a unit's copy from a node, bool ``[units, copies, faults, nodes]``.
+Cuts = NDArray[np.bool_]
+#: A faulty node, or the two ends of a faulty link.
+FaultyPart = int | tuple[int, int]
+_SEED = 1996
+_MAX_SETS = 3_000  # all pairs of faults are tried up to this number; samples have half as many
+
+
+def describe_fault(network: CachedTopology, fault: FaultyPart) -> str:
+    """Return the label of a faulty node, or the labels of the ends of a faulty link."""
+    ends = fault if isinstance(fault, tuple) else (fault,)
+    return " - ".join(map(network.label, ends))
+
+
+class PossibleFaults:
+    """All nodes and links that can be faulty, numbered from 0; the source is healthy.
+
+    Attributes:
+        network: the topology.
+        source: rank of the source, which is healthy.
+        nodes: the other nodes in rank order, numbered 0, 1, ..
+        links: the two ends of each link, lower rank first; links are numbered after the nodes.
+        of_link: number of the link at a port and node, int64 ``[ports, nodes]``.
+        of_node: number of a node, int64 ``[nodes]``; -1 for the source.
+    """
+
+    def __init__(self, network: CachedTopology) -> None:
+        self.network = network
+        self.source = 0
+        self.nodes = np.arange(1, network.nodes)
+        self.of_node = np.full(network.nodes, -1)
+        self.of_node[self.nodes] = np.arange(len(self.nodes))
+        neighbours = network.neighbours
+        tails = np.repeat(np.arange(network.nodes), len(neighbours))
+        heads = neighbours.T.ravel()
+        ordered = tails < heads
+        self.links = list(zip(tails[ordered].tolist(), heads[ordered].tolist(), strict=True))
+        number = {link: len(self.nodes) + index for index, link in enumerate(self.links)}
+        self.of_link: NDArray[np.int64] = np.full(neighbours.shape, -1)
+        for port, row in enumerate(neighbours.tolist()):
+            for node, neighbour in enumerate(row):
+                link = (min(node, neighbour), max(node, neighbour))
+                self.of_link[port, node] = number.get(link, -1)
+
+    def __len__(self) -> int:
+        return len(self.nodes) + len(self.links)
+
+    def fault(self, number: int) -> FaultyPart:
+        """Return the node or link with the given number, in the form that the simulator expects."""
+        if number < len(self.nodes):
+            return int(self.nodes[number])
+        return self.links[number - len(self.nodes)]
+
+    def describe(self, numbers: Iterable[int]) -> str:
+        """Return the labels of the nodes and links in a set of faults."""
+        faults = [self.fault(int(number)) for number in numbers]
+        return ", ".join(describe_fault(self.network, fault) for fault in faults) or "none"
+
+    def sets(self, size: int) -> NDArray[np.int64]:
+        """Return all sets of one fault, all pairs if they are few, otherwise a random sample.
+
+        In half of the sample, all faults of a set are next to one node.
+
+        Returns:
+            int64 ``[sets, size]``.
+        """
+        if size == 0:
+            return np.empty((1, 0), dtype=np.int64)
+        if size == 1 or (size == 2 and len(self) ** 2 // 2 <= _MAX_SETS):
+            return np.array(list(combinations(range(len(self)), size)), dtype=np.int64)
+        rng = np.random.default_rng([_SEED, self.network.n, size])
+        drawn = [rng.choice(len(self), size, replace=False) for _ in range(_MAX_SETS // 4)]
+        drawn += [self._draw_near_node(rng, size) for _ in range(_MAX_SETS // 4)]
+        return np.sort(np.array(drawn), axis=1)
+
+    def _draw_near_node(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
+        """Draw faults among the neighbours and links of one node, where they block most copies."""
+        node = int(rng.choice(self.nodes))
+        links = self.of_link[:, node]
+        ends = np.array([self.links[link - len(self.nodes)] for link in links])
+        neighbours = self.of_node[np.where(ends[:, 0] == node, ends[:, 1], ends[:, 0])]
+        return rng.choice(np.append(links, neighbours[neighbours >= 0]), size, replace=False)
+
+
+def blocked_copies(schedule: Schedule, faults: PossibleFaults) -> Cuts:
+    """Return, for each copy, fault and node, whether the fault keeps the copy from the node.
+
+    Each tree that carries a unit delivers one copy. A copy without a path from the source counts as
+    blocked by every fault. If a unit has fewer copies than other units, its missing copies count as
+    blocked too.
+    """
+
+    def create() -> Cuts:
+        cuts_of_units = []
+        for unit in range(schedule.units):
+            trees = trees_of_unit(schedule, unit)
+            cuts_of_units.append([_cuts_of_copy(schedule, faults, unit, tree) for tree in trees])
+        copies = max(map(len, cuts_of_units))
+        # A missing copy of a unit counts as blocked by every fault.
+        missing = np.ones((len(faults), schedule.topology.nodes), dtype=bool)
+        padded = [cuts + [missing] * (copies - len(cuts)) for cuts in cuts_of_units]
+        return np.array(padded)
+
+    return faults.network.array(f"cuts of {schedule.id}", create)
+
+
+def count_blocked_copies(cuts: Cuts, faults: PossibleFaults) -> NDArray[np.uint8]:
+    """Return the number of copies of each unit that each fault keeps from each healthy node.
+
+    Returns:
+        uint8 ``[units, faults, nodes]``; 0 for the faulty node itself.
+    """
+    counts: NDArray[np.uint8] = cuts.sum(axis=1, dtype=np.uint8)
+    # A faulty node need not receive copies, so its own fault is not counted against it.
+    counts[:, np.arange(len(faults.nodes)), faults.nodes] = 0
+    return counts
+
+
+def trees_of_unit(schedule: Schedule, unit: int) -> list[int]:
+    """Return the trees along which a schedule sends a unit."""
+    trees: list[int] = np.unique(schedule.tree[schedule.unit == unit]).tolist()
+    return trees
+
+
+def count_missing(
+    cuts: Cuts, faults: PossibleFaults, fault_sets: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return how many pairs of a healthy node and a unit are missing, for each set of faults."""
+    missing = np.zeros(len(fault_sets), dtype=np.int64)
+    for index, chosen in enumerate(fault_sets):
+        faulty_nodes = faults.nodes[chosen[chosen < len(faults.nodes)]]
+        lost: NDArray[np.bool_] = np.all(np.any(cuts[:, :, chosen], axis=2), axis=1)
+        lost[:, [faults.source, *faulty_nodes]] = False
+        missing[index] = np.count_nonzero(lost)
+    return missing
+
+
+def _cuts_of_copy(schedule: Schedule, faults: PossibleFaults, unit: int, tree: int) -> Cuts:
+    """Return which faults cut the path of a unit's copy to each node, bool ``[faults, nodes]``."""
+    nodes = schedule.topology.nodes
+    rows = (schedule.unit == unit) & (schedule.tree == tree)
+    receivers = schedule.receiver[rows]
+    parent = np.full(nodes, -1, dtype=np.int32)
+    parent[receivers] = schedule.sender[rows]
+    port = np.full(nodes, -1, dtype=np.int32)
+    port[receivers] = schedule.port[rows].astype(np.int32) - 2
+    cuts = np.zeros((len(faults), nodes), dtype=bool)
+    ends = np.arange(nodes)
+    current = np.arange(nodes, dtype=np.int32)
+    for _ in range(nodes):
+        has_parent = (current != faults.source) & (parent[current] >= 0)
+        if not has_parent.any():
+            break
+        children = current[has_parent]
+        parents = parent[children]
+        cuts[faults.of_link[port[children], children], ends[has_parent]] = True
+        is_inner = parents != faults.source
+        cuts[faults.of_node[parents[is_inner]], ends[has_parent][is_inner]] = True
+        current = np.where(has_parent, parent[current], current)
+    # Nodes that this copy never reaches count as cut off by every fault.
+    cuts[:, current != faults.source] = True
+    return cuts
+
+
+# Section 4.3: broadcasts in copies
+
+
+#: Number of fault sets executed in the simulator per schedule.
+EXECUTED_SETS = 12
+#: Memory to store, for every fault, copy and node, whether the fault blocks the copy.
+CUTS = Memory(16, of_pairs=all_pairs)
+
+
+def divisors(n: int) -> list[int]:
+    """Return the divisors of n-1, which are used as numbers of copies."""
+    return [copies for copies in range(1, n) if (n - 1) % copies == 0]
+
+
+def broadcasts(check: ClaimCheck) -> Iterator[Execution]:
+    """Yield broadcasts of few and many messages whose number of copies divides n-1."""
+    for broadcast in executions(
+        "broadcast",
+        "edge-disjoint",
+        copies=divisors,
+        messages=lambda n: sorted({1, 2, n - 2, n - 1, n}),
+    )(check):
+        # The second execution records its findings again. Stored evidence contains these findings
+        # twice, and new evidence must stay comparable with stored evidence.
+        check.execute(broadcast.schedule)
+        yield broadcast
+
+
+def check_survives(check: ClaimCheck, messages: int, copies: int) -> None:
+    """Check that every healthy node receives every message if there are copies - 1 faults.
+
+    This follows for all sets of faults if no single fault keeps two copies from a node. In
+    addition, sets of copies - 1 faults (all, or a random sample) are tried, and some of them are
+    executed.
+    """
+    schedule = execute_copies(check, "broadcast", messages, copies).schedule
+    faults = PossibleFaults(check)
+    cuts = blocked_copies(schedule, faults)
+    place = {"M": messages, "x": copies}
+    units = np.arange(schedule.units)
+    trees = _trees_per_unit(schedule)
+    check.equal("subtrees that carry a message", trees, copies, message=units, of=schedule, **place)
+
+    blocked = count_blocked_copies(cuts, faults)
+    unit, fault, node = np.unravel_index(int(blocked.argmax()), blocked.shape)
+    worst = {"faults": faults.describe([int(fault)]), "node": node}
+    what = "copies that a fault keeps from a node, at most"
+    check.equal(what, int(blocked.max()), 1, of=schedule, **place, message=unit, **worst)
+
+    sets = faults.sets(copies - 1)
+    missing = count_missing(cuts, faults, sets)
+    what = "healthy nodes without a message"
+    check.equal(what, missing, 0, faults=lambda i: faults.describe(sets[i]), of=schedule, **place)
+    # So far, missing messages were derived from the faults that block each copy. For some sets, the
+    # simulator verifies the result independently.
+    for numbers in sets[:: max(1, len(sets) // EXECUTED_SETS)]:
+        executed = [faults.fault(int(number)) for number in numbers]
+        missing_units = check.objects.simulation(schedule, executed).missing
+        described = faults.describe(numbers)
+        what = "missing when executed"
+        check.equal(what, missing_units, 0, faults=described, of=schedule, **place)
+
+
+def _trees_per_unit(schedule: Schedule) -> list[int]:
+    return [len(trees_of_unit(schedule, unit)) for unit in range(schedule.units)]
+
+
+@checks("EDT.FT.survives", memory=CUTS)
+def all_copies_survive(check: ClaimCheck) -> None:
+    """Check that broadcasts in n-1 copies reach all healthy nodes despite any n-2 faults."""
+    for messages in (1, 2) if check.n <= 5 else (1,):
+        check_survives(check, messages, check.n - 1)
+
+
+@checks("EDT.FT.copies", memory=CUTS)
+def some_copies_survive(check: ClaimCheck) -> None:
+    """Check that broadcasts in x copies survive any x-1 faults, for all x that divide n-1."""
+    for copies in divisors(check.n):
+        for messages in sorted({1, (check.n - 1) // copies}):
+            check_survives(check, messages, copies)
+
+
+@checks("EDT.FT.steps", given=broadcasts)
+def steps_of_copies(check: ClaimCheck, broadcast: Execution) -> None:
+    """Check the bounds on the steps of a broadcast that sends each message in several copies."""
+    n = check.n
+    messages, copies, steps = broadcast.messages, broadcast.argument("copies"), broadcast.steps
+    place = {"x": copies, **broadcast.place}
+    bound = ceil_div(messages * copies, n - 1) + diameter(n) + 3
+    check.at_most("steps", steps, bound, **place)
+    if copies == n - 1:
+        check.at_most("steps with n-1 copies", steps, messages + diameter(n) + 3, **place)
+
+
+@checks("EDT.FT.transmissions", given=broadcasts)
+def transmissions_of_copies(check: ClaimCheck, broadcast: Execution) -> None:
+    """Check that a broadcast of M messages in x copies takes Mx(n!-1) transmissions."""
+    copies = broadcast.argument("copies")
+    check_transmissions(check, broadcast, copies * (factorial(check.n) - 1), x=copies)
+
+
+#: Pairs of M messages and x copies that are tried for n > 4, in addition to (n-1, 2) and (n, 3).
+_SAMPLE = ((1, 2), (1, 3), (3, 3))
+
+
+@checks("EDT.FT.divides", memory=Memory(64, of_pairs=all_pairs))
+def copies_that_do_not_divide(check: ClaimCheck) -> None:
+    """Check whether distributing x copies round robin suffices if x does not divide n-1."""
+    n = check.n
+    instead = check.correction()
+    for copies in range(1, n):
+        for messages in range(1, n + 1):
+            if n > 4 and (messages, copies) not in (*_SAMPLE, (n - 1, 2), (n, 3)):
+                continue
+            schedule = _broadcast(check, messages, copies)
+            simulation = check.objects.simulation(schedule)
+            steps = simulation.steps
+            # One message along one subtree takes as many steps as the depth of EDT.
+            height = check.objects.simulation(_broadcast(check, 1, 1)).steps
+            stated = ceil_div(messages * copies, n - 1) + height - 1
+            survives = _survives_all_faults(check, schedule, copies)
+            place = {"x": copies, "M": messages}
+            if (n - 1) % copies:
+                suffices = int(survives and steps <= stated and simulation.complete)
+                check.equal("dealings that suffice", suffices, 0, of=schedule, **place)
+            instead.equal("steps", steps, stated, **place)
+            instead.true("any x-1 faults are survived", survives, **place)
+
+
+def _broadcast(check: ClaimCheck, messages: int, copies: int) -> Schedule:
+    return check.schedule("broadcast", "edge-disjoint", messages=messages, copies=copies)
+
+
+def _survives_all_faults(check: ClaimCheck, schedule: Schedule, copies: int) -> bool:
+    """Return whether no single fault keeps two copies of a message from a node.
+
+    Every message must also use as many subtrees as it has copies.
+    """
+    faults = PossibleFaults(check)
+    cuts = blocked_copies(schedule, faults)
+    blocked = count_blocked_copies(cuts, faults)
+    return bool(blocked.max() <= 1) and set(_trees_per_unit(schedule)) == {copies}
+
+
+@checks("EDT.FT-example")
+def example(check: ClaimCheck) -> None:
+    """Check the two packets of the paper's example.
+
+    Also check that copies on any two subtrees survive any single fault.
+    """
+    for messages in (2, 4):
+        schedule = execute_copies(check, "broadcast", messages, 2).schedule
+        trees = [tuple(trees_of_unit(schedule, u)) for u in range(schedule.units)]
+        packets = sorted(set(trees))
+        place = {"M": messages, "of": schedule}
+        check.equal("packets", len(packets), 2, **place)
+        sizes = [trees.count(packet) for packet in packets]
+        check.equal("messages of a packet", sizes, messages // 2, **place)
+        check.equal("subtrees", [*chain(*packets)], np.arange(4), **place)
+        check_survives(check, messages, 2)
+    schedule = execute_copies(check, "broadcast", 1, 4).schedule
+    faults = PossibleFaults(check)
+    cuts = blocked_copies(schedule, faults)[0]
+    for second in range(len(cuts)):
+        # A pair of subtrees is evaluated like a schedule with two copies.
+        for first in range(second):
+            pair = cuts[None, [first, second]]
+            missing = count_missing(pair, faults, faults.sets(1))
+            subtrees = f"{first + 2}, {second + 2}"
+            what = "healthy nodes without the message"
+            check.equal(what, missing, 0, subtrees=subtrees, of=schedule)
+
+
+# Section 4.4: allgather with acknowledgements
+
+
+@checks("EDT.MNB.fault-tolerant", memory=Memory(400, of_pairs=all_pairs))
+def acknowledged_allgather_under_faults(check: ClaimCheck) -> None:
+    """Count the units that healthy nodes miss under faults, with and without acknowledgements."""
+    schedule = execute_copies(check, "allgather", 1, check.n - 1).schedule
+    instead = check.correction()
+    for faults in _fault_sets(check):
+        described = " and ".join(describe_fault(check, fault) for fault in faults)
+        simulation = execute_acknowledged(check, schedule, faults)
+        place = {"faults": described, **_first_missing(simulation), "of": schedule}
+        what = "(healthy node, message) pairs that are missing"
+        check.equal(what, simulation.missing, 0, **place)
+        missing = check.objects.simulation(schedule, faults).missing
+        instead.equal("pairs that are missing", missing, 0, faults=described)
+
+
+def _first_missing(simulation: Simulation) -> dict[str, int | str]:
+    """Return the first node that misses a message, and the source of the message."""
+    if simulation.missing == 0 or not simulation.undelivered:
+        return {}
+    node, unit = simulation.undelivered[0]
+    # With one message per source, the number of a unit is the rank of its source.
+    return {"node": node, "source": unit}
+
+
+def _fault_sets(check: ClaimCheck) -> list[list[FaultyPart]]:
+    """Return sets of 1 to n-2 faults; the first fault is the identity or one of its links.
+
+    All single faults come first, then random sets.
+    """
+    faults = PossibleFaults(check)
+    neighbours = check.neighbours[:, 0]
+    # A translation maps any fault to the identity or one of its links, and maps the allgather of
+    # all sources to itself. So other first faults need not be tried.
+    first: list[FaultyPart] = [0, *((0, int(neighbour)) for neighbour in neighbours)]
+    sets: list[list[FaultyPart]] = [[fault] for fault in first]
+    rng = np.random.default_rng(check.n)
+    for size in range(2, check.n - 1):
+        for _ in range(16 if check.n == 4 else 2):
+            numbers = rng.choice(len(faults), size - 1, replace=False)
+            others = [faults.fault(int(number)) for number in numbers]
+            chosen = [first[int(rng.integers(len(first)))], *others]
+            sets.append(list(dict.fromkeys(chosen)))
+    return sets

@@ -1,0 +1,443 @@
+"""Fragopoulou & Akl 1993, section 3.2 and Appendix B: the tree MBST, Theorem 8, algorithm 2.
+
+The paper does not specify the order of necklaces at the same distance, nor which of several nodes
+of a necklace comes first. Its claims are therefore checked for the numbering used by starcast's
+`necklace` (read off the schedule of algorithm 2), and for random numberings that section 3.2 and
+Appendix B allow.
+"""
+
+from collections.abc import Iterator
+from itertools import permutations
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.claims.cached_topology import cached
+from starcast.claims.check import ClaimCheck
+from starcast.claims.growth import factorial
+from starcast.claims.registry import check_rows, checks, forests
+from starcast.collectives.model import Schedule
+from starcast.topologies.permutations import Ranks
+from starcast.trees.model import Forest
+
+from ..common import stars
+from ..common.closed_forms import diameter, even_share
+from . import star_graph
+from .hamiltonian import ONE_SOURCE
+
+_RANDOM_NUMBERINGS = 3
+_ALL_SOURCES = 5  # the schedule of all sources is executed up to S_5
+
+
+class Numbering(NamedTuple):
+    """A numbering of the nodes.
+
+    Attributes:
+        m: number m(x) of every node x, int64 ``[nodes]``; 0 for 12..n.
+        name: the numbering's name in findings.
+        of: the schedule from which the numbering was read, or an empty string.
+    """
+
+    m: NDArray[np.int64]
+    name: str
+    of: Schedule | str
+
+
+class Generator(NamedTuple):
+    """The node that generates N_k1, the first necklace at distance k, and its link type v.
+
+    The links of the necklace's nodes to their parents have the type v and its rotations.
+    """
+
+    node: int
+    v: int
+
+
+def algorithm_2(check: ClaimCheck) -> Schedule:
+    """Return the schedule of algorithm 2 for the source 12..n."""
+    return check.schedule("allgather", "necklace")
+
+
+@checks("FA.MBST")
+def first_nodes_exist(check: ClaimCheck) -> None:
+    """Check that each necklace has a first node for any link type, and check starcast's numbering.
+
+    A node can be the first for a link type if its link of this type leads closer to 12..n.
+    """
+    closer = star_graph.moves_closer(check)
+    rotated = stars.rotation(check)
+    types = star_graph.link_types(check)
+    rotations = stars.rotations(check)
+    leaders = np.unique(rotations.min(axis=0))[1:]  # one per necklace except that of 12..n
+    exists = closer[rotations[:, leaders]].any(axis=0)
+    place = star_graph.node_and_type(check)
+    check.true("a first node exists", exists, **place | {"node": leaders[:, None]})
+    rotated_types = stars.rotation_function(check.n)[types]
+    image = closer[rotated][:, rotated_types - 2]
+    check.equal("the rotated link leads closer", image, closer, **place)
+    check_numbering(check, scheduled_numbering(check))
+
+
+@checks("FA.MBST-first")
+def generators_lead_to_each_other(check: ClaimCheck) -> None:
+    """Check the generators of the first necklaces N_k1 at each distance k.
+
+    The links of their types v must lead to N_(k-1)1.
+    """
+    neighbours = check.neighbours.T
+    distance = check.distances()
+    sizes = stars.return_times(check)
+    rotations = stars.rotations(check)
+    types = star_graph.link_types(check)
+    turns = np.arange(check.n - 1)
+    numbering = scheduled_numbering(check)
+    before: Generator | None = None
+    for k, generator in generators(check).items():
+        node = generator.node
+        place = {"k": k, "node": node}
+        check.equal("distance of the generator from 12..n", int(distance[node]), k, **place)
+        check.equal("nodes of its necklace", int(sizes[node]), check.n - 1, **place)
+        if before is not None:
+            members = rotations[:, node]
+            members_before = rotations[:, before.node]
+            v = types[(generator.v - 2 + turns) % len(types)]
+            heads = neighbours[members, v - 2]
+            what = "rank of the node that v leads to"
+            check.equal(what, heads, members_before, k=k, node=members)
+            parent = neighbours[members, types_of(check, numbering.m[members]) - 2]
+            leads = np.isin(parent, members_before)
+            check.true("v leads into N_(k-1)1", leads, k=k, node=members, of=numbering.of)
+        before = generator
+
+
+@checks("FA.MBST-clusters")
+def cluster_sizes(check: ClaimCheck) -> None:
+    """Check the number and sizes of algorithm 2's clusters.
+
+    A cluster is the set of nodes that receive in the same step.
+    """
+    n = check.n
+    schedule = algorithm_2(check)
+    steps = even_share(n)
+    check.equal("clusters", len(np.unique(schedule.step)), steps, of=schedule)
+    sizes = np.bincount(schedule.step)[1:]
+    step = np.arange(1, len(sizes) + 1)
+    check.equal("nodes of a cluster", sizes, n - 1, step=step, of=schedule)
+    stated = np.where(step == steps, n - 2, n - 1)
+    check.correction().equal("nodes of a cluster", sizes, stated, step=step, of=schedule)
+
+
+@checks("FA.T8.1")
+def links_of_a_step_differ_in_type(check: ClaimCheck) -> None:
+    """Check that all links that algorithm 2 uses in a step are of different types."""
+    for numbering in numberings(check):
+        m = numbering.m[np.flatnonzero(numbering.m)]
+        what = "different types of a step"
+        _check_types_differ(check, what, clusters_of(check, m), types_of(check, m), numbering.of)
+    schedule = algorithm_2(check)
+    what = "different types of a step, as sent"
+    _check_types_differ(check, what, schedule.step.astype(np.int64), schedule.port, schedule)
+
+
+def _check_types_differ(
+    check: ClaimCheck,
+    what: str,
+    step: NDArray[np.int64],
+    port: NDArray[np.integer],
+    of: Schedule | str,
+) -> None:
+    base = check.n + 1
+    types = np.bincount(np.unique(step * base + port) // base)[1:]
+    check.equal(what, types, np.bincount(step)[1:], step=np.arange(1, len(types) + 1), of=of)
+
+
+@checks("FA.T8.2", given=forests("necklace"))
+def parents_are_closer(check: ClaimCheck, forest: Forest) -> None:
+    """Check that the parent x' of each node x, across type v(x), is one link closer to 12..n."""
+    distance = check.distances()
+    nodes = check.ranks[1:]
+    ports = forest.parent_port[0, 1:]
+    parent = check.neighbours[ports.astype(np.int64) - 2, nodes]
+    check.true("x has a type v(x)", ports > 0, node=nodes, of=forest)
+    stated = distance[1:] - 1
+    what = "distance of x' from 12..n"
+    check.equal(what, distance[parent], stated, node=nodes, of=forest)
+    for numbering in numberings(check):
+        measured = distance[parents_of(check, numbering)[1:]]
+        check.equal(f"{what}, {numbering.name}", measured, stated, node=nodes, of=numbering.of)
+
+
+@checks("FA.T8.3")
+def numbers_of_parents(check: ClaimCheck) -> None:
+    """Check that a node's number exceeds its parent's by at least n-1, except next to 12..n."""
+    numbering = scheduled_numbering(check)
+    m = numbering.m
+    difference = m - m[parents_of(check, numbering)]
+    others = np.flatnonzero(m > check.n - 1)
+    check.at_least("m(x) - m(x')", difference[others], check.n - 1, node=others, of=numbering.of)
+    correction = check.correction()
+    for other in numberings(check):
+        cluster = clusters_of(check, other.m)
+        parent_cluster = cluster[parents_of(check, other)][1:]
+        what = f"cluster of x', {other.name}"
+        correction.at_most(what, parent_cluster, cluster[1:] - 1, node=check.ranks[1:])
+
+
+@checks("FA.T8.3-earlier")
+def parents_receive_earlier(check: ClaimCheck) -> None:
+    """Check that the parent x' of each node x receives the message in an earlier step than x."""
+    for numbering in numberings(check):
+        step = clusters_of(check, numbering.m)
+        parent_step = step[parents_of(check, numbering)][1:]
+        place = {"node": check.ranks[1:], "found": parent_step, "stated": step[1:]}
+        what = f"x' gets the message earlier, {numbering.name}"
+        check.true(what, parent_step < step[1:], **place, of=numbering.of)
+
+
+@checks("FA.A2", memory=ONE_SOURCE)
+def algorithm_2_steps_and_transmissions(check: ClaimCheck) -> None:
+    """Check algorithm 2's steps and transmissions: for one source and, on small graphs, for all."""
+    count = factorial(check.n)
+    schedules = [algorithm_2(check)]
+    if check.n <= _ALL_SOURCES:
+        schedules.append(schedules[0].expand())
+    for schedule in schedules:
+        check.takes(schedule, even_share(check.n), count * (count - 1))
+
+
+def scheduled_numbering(check: ClaimCheck) -> Numbering:
+    """Derive the numbers of nodes from the schedule: m = (i-1)(n-1) + v - 1 for step i, type v."""
+    schedule = algorithm_2(check)
+    m = np.zeros(check.nodes, dtype=np.int64)
+    clusters_before = schedule.step.astype(np.int64) - 1
+    m[schedule.receiver] = clusters_before * (check.n - 1) + schedule.port - 1
+    return Numbering(m, "the house's numbering", schedule)
+
+
+def numberings(check: ClaimCheck) -> Iterator[Numbering]:
+    """Yield the numbering of nodes that the schedule implies, and random numberings."""
+    yield scheduled_numbering(check)
+    for seed in range(_RANDOM_NUMBERINGS):
+        m = random_numbering(check, seed)
+        yield Numbering(m, f"numbering {seed + 1} drawn at random", "")
+
+
+def clusters_of(check: ClaimCheck, m: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return ceil(m/(n-1)), the step in which the node with number m receives the message."""
+    return np.asarray(-(-m // (check.n - 1)))
+
+
+def types_of(check: ClaimCheck, m: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return v(x) = (m(x) - 1) mod (n-1) + 2, the type of the link to the parent of node x."""
+    return np.asarray((m - 1) % (check.n - 1) + 2)
+
+
+def parents_of(check: ClaimCheck, numbering: Numbering) -> Ranks:
+    """Return the parent of each node, its neighbour across type v(x); for 12..n, 12..n itself."""
+    index = types_of(check, numbering.m) - 2
+    parents = check.neighbours.T[np.arange(check.nodes), index].copy()
+    parents[0] = 0
+    return parents
+
+
+def generators(check: ClaimCheck) -> dict[int, Generator]:
+    """Return the generators of the necklaces N_k1 by distance k; for odd n, the largest k has none.
+
+    N_k1 is the first necklace at distance k. For k <= n-1 the generator has the cycle (k+1, k, ..,
+    2, 1), and v is its first symbol. For k >= n the symbols are in reverse order: the first k+1-n
+    pairs are cycles, the other symbols form the last cycle, and v is the smallest symbol of the
+    second cycle from the right.
+    """
+    n = check.n
+    first = stars.symbols(check)[:, 0]
+    by_k = {}
+    for k in range(1, diameter(n) + 1 - n % 2):
+        if k <= n - 1:
+            node = star_graph.node_of_cycles(n, tuple(range(k + 1, 0, -1)))
+            by_k[k] = Generator(node, int(first[node]))
+        else:
+            pairs = [(n - 2 * i, n - 2 * i - 1) for i in range(k + 1 - n)]
+            last = tuple(range(n - 2 * len(pairs), 0, -1))
+            by_k[k] = Generator(star_graph.node_of_cycles(n, *pairs, last), min(pairs[-1]))
+    return by_k
+
+
+@cached
+def random_numbering(check: ClaimCheck, seed: int) -> NDArray[np.int64]:
+    """Return a numbering by section 3.2, random where the section leaves a choice.
+
+    As Appendix B requires, necklaces that start with 1 come last within their distance.
+    """
+    degree = check.n - 1
+    rng = np.random.default_rng([1993, seed])
+    rotations = stars.rotations(check)
+    moves = star_graph.moves_of_rules(check)
+    distance = check.distances()
+    starts_with_1 = stars.symbols(check)[:, 0] == 1
+    leaders = np.unique(rotations.min(axis=0))
+    chosen = generators(check)
+    m = np.zeros(check.nodes, dtype=np.int64)
+    number = 1
+    for k in range(1, diameter(check.n) + 1):
+        order = rng.permutation(leaders[distance[leaders] == k])
+        # A stable sort keeps the random order among necklaces that compare equal.
+        order = order[np.argsort(starts_with_1[order], kind="stable")]
+        if k in chosen:
+            leader = rotations[:, chosen[k].node].min()
+            order = np.concatenate([[leader], order[order != leader]])
+        for leader in order:
+            index = (number - 1) % degree
+            if k in chosen and leader == order[0]:
+                first = rotations[(index - (chosen[k].v - 2)) % degree, chosen[k].node]
+            else:
+                members = np.unique(rotations[:, leader])
+                first = rng.choice(members[moves[members, index]])
+            # A necklace of period p has only p nodes, after which its rotations repeat.
+            size = len(np.unique(rotations[:, first]))
+            m[rotations[:size, first]] = np.arange(number, number + size)
+            number += size
+    return m
+
+
+def check_numbering(check: ClaimCheck, numbering: Numbering) -> None:
+    """Check that a numbering follows section 3.2.
+
+    Nodes are numbered distance by distance, the necklace N_k1 first at distance k, and each
+    necklace rotation by rotation.
+    """
+    of = numbering.of
+    m = numbering.m
+    rotated = stars.rotation(check)
+    order = np.argsort(m, kind="stable")
+    check.equal("numbers", np.sort(m), check.ranks, of=of)
+    distance = check.distances()[order]
+    check.equal("distances do not fall", distance, np.sort(distance), of=of)
+    leader = stars.rotations(check).min(axis=0)[order]
+    continues = leader[1:] == leader[:-1]
+    intervals = int(np.count_nonzero(~continues)) + 1
+    check.equal("a necklace is numbered without a gap", intervals, len(np.unique(leader)), of=of)
+    stated = rotated[order[:-1][continues]]
+    check.equal("rank of the next node", order[1:][continues], stated, of=of)
+    v = types_of(check, m)
+    listed = star_graph.moves_of_rules(check)[order[1:], v[order[1:]] - 2]
+    check.true("v is one of rules 2 to 4", listed, of=of)
+    for k, generator in generators(check).items():
+        first = int(np.flatnonzero(distance == k)[0])
+        is_first = first <= m[generator.node] < first + check.n - 1
+        check.true("N_k1 comes first", is_first, k=k, of=of)
+        check.equal("v of the generator", int(v[generator.node]), generator.v, k=k, of=of)
+
+
+# Appendix B: the number of nodes at each distance from 12..n
+
+
+@checks("FA.B.D1")
+def nodes_at_distance_1(check: ClaimCheck) -> None:
+    """Check that n-1 nodes are at distance 1."""
+    check.equal("nodes at distance 1", int(check.profile()[1]), check.n - 1)
+
+
+@cached
+def inner_profile(check: ClaimCheck) -> NDArray[np.int64]:
+    """Return the number of nodes at each distance 2, 3, .., K-1, where K is the diameter."""
+    return check.profile()[2:-1]
+
+
+@checks("FA.B.D2")
+def nodes_at_distance_2(check: ClaimCheck) -> None:
+    """Check the number of nodes at distance 2."""
+    count = int(inner_profile(check)[0])
+    check.equal("nodes at distance 2", count, 2 * (check.n - 1))
+    check.correction().equal("nodes at distance 2", count, (check.n - 1) * (check.n - 2))
+
+
+@checks("FA.B.Dk")
+def nodes_at_distances_between(check: ClaimCheck) -> None:
+    """Check that at least 2(n-1) nodes are at each distance 2, .., K-1, where K is the diameter."""
+    n = check.n
+    counts = inner_profile(check)
+    k = np.arange(2, len(counts) + 2)
+    check.equal("the last k", int(k[-1]), diameter(n) - 1)
+    check.at_least("nodes at distance k", counts, 2 * (n - 1), k=k)
+    check.correction().at_least("nodes at distance k", counts, min(2, n - 2) * (n - 1), k=k)
+
+
+def listed_nodes(check: ClaimCheck, last: int) -> int:
+    """Return how many nodes at distance K-1 the necklaces of Appendix B contain.
+
+    K is the diameter. The generators of these necklaces have a cycle (1 *), where * is any order of
+    the symbols 2..last, and the symbols after ``last`` form cycles of two.
+    """
+    pairs = [(i, i + 1) for i in range(last + 1, check.n, 2)]
+    orders = permutations(range(2, last + 1))
+    generators = [star_graph.node_of_cycles(check.n, (1, *order), *pairs) for order in orders]
+    members = np.unique(stars.rotations(check)[:, generators])
+    return int(np.count_nonzero(check.distances()[members] == diameter(check.n) - 1))
+
+
+def nodes_before_last(check: ClaimCheck, parity: tuple[int, str]) -> None:
+    """Check that at least (l-1)!(n-1) nodes are at distance K-1 (l = 4 for even n, 3 for odd n).
+
+    K is the diameter. The necklaces of `listed_nodes` alone must have as many such nodes.
+    """
+    n = check.n
+    last, necklaces = parity
+    count = int(check.profile()[diameter(n) - 1])
+    stated = factorial(last - 1) * (n - 1)
+    check.at_least("nodes at distance K-1", count, stated)
+    check.at_least(f"those on the necklaces of {necklaces}", listed_nodes(check, last), stated)
+    check.correction().at_least("nodes at distance K-1", count, stated if n > last else stated // 2)
+
+
+check_rows(
+    nodes_before_last,
+    {
+        "FA.B.even": (4, "(1 *)(5 6)..(n-1 n), * any order of 2, 3, 4"),
+        "FA.B.odd": (3, "(1 *)(4 5)..(n-1 n), * any order of 2, 3"),
+    },
+)
+
+
+@checks("FA.B.ones")
+def nodes_before_last_with_leading_1(check: ClaimCheck) -> None:
+    """Check that at least n-1 nodes at distance K-1 start with 1 if n is odd; K is the diameter."""
+    n = check.n
+    before_last = check.distances() == diameter(n) - 1
+    count = int((stars.symbols(check)[before_last, 0] == 1).sum())
+    what = "nodes at distance K-1 that start with 1"
+    check.at_least(what, count, n - 1)
+    correction = check.correction()
+    correction.at_least(what, count, n - 1 if n >= 5 else 0)
+    correction.equal("there are some", count > 0, n >= 5)
+
+
+@checks("FA.B.last")
+def last_nodes_start_with_1(check: ClaimCheck) -> None:
+    """Check that all nodes at the largest distance start with 1 if n is odd."""
+    last = np.flatnonzero(check.distances() == diameter(check.n))
+    check.true("there are nodes at distance K", len(last) > 0)
+    check.equal("first symbol", stars.symbols(check)[last, 0], 1, node=last)
+
+
+#: The two listed necklaces, in cycle notation: each node is the rotation of the previous node.
+LISTED = (
+    (((1, 2, 3), (4, 5)), ((1, 3, 4), (5, 2)), ((1, 4, 5), (2, 3)), ((1, 5, 2), (3, 4))),
+    (((1, 3, 2), (4, 5)), ((1, 4, 3), (5, 2)), ((1, 5, 4), (2, 3)), ((1, 2, 5), (3, 4))),
+)
+
+
+@checks("FA.B.list")
+def listed_necklaces(check: ClaimCheck) -> None:
+    """Check the two necklaces at distance K-1 = 5 that Appendix B lists for n = 5."""
+    rotated = stars.rotation(check)
+    distance = check.distances()
+    sizes = stars.return_times(check)
+    ranks = [
+        star_graph.node_of_cycles(check.n, *cycles) for necklace in LISTED for cycles in necklace
+    ]
+    rows = np.array(ranks).reshape(len(LISTED), -1)
+    check.equal("rank of R(x)", rotated[rows], np.roll(rows, -1, axis=1), node=rows)
+    check.equal("distance from 12..n", distance[rows], diameter(check.n) - 1, node=rows)
+    check.equal("nodes of the necklace", sizes[rows], rows.shape[1], node=rows)
+    check.equal("different nodes", len(np.unique(rows)), rows.size)

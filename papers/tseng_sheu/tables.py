@@ -1,0 +1,446 @@
+"""Tseng & Sheu 1997: times in closed form, and Tables 1 and 2 (start-up, transmission, overall).
+
+A time is a function of n, the time T_s of a start-up, and the transmission time b = m T_c of a
+message, which has p segments per tree. Numbers in brackets, such as [16], are references of
+the paper. `TIMES` and `ORDERS` hold the rows of Table 1, and `OURS` one row per claim about
+Algorithm 2 in Table 2.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache, partial
+
+import numpy as np
+
+from starcast.claims.check import ClaimCheck
+from starcast.claims.growth import Number, ceil, divide, factorial, greatest, log2, sqrt
+from starcast.claims.registry import (
+    Memory,
+    check_rows,
+    checks,
+    execute,
+)
+from starcast.records import checkers
+
+from ..common.closed_forms import (
+    Pipeline,
+    Time,
+    add_sqrt,
+    diameter,
+    even_share,
+    greatest_quotient,
+    multiple_height,
+    rational_sqrt,
+)
+from ..common.star_vs_hypercube import Order
+from . import collectives
+from .collectives import SMALL
+
+# Closed forms of section 6.1 and of Theorems 1 and 2
+
+
+def sheu93(n: int) -> Pipeline:
+    """Return the pipeline of the paper's [16]: time (2n-4+p)(T_s + b/p)."""
+    return Pipeline(2 * n - 3)
+
+
+def day(n: int) -> Pipeline:
+    """Return the pipeline of the paper's [7]: time (D_n-1+p)(T_s + b/p) for the diameter D_n."""
+    return Pipeline(diameter(n))
+
+
+def sheu95(n: int) -> Pipeline:
+    """Return the pipeline of the paper's [17]: time ((p-1) log2 n + n log2 n)(T_s + b/p)."""
+    return Pipeline(n, slot=log2(n))
+
+
+def theorem1(n: int) -> Pipeline:
+    """Return the pipeline of formula (3): time (h+p-1)(T_s + 2b/(p(n-1))).
+
+    The height h is that of Lemma 5.
+    """
+    return Pipeline(multiple_height(n), Fraction(2, n - 1))
+
+
+def theorem2(n: int) -> Pipeline:
+    """Return the pipeline of Theorem 2, with n-1 times the time of formula (3)."""
+    return Pipeline(multiple_height(n), Fraction(2, n - 1), n - 1)
+
+
+# Cached, so that equal pipelines share one function: `greatest_quotient` caches its results by
+# function.
+@cache
+def with_best_integer(pipeline: Callable[[int], Pipeline]) -> Time:
+    """Return a function that gives a pipeline's time with the best integer number of segments."""
+    return lambda n, *load: pipeline(n).least_whole(*load)
+
+
+@cache
+def with_best_real(pipeline: Callable[[int], Pipeline]) -> Time:
+    """Return a function that gives a pipeline's time with the best real number of segments."""
+    return lambda n, *load: pipeline(n).least(*load)
+
+
+@cache
+def unsegmented(pipeline: Callable[[int], Pipeline]) -> Time:
+    """Return a function that gives a pipeline's time for an unsegmented message."""
+    return lambda n, startup, b: pipeline(n).height * (startup + b)
+
+
+theorem1_time = with_best_integer(theorem1)
+theorem2_time = with_best_integer(theorem2)
+
+
+#: The stated order of Theorem 1.
+THEOREM_1 = Order(
+    "n T_s + sqrt(m T_s T_c) + m T_c/n",
+    lambda n, startup, b: n * startup + sqrt(startup * b) + divide(b, n),
+)
+#: The stated order of Theorem 2.
+THEOREM_2 = Order(
+    "n^2 T_s + n sqrt(m T_s T_c) + m T_c",
+    lambda n, startup, b: n * n * startup + n * sqrt(startup * b) + b,
+)
+#: The stated order of pipelines on one tree, and of an unsegmented message.
+ONE_TREE = Order(
+    "n T_s + sqrt(n m T_s T_c) + m T_c",
+    lambda n, startup, b: n * startup + sqrt(n * startup * b) + b,
+)
+UNSEGMENTED = Order("n T_s + m n T_c", lambda n, startup, b: n * startup + n * b)
+LINEAR = Order("n T_s", lambda n, startup, _: n * startup)
+SQUARE = Order("n^2 T_s", lambda n, startup, _: n * n * startup)
+MESSAGE = Order("m T_c", lambda _n, _startup, b: b)
+
+
+def lemma1_allport(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
+    """Return the all-port bound of Lemma 1, max{D_n T_s, b/(n-1)}."""
+    return greatest([diameter(n) * T_s, divide(b, n - 1)])
+
+
+def lemma1_oneport(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
+    """Return the one-port bound of Lemma 1, max{D_n T_s, ceil(log2 n!) T_s, b}."""
+    return greatest([diameter(n) * T_s, ceil(log2(factorial(n))) * T_s, b])
+
+
+def phases(n: int) -> int:
+    """Return the phases of the broadcasts [2] and [12], the sum of ceil(log2 i) for i = 2..n."""
+    # The closed form n c - 2^c + 1, c = ceil(log2 n), uses only integers, so it is exact for huge
+    # n.
+    power = (n - 1).bit_length()
+    return n * power - (1 << power) + 1
+
+
+def sum_of_phases(n: int) -> int:
+    """Return the sum of ceil(log2 i) for i = 2..n, added term by term."""
+    return sum((i - 1).bit_length() for i in range(2, n + 1))
+
+
+def messages_per_link(n: int) -> Number:
+    """Return (n!-1)/(n-1), an equal share of n!-1 messages for each of n-1 links."""
+    return divide(factorial(n) - 1, n - 1)
+
+
+#: Quotients of closed forms and the orders that the paper states for them.
+QUOTIENTS: dict[str, Callable[[int], Number]] = {
+    "D_n over n": lambda n: divide(diameter(n), n),
+    "(n-1) D_n over n^2": lambda n: divide((n - 1) * diameter(n), n * n),
+    "n!-1 over n!": lambda n: divide(factorial(n) - 1, factorial(n)),
+    "(n-1)!+1 over (n-1)!": lambda n: divide(factorial(n - 1) + 1, factorial(n - 1)),
+    "(n!-1)/(n-1) over (n-1)!": lambda n: divide(messages_per_link(n), factorial(n - 1)),
+    "(n!-1)/(n-1) over (n!-1)/(n-1)": lambda n: divide(messages_per_link(n), messages_per_link(n)),
+    "ceil((n!-1)/(n-1)) over (n-1)!": lambda n: divide(even_share(n), factorial(n - 1)),
+    "ceil((n!-1)/(n-1)) over (n!-1)/(n-1)": lambda n: divide(even_share(n), messages_per_link(n)),
+}
+
+
+def check_quotient(check: ClaimCheck, words: str) -> None:
+    """Check that one of the `QUOTIENTS` is bounded."""
+    check.order(words, QUOTIENTS[words])
+
+
+def check_time_order(
+    check: ClaimCheck,
+    what: str,
+    time: Time,
+    stated: Time,
+    applies: Callable[[int, Number, Number], bool] = lambda *_: True,
+) -> None:
+    """Check that a time has a stated order of growth, for all loads to which the claim applies."""
+    check.order(what, lambda n: greatest_quotient(n, time, stated, applies))
+
+
+def check_best_segments(check: ClaimCheck, pipeline: Pipeline, square: Fraction) -> None:
+    """Check that sqrt(square m T_c/T_s) is the best number p of segments, for several m.
+
+    The time is compared at 64 fractions, 1/16 to 4 times the stated optimum. It is convex in p, so
+    they suffice.
+    """
+    # The optimum ranges from 1/8, less than one segment, to 64.
+    for power in range(-3, 7):
+        best = Fraction(2) ** power
+        # With this m, the stated optimum is the rational number `best`, so it can be one of the
+        # candidates and be compared exactly.
+        m = best * best / square
+        candidates = [best * j / 16 for j in range(1, 65)]
+        observed = min(candidates, key=partial(pipeline.time, T_s=1, b=m))
+        stated = rational_sqrt(square * m) or 0
+        check.equal("p of the least time", observed, stated, m=str(m), T_s=1, T_c=1)
+
+
+PARTS = ("startup", "transmission", "overall")
+
+
+def check_phases(check: ClaimCheck) -> None:
+    """Check the sum of ceil(log2 i), and that a one-port broadcast takes no more phases.
+
+    The paper does not describe the cited algorithms, so a broadcast from starcast's records is
+    executed.
+    """
+    n = check.n
+    check.equal("sum of ceil(log2 i), i = 2..n", phases(n), sum_of_phases(n))
+    if n == 2:  # a single link, for which there is no record
+        return
+    steps = execute(check, "broadcast", "optimal", "one").steps
+    check.at_most("phases of a recorded broadcast", steps, phases(n))
+
+
+BY_PHASES = (
+    "(sum of ceil(log2 i), i = 2..n)(T_s + m T_c)",
+    lambda n, startup, b: phases(n) * (startup + b),
+)
+#: Rows of Table 1: the closed form as text and as a function of n, T_s and b = m T_c, with the best
+#: p if there is any.
+TIMES: dict[str, tuple[str, Time]] = {
+    "sheu93": ("(2n-4+p)(T_s + m T_c/p), best real p", with_best_real(sheu93)),
+    "day": ("(D_n-1+p)(T_s + m T_c/p), best real p", with_best_real(day)),
+    "ours-allport": ("(h+p-1)(T_s + 2m T_c/(p(n-1))), best whole p", theorem1_time),
+    "misic": ("n(n-1)/2 (T_s + m T_c)", lambda n, startup, b: n * (n - 1) // 2 * (startup + b)),
+    "akl": BY_PHASES,
+    "mendia": BY_PHASES,
+    "sheu95": (
+        "((p-1) log2 n + n log2 n)(T_s + m T_c/p), best real p",
+        with_best_real(sheu95),
+    ),
+    "ours-oneport": ("(n-1)(h+p-1)(T_s + 2m T_c/(p(n-1))), best whole p", theorem2_time),
+}
+#: Checks of closed forms by execution; algorithms without an entry are only cited.
+EXECUTIONS: dict[str, Callable[[ClaimCheck], None]] = {
+    "sheu93": collectives.check_sheu93,
+    "day": collectives.check_day,
+    "ours-allport": collectives.check_algorithm1,
+    "akl": check_phases,
+    "mendia": check_phases,
+    "ours-oneport": partial(collectives.check_algorithm1, ports="one"),
+}
+N_LOG_N = Order("n log n T_s", lambda n, startup, _: n * log2(n) * startup)
+ORDERS_BY_PHASES = (
+    N_LOG_N,
+    Order("n m log n T_c", lambda n, _startup, b: n * log2(n) * b),
+    Order("n log n (T_s + m T_c)", lambda n, startup, b: n * log2(n) * (startup + b)),
+)
+#: The stated orders of start-up, transmission and overall time, as functions of n, T_s and
+#: b = m T_c, for each row of Table 1.
+ORDERS = {
+    "sheu93": (LINEAR, MESSAGE, ONE_TREE),
+    "day": (LINEAR, MESSAGE, ONE_TREE),
+    "ours-allport": (
+        LINEAR,
+        Order("m T_c/n", lambda n, _startup, b: divide(b, n)),
+        THEOREM_1,
+    ),
+    "misic": (
+        SQUARE,
+        Order("n^2 m T_c", lambda n, _startup, b: n * n * b),
+        Order("n^2 T_s + n^2 m T_c", lambda n, startup, b: n * n * (startup + b)),
+    ),
+    "akl": ORDERS_BY_PHASES,
+    "mendia": ORDERS_BY_PHASES,
+    "sheu95": (
+        N_LOG_N,
+        Order("m log n T_c", lambda n, _startup, b: b * log2(n)),
+        Order(
+            "log n (n T_s + sqrt(n m T_s T_c) + m T_c)",
+            lambda n, *load: log2(n) * ONE_TREE.value(n, *load),
+        ),
+    ),
+    "ours-oneport": (
+        SQUARE,
+        MESSAGE,
+        THEOREM_2,
+    ),
+}
+#: For each part of a time, a function that selects values of T_s and b = m T_c. The start-up is the
+#: time for b = 0, the transmission the time for T_s = 0. All values are selected for the overall
+#: time.
+IN_PART: dict[str, Callable[[int, Number, Number], bool]] = {
+    "startup": lambda _n, _startup, b: not b,
+    "transmission": lambda _n, startup, _b: not startup,
+    "overall": lambda *_: True,
+}
+
+
+def order_of_part(check: ClaimCheck, cell: tuple[str, str]) -> None:
+    """Check a cell of Table 1, given as row and part: the order of this part of the row's time."""
+    row, part = cell
+    if row in EXECUTIONS:
+        EXECUTIONS[row](check)
+    words, time = TIMES[row]
+    stated = ORDERS[row][PARTS.index(part)]
+    check_time_order(check, f"{words} over {stated.formula}", time, stated.value, IN_PART[part])
+
+
+for _row in TIMES:
+    check_rows(
+        order_of_part,
+        {f"TS.Tab1.{_row}-{part}": (_row, part) for part in PARTS},
+        memory=collectives.ALGORITHM_1 if "ours" in _row else Memory(),
+    )
+
+
+def qiu_is_only_cited(check: ClaimCheck, _part: str) -> None:
+    """Record that the papers contain no closed form of the time of Qiu's broadcast."""
+    check.absent(
+        "[14], Qiu's broadcast",
+        "the algorithm of Qiu [14] is only cited, and section 6.1 gives orders but no closed form "
+        "of its time",
+    )
+
+
+check_rows(qiu_is_only_cited, {f"TS.Tab1.qiu-{part}": part for part in PARTS})
+
+
+# Table 2
+
+
+def run_by_level(check: ClaimCheck, construction: str) -> tuple[int, Fraction]:
+    """Execute the allgather that uses one level of all trees per step; return steps and load.
+
+    The load is the sum of the steps' largest packets, in messages.
+    """
+    simulation = check.execute(collectives.allgather_by_level(check, construction))
+    return simulation.steps, Fraction(int(simulation.packet_sizes.sum()))
+
+
+def short_necklaces_squared(n: int) -> Number:
+    """Return (n-1)^2 n!, whose square root bounds the number of nodes in short necklaces.
+
+    Short necklaces have fewer than n-1 nodes. Each of their nodes commutes with a power of the
+    rotation. If that power has the order L >= 2, it has g = (n-1)/L cycles and leaves one symbol
+    unchanged, and L^g g! nodes commute with it. This number is largest for L = 2, where it is
+    (2g)!! <= sqrt((2g+1)!) <= sqrt(n!). There are fewer than n-1 such powers.
+    """
+    return (n - 1) ** 2 * factorial(n)
+
+
+@checks("TS.Tab2.frago-ham-startup")
+def hamiltonian_startup(check: ClaimCheck) -> None:
+    """Check the number of steps of rotated Hamiltonian paths, and its order of growth."""
+    collectives.check_hamiltonian(check)
+    check_quotient(check, "ceil((n!-1)/(n-1)) over (n-1)!")
+
+
+@checks("TS.Tab2.frago-ham-transmission")
+def hamiltonian_transmission(check: ClaimCheck) -> None:
+    """Check the number of messages of rotated Hamiltonian paths, and its order of growth."""
+    collectives.check_hamiltonian(check)
+    check_quotient(check, "ceil((n!-1)/(n-1)) over (n!-1)/(n-1)")
+
+
+@checks("TS.Tab2.frago-ham-overall")
+def hamiltonian_time(check: ClaimCheck) -> None:
+    """Check the time of rotated Hamiltonian paths."""
+    n = check.n
+    allgather = execute(check, "allgather", "rotated-hamiltonian", messages=1)
+    observed = SMALL.time_of(allgather)
+    stated = SMALL.time(factorial(n - 1), Fraction(factorial(n) - 1, n - 1))
+    check.equal("time", observed, stated, of=allgather.schedule, **SMALL.place)
+    correction = check.correction()
+    correction.equal("time", observed, SMALL.time(even_share(n), even_share(n)), **SMALL.place)
+    by_level = check.reading(
+        "the tree run level by level, all messages of a link and level in one packet, takes that "
+        "time"
+    )
+    steps, carried = run_by_level(by_level, "rotated-hamiltonian")
+    by_level.equal("time", SMALL.time(steps, carried), stated, **SMALL.place)
+
+
+@checks("TS.Tab2.frago-nl-startup")
+def necklace_startup(check: ClaimCheck) -> None:
+    """Check the number of steps of the necklace tree, and its order of growth."""
+    steps, _ = run_by_level(check, "necklace")
+    check.equal("steps", steps, diameter(check.n))
+    check_quotient(check, "D_n over n")
+
+
+@checks("TS.Tab2.frago-nl-transmission")
+def necklace_transmission(check: ClaimCheck) -> None:
+    """Check that messages per link exceed an even share at most by the size of short necklaces."""
+    _, carried = run_by_level(check, "necklace")
+    # The bound contains a square root, and `add_sqrt` keeps the sum exact for the comparison.
+    bound = add_sqrt(messages_per_link(check.n), short_necklaces_squared(check.n))
+    check.at_most("messages a link", carried, np.array(bound, dtype=object))
+
+    def quotient(n: int) -> Number:
+        return 1 + divide(sqrt(short_necklaces_squared(n)), messages_per_link(n))
+
+    check.order("(n!-1)/(n-1) + (n-1) sqrt(n!) over (n!-1)/(n-1)", quotient)
+
+
+@checks("TS.Tab2.frago-nl-overall")
+def necklace_time(check: ClaimCheck) -> None:
+    """Check the time of the necklace tree, level by level."""
+    steps, carried = run_by_level(check, "necklace")
+    observed = SMALL.time(steps, carried)
+    share = Fraction(factorial(check.n) - 1, check.n - 1)
+    stated = SMALL.time(diameter(check.n), share)
+    schedule = collectives.allgather_by_level(check, "necklace")
+    check.equal("time", observed, stated, of=schedule, **SMALL.place)
+    tree = check.forest("necklace")
+    links = checkers.level_dimensions(check.topology, tree.parent_port, tree.root)[1:]
+    correction = check.correction()
+    corrected = SMALL.time(diameter(check.n), int(links.max(axis=1).sum()))
+    correction.equal("time", observed, corrected, **SMALL.place)
+    correction.true("more than (n!-1)/(n-1)", carried > share)
+    segmented = check.reading(
+        "each message cut into n-1 segments, one down each of the n-1 trees DC(i, T), as Algorithm "
+        "2 sends, it takes that time"
+    )
+    for run in collectives.algorithm2(base="necklace")(segmented):
+        segmented.equal("time", SMALL.time_of(run), stated, of=run.schedule, **SMALL.place)
+
+
+#: Cells about Algorithm 2: port model, and the quotient for a stated order.
+OURS: dict[str, tuple[str, str | None]] = {
+    "TS.Tab2.ours-allport-startup": ("all", "D_n over n"),
+    "TS.Tab2.ours-allport-transmission": ("all", "(n!-1)/(n-1) over (n!-1)/(n-1)"),
+    "TS.Tab2.ours-allport-overall": ("all", None),
+    "TS.Tab2.ours-oneport-startup": ("one", "(n-1) D_n over n^2"),
+    "TS.Tab2.ours-oneport-transmission": ("one", "n!-1 over n!"),
+    "TS.Tab2.ours-oneport-overall": ("one", None),
+}
+
+
+def time_of_algorithm2(check: ClaimCheck, cell: tuple[str, str | None]) -> None:
+    """Check the exact time of Algorithm 2, and the order of one of its terms."""
+    ports, quotient = cell
+    collectives.check_theorem3(check, ports)
+    if quotient is not None:
+        check_quotient(check, quotient)
+
+
+check_rows(time_of_algorithm2, OURS)
+# The algorithm is only cited, so only its closed form is compared with the stated order.
+check_rows(
+    check_quotient,
+    {f"TS.Tab2.misic-{part}": "n!-1 over n!" for part in ("startup", "transmission")},
+)
+
+
+@checks("TS.Tab2.misic-overall")
+def misic_is_only_cited(check: ClaimCheck) -> None:
+    """Record that the only closed form of the time of Misic's algorithm is the cell itself."""
+    check.absent(
+        "[13], Misic's allgather",
+        "the algorithm of Misic and Jovanovic [13] is only cited, and the only closed form of its "
+        "time is this cell itself",
+    )

@@ -1,0 +1,222 @@
+"""Paper packs: packages with a file ``claims.toml`` and the modules that check its claims.
+
+The packs of starcast and those in folders of the user are packages in `starcast_papers`, which is
+not on the import path: its folder is ``papers``. A pack may also be an installed package. A pack of
+the user is a plug-in, and its modules may declare families, constructions and algorithms.
+`starcast.claims.catalogue` reads the claims of all packs.
+"""
+
+import hashlib
+import importlib
+import pkgutil
+import re
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+from starcast.support.errors import InputError, unreadable
+from starcast.support.installation import data_folder
+from starcast.support.limited import MB
+
+#: The package of the packs that are folders.
+PACKAGE = "starcast_papers"
+#: The file that makes a folder or a package a pack.
+CLAIMS = "claims.toml"
+#: The beginning of the name of a worker's folder with the plug-ins that were sent to it.
+SENT = "starcast-plugins-"
+#: Files in the folder that do not belong to a pack: tests, hidden files, and those of Python.
+_OTHER = re.compile(r"(^|/)(test_|\.|__pycache__/)")
+
+#: Maximum size of a pack, which is read when it is loaded, and is sent to workers.
+_MAX_BYTES = 100 * MB
+
+
+@dataclass(frozen=True)
+class Pack:
+    """A paper pack.
+
+    Attributes:
+        module: the name of its package.
+        folder: its folder.
+        sha256: the SHA-256 of its files when it was loaded; empty for a pack of starcast.
+        is_named: whether the user named it. Other packs that are not valid are omitted.
+    """
+
+    module: str
+    folder: Path
+    sha256: str = ""
+    is_named: bool = True
+
+
+#: The packs that were loaded as plug-ins, by module.
+_loaded: dict[str, Pack] = {}
+#: The errors of packs that installed packages declare and that cannot be imported, by module.
+faults: dict[str, InputError] = {}
+
+
+def loaded() -> tuple[Pack, ...]:
+    """Return the packs that were loaded as plug-ins, in the order of loading."""
+    return tuple(_loaded.values())
+
+
+@cache
+def shipped() -> tuple[Pack, ...]:
+    """Return the packs of starcast, in the order in which claims are listed."""
+    folder = data_folder("papers")
+    package = _import_package(PACKAGE, folder)
+    return tuple(Pack(f"{PACKAGE}.{name}", folder / name) for name in package.PACKS)
+
+
+def import_modules(package: str) -> None:
+    """Import a pack and all its modules, except its tests."""
+    for each in pkgutil.iter_modules(importlib.import_module(package).__path__):
+        if not each.name.startswith("test_"):
+            importlib.import_module(f"{package}.{each.name}")
+
+
+def is_folder(name: str) -> bool:
+    """Return whether the name of a plug-in is a folder rather than a module."""
+    path = Path(name).expanduser()
+    return (path / CLAIMS).is_file() or (path.is_dir() and not name.isidentifier())
+
+
+def is_package(module: str) -> bool:
+    """Return whether a module is a package with a file of claims."""
+    spec = None
+    # The package that contains the module is imported, which may raise any error.
+    with suppress(Exception, SystemExit):
+        spec = find_spec(module)
+    origin = Path(spec.origin) if spec and spec.origin else Path()
+    return origin.name == "__init__.py" and origin.with_name(CLAIMS).is_file()
+
+
+def load_folder(folder: Path) -> None:
+    """Import the pack in a folder; if it was loaded before, as it is now.
+
+    Raises:
+        InputError: the folder has no claims.toml, or another pack has a folder of this name.
+    """
+    if not (folder / CLAIMS).is_file():
+        raise InputError(
+            f"the folder {folder} is not a paper pack: it has no {CLAIMS}",
+            hint="'starcast claims new' writes a pack",
+        )
+    shipped()  # creates the package of all packs
+    name = _name_module(folder)
+    # A worker of a cluster may get several versions of a pack; the newest one replaces the others.
+    is_sent = folder.parents[1].name.startswith(SENT)
+    for other in (*data_folder("papers").iterdir(), *(pack.folder for pack in loaded())):
+        if _name_module(other) == name and other != folder and not is_sent:
+            raise InputError(
+                f"the packs {other} and {folder} have the same name",
+                hint="rename one of the folders",
+            )
+    for module in [each for each in sys.modules if f"{each}.".startswith(f"{name}.")]:
+        del sys.modules[module]
+    _load(Pack(name, folder, hash_folder(folder)), lambda: _import_package(name, folder))
+
+
+def _name_module(folder: Path) -> str:
+    # The name of a folder may have a dot, which would separate two packages.
+    return f"{PACKAGE}.{re.sub('[^a-zA-Z0-9_]', '_', folder.name)}"
+
+
+def load_package(module: str, *, is_named: bool) -> None:
+    """Import the modules of an installed package that is a pack.
+
+    Raises:
+        InputError: a module cannot be imported.
+    """
+    folder = Path(str(sys.modules[module].__file__)).parent
+    _load(Pack(module, folder, hash_folder(folder), is_named), lambda: None)
+
+
+def _load(pack: Pack, create: Callable[[], object]) -> None:
+    importlib.invalidate_caches()
+    # Python's bytecode cache could run an old version of an edited module.
+    sys.dont_write_bytecode, before = True, sys.dont_write_bytecode
+    # Families and constructions that the modules declare belong to the pack.
+    _loaded[pack.module] = pack
+    try:
+        create()
+        import_modules(pack.module)
+    except BaseException as error:  # includes SystemExit, which would end the command
+        del _loaded[pack.module]
+        if isinstance(error, InputError | KeyboardInterrupt):
+            raise
+        reason = traceback.format_exception_only(error)[-1].strip()
+        raise InputError(
+            f"{locate(error, pack) or pack.folder}: {reason}",
+            hint="correct the pack; STARCAST_DEBUG=1 shows its traceback",
+        ) from error
+    finally:
+        sys.dont_write_bytecode = before
+
+
+def _import_package(name: str, folder: Path) -> ModuleType:
+    """Import a folder as the package of the given name; it need not have an ``__init__.py``."""
+    init = folder / "__init__.py"
+    spec = ModuleSpec(name, None, is_package=True)
+    if init.is_file():
+        spec = spec_from_file_location(name, init) or spec
+    spec.submodule_search_locations = [str(folder)]
+    package = module_from_spec(spec)
+    sys.modules[name] = package
+    if spec.loader is not None:
+        spec.loader.exec_module(package)
+    return package
+
+
+def find(file: str) -> Pack | None:
+    """Return the loaded pack to which a source file belongs."""
+    return next((pack for pack in loaded() if Path(file).is_relative_to(pack.folder)), None)
+
+
+def locate(error: BaseException, pack: Pack) -> str:
+    """Return the innermost file and line of a pack that raised an error, as FILE:LINE.
+
+    The result is empty if the error was not raised in the pack.
+    """
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}:{error.lineno}"
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [each for each in frames if Path(each.filename).is_relative_to(pack.folder)]
+    return f"{own[-1].filename}:{own[-1].lineno}" if own else ""
+
+
+def read_files(folder: Path) -> tuple[tuple[str, bytes], ...]:
+    """Return the paths and contents of the files of a pack, in order.
+
+    Raises:
+        InputError: a file cannot be read, or the files are too large.
+    """
+    paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*")}
+    try:
+        files = {
+            name: path
+            for name, path in sorted(paths.items())
+            if path.is_file() and not _OTHER.search(name)
+        }
+        if sum(path.stat().st_size for path in files.values()) > _MAX_BYTES:
+            raise InputError(
+                f"the files in {folder} have more than {_MAX_BYTES // MB} MB",
+                hint="move files that the checks do not read out of the pack",
+            )
+        return tuple((name, path.read_bytes()) for name, path in files.items())
+    except OSError as error:
+        raise unreadable(error.filename, error) from None
+
+
+def hash_folder(folder: Path) -> str:
+    """Return the SHA-256 of the names and contents of the files of a pack."""
+    total = hashlib.sha256()
+    for name, content in read_files(folder):
+        total.update(f"{name} {hashlib.sha256(content).hexdigest()}\n".encode())
+    return total.hexdigest()

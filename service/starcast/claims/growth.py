@@ -1,0 +1,124 @@
+"""Numbers of formulas, exact if n is small, and the order of growth of a quotient.
+
+A quotient of the papers' closed forms behaves like n^a (log n)^b, where a and b are multiples of
+one half, because it consists of factorials, logarithms, square roots and ceilings. If n is replaced
+by n^2, the quotient changes by the factor n^a 2^b. So a few huge n show the order: the quotient is
+bounded if the logarithm of this factor tends to 0 or to a negative value, and it is of order (log
+n)^b if the logarithm tends to b > 0.
+"""
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from functools import cache
+from math import factorial as exact_factorial
+from typing import Any
+
+import mpmath
+
+#: A number that is exact if n is small.
+Number = Any
+#: A formula of a paper, as a function of n or of a network's counts, and of amounts such as M.
+ClosedForm = Callable[..., Number]
+#: The values 2^64, 2^128 and 2^256 of n, so large that 1/log n is much smaller than one half.
+_HUGE = tuple(2**power for power in (64, 128, 256))
+_DIGITS = 120
+#: Factorials, sums and counts are exact up to this n; above it they have 120 digits.
+EXACT = 60
+
+
+def find_order(quotient: Callable[[int], Number]) -> tuple[bool, str, Number]:
+    """Determine whether a positive quotient of closed forms in n is bounded by a constant.
+
+    Args:
+        quotient: function of n, called with n up to 2^256; it must use the functions of this module
+            instead of those of `math`.
+
+    Returns:
+        Whether it is bounded, its order in words, and its value at n = 2^256.
+    """
+    with mpmath.workdps(_DIGITS):
+        values = [_float(quotient(n)) for n in _HUGE]
+        logarithms = [mpmath.log(value, 2) for value in values]
+        difference = logarithms[-1] - logarithms[-2]
+        exponent_of_n = difference / 128
+        # The exponent a is a multiple of one half. A measured value below one half comes from a
+        # power of log n.
+        if abs(exponent_of_n) > 0.25:
+            power = Fraction(round(2 * float(exponent_of_n)), 2)
+            return exponent_of_n < 0, _power_of_n(power), values[-1]
+        # From n to n^2 the factor (log n)^b changes by 2^b, whose logarithm is b.
+        power = Fraction(round(2 * float(difference)), 2)
+        return power <= 0, _power_of_log(power), values[-1]
+
+
+def factorial(n: int) -> Number:
+    """Return n!, exact up to 60!."""
+    return exact_factorial(n) if n <= EXACT else _huge_factorial(n)
+
+
+def harmonic(n: int) -> Number:
+    """Return H_n = 1 + 1/2 + .. + 1/n, exact up to n = 60."""
+    if n > EXACT:
+        return mpmath.harmonic(n)
+    return sum((Fraction(1, i) for i in range(1, n + 1)), Fraction(0))
+
+
+def log2(value: Number) -> Number:
+    """Return the logarithm to base 2, a float of high precision."""
+    return mpmath.log(_float(value), 2)
+
+
+def sqrt(value: Number) -> Number:
+    """Return the square root as a float of high precision; `add_sqrt` keeps roots exact."""
+    return mpmath.sqrt(_float(value))
+
+
+def divide(value: Number, by: Number) -> Number:
+    """Return a quotient, exact for integers and fractions."""
+    if isinstance(value, int | Fraction) and isinstance(by, int | Fraction):
+        return Fraction(value) / Fraction(by)
+    return _float(value) / _float(by)
+
+
+def ceil(value: Number) -> Number:
+    """Return the ceiling; a huge value is returned unchanged, as its fractional part is unknown."""
+    if isinstance(value, int | Fraction):
+        return -((-value) // 1)
+    return mpmath.ceil(value) if value < mpmath.mpf(10) ** (_DIGITS // 2) else value
+
+
+def greatest(values: Iterable[Number]) -> Number:
+    """Return the maximum of several numbers, which may be exact or inexact."""
+    return max(values, key=_float)
+
+
+def format_number(value: Number) -> str:
+    """Return a number as text: exact for a small fraction, otherwise four digits."""
+    if isinstance(value, Fraction | int) and Fraction(value).denominator < 1000:
+        return str(value)
+    return str(mpmath.nstr(_float(value), 4)).removesuffix(".0")
+
+
+def _power_of_n(power: Fraction) -> str:
+    if not power:
+        return "n^(less than 1/2)"
+    return "n" if power == 1 else f"n^{power}"
+
+
+def _power_of_log(power: Fraction) -> str:
+    if power == 0:
+        return "constant"
+    return "log n" if power == 1 else f"(log n)^{power}"
+
+
+@cache
+def _huge_factorial(n: int) -> Number:
+    # The exponential loses as many digits as log n! has before the decimal point, up to 80.
+    with mpmath.workdps(_DIGITS + 100):
+        return mpmath.exp(mpmath.loggamma(mpmath.mpf(n) + 1))
+
+
+def _float(value: Number) -> Number:
+    if isinstance(value, Fraction):
+        return mpmath.mpf(value.numerator) / value.denominator
+    return mpmath.mpf(value)

@@ -1,0 +1,233 @@
+"""The file ``claims.toml`` of a paper pack: the paper and its claims, as they are written.
+
+The file may be a user's, so its keys and types are checked. Errors name the file and the line.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import pydantic
+
+from starcast.records import PROBLEM_NAMES
+from starcast.support.errors import InputError, unreadable
+from starcast.support.installation import data_folder
+from starcast.support.limited import parse_toml, read_text
+from starcast.support.text import as_sentence, did_you_mean
+
+
+def _check_record(problem: str) -> str:
+    if problem and problem not in PROBLEM_NAMES:
+        known = ", ".join(PROBLEM_NAMES)
+        raise ValueError(f"unknown problem '{problem}'; the problems are {known}")
+    return problem
+
+
+#: Strings of several lines are joined to one line.
+_Text = Annotated[str, pydantic.AfterValidator(lambda text: " ".join(text.split()))]
+_Words = Annotated[_Text, pydantic.Field(min_length=1)]
+_Sentence = Annotated[_Text, pydantic.AfterValidator(as_sentence)]
+_Record = Annotated[str, pydantic.AfterValidator(_check_record)]
+#: A key becomes part of the ids of claims, which the database checks too.
+_Key = Annotated[str, pydantic.Field(pattern="^[A-Z]+$")]
+_Id = Annotated[str, pydantic.Field(pattern=r"^[A-Z]+\.[\w.-]+$")]
+#: The largest n, or specs.
+_Level = Annotated[int, pydantic.Field(ge=1, le=100)] | tuple[str, ...] | None
+
+
+class _Table(pydantic.BaseModel):
+    """A table of ``claims.toml``. Undeclared keys are rejected."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+
+class PaperEntry(_Table):
+    """The table ``[paper]`` of ``claims.toml``; see `starcast.claims.catalogue.Paper`."""
+
+    key: _Key | None = None
+    citation: _Words
+    authors: tuple[_Words, ...] = ()
+    title: _Text = ""
+    year: int
+    venue: _Text = ""
+    doi: _Text = ""
+
+
+class SizesEntry(_Table):
+    """The sizes of a claim in ``claims.toml``.
+
+    They are a list, a list for each level, or a family with its largest n for each level.
+    """
+
+    only: tuple[str, ...] | None = None
+    family: str | None = None
+    quick: _Level = None
+    full: _Level = None
+    deep: _Level = None
+    least: int | None = None
+    beyond: tuple[str, ...] | None = None
+    omit: tuple[str, ...] = ()
+
+
+class ClaimEntry(_Table):
+    """A table ``[[claim]]`` of ``claims.toml``; see `starcast.claims.catalogue.Claim`.
+
+    A conjunction has no sizes.
+    """
+
+    id: _Id
+    number: _Words
+    statement: _Words
+    notation: _Sentence = ""
+    sizes: SizesEntry | None = None
+    conjunction: bool = False
+    reading: _Sentence = ""
+    correction: _Text = ""
+    record: _Record = ""
+
+
+class _Document(_Table):
+    paper: PaperEntry
+    claim: tuple[ClaimEntry, ...] = pydantic.Field(min_length=1)
+
+
+@dataclass(frozen=True)
+class PackFile:
+    """A ``claims.toml`` that was read.
+
+    Attributes:
+        path: the file.
+        text: the content of the file.
+        key: the key of the paper, with which the ids of its claims begin.
+        paper: the table of the paper.
+        claims: the tables of the paper's claims.
+    """
+
+    path: Path
+    text: str
+    key: str
+    paper: PaperEntry
+    claims: tuple[ClaimEntry, ...]
+
+    def error(self, message: str, *place: str | int, hint: str = "correct the file") -> InputError:
+        """Return an error with the file and the line of a key, given as "claim", 3, "id"."""
+        return _error(self.path, self.text, message, place, hint)
+
+
+def read_pack_file(path: Path) -> PackFile:
+    """Read the file ``claims.toml`` of a paper pack.
+
+    If the file does not state the paper's key, the key consists of the letters of the folder's name
+    in capitals.
+
+    Raises:
+        InputError: the file cannot be read, or is not valid; the message has the file and the line.
+        LimitError: the file is too large.
+    """
+    try:
+        text = read_text(path)
+        content = parse_toml(text)
+        document = _Document.model_validate(content)
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except pydantic.ValidationError as invalid:
+        # A misspelt key causes two errors, an unknown key and a missing key. The former helps more.
+        errors = invalid.errors(include_url=False, include_input=False)
+        raise _explain(path, text, content, max(errors, key=_is_unknown_key)) from None
+    except ValueError as error:
+        number = re.search(r"line (\d+)", str(error))
+        raise InputError(
+            f"{path}:{number[1] if number else 1}: {error}", hint="write the file as TOML"
+        ) from None
+    key = document.paper.key or _key_of(path.parent)
+    file = PackFile(path, text, key, document.paper, document.claim)
+    if not key:
+        raise file.error("the folder's name has no letters", "paper", hint='write key = "MINE"')
+    return file
+
+
+def write_template(folder: Path) -> str:
+    """Write a pack with two claims to a new folder, and return the key of its paper.
+
+    Raises:
+        InputError: the folder exists, its name has no letters, or it cannot be written.
+    """
+    template = data_folder("examples") / "papers" / "mypaper"
+    key = _key_of(folder)
+    if not key:
+        raise InputError(f"the name of {folder} has no letters", hint="choose another name")
+    try:
+        folder.mkdir(parents=True)
+        for name in ("claims.toml", "checks.py", "test_claims.py"):
+            text = (template / name).read_text(encoding="utf-8")
+            (folder / name).write_text(text.replace("MYPAPER", key), encoding="utf-8")
+    except FileExistsError:
+        raise InputError(f"{folder} already exists", hint="choose another name") from None
+    except OSError as error:
+        raise InputError(
+            f"the folder {folder} cannot be written: {error.strerror}",
+            hint="check path and permissions",
+        ) from None
+    return key
+
+
+def _key_of(folder: Path) -> str:
+    return re.sub("[^A-Z]", "", folder.name.upper())
+
+
+def _is_unknown_key(details: Mapping[str, Any]) -> bool:
+    return bool(details["type"] == "extra_forbidden")
+
+
+def _explain(path: Path, text: str, content: Any, details: Mapping[str, Any]) -> InputError:
+    # Further parts of a place are alternatives of a type, or positions in a list.
+    *place, key = details["loc"][: 4 if details["loc"][0] == "claim" else 2]
+    noun, table = "the file", cast("type[_Table]", _Document)
+    match place:
+        case ["paper"]:
+            noun, table = "the paper", PaperEntry
+        case ["claim", int(index), *inner]:
+            claim_id = content["claim"][index].get("id", f"number {index + 1}")
+            noun, table = f"claim {claim_id}", ClaimEntry
+            if inner:
+                noun, table = f"the table of sizes of {noun}", SizesEntry
+    if _is_unknown_key(details):
+        known = table.model_fields
+        hint = f"{did_you_mean(key, known)}the keys are {', '.join(known)}"
+        return _error(path, text, f"{noun} has the unknown key '{key}'", (*place, key), hint)
+    if details["type"] == "missing":
+        return _error(path, text, f"{noun} has no '{key}'", place)
+    message = details["msg"].removeprefix("Value error, ")
+    return _error(path, text, f"'{key}' of {noun}: {message}", (*place, key))
+
+
+def _error(
+    path: Path,
+    text: str,
+    message: str,
+    place: Sequence[str | int],
+    hint: str = "correct the file",
+) -> InputError:
+    return InputError(f"{path}:{_find_line(text, place)}: {message}", hint=hint)
+
+
+def _find_line(text: str, place: Sequence[str | int]) -> int:
+    """Return the line number of a key in ``claims.toml``, or of its table if the key is missing."""
+    table, *inner = map(str, [*place, "", ""])
+    index = int(inner.pop(0)) if inner[0].isdecimal() else 0
+    lines = text.splitlines()
+    starts = [
+        number
+        for number, line in enumerate(lines, start=1)
+        if re.match(rf"\s*(\[+\s*)?{re.escape(table)}\b", line)
+    ]
+    if not table or len(starts) <= index:
+        return 1
+    for number, line in enumerate(lines[starts[index] :], start=starts[index] + 1):
+        if line.startswith("["):
+            break
+        if inner[0] and re.match(rf"\s*{re.escape(inner[0])}\s*=", line):
+            return number
+    return starts[index]

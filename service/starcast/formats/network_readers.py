@@ -1,0 +1,491 @@
+"""Readers of networks: the nodes and links of a text, by file format.
+
+Every message about a file with lines names the line. Node and link counts in headers are compared
+with the content; no memory is allocated for them.
+"""
+
+import csv
+import re
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from io import BytesIO
+from itertools import pairwise
+from typing import Any, NoReturn
+from xml.parsers import expat
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.formats.graphs import import_library
+from starcast.support.errors import InputError
+from starcast.support.json_files import parse_json
+from starcast.support.limited import DAMAGE
+from starcast.support.text import pluralize
+from starcast.support.vocabulary import NetworkFormat
+from starcast.topologies import memory
+from starcast.topologies.networks import Links
+
+#: Columns of an edge list that name the ends of links.
+_HEADS = (
+    ("source", "target"), ("from", "to"), ("src", "dst"), ("fromnodeid", "tonodeid"),
+    ("node1", "node2"), ("u", "v"),
+)  # fmt: skip
+_THIRD = (
+    "a third value can be a capacity or a weight: name the columns in a first line, such as "
+    "'source target capacity' or 'source target weight', or remove the values"
+)
+_COMPLETE = "the file is damaged or incomplete: write it again"
+_NUMBER = re.compile(r"[0-9]{1,12}")
+_MAX_LINE = 4096
+#: A comment of an edge list, or the attributes that NetworkX writes after a link.
+_LIST_COMMENT = re.compile(r"^\s*[#%].*|\s#.*|\s\{.*\}\s*$")
+_PAJEK_WORD = re.compile(r'"([^"]*)"|(\S+)')
+_DOT_ID = r'(?:"(?:[^"\\]|\\.)*+"|[\w.]+)'
+_DOT_COMMENT = r"//[^\n]*|/\*.*?\*/|^\#[^\n]*"
+_DOT_HEAD = re.compile(
+    rf"(?:\s|{_DOT_COMMENT})*+(?:strict\s+)?(graph|digraph)\b\s*{_DOT_ID}?\s*\{{",
+    re.IGNORECASE | re.DOTALL | re.MULTILINE,
+)
+_DOT_END = re.compile(rf"({_DOT_ID})(?::{_DOT_ID})*")
+_DOT_ATTRIBUTE = re.compile(rf"({_DOT_ID})\s*=\s*(-?{_DOT_ID})")
+#: Blanks, a comment, an attribute of the graph, or nodes, joined by links, with their attributes.
+_DOT_STATEMENT = re.compile(
+    rf"[\s;,]+|{_DOT_COMMENT}|{_DOT_ATTRIBUTE.pattern}"
+    rf"|(?P<ends>{_DOT_END.pattern}(?:\s*(?:--|->)\s*{_DOT_END.pattern})*)"
+    r'\s*(?:\[(?P<attributes>(?:[^\]"]|"(?:[^"\\]|\\.)*+")*+)\])?',
+    re.DOTALL | re.MULTILINE,
+)
+_ANYNET_END = re.compile(r"(?<!\S)(router|node)\s+(\d{1,12})(?:\s+(\d+))?(?!\S)")
+_PAJEK_SECTIONS = ("*network", "*vertices", "*edges", "*arcs")
+_SIX_BITS = re.compile(r"[?-~]+")
+#: Memory in bytes that the objects of NetworkX take per byte of a file.
+_OBJECTS = 50
+#: Attributes of links that networks need not keep.
+_LINK_IDS = {"id", "key", "label", "port"}
+
+
+class GraphFile:
+    """The text of a file, and the nodes and links that a reader finds in it.
+
+    Attributes:
+        text: the text.
+        unused: names of data in the file that networks do not have.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.unused = set[str]()
+        self._numbers: dict[str, int] = {}
+        self._attributes: dict[int, Mapping[str, Any]] = {}
+        self._pairs: list[tuple[int, int]] = []
+        self._lines: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def add_node(self, node: str, attributes: Mapping[str, Any] | None = None) -> int:
+        """Add a node if it is new, and return its number."""
+        number = self._numbers.setdefault(node, len(self._numbers))
+        if attributes:
+            self._attributes[number] = attributes
+        return number
+
+    def add_link(self, u: str, v: str, line: int | None = None) -> None:
+        """Add a link, with its line if the file has lines."""
+        self._pairs.append((self.add_node(u), self.add_node(v)))
+        if line is not None:
+            self._lines.append(line)
+
+    def links(self, *, is_directed: bool = False) -> Links:
+        """Return all nodes and links."""
+        nodes = list(self._numbers)
+        attributes = [self._attributes.get(number, {}) for number in range(len(nodes))]
+        attributes = attributes if self._attributes else []
+        return Links(nodes, self._pairs, is_directed, attributes, self._lines)
+
+    def lines(self, comment: str) -> Iterator[tuple[int, str]]:
+        """Yield the number and the text of each line that does not begin with a comment mark."""
+        for number, line in enumerate(self.text.removesuffix("\n").split("\n"), start=1):
+            if not line.lstrip().startswith(comment):
+                yield number, line
+
+
+def _fail(line: int, problem: str, hint: str = _COMPLETE) -> NoReturn:
+    raise InputError(f"line {line} {problem}", hint=hint)
+
+
+def _number(text: str, line: int) -> int:
+    if not _NUMBER.fullmatch(text):
+        _fail(line, f"has '{text}' instead of a number")
+    return int(text)
+
+
+def _read_edges(file: GraphFile) -> Links:
+    rows = []
+    for number, line in enumerate(file.text.split("\n"), start=1):
+        if len(line) > _MAX_LINE:
+            _fail(number, f"has more than {_MAX_LINE:,} characters", "write two nodes in each line")
+        if words := _LIST_COMMENT.sub("", line).split():
+            rows.append((number, words))
+    return _read_rows(file, rows)
+
+
+def _read_csv(file: GraphFile) -> Links:
+    # Lines with comments become empty, so that the reader counts them.
+    lines = ["" if line.lstrip()[:1] in ("#", "%") else line for line in file.text.split("\n")]
+    head = next((line for line in lines if line.strip()), "")
+    separator = max(",;\t", key=head.count)
+    reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
+    rows = []
+    try:
+        for row in reader:
+            words = [word.strip() for word in row]
+            while words and not words[-1]:  # a separator at the end of the line
+                words.pop()
+            if words:
+                rows.append((reader.line_num, words))
+    except csv.Error as error:
+        _fail(reader.line_num, f"is not CSV: {error}")
+    return _read_rows(file, rows)
+
+
+def _read_rows(file: GraphFile, rows: Sequence[tuple[int, list[str]]]) -> Links:
+    columns, width = (0, 1), 2
+    if head := _find_head(rows):
+        columns, width = head, len(rows[0][1])
+        file.unused.update(set(rows[0][1]) - {rows[0][1][column] for column in head})
+        rows = rows[1:]
+    for line, words in rows:
+        if width == 2 < len(words):
+            _fail(line, f"has {len(words)} values", _THIRD)
+        if not max(columns) < len(words) <= width or not all(words[column] for column in columns):
+            found = pluralize(len(words), "value")
+            _fail(line, f"has {found} instead of two nodes", "write two nodes in each line")
+        file.add_link(words[columns[0]], words[columns[1]], line)
+    return file.links()
+
+
+def _find_head(rows: Sequence[tuple[int, list[str]]]) -> tuple[int, int] | None:
+    """Return the columns of the two nodes if the first row names columns, else None.
+
+    A row is no head if one of its names is also a node of a later row.
+    """
+    names = [name.lower() for name in rows[0][1]] if rows else []
+    for first, second in _HEADS:
+        if {first, second} <= set(names):
+            columns = names.index(first), names.index(second)
+            break
+    else:
+        columns = 0, 1
+        if len(names) != 2 or not all(
+            word.isdigit() and not name.isdigit()
+            for _, words in rows[1:]
+            for name, word in zip(names, words, strict=False)
+        ):
+            return None
+    heads = {rows[0][1][column] for column in columns}
+    nodes = {words[column] for _, words in rows[1:] for column in columns if column < len(words)}
+    return None if heads & nodes or not nodes else columns
+
+
+def _read_adjacency(file: GraphFile) -> Links:
+    for line, text in file.lines("#"):
+        node, *others = text.split() or [""]
+        if node:
+            file.add_node(node)
+        for other in others:
+            file.add_link(node, other, line)
+    return file.links()
+
+
+def _read_metis(file: GraphFile) -> Links:
+    lines = file.lines("%")
+    first, words = next(((line, text.split()) for line, text in lines if text.strip()), (1, []))
+    counts = [_number(word, first) for word in words]
+    if not 2 <= len(counts) <= 4:
+        _fail(first, "does not begin with the numbers of nodes and links")
+    nodes, links, form, weights = [*counts, *(0, 1)[len(counts) - 2 :]]
+    # The three digits of the format say whether there are sizes, weights of nodes, and of links.
+    skipped = form // 100 % 10 + form // 10 % 10 * weights
+    step = 2 if form % 10 else 1
+    if form:
+        file.unused.add("weights")
+    rows = [(line, text.split()) for line, text in lines]
+    while rows and not rows[-1][1] and len(rows) > nodes:
+        rows.pop()
+    if len(rows) != nodes:
+        _fail(first, f"says {pluralize(nodes, 'node')}, but {len(rows):,} lines follow")
+    for node in range(1, nodes + 1):
+        file.add_node(str(node))
+    for node, (line, row) in enumerate(rows, start=1):
+        for word in row[skipped::step]:
+            if not 1 <= _number(word, line) <= nodes:
+                _fail(line, f"names the node {word}, but nodes are numbered from 1 to {nodes:,}")
+            file.add_link(str(node), str(int(word)), line)
+    found = file.links(is_directed=True)
+    if len(found.pairs) != 2 * links:
+        _fail(
+            first,
+            f"says {pluralize(links, 'link')}, but the lines list {len(found.pairs):,} neighbours",
+            "list each link in the lines of both nodes",
+        )
+    return found
+
+
+def _read_matrix_market(file: GraphFile) -> Links:
+    kind = file.text.partition("\n")[0].lower().split()[1:]
+    if kind[:2] != ["matrix", "coordinate"] or len(kind) < 4:
+        _fail(1, "does not say that the file is a sparse matrix", "write 'coordinate' matrices")
+    rows = [(line, text.split()) for line, text in file.lines("%") if text.strip()]
+    first, sizes = rows[0] if rows else (1, [])
+    if len(sizes) != 3:
+        _fail(first, "has no numbers of rows, columns and entries")
+    height, width, entries = (_number(word, first) for word in sizes)
+    if height != width:
+        _fail(first, f"says that the matrix has {height:,} rows and {width:,} columns")
+    if len(rows) - 1 != entries:
+        _fail(first, f"says {pluralize(entries, 'entry', 'entries')}, but {len(rows) - 1:,} follow")
+    if kind[2] != "pattern":
+        file.unused.add("the values of the matrix")
+    for line, words in rows[1:]:
+        ends = [_number(word, line) for word in words[:2]]
+        if len(ends) < 2 or not 1 <= min(ends) <= max(ends) <= height:
+            _fail(line, f"has no row and column from 1 to {height:,}")
+        file.add_link(str(ends[0]), str(ends[1]), line)
+    _check_count(file, first, height)
+    return file.links(is_directed=kind[3] == "general")
+
+
+def _check_count(file: GraphFile, line: int, nodes: int) -> None:
+    if nodes > len(file):
+        _fail(
+            line,
+            f"says {nodes:,} nodes, but only {len(file):,} of them have links",
+            "remove the nodes without links",
+        )
+
+
+def _read_anynet(file: GraphFile) -> Links:
+    terminals = Counter[str]()
+    for line, text in file.lines("#"):
+        if rest := _ANYNET_END.sub("", text).strip():
+            _fail(line, f"has '{rest}'", "write 'router' or 'node' before each number")
+        ends = _ANYNET_END.findall(text)
+        for kind, number, latency in ends[1:]:
+            routers = [end for name, end in (ends[0][:2], (kind, number)) if name == "router"]
+            if len(routers) == 2:
+                file.add_link(routers[0], routers[1], line)
+            elif routers:
+                file.add_node(routers[0])
+                terminals[routers[0]] += 1
+            if latency:
+                file.unused.add("latencies")
+    found = file.links()
+    if any(terminals[router] != 1 for router in found.nodes):
+        file.unused.add("nodes of routers")
+    return found
+
+
+def _read_pajek(file: GraphFile) -> Links:
+    section, count, first = "", 0, 1
+    edges, arcs = list[tuple[str, str, int]](), list[tuple[str, str, int]]()
+    for line, text in file.lines("%"):
+        words = [match[1] or match[2] or "" for match in _PAJEK_WORD.finditer(text)]
+        if not words:
+            continue
+        if words[0].startswith("*"):
+            section = words[0].lower()
+            if section not in _PAJEK_SECTIONS:
+                hint = f"use {', '.join(_PAJEK_SECTIONS)}"
+                _fail(line, f"begins the section '{words[0]}', which is not read", hint)
+            if section == "*vertices":
+                count, first = _number(words[1] if len(words) > 1 else "", line), line
+        elif section == "*vertices":
+            attributes = dict(zip(("label", "x", "y"), words[1:], strict=False))
+            file.add_node(str(_number(words[0], line)), attributes)
+        else:
+            u, v = (str(_number(word, line)) for word in [*words[:2], ""][:2])
+            (edges if section == "*edges" else arcs).append((u, v, line))
+            if len(words) > 2:
+                file.unused.add("values of lines")
+    for u, v, line in edges:
+        file.add_link(u, v, line)
+        if arcs:
+            file.add_link(v, u, line)
+    for u, v, line in arcs:
+        file.add_link(u, v, line)
+    _check_count(file, first, count)
+    return file.links(is_directed=bool(arcs))
+
+
+def _read_graph6(file: GraphFile) -> Links:
+    nodes, body = _read_size(file.text.strip().removeprefix(">>graph6<<"))
+    pairs = nodes * (nodes - 1) // 2
+    if len(body) != -(-pairs // 6):
+        raise InputError(
+            f"it has {len(body):,} characters for the links of {nodes:,} nodes instead of"
+            f" {-(-pairs // 6):,}",
+            hint=_COMPLETE,
+        )
+    filled = np.flatnonzero(body)
+    shifts = np.arange(5, -1, -1)
+    places = (6 * filled[:, None] + 5 - shifts)[body[filled, None] >> shifts & 1 == 1]
+    # The upper triangle is stored column by column: (0,1), (0,2), (1,2), (0,3), ...
+    places = places[places < pairs]
+    columns = np.arange(nodes, dtype=np.int64)
+    starts = columns * (columns - 1) // 2
+    second = np.searchsorted(starts, places, side="right") - 1
+    first = places - starts[second]
+    links = list(zip(first.tolist(), second.tolist(), strict=True))
+    return Links([str(node) for node in range(nodes)], links)
+
+
+def _read_size(text: str) -> tuple[int, NDArray[np.uint8]]:
+    """Return the number of nodes of a graph6 or sparse6 text, and the values that follow it."""
+    if not _SIX_BITS.fullmatch(text):
+        raise InputError("it is not one line with one graph", hint="give a file with one graph")
+    values = np.frombuffer(text.encode(), dtype=np.uint8) - np.uint8(63)
+    # A number above 62 follows 63, and one above 258,047 follows 63 63.
+    marks = int((values[:2] == 63).cumprod().sum())
+    digits = (1, 3, 6)[marks]
+    size = 0
+    for value in values[marks : marks + digits].tolist():
+        size = size << 6 | value
+    return size, values[marks + digits :]
+
+
+def _read_json(file: GraphFile) -> Links:
+    try:
+        content = parse_json(file.text.encode(), "the file")
+    except ValueError as error:
+        raise InputError(f"it is not JSON: {error}", hint=_COMPLETE) from None
+    content = content if isinstance(content, dict) else {}
+    nodes: Any = content.get("nodes")
+    links: Any = content.get("links", content.get("edges"))
+    for name, items in (("nodes", nodes), ("links", links)):
+        if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+            raise InputError(
+                f"it has no list '{name}' of objects",
+                hint="write node-link JSON, as `networkx.node_link_data` returns it",
+            )
+    for number, node in enumerate(nodes):
+        file.add_node(_json_id(node.get("id", number)), node)
+    for number, link in enumerate(links, start=1):
+        ends = [_json_id(link.get(end)) for end in ("source", "target")]
+        file.unused.update(link.keys() - {"source", "target"} - _LINK_IDS)
+        before = len(file)
+        file.add_link(ends[0], ends[1])
+        if len(file) > before:
+            raise InputError(
+                f"link {number:,} joins '{ends[0]}' to '{ends[1]}', which are not both nodes",
+                hint="write the `id` of two nodes as `source` and `target`",
+            )
+    if len(file) < len(nodes):
+        raise InputError("two nodes have one id", hint="give every node another `id`")
+    return file.links(is_directed=bool(content.get("directed")))
+
+
+def _json_id(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _read_dot(file: GraphFile) -> Links:
+    head = _DOT_HEAD.match(file.text)
+    if not head:
+        _fail(1, "does not begin a graph", "begin with 'graph {' or 'digraph {'")
+    line, place = 1 + head[0].count("\n"), head.end()
+    while statement := _DOT_STATEMENT.match(file.text, place):
+        given = _DOT_END.findall(statement["ends"] or "")
+        ends = [_unquote(end) for end in given]
+        values = _DOT_ATTRIBUTE.findall(statement["attributes"] or "")
+        attributes = {_unquote(key): _unquote(value) for key, value in values}
+        for u, v in pairwise(ends):
+            file.add_link(u, v, line)
+        if len(ends) > 1:
+            file.unused.update(attributes.keys() - _LINK_IDS)
+        elif ends and given[0].lower() not in ("graph", "node", "edge"):
+            file.add_node(ends[0], attributes)
+        line, place = line + statement[0].count("\n"), statement.end()
+    if (mark := file.text[place : place + 1]) != "}":
+        found = f"has '{mark}' outside of quotes" if mark else "ends without '}'"
+        _fail(line, found, "write no subgraphs, and other text in quotes")
+    return file.links(is_directed=head[1].lower() == "digraph")
+
+
+def _unquote(word: str) -> str:
+    return re.sub(r'\\(["\\])', r"\1", word[1:-1]) if word.startswith('"') else word
+
+
+def _read_graphml(file: GraphFile) -> Any:
+    text = _check_xml(file.text)
+    return _load(file, "GraphML", lambda nx: nx.parse_graphml(text))
+
+
+def _read_gexf(file: GraphFile) -> Any:
+    text = _check_xml(file.text)
+    return _load(file, "GEXF", lambda nx: nx.read_gexf(BytesIO(text.encode())))
+
+
+def _read_gml(file: GraphFile) -> Any:
+    # Without this line, NetworkX refuses parallel links.
+    text = re.sub(r"(?m)^([ \t]*graph\s*\[)", r"\1\nmultigraph 1\n", file.text, count=1)
+    return _load(file, "GML", lambda nx: nx.parse_gml(text, label=None))
+
+
+def _read_sparse6(file: GraphFile) -> Any:
+    text = file.text.strip().removeprefix(">>sparse6<<")
+    nodes, body = _read_size(text.removeprefix(":"))
+    # A link takes at least two bits, and connecting N nodes takes N - 1 links.
+    if nodes > 3 * len(body) + 1:
+        raise InputError(
+            f"it has {len(body):,} characters, too few to connect {nodes:,} nodes", hint=_COMPLETE
+        )
+    return _load(file, "sparse6", lambda nx: nx.from_sparse6_bytes(text.encode()))
+
+
+def _check_xml(text: str) -> str:
+    """Return an XML text without its declaration, which may name another encoding.
+
+    Raises:
+        InputError: the text is not XML, or has a document type, which could define entities.
+    """
+
+    def refuse(*_: object) -> None:
+        _fail(parser.CurrentLineNumber, "declares a document type", "remove the DOCTYPE")
+
+    parser = expat.ParserCreate("utf-8")
+    parser.StartDoctypeDeclHandler = refuse
+    try:
+        parser.Parse(text.encode(), True)
+    except expat.ExpatError as error:
+        _fail(error.lineno, f"is not XML: {expat.ErrorString(error.code)}")
+    return re.sub(r"\A\s*<\?xml[^>]*>\s*", "", text)
+
+
+def _load(file: GraphFile, noun: str, read: Callable[[Any], Any]) -> Any:
+    """Return the graph that NetworkX reads, with the positions of nodes as attributes."""
+    networkx = import_library("networkx")
+    memory.require(_OBJECTS * len(file.text), "the objects of NetworkX", "give a smaller file")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            graph = read(networkx)
+    except (networkx.NetworkXException, *DAMAGE) as error:
+        raise InputError(f"it cannot be read as {noun}: {error}", hint=_COMPLETE) from None
+    for node in graph.nodes.values():
+        for place in (node.get("graphics"), node.get("viz")):
+            if isinstance(place, dict):
+                node.update(place.get("position", place))
+    for *_, attributes in graph.edges(data=True):
+        file.unused.update(attributes.keys() - _LINK_IDS)
+    return graph
+
+
+#: The readers of files, by format. Those of the last line use NetworkX and return its graphs.
+READERS: dict[NetworkFormat, Callable[[GraphFile], Any]] = {
+    "edges": _read_edges, "csv": _read_csv, "graph6": _read_graph6, "metis": _read_metis,
+    "json": _read_json, "dot": _read_dot, "pajek": _read_pajek, "adjlist": _read_adjacency,
+    "anynet": _read_anynet, "matrix-market": _read_matrix_market,
+    "graphml": _read_graphml, "gexf": _read_gexf, "gml": _read_gml, "sparse6": _read_sparse6,
+}  # fmt: skip

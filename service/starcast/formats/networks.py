@@ -1,0 +1,177 @@
+"""Networks from graphs and files: `network`, and the recognition of file formats.
+
+Files are not trusted: their size is limited, and no number in a file sizes an array.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from starcast.formats.network_readers import READERS, GraphFile
+from starcast.support.errors import InputError, StarcastError, clean_message, unreadable
+from starcast.support.limited import MB, decode_text, read_bytes
+from starcast.support.progress import Reporter, Silent
+from starcast.support.vocabulary import NetworkFormat
+from starcast.topologies.networks import Network, build_network
+
+#: Maximum size in bytes of a file, after decompression.
+MAX_BYTES = 100 * MB
+#: Suffixes of files whose content does not tell their format.
+_SUFFIXES: dict[str, NetworkFormat] = {
+    ".adjlist": "adjlist", ".anynet": "anynet", ".dot": "dot", ".g6": "graph6", ".gexf": "gexf",
+    ".gml": "gml", ".graph": "metis", ".graph6": "graph6", ".graphml": "graphml", ".gv": "dot",
+    ".json": "json", ".metis": "metis", ".mtx": "matrix-market", ".net": "pajek",
+    ".s6": "sparse6", ".sparse6": "sparse6",
+}  # fmt: skip
+#: Suffixes by which a text is a path. Edge lists have any other suffix.
+PATH_SUFFIXES = (*_SUFFIXES, ".csv", ".tsv", ".txt", ".edges", ".edgelist", ".xml", ".gz")
+#: The beginnings of files, and of other files that users may take for networks.
+_BEGINNINGS: dict[str, NetworkFormat] = {
+    r"<(?:.*<)?graphml\b": "graphml",
+    r"<(?:.*<)?gexf\b": "gexf",
+    r"%%MatrixMarket\b": "matrix-market",
+    r">>graph6<<": "graph6",
+    r">>sparse6<<|:[?-~]+\s*\Z": "sparse6",
+    r"\{": "json",
+    r"(?:\s|(?://|#)[^\n]*|/\*.*?\*/)*+(?:strict\s+)?(?:di)?graph\b[^\[\n]*\{": "dot",
+    r"(?:.*\n)?\s*graph\s*\[": "gml",
+    r"(?:%[^\n]*\n\s*)*+\*(?:vertices|network)\b": "pajek",
+    r"(?:router|node)[ \t]+\d+[ \t]+(?:router|node)\b": "anynet",
+    r"[?-~]+\s*\Z": "graph6",
+}
+_OTHERS = {
+    r"<(?:.*<)?algo\b": "an MSCCL XML file",
+    r"<": "XML, but neither GraphML nor GEXF",
+    r"\[": "a JSON list",
+    r">>digraph6<<|&[?-~]+\s*\Z": "digraph6",
+    r"num_ranks\s": "a GOAL file",
+    r"[^\n]*\bstep\b[^\n]*\bsender\b": "a schedule",
+}
+#: The number of characters by which a format is recognized.
+_BEGINNING = 4096
+
+
+def network(
+    links: Any,
+    *,
+    name: str | None = None,
+    file_format: NetworkFormat | None = None,
+    source: str | None = None,
+    reporter: Reporter | None = None,
+) -> Network:
+    """Make a topology of any connected graph, or of a file with one.
+
+    Ports are the colours of a proper colouring of the links, so there are at most D+1 of them for
+    the largest degree D. Parallel links count once. Labels are made of the attribute ``label`` of
+    the nodes, or else ``name``, if every node has another one; otherwise of the ids. Positions are
+    the attributes ``lon`` and ``lat``, ``longitude`` and ``latitude``, ``x`` and ``y``, or ``pos``.
+
+    Args:
+        links: a graph of NetworkX, igraph or rustworkx, a sparse matrix of SciPy, an array
+            ``[links, 2]``, pairs of labels, or the path of a file: a `Path`, or a text with a slash
+            or a usual suffix. `docs/formats.md` describes the formats.
+        name: the first part of the spec: at most 43 letters, digits, ``_`` and ``.`` (default: the
+            file's name without suffix, or ``network``).
+        file_format: the format of the file (default: by its content, or else its suffix).
+        source: where the network comes from (default: the file's name).
+        reporter: receives messages about parallel links and unused attributes of links.
+
+    Returns:
+        The network. Its spec, such as ``mine-3fa2c1``, is known in this process.
+
+    Raises:
+        InputError: the graph is empty, not connected or directed, or has a link from a node to
+            itself; a node has more than 253 links; the name is malformed; or the file cannot be
+            read as this format. The message names the file and, if the format has lines, the line.
+        LimitError: the file is too large.
+        UnavailableError: the format needs a library that is not installed.
+
+    Example:
+        >>> ring = network([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")], name="ring")
+        >>> ring.nodes, ring.links, ring.diameter, ring.ports
+        (4, 4, 2, (1, 2))
+    """
+    if isinstance(links, str) and not is_path(links):
+        raise InputError(
+            f"'{links}' is not the path of a file",
+            hint="write ./ before the name of a file; `starcast.topology` takes specs",
+        )
+    if not isinstance(links, str | Path):
+        return build_network(links, "network" if name is None else name, source or "", reporter)
+    path = Path(links)
+    text = _read_text(path)
+    recognized = file_format or _recognize(path, text)
+    plain = Path(path.name.lower().removesuffix(".gz"))
+    chosen = recognized or _SUFFIXES.get(plain.suffix) or _list_format(text)
+    if chosen not in READERS:
+        raise InputError(f"unknown format of a network: '{chosen}'", hint=f"use {_NAMES}")
+    file = GraphFile(text)
+    made_name = _valid_name(path) if name is None else name
+    try:
+        made = build_network(READERS[chosen](file), made_name, source or path.name, reporter)
+    except StarcastError as error:
+        hint = error.hint if recognized else f"{error.hint}; the file was read as {chosen}: {_FROM}"
+        raise type(error)(f"{path}: {error.message}", hint=hint) from None
+    if file.unused:
+        message = (
+            f"{made.spec} does not use all data of {path.name}: {', '.join(sorted(file.unused))}"
+        )
+        (reporter or Silent()).say(clean_message(message))
+    return made
+
+
+_NAMES = ", ".join(READERS)
+_FROM = f"if it has another format, name it with `file_format`: {_NAMES}"
+
+
+def is_path(text: str) -> bool:
+    """Return whether a text that stands for a network is the path of a file."""
+    return "/" in text or text.lower().endswith(PATH_SUFFIXES)
+
+
+def _valid_name(path: Path) -> str:
+    """Return the name of a file without suffixes as the name of a network."""
+    stem = Path(path.name.removesuffix(".gz")).stem
+    return re.sub(r"[^A-Za-z0-9_.]", "_", stem).lstrip("_.")[:43] or "network"
+
+
+def _read_text(path: Path) -> str:
+    try:
+        text = decode_text(read_bytes(path, MAX_BYTES))
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except ValueError as error:
+        raise InputError(f"{path}: {error}", hint="give a text file in UTF-8") from None
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise InputError(f"{path}: line {line} has a NUL character", hint="give a text file")
+    if not text.strip():
+        raise InputError(f"{path} is empty", hint="give a file with at least one link")
+    return text
+
+
+def _recognize(path: Path, text: str) -> NetworkFormat | None:
+    """Return the format of a file by its beginning, or None if it is unknown.
+
+    Raises:
+        InputError: the beginning is that of another format.
+    """
+    beginning = text[:_BEGINNING].lstrip()
+    for pattern, name in _BEGINNINGS.items():
+        if re.match(pattern, beginning, re.DOTALL | re.IGNORECASE):
+            return name
+    for pattern, noun in _OTHERS.items():
+        if re.match(pattern, beginning, re.DOTALL):
+            raise InputError(f"{path} seems to be {noun}, not a network", hint=_FROM)
+    return None
+
+
+def _list_format(text: str) -> NetworkFormat:
+    """Return whether a text is an edge list, with blanks or as CSV, or a METIS file."""
+    rows = [line for line in text.splitlines() if line.strip() and line.strip()[0] not in "#%"]
+    if re.search(r"[,;\t]", rows[0] if rows else ""):
+        return "csv"
+    # As an edge list, a file with these counts would begin with a loop, or with unequal rows.
+    counts = [len(row.split()) for row in rows[1:]]
+    head = [str(len(counts)), str(sum(counts) // 2)]
+    return "metis" if rows and rows[0].split() == head else "edges"
