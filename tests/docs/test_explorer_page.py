@@ -652,8 +652,8 @@ def test_all_sources_of_a_symmetric_schedule_can_be_shown_if_translations_keep_p
 @pytest.mark.usefixtures("irregular")
 def test_a_mesh_has_only_links_that_exist(open_page: Open) -> None:
     """A node without a link at a port is its own neighbour there."""
-    mesh = topology("Mesh3x4")
-    page = open_page("Mesh3x4", "node=1")
+    mesh = topology("Grid3x4")
+    page = open_page("Grid3x4", "node=1")
     assert spoken(page)[0].startswith("1")
     buttons = page.locator("#selection .note").first
     expect(buttons).to_contain_text("Ports: 1 2 3 5")  # port 1 to node 2, and port 3 to node 5

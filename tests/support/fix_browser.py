@@ -50,7 +50,7 @@ PAGES: dict[str, tuple[list[str], list[str]]] = {
     "Q4": (["binomial"], []),
     "S5,3": (["nk-greedy"], ["allgather:nk-greedy"]),
     # A topology of the plug-in support/plugins/irregular.py, which the test has to load.
-    "Mesh3x4": (["breadth-first"], ["broadcast:forest(base=breadth-first)"]),
+    "Grid3x4": (["breadth-first"], ["broadcast:forest(base=breadth-first)"]),
 }
 #: A function that opens the explorer page of a topology, in a state and a display mode.
 Open = Callable[..., "Page"]

@@ -80,13 +80,13 @@ def test_translations_are_refused_where_there_are_none() -> None:
 
 
 def test_a_node_is_not_linked_to_itself() -> None:
-    with refused("'1-1' is not a link of Mesh3x4: the two nodes are not adjacent") as refusal:
-        topology("Mesh3x4").ports_between(0, 0)
+    with refused("'1-1' is not a link of Grid3x4: the two nodes are not adjacent") as refusal:
+        topology("Grid3x4").ports_between(0, 0)
     assert refusal.value.hint == "1 is adjacent to 2, 5"
 
 
 def test_a_root_has_no_port_towards_itself() -> None:
-    t = topology("Mesh3x4")
+    t = topology("Grid3x4")
     parents = np.array([0, *range(11)])
     assert ports_towards(t, parents)[:3].tolist() == [0, 1, 2]
 
@@ -151,8 +151,8 @@ def test_a_row_over_a_missing_link_is_a_violation() -> None:
 
 
 def test_a_link_fault_joins_two_different_nodes() -> None:
-    broadcast = schedule("Mesh3x4", "broadcast", "forest", base="breadth-first")
-    with refused("'1-1' is not a link of Mesh3x4"):
+    broadcast = schedule("Grid3x4", "broadcast", "forest", base="breadth-first")
+    with refused("'1-1' is not a link of Grid3x4"):
         simulate(broadcast, faults=[("1", "1")])
     assert not simulate(broadcast, faults=["1"]).complete
     assert simulate(broadcast, faults=[("1", "2")]).undelivered == (("2", 0), ("3", 0), ("4", 0))
@@ -215,9 +215,9 @@ def test_collectives_are_built_at_their_root_and_no_faster_than_the_bound(
 
 
 def test_schedules_without_translations_are_not_symmetric() -> None:
-    built = schedule("Mesh3x4", "allgather", "forest", base="breadth-first")
+    built = schedule("Grid3x4", "allgather", "forest", base="breadth-first")
     assert built.id.endswith(":expanded")
-    with refused("a schedule on Mesh3x4 cannot be symmetric: the topology has no translations"):
+    with refused("a schedule on Grid3x4 cannot be symmetric: the topology has no translations"):
         replace(built, symmetric=True)
 
 
@@ -341,10 +341,10 @@ def test_a_file_with_labels_and_ranks_is_refused(tmp_path: Path) -> None:
         schedule_from_csv(path, "Barbell6", "broadcast")
     # The labels of a mesh are numbers: a text is a label if all senders are labels.
     path.write_text("step,sender,port,unit\n1,1,1,0\n2,9,1,0\n")
-    read = schedule_from_csv(path, "Mesh3x4", "broadcast")
+    read = schedule_from_csv(path, "Grid3x4", "broadcast")
     assert read.sender.tolist() == [0, 8]
     path.write_text("step,sender,port,unit\n1,0,1,0\n2,9,1,0\n")
-    assert schedule_from_csv(path, "Mesh3x4", "broadcast").sender.tolist() == [0, 9]
+    assert schedule_from_csv(path, "Grid3x4", "broadcast").sender.tolist() == [0, 9]
 
 
 def test_a_message_to_the_own_node_is_refused(tmp_path: Path) -> None:

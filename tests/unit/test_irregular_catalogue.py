@@ -97,7 +97,7 @@ def test_pictures_show_exactly_the_links(spec: str) -> None:
                 layout(t, name)
     if t.nodes > 128:
         return
-    degrees = "degrees 2 to 4" if spec == "Mesh3x4" else f"degree {t.degree}"
+    degrees = "degrees 2 to 4" if spec == "Grid3x4" else f"degree {t.degree}"
     degrees = "degrees 2 to 3" if spec == "Barbell6" else degrees
     picture = draw_topology(t)
     assert f"{degrees}, diameter {t.diameter}, {t.links} links" in picture

@@ -112,9 +112,10 @@ def _topology(app: typer.Typer) -> None:
     noun = add_noun(
         app,
         "topology",
-        "Topologies: show, draw and export any topology; add networks; list, show and drop stored"
+        "Topologies: show, draw and export any topology; add networks; list families and stored"
         " topologies.",
     )
+    command(noun, "families", Networks.families)
     command(noun, "add", Networks.add_network)
     command(noun, "list", Networks.topologies)
     command(noun, "show", Networks.show_topology)

@@ -13,8 +13,11 @@ schedule, and of all trees of a forest, show a node in the same position.
   dimensions. The dimensions 2, 3, 4 follow each other clockwise around even permutations and
   counterclockwise around odd permutations, so the hexagons are the faces of the torus. Unrolled
   into the plane, they form a honeycomb, in which every node occurs once per period.
-* Grid: a node of a torus with two dimensions lies at its coordinates. Links between the first and
-  the last row or column leave the picture on one side and return on the other.
+* Grid: a node of a mesh, a HyperX network or a torus with two dimensions lies at its coordinates.
+  On a torus, links between the first and the last row or column leave the picture on one side and
+  return on the other.
+* Positions: those of the nodes in the file of a network, as on a map: y upwards.
+* Spring: distances in the plane are close to distances in the graph.
 * Projection of a hypercube: every bit has a direction, and the position of a node is the sum of the
   directions of the bits that are 1.
 
@@ -22,6 +25,7 @@ The order of nodes on levels with few crossing links (`arrange`), or on a ring n
 neighbours (`order_ring`), also serves pictures of query results.
 """
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from math import pi, sin, sqrt
 
@@ -157,6 +161,12 @@ def _space_out(wanted: Floats) -> Floats:
 Positions = NDArray[np.float32]
 Points = NDArray[np.complex128]
 
+#: Families whose labels are coordinates.
+_GRIDS = ("mesh", "torus", "hyperx")
+#: Maximum number of nodes in the layout `spring`, which needs the distances of all pairs.
+_MAX_SPRING = 600
+_SPRING_STEPS = 200
+_APART_AT_LEAST = 0.8
 #: Maximum number of nodes in a layout; S9 has 362 880.
 MAX_NODES = 400_000
 #: From this number of nodes on, the default layout is the quotient, in which each substar is a
@@ -166,12 +176,14 @@ _SMALLEST_QUOTIENT = 120
 
 DESCRIPTIONS: dict[LayoutName, str] = {
     "substars": "recursive substars: nodes with the same last symbol lie together",
-    "levels": "levels: rows by the distance from the identity",
+    "levels": "levels: rows by the distance from the first node",
     "necklaces": "rings of necklaces: a rotation of the picture is the rotation of the star graph",
     "torus": "the torus of 12 hexagons: opposite sides of the picture are joined",
-    "grid": "a grid of rows and columns: opposite sides of the picture are joined",
     "projection": "a projection in which the links of a port are parallel",
     "quotient": "quotient by substars: a dot for all nodes with the same last symbols",
+    "spring": "springs: distances in the picture are close to distances in the graph",
+    "grid": "a grid of rows and columns; opposite sides of a torus are joined",
+    "positions": "the positions in the file of the network",
 }
 
 
@@ -184,10 +196,14 @@ def layouts(topology: str | Topology) -> tuple[LayoutName, ...]:
     """
     network = as_topology(topology)
     names: list[LayoutName] = ["levels"]
+    if not network.has_translations and network.nodes <= _MAX_SPRING:
+        names.insert(0, "spring")
+    if network.family in _GRIDS and len(_sides(network)) == 2:
+        names.insert(0, "grid")
+    if getattr(network, "positions", None) is not None:
+        names.insert(0, "positions")
     if network.family == "hypercube":
         names.insert(0, "projection")
-    if network.family == "torus" and network.n == 2:
-        names.insert(0, "grid")
     if network.family == "nk-star":
         names.append("substars")
     if network.family == "star":
@@ -218,12 +234,13 @@ def choose_layout(topology: Topology, name: str | None) -> LayoutName:
     )
 
 
-def layout(topology: str | Topology, name: str | None = None) -> Positions:
+def layout(topology: str | Topology, name: str | None = None, root: int | str = 0) -> Positions:
     """Return the positions of the nodes in a layout.
 
     Args:
         topology: a topology or its spec.
         name: one of `layouts`; by default the first.
+        root: the node from which the layout `levels` measures distances.
 
     Returns:
         float32 ``[nodes, 2]``, read-only. Nodes coincide only in the quotient layout.
@@ -243,7 +260,8 @@ def layout(topology: str | Topology, name: str | None = None) -> Positions:
             f"{network.spec} has {network.nodes:,} nodes, but layouts have at most {MAX_NODES:,}",
             hint="choose a smaller topology, such as S9",
         )
-    positions = np.ascontiguousarray(_LAYOUTS[chosen](network), dtype=np.float32)
+    placed = place_on_levels(network, root) if chosen == "levels" else _LAYOUTS[chosen](network)
+    positions = np.ascontiguousarray(placed, dtype=np.float32)
     positions.flags.writeable = False
     return positions
 
@@ -305,14 +323,14 @@ _BAND_SWEEPS = 8
 _ASPECT = 1.6  # ratio of width to height
 
 
-def place_on_levels(topology: Topology) -> NDArray[np.float64]:
+def place_on_levels(topology: Topology, root: int | str = 0) -> NDArray[np.float64]:
     """Return the positions of the nodes, drawn level by level from top to bottom.
 
     The array has the shape ``[nodes, 2]`` and dtype float64.
 
     In large topologies, a level is a band of several rows, since a single row would be too wide.
     """
-    level = topology.distances().astype(np.int64)
+    level = topology.distances(root).astype(np.int64)
     neighbours = topology.table()
     if topology.nodes <= _SINGLE_ROWS:
         return _place_rows(level, neighbours)
@@ -425,19 +443,19 @@ def find_periods(topology: Topology, name: str) -> NDArray[np.float64]:
     """
     if name == "torus":
         return PERIODS
-    if name == "grid":
+    if name == "grid" and topology.family == "torus":
         return np.diag(_sides(topology)).astype(np.float64)
     return np.empty((0, 2))
 
 
 def place_on_grid(topology: Topology) -> NDArray[np.float64]:
-    """Return the coordinates of the nodes of a two-dimensional torus, float64 ``[nodes, 2]``."""
+    """Return the coordinates of the nodes of a two-dimensional grid, float64 ``[nodes, 2]``."""
     coordinates = np.unravel_index(np.arange(topology.nodes), _sides(topology))
     return np.stack(coordinates, axis=1).astype(np.float64)
 
 
-def _sides(torus: Topology) -> list[int]:
-    return [int(side) for side in torus.spec[1:].split("x")]
+def _sides(grid: Topology) -> list[int]:
+    return [int(side) for side in re.findall(r"\d+", grid.spec)]
 
 
 def place_on_torus(topology: Topology) -> NDArray[np.float64]:
@@ -513,6 +531,52 @@ def _place_quotient(topology: Topology) -> NDArray[np.float64]:
     return scaled
 
 
+def _place_as_given(topology: Topology) -> NDArray[np.float64]:
+    given: NDArray[np.float64] = topology.positions * [1, -1]  # type: ignore[attr-defined]
+    return _separate(given / nearest_distance(given @ np.array([1, 1j])))
+
+
+def _place_by_springs(topology: Topology) -> NDArray[np.float64]:
+    """Return positions with a small stress: the weighted sum of squared errors of distances.
+
+    Each step moves every node to the mean of the positions that the others wish for it (Gansner,
+    Koren & North 2005). The positions at the start are distances from four far nodes.
+    """
+    distances = np.array([topology.distances(node) for node in range(topology.nodes)], dtype=float)
+    far = [int(distances[0].argmax())]
+    for _ in range(3):
+        far.append(int(distances[far].min(axis=0).argmax()))
+    turn = np.exp(2j * pi * np.arange(topology.nodes) / topology.nodes)
+    points = distances[far[0]] - distances[far[1]] + 1j * (distances[far[2]] - distances[far[3]])
+    points = points + turn / 4  # nodes with equal distances must not coincide
+    np.fill_diagonal(distances, np.inf)
+    weight = distances**-2
+    np.fill_diagonal(distances, 0)
+    total = weight.sum(axis=1)
+    for _ in range(_SPRING_STEPS):
+        apart = points[:, None] - points
+        length = np.maximum(np.abs(apart), 1e-9)
+        points = (weight * (points + distances * apart / length)).sum(axis=1) / total
+    return _separate(np.stack([points.real, points.imag], axis=1))
+
+
+def _separate(positions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return positions in which nodes that are very close to each other have been moved apart."""
+    points = positions @ np.array([1, 1j])
+    turn = np.exp(2j * pi * np.arange(len(points)) / len(points))
+    for _ in range(_SPRING_STEPS):
+        apart = points[:, None] - points
+        length = np.abs(apart)
+        # Two nodes in the same place leave it in directions of their own.
+        away = np.where(length > 0, apart / np.maximum(length, 1e-9), turn[:, None])
+        push = np.where(length < _APART_AT_LEAST, (_APART_AT_LEAST - length) / 2, 0)
+        np.fill_diagonal(push, 0)
+        if not push.any():
+            break
+        points = points + (push * away).sum(axis=1)
+    return np.stack([points.real, points.imag], axis=1)
+
+
 _LAYOUTS: dict[LayoutName, Callable[[Topology], NDArray[np.float64]]] = {
     "substars": place_by_substars,
     "levels": place_on_levels,
@@ -521,4 +585,6 @@ _LAYOUTS: dict[LayoutName, Callable[[Topology], NDArray[np.float64]]] = {
     "projection": place_by_projection,
     "grid": place_on_grid,
     "quotient": _place_quotient,
+    "spring": _place_by_springs,
+    "positions": _place_as_given,
 }

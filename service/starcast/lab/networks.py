@@ -44,6 +44,24 @@ if TYPE_CHECKING:
 class Networks(Artifacts):
     """Operations on computed and stored topologies."""
 
+    def families(self) -> Table:
+        """List the families of topologies with their specs and papers. No server is needed.
+
+        Example:
+            >>> lab.families()["family"][:3]
+            ['star', 'nk-star', 'hypercube']
+
+            $ starcast topology families
+        """
+        import starcast.topologies  # noqa: F401 - declares the families
+        from starcast.catalogue.entries import FAMILIES
+
+        rows = [
+            {"family": each.name, "specs": each.spelling, "paper": each.source}
+            for each in FAMILIES.values()
+        ]
+        return Table.of(rows, ("family", "specs", "paper"))
+
     def show_topology(
         self, topology: TopologyName, *, stored: bool = False, verify: bool = False
     ) -> Facts:

@@ -85,7 +85,10 @@ class Layout(StrEnum):
 
 
 #: Names of the layouts in which all nodes of a topology are drawn; see `starcast.drawing.layouts`.
-LayoutName = Literal["substars", "levels", "necklaces", "torus", "projection", "grid", "quotient"]
+LayoutName = Literal[
+    "substars", "levels", "necklaces", "torus", "projection", "grid", "quotient", "spring",
+    "positions",
+]  # fmt: skip
 LAYOUT_NAMES: tuple[LayoutName, ...] = get_args(LayoutName)
 
 #: Solvers for the formulas of searches.

@@ -1,7 +1,7 @@
 """The topologies; `topology` builds one from a spec such as ``S5``, ``S6,3`` or ``Q4``."""
 
 # Each module declares its families; `starcast` lists the families in this order.
-from starcast.topologies import stars, cayley_families  # noqa: F401, I001
+from starcast.topologies import stars, cayley_families, link_families  # noqa: F401, I001
 from starcast.topologies.base import Topology, ports_towards
 from starcast.topologies.families import as_topology, count_nodes, normalize_id, topology
 

@@ -11,7 +11,7 @@ The elements of a group are ranked in the lexicographic order of their labels; t
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from math import factorial, prod
 from typing import Any
@@ -27,9 +27,11 @@ from starcast.topologies.permutations import Ranks
 
 #: One element of a group as a row ``[n]``, or several as rows ``[count, n]``.
 Elements = NDArray[np.integer[Any]]
-#: The digits that represent residues in labels.
+#: The digits that represent residues in labels, if all sides are small enough.
 _DIGITS = f"0{permutations.SYMBOLS}"
 _MAX_NODES = factorial(12)  # the number of nodes of the largest star graph; ranks are int32
+#: Subgroups that are larger are refused, because their elements are kept in memory.
+_MAX_SUBGROUP = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -215,10 +217,10 @@ class Residues:
     generator = "{n} steps, one of them not 0"
 
     def __post_init__(self) -> None:
-        if min(self.sides) < 2 or max(self.sides) > len(_DIGITS) or self.nodes > _MAX_NODES:
+        if min(self.sides) < 2 or self.nodes > _MAX_NODES:
             raise InputError(
                 f"the sides {', '.join(map(str, self.sides))} are out of range",
-                hint=f"sides go from 2 to {len(_DIGITS)}, their product to {_MAX_NODES:,}",
+                hint=f"sides are at least 2, and their product is at most {_MAX_NODES:,}",
             )
 
     @property
@@ -247,27 +249,42 @@ class Residues:
         """Return the negative of a group element."""
         return np.asarray(-element % np.array(self.sides))
 
+    @property
+    def _form(self) -> tuple[int, int]:
+        """The base of the numbers in labels, and the number of digits of each residue.
+
+        A residue is a single digit or letter if all sides permit it, else a decimal number.
+        """
+        largest = max(self.sides) - 1
+        return (len(_DIGITS), 1) if largest < len(_DIGITS) else (10, len(str(largest)))
+
     def labels(self, elements: Elements) -> NDArray[np.str_]:
-        """Return the labels of group elements: each residue is a digit, or a letter from 10 on."""
-        codes = np.array([*map(ord, _DIGITS)], dtype=np.uint32)[elements]
-        return np.ascontiguousarray(codes).view(f"<U{self.n}")[:, 0]
+        """Return the labels of group elements: residues, all with the same number of digits."""
+        base, width = self._form
+        digits = elements[..., None] // base ** np.arange(width)[::-1] % base
+        codes = np.array([*map(ord, _DIGITS)], dtype=np.uint32)[digits]
+        labels: NDArray[np.str_] = codes.reshape(len(elements), -1).view(f"<U{self.n * width}")
+        return labels[:, 0]
 
     def parse(self, label: str) -> Elements:
         """Return the group element with the given label.
 
         Raises:
-            InputError: the label has a wrong length, or a digit is not smaller than the side of its
-                dimension.
+            InputError: the label has a wrong length, or a residue is not smaller than the side of
+                its dimension.
         """
-        digits = [_DIGITS.find(each) for each in str(label).lower()]
-        if len(digits) != self.n or not all(
-            0 <= digit < side for digit, side in zip(digits, self.sides, strict=True)
-        ):
-            last = "".join(_DIGITS[side - 1] for side in self.sides)
-            raise InputError(
-                f"'{label}' is not a label", hint=f"labels go from {'0' * self.n} to {last}"
-            )
-        return np.array(digits)
+        base, width = self._form
+        text = str(label).lower()
+        residues = [0] * self.n
+        for place, digit in enumerate(map(_DIGITS.find, text)):
+            if digit not in range(base) or place >= self.n * width:
+                break
+            residues[place // width] = base * residues[place // width] + digit
+        else:
+            if len(text) == self.n * width and all(map(int.__lt__, residues, self.sides)):
+                return np.array(residues)
+        first, last = self.labels(np.array([[0] * self.n, np.array(self.sides) - 1]))
+        raise InputError(f"'{label}' is not a label", hint=f"labels go from {first} to {last}")
 
     def reduce(self, generator: tuple[int, ...]) -> tuple[int, ...] | None:
         """Return a generator's steps as residues; None if their count is wrong or all are 0."""
@@ -280,6 +297,73 @@ class Residues:
 #: Port numbers, which start at 2, are uint8.
 MAX_GENERATORS = 254
 
+
+@dataclass(frozen=True)
+class Subgroup(Permutations):
+    """The subgroup of a group that some of its elements, the generators, generate.
+
+    Raises:
+        InputError: the subgroup is too large.
+    """
+
+    whole: Permutations | Residues
+    generators: tuple[tuple[int, ...], ...]
+
+    @cached_property
+    def _members(self) -> Ranks:
+        """The ranks of the elements in the whole group, ascending: the orbit of the identity."""
+        members = frontier = np.zeros(1, dtype=np.int32)
+        while len(frontier):
+            reached = [_move(self.whole, frontier, each) for each in self.generators]
+            frontier = np.setdiff1d(np.concatenate(reached), members)
+            members = np.union1d(members, frontier)
+            if len(members) > _MAX_SUBGROUP:
+                raise InputError(
+                    f"the generators generate more than {_MAX_SUBGROUP:,} elements",
+                    hint="give generators of a smaller group",
+                )
+        return freeze(members)
+
+    @property
+    def nodes(self) -> int:
+        """The number of group elements."""
+        return len(self._members)
+
+    def elements(self, ranks: ArrayLike) -> Elements:
+        """Return the group elements with some ranks, ``[count, n]``."""
+        return self.whole.elements(self._members[np.array(ranks, ndmin=1)])
+
+    def ranks(self, elements: Elements) -> Ranks:
+        """Return the ranks of group elements, int32 ``[count]``."""
+        return np.searchsorted(self._members, self.whole.ranks(elements)).astype(np.int32)
+
+    def product(self, left: Elements, right: Elements) -> Elements:
+        """Return the product left∘right; one of them may be several elements."""
+        return self.whole.product(left, right)
+
+    def inverse(self, element: Elements) -> Elements:
+        """Return the inverse of a group element."""
+        return self.whole.inverse(element)
+
+    def labels(self, elements: Elements) -> NDArray[np.str_]:
+        """Return the labels of group elements, which are those in the whole group."""
+        return self.whole.labels(elements)
+
+    def parse(self, label: str) -> Elements:
+        """Return the group element with a label.
+
+        Raises:
+            InputError: no element has this label.
+        """
+        element = self.whole.parse(label)
+        if self.whole.ranks(element[None, :])[0] not in self._members:
+            raise InputError(
+                f"'{label}' is not a label: the generators do not generate this element",
+                hint="give a label of `labels()`",
+            )
+        return element
+
+
 Group = Permutations | Residues
 
 
@@ -291,7 +375,7 @@ class CayleyGraph(Topology):
         family: the name of its family.
         generators: elements of the group; ports are numbered from 2 in the order of this list.
         group: the group; by default all permutations of 1..n, and generators are permutations of
-            the positions.
+            the positions. `Subgroup` stands for the group that the generators generate.
 
     Raises:
         InputError: the generators are not distinct elements of the group, one of them is the
@@ -314,7 +398,8 @@ class CayleyGraph(Topology):
         self.spec = spec
         self.family = family
         self.group, self.generators = check_generators(generators, group)
-        self.n = self.group.n
+        # Of a cyclic group, whose elements have a single residue, n is the order.
+        self.n = self.group.nodes if self.group.n == 1 else self.group.n
         self.k = None
         self.nodes = self.group.nodes
         self.ports = tuple(range(2, len(self.generators) + 2))
@@ -380,7 +465,7 @@ class CayleyGraph(Topology):
     def labels(self, ranks: ArrayLike | None = None) -> NDArray[np.str_]:
         """Return the labels of nodes; see `Topology.labels`."""
         if ranks is None:
-            self._require_memory(5 * self.n, "labels")
+            self._require_memory(5 * self.group.n, "labels")
             ranks = np.arange(self.nodes)
         return self.group.labels(self.group.elements(self._check_ranks(ranks)))
 
@@ -395,7 +480,8 @@ class CayleyGraph(Topology):
         if reached < self.nodes:
             raise InputError(
                 f"the generators of {self.spec} reach only {reached:,} of its {self.nodes:,} nodes",
-                hint="give generators of the whole group: all of its elements are nodes",
+                hint='give generators of the whole group, or take group="generated": then the nodes'
+                " are the elements that they generate",
             )
         return distances
 
@@ -419,7 +505,11 @@ def check_generators(
             f"the number of generators is {len(given)}, which is out of range",
             hint=f"give 1 to {MAX_GENERATORS} generators",
         )
-    elements = group(_check_size(group, given[0])) if isinstance(group, type) else group
+    whole = group
+    if group is Subgroup:
+        is_signed = any(value < 0 for generator in given for value in generator)
+        whole = SignedPermutations if is_signed else Permutations
+    elements = whole(_check_size(whole, given[0])) if isinstance(whole, type) else whole
     rows = []
     for generator in given:
         row = elements.reduce(generator)
@@ -439,6 +529,8 @@ def check_generators(
     repeated = next((a for a, b in pairwise(sorted(rows)) if a == b), None)
     if repeated is not None:
         raise InputError(f"the generator {list(repeated)} is repeated", hint="give it once")
+    if group is Subgroup:
+        elements = Subgroup(elements.n, elements, tuple(rows))
     return elements, tuple(rows)
 
 

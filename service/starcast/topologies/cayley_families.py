@@ -6,13 +6,14 @@ permutations.
 """
 
 from itertools import combinations
-from math import comb
+from math import comb, gcd
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from starcast.support.errors import InputError
 from starcast.topologies.base import Topology
+from starcast.topologies.cayley import CayleyGraph, Residues
 from starcast.topologies.families import family
 from starcast.topologies.permutations import Ranks
 
@@ -199,3 +200,98 @@ def torus(*sides: int) -> Generators:
         for axis, side in enumerate(sides)
         for step in sorted({1, side - 1})
     ]
+
+
+@family("ring", pattern=r"Ring(\d+)", source="Harary 1969", noun="rings", sizes=range(3, 10_001))
+def ring(n: int) -> CayleyGraph:
+    """Return the ring of n nodes."""
+    return CayleyGraph(f"Ring{n}", "ring", [[1], [n - 1]], Residues((n,)))
+
+
+@family(
+    "complete", pattern=r"K(\d+)", source="Harary 1969", noun="complete graphs",
+    sizes=range(2, 256),
+)  # fmt: skip
+def complete(n: int) -> CayleyGraph:
+    """Return the complete graph of n nodes."""
+    return CayleyGraph(f"K{n}", "complete", [[step] for step in range(1, n)], Residues((n,)))
+
+
+@family(
+    "circulant", pattern=r"Circ(\d+),(\d+)(?:,(\d+))?(?:,(\d+))?", source="Elspas & Turner 1970",
+    noun="circulant graphs", sizes=range(3, 10_001),
+    spelling="Circ12,1,3 for a circulant graph (the nodes and up to three steps)",
+)  # fmt: skip
+def circulant(n: int, *steps: int) -> CayleyGraph:
+    """Return the graph in which node i is linked to i+s and i-s, modulo n, for every step s."""
+    if [*steps] != sorted({*steps}) or steps[0] < 1 or steps[-1] > n // 2 or gcd(n, *steps) > 1:
+        raise InputError(
+            f"the steps {', '.join(map(str, steps))} of the circulant graph are invalid",
+            hint=f"give ascending steps from 1 to {n // 2} without a common divisor with {n}",
+        )
+    spec = f"Circ{n},{','.join(map(str, steps))}"
+    generators = [[move] for step in steps for move in sorted({step, n - step})]
+    return CayleyGraph(spec, "circulant", generators, Residues((n,)))
+
+
+@family(
+    "hyperx", pattern=r"HX(\d+)x(\d+)(?:x(\d+))?", source="Ahn et al. 2009", noun="HyperX networks",
+    spelling="HX3x4 or HX3x4x5 for a HyperX network", group="residues",
+)  # fmt: skip
+def hyperx(*sides: int) -> Generators:
+    """Return the generators of a HyperX network, which move any number of places on a side."""
+    return [
+        [step if other == axis else 0 for other in range(len(sides))]
+        for axis, side in enumerate(sides)
+        for step in range(1, side)
+    ]
+
+
+def _flips(d: int) -> Generators:
+    """Return the generators of a hypercube, each of which flips one bit."""
+    return [[int(bit == other) for other in range(d)] for bit in range(d)]
+
+
+@family(
+    "folded-cube", pattern=r"FQ(\d+)", source="El-Amawy & Latifi 1991", noun="folded cubes",
+    sizes=range(2, LARGEST + 1),
+)  # fmt: skip
+def folded_cube(d: int) -> CayleyGraph:
+    """Return the hypercube in which each node is also linked to its complement."""
+    return CayleyGraph(f"FQ{d}", "folded-cube", [*_flips(d), [1] * d], Residues((2,) * d))
+
+
+@family(
+    "augmented-cube", pattern=r"AQ(\d+)", source="Choudum & Sunitha 2002", noun="augmented cubes",
+    sizes=range(2, LARGEST + 1),
+)  # fmt: skip
+def augmented_cube(d: int) -> CayleyGraph:
+    """Return the hypercube in which links also flip the last 2, 3, .., d bits."""
+    last = [[0] * (d - count) + [1] * count for count in range(2, d + 1)]
+    return CayleyGraph(f"AQ{d}", "augmented-cube", _flips(d) + last, Residues((2,) * d))
+
+
+@family(
+    "cube-connected-cycles", pattern=r"CCC(\d+)", source="Preparata & Vuillemin 1981",
+    noun="cube-connected cycles graphs", group="generated", sizes=range(3, 10),
+)  # fmt: skip
+def cube_connected_cycles(d: int) -> Generators:
+    """Return the generators that rotate the symbols, either way, or change the sign of the first.
+
+    The signs are the label of a node of Q_d, and the first symbol is the position on its cycle.
+    """
+    rotations = [[*range(2, d + 1), 1], [d, *range(1, d)]]
+    return [*rotations, [-1, *range(2, d + 1)]]
+
+
+@family(
+    "butterfly", pattern=r"BF(\d+)", source="Annexstein, Baumslag & Rosenberg 1990",
+    noun="wrapped butterfly graphs", group="generated", sizes=range(3, 10),
+)  # fmt: skip
+def butterfly(d: int) -> Generators:
+    """Return the generators that rotate the symbols, either way, with or without a change of sign.
+
+    The first symbol is the level of a node, and the signs are its row.
+    """
+    rotations = [[*range(2, d + 1), 1], [d, *range(1, d)]]
+    return [*rotations, [*range(2, d + 1), -1], [-d, *range(1, d)]]

@@ -2,15 +2,17 @@
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
-from itertools import chain, product
-from typing import Literal
+from collections.abc import Callable, Iterable, Iterator
+from difflib import get_close_matches
+from functools import lru_cache
+from itertools import chain, islice, product
+from typing import Any, Literal
 
 import numpy as np
 
 from starcast.catalogue.entries import FAMILIES, Family, Function, check_declaration
 from starcast.catalogue.plugins import Origin, located, run_guarded
-from starcast.support.errors import InputError
+from starcast.support.errors import InputError, LimitError
 from starcast.support.resolvers import resolve
 from starcast.support.text import with_article
 from starcast.support.vocabulary import (
@@ -27,8 +29,9 @@ from starcast.topologies.cayley import (
     Permutations,
     Residues,
     SignedPermutations,
+    Subgroup,
 )
-from starcast.topologies.networks import find_network, is_network_spec
+from starcast.topologies.networks import find_network, is_network_spec, network_of_family
 
 #: Parts that a pattern must not contain: escapes of characters that a spec cannot contain, and
 #: characters that belong neither to a spec nor to the syntax of regular expressions.
@@ -42,7 +45,10 @@ _GROUPS: dict[str, type[Permutations] | None] = {
     "even permutations": EvenPermutations,
     "signed permutations": SignedPermutations,
     "residues": None,
+    "generated": Subgroup,
 }
+#: Maximum number of links of a topology of a family that is given by its links.
+MAX_LINKS = 250_000
 
 
 def family(
@@ -53,26 +59,31 @@ def family(
     noun: str = "",
     spelling: str = "",
     group: Literal[
-        "permutations", "even permutations", "signed permutations", "residues"
+        "permutations", "even permutations", "signed permutations", "residues", "generated"
     ] = "permutations",
     sizes: range | None = None,
 ) -> Callable[[Function], Function]:
-    r"""Declare a function as a family of Cayley graphs.
+    r"""Declare a function as a family of topologies: of Cayley graphs, or of graphs of any kind.
 
-    The function is called with the numbers in a spec, and returns the generators, by default as
-    permutations of the positions 1..n. A node x is linked to (x[g_1], .., x[g_n]) for every
-    generator g, over the ports 2, 3, ... in the order of the generators. Inverses of generators
-    must be generators.
+    The function is called with the numbers in a spec. For graphs of any kind, it returns the links:
+    pairs of labels, or an array ``[links, 2]``. Each link occurs once or more often, in either
+    direction. Ports are the colours of a colouring of the links, as in `starcast.network`.
+
+    For Cayley graphs, it returns the generators, by default as permutations of the positions 1..n.
+    A node x is linked to (x[g_1], .., x[g_n]) for every generator g, over the ports 2, 3, ... in
+    the order of the generators. Inverses of generators must be generators.
 
     For ``signed permutations``, a negative position also changes the sign of the symbol that it
     moves. For ``residues``, nodes are vectors modulo the numbers in the spec, and generators are
-    steps.
+    steps. For ``generated``, generators are permutations, signed if a position is negative, and
+    nodes are the permutations that they generate.
 
     Args:
         name: lower-case words joined by hyphens.
         pattern: a regular expression of the specs, such as ``P(\d+)``; its groups are numbers. A
             spec has at most 50 characters: ASCII letters, digits, commas, periods, underscores,
-            plus signs and hyphens, even if the pattern also matches other strings.
+            plus signs and hyphens, even if the pattern also matches other strings. A spec that ends
+            with a hyphen and six hexadecimal digits is that of a network, never of a family.
         source: the paper that defines the family.
         noun: the plural noun for the graphs in messages, such as ``pancake graphs``.
         spelling: a description of valid specs for messages, such as ``P2 to P12 for a pancake
@@ -98,6 +109,8 @@ def family(
         subject = f"the family '{name}'"
         many = noun or f"{name} graphs"
 
+        # A spec is read many times, and colouring the links of a large graph takes a second.
+        @lru_cache(maxsize=4)
         def build(spec: str, *numbers: int) -> Topology:
             # The size is checked before the call, because the function's own error would not name
             # the allowed sizes.
@@ -115,7 +128,10 @@ def family(
                         _check_ports(built)
                         _check_labels(built)
                     return built
-                return CayleyGraph(spec, name, built, _GROUPS[group] or Residues(numbers))
+                values = _read_values(built, spec)
+                if group == "permutations" and _are_links(values):
+                    return network_of_family(spec, name, values)
+                return CayleyGraph(spec, name, values, _GROUPS[group] or Residues(numbers))
 
         entry = Family(
             name=name, source=source, origin=origin, build=build, noun=many,
@@ -126,6 +142,25 @@ def family(
         return function
 
     return decorate
+
+
+def _read_values(built: Any, spec: str) -> Any:
+    """Return the generators or links that a family's function has returned or yields, as a list."""
+    values = list(islice(built, MAX_LINKS + 1)) if isinstance(built, Iterable) else built
+    if isinstance(values, list) and len(values) > MAX_LINKS:
+        raise LimitError(
+            f"{spec} has too many links: more than {MAX_LINKS:,}", hint="choose a smaller topology"
+        )
+    return values
+
+
+def _are_links(values: Any) -> bool:
+    """Return whether values are pairs; but [[2, 1]] is the generator of two symbols."""
+    try:
+        pairs = [tuple(value) for value in values if not isinstance(value, str)]
+    except TypeError:
+        return False
+    return bool(pairs) and {*map(len, pairs)} == {2} and pairs != [(2, 1)]
 
 
 def _compile_pattern(name: str, pattern: str, origin: Origin) -> re.Pattern[str]:
@@ -158,7 +193,7 @@ def _compile_pattern(name: str, pattern: str, origin: Origin) -> re.Pattern[str]
     # tested.
     taken = next(filter(compiled.fullmatch, chain.from_iterable(map(_examples, shipped))), None)
     if taken is not None:
-        letters = [each.pattern.pattern.partition("(")[0] for each in shipped]
+        letters = map(_letters, shipped)
         raise InputError(
             f"the family '{name}' ({origin}): the pattern '{pattern}' matches '{taken}', the spec"
             " of a built-in topology",
@@ -220,6 +255,11 @@ def _check_labels(built: Topology) -> None:
             )
 
 
+def _letters(entry: Family) -> str:
+    """Return the beginning of a family's specs, such as S."""
+    return entry.pattern.pattern.partition("(")[0]
+
+
 def _spell(pattern: str, noun: str, sizes: range) -> str:
     """Return the description of specs with one number: ``P2 to P12 for a pancake graph``."""
     letters = pattern.partition("(")[0]
@@ -254,7 +294,8 @@ def topology(spec: str) -> Topology:
     text = str(spec)
     if known := find_network(text):
         return known
-    for entry in FAMILIES.values() if re.fullmatch(SPEC, text) else ():
+    is_family = re.fullmatch(SPEC, text) and not is_network_spec(text)
+    for entry in FAMILIES.values() if is_family else ():
         if match := entry.pattern.fullmatch(text):
             groups = [group for group in match.groups() if group is not None]
             try:
@@ -271,12 +312,24 @@ def topology(spec: str) -> Topology:
                 return built
     if is_network_spec(text) and (stored := resolve(text)):
         return stored  # type: ignore[no-any-return]
-    spellings = ", ".join(entry.spelling for entry in FAMILIES.values())
-    capitals = text.upper()
-    is_close = any(entry.pattern.fullmatch(capitals) for entry in FAMILIES.values())
-    listed = f"write {spellings}; or load the plug-in of another family with `plugins`"
-    raise InputError(
-        f"unknown topology '{spec}'", hint=f"did you mean '{capitals}'?" if is_close else listed
+    raise InputError(f"unknown topology '{spec}'", hint=_explain_unknown(text))
+
+
+def _explain_unknown(text: str) -> str:
+    """Return the hint for an unknown spec: its correction, or the specs of a similar family."""
+    digit = re.search(r"\d|$", text).start()  # type: ignore[union-attr]  # matches every text
+    beginning = "" if is_network_spec(text) else text[:digit].lower()
+    similar = {_letters(entry).lower(): _letters(entry) for entry in FAMILIES.values()}
+    spellings = ""
+    for close in get_close_matches(beginning, similar, n=1):
+        near = [entry for entry in FAMILIES.values() if _letters(entry) == similar[close]]
+        corrected = similar[close] + text[digit:].lower()
+        if corrected != text and any(entry.pattern.fullmatch(corrected) for entry in near):
+            return f"did you mean '{corrected}'?"
+        spellings = f"write {', '.join(entry.spelling for entry in near)}; "
+    return (
+        f"{spellings}'starcast topology families' lists all families; a file? give its path;"
+        " another family? load its plug-in with `plugins`"
     )
 
 

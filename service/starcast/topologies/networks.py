@@ -30,6 +30,7 @@ from starcast.topologies.permutations import Ranks
 
 #: The names of networks, which begin their specs.
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.]{0,42}")
+#: The form of the specs of networks, which no family uses.
 _SPEC = re.compile(NAME.pattern + "-[0-9a-f]{6}")
 _LONGEST_LABEL = 40
 #: Characters of titles that a store, a page or a terminal cannot show.
@@ -292,7 +293,8 @@ class Network(Topology):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        remember(self)
+        if self.family == Network.family:
+            remember(self)
 
 
 class Links(NamedTuple):
@@ -348,6 +350,19 @@ def build_network(
         count = pluralize(merged, "parallel link was", "parallel links were")
         (reporter or Silent()).say(f"{count} merged in {network.spec}")
     return remember(network)
+
+
+def network_of_family(spec: str, family: str, links: Any) -> Network:
+    """Make the topology of a spec of a family from the links that the family's function returns.
+
+    Raises:
+        InputError: see `network`.
+    """
+    given = _read_graph(links)
+    _check_links(given)
+    made = Network(family, given.nodes, given.pairs)
+    made.spec, made.family = spec, family
+    return made
 
 
 def remember(network: Network) -> Network:

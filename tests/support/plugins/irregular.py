@@ -3,7 +3,7 @@
 Ports are the colours of a proper colouring of the links. A node without a link of a colour is its
 own neighbour there.
 
-* ``Mesh3x4``: as many colours as the largest degree; labels are numbers, in their order.
+* ``Grid3x4``: as many colours as the largest degree; labels are numbers, in their order.
 * ``Petersen10`` and ``Complete5``: regular, and one colour more than the degree.
 * ``Line301``: its diameter is 300.
 * ``Barbell6``: two triangles and a bridge; labels of mixed length and case.
@@ -83,9 +83,9 @@ class Irregular(Topology):
         return int(found[0])
 
 
-@starcast.family("mesh", pattern=r"Mesh(\d+)x(\d+)", noun="meshes", source="tests")
-def mesh(rows: int, columns: int) -> Topology:
-    """Return a mesh; the links of a row, and of a column, have two colours by turns."""
+@starcast.family("grid", pattern=r"Grid(\d+)x(\d+)", noun="grids", source="tests")
+def grid(rows: int, columns: int) -> Topology:
+    """Return a grid; the links of a row, and of a column, have two colours by turns."""
     colours: list[list[tuple[int, int]]] = [[], [], [], []]
     for row, column in product(range(rows), range(columns)):
         node = row * columns + column
@@ -94,17 +94,17 @@ def mesh(rows: int, columns: int) -> Topology:
         if row + 1 < rows:
             colours[2 + row % 2].append((node, node + columns))
     labels = [str(node) for node in range(1, rows * columns + 1)]
-    return Irregular(f"Mesh{rows}x{columns}", "mesh", labels, colours)
+    return Irregular(f"Grid{rows}x{columns}", "grid", labels, colours)
 
 
-@starcast.family("complete", pattern=r"Complete(\d+)", noun="complete graphs", source="tests")
+@starcast.family("odd-complete", pattern=r"Complete(\d+)", noun="complete graphs", source="tests")
 def complete(n: int) -> Topology:
     """Return a complete graph of an odd number of nodes, whose links need n colours."""
     colours = [
         [pair for pair in combinations(range(n), 2) if sum(pair) % n == colour]
         for colour in range(n)
     ]
-    return Irregular(f"Complete{n}", "complete", [f"v{node}" for node in range(n)], colours)
+    return Irregular(f"Complete{n}", "odd-complete", [f"v{node}" for node in range(n)], colours)
 
 
 @starcast.family("petersen", pattern=r"Petersen(10)", noun="Petersen graphs", source="tests")

@@ -120,13 +120,6 @@ class NodeKey(Base):
     number: Mapped[int] = field("number of 21 bits, unique in this database", unique=True)
 
 
-class NodeKey(Base):
-    """A number for a topology of a plug-in, with which the keys of its nodes in Neo4j begin."""
-
-    topology: Mapped[str] = key("spec of the topology", check=SPEC)
-    number: Mapped[int] = field("number of 21 bits, unique in this database", unique=True)
-
-
 class Forest(Base):
     """An ingested forest. Its trees are in the table tree."""
 

@@ -1,0 +1,249 @@
+"""Families of topologies that are given by their links; most of them are not Cayley graphs.
+
+Most functions yield links one by one, so that a huge topology is refused before its links fill the
+memory. A link may be yielded from both of its ends.
+"""
+
+from collections.abc import Iterator
+from itertools import accumulate, combinations, permutations, product
+from math import prod
+from random import Random
+from string import ascii_lowercase, digits
+
+from starcast.support.errors import InputError
+from starcast.topologies.families import MAX_LINKS, family
+
+#: The symbols in labels of de Bruijn and Kautz graphs.
+_SYMBOLS = digits + ascii_lowercase
+#: Longer words belong to graphs with too many links.
+_LONGEST = 20
+
+Links = Iterator[tuple[object, object]]
+
+
+def _require(is_valid: bool, spec: str, hint: str) -> None:
+    if not is_valid:
+        raise InputError(f"{spec} is out of range", hint=hint)
+
+
+@family("path", pattern=r"Path(\d+)", source="Harary 1969", noun="paths", sizes=range(2, 10_001))
+def path(n: int) -> Links:
+    """Yield the links of the path of n nodes."""
+    for node in range(n - 1):
+        yield node, node + 1
+
+
+@family(
+    "mesh", pattern=r"Mesh(\d+)x(\d+)(?:x(\d+))?", source="Dally & Seitz 1986",
+    noun="mesh networks", spelling="Mesh4x5 or Mesh4x5x6 for a mesh network",
+)  # fmt: skip
+def mesh(*sides: int) -> Links:
+    """Yield the links of a mesh. A label consists of coordinates with equal numbers of digits."""
+    _require(min(sides) > 1, f"Mesh{'x'.join(map(str, sides))}", "sides are at least 2")
+    width = len(str(max(sides) - 1))
+    strides = [prod(sides[axis + 1 :]) for axis in range(len(sides))]
+    axes = list(zip(strides, sides, strict=True))
+
+    def label(node: int) -> str:
+        return "".join(f"{node // stride % side:0{width}}" for stride, side in axes)
+
+    for node in range(prod(sides)):
+        for stride, side in axes:
+            if node // stride % side + 1 < side:
+                yield label(node), label(node + stride)
+
+
+@family(
+    "complete-bipartite", pattern=r"K(\d+),(\d+)", source="Harary 1969",
+    noun="complete bipartite graphs", spelling="K3,4 for a complete bipartite graph",
+)  # fmt: skip
+def complete_bipartite(left: int, right: int) -> Links:
+    """Yield the links between all nodes a1, a2, .. and all nodes b1, b2, .."""
+    _require(min(left, right) > 0, f"K{left},{right}", "the numbers are at least 1")
+    for a in range(1, left + 1):
+        for b in range(1, right + 1):
+            yield f"a{a}", f"b{b}"
+
+
+@family(
+    "arrangement", pattern=r"A(\d+),(\d+)", source="Day & Tripathi 1992",
+    noun="arrangement graphs", sizes=range(2, 36),
+    spelling="A5,2 for an arrangement graph (k of n symbols, n at most 35)",
+)  # fmt: skip
+def arrangement(n: int, k: int) -> Links:
+    """Yield the links between arrangements of k of n symbols that differ in one position."""
+    _require(1 <= k < n, f"A{n},{k}", f"k goes from 1 to {n - 1}")
+    symbols = _SYMBOLS[1 : n + 1]
+    for node in permutations(symbols, k):
+        for position, symbol in product(range(k), symbols):
+            if symbol not in node:
+                other = (*node[:position], symbol, *node[position + 1 :])
+                yield "".join(node), "".join(other)
+
+
+@family(
+    "crossed-cube", pattern=r"CQ(\d+)", source="Efe 1992", noun="crossed cubes",
+    sizes=range(2, 15),
+)  # fmt: skip
+def crossed_cube(d: int) -> Links:
+    """Yield the links of a crossed cube, in which a link flips a bit and may change later bits.
+
+    The bits after the flipped one are taken in pairs from the right. In a pair that ends with 1,
+    the other bit is flipped too.
+    """
+    for node, flipped in product(range(2**d), range(d)):
+        other = node ^ 1 << flipped
+        for low in range(0, flipped - 1, 2):
+            other ^= (node >> low & 1) << low + 1
+        yield f"{node:0{d}b}", f"{other:0{d}b}"
+
+
+@family(
+    "de-bruijn", pattern=r"DB(\d+),(\d+)", source="Bermond & Peyrat 1989",
+    noun="de Bruijn graphs", sizes=range(2, 37),
+    spelling="DB2,4 for a de Bruijn graph (words of 4 from 2 symbols)",
+)  # fmt: skip
+def de_bruijn(symbols: int, length: int) -> Links:
+    """Yield the links between a word and those that drop its first symbol and append one."""
+    _require(
+        1 <= length <= _LONGEST, f"DB{symbols},{length}", f"words have 1 to {_LONGEST} symbols"
+    )
+    for word in product(_SYMBOLS[:symbols], repeat=length):
+        for last in _SYMBOLS[:symbols]:
+            if (other := (*word[1:], last)) != word:
+                yield "".join(word), "".join(other)
+
+
+@family(
+    "kautz", pattern=r"KZ(\d+),(\d+)", source="Bermond & Peyrat 1989", noun="Kautz graphs",
+    sizes=range(2, 36), spelling="KZ2,3 for a Kautz graph (words of 3 from 2+1 symbols)",
+)  # fmt: skip
+def kautz(degree: int, length: int) -> Links:
+    """Yield the links of the de Bruijn graph between words without equal adjacent symbols."""
+    _require(1 <= length <= _LONGEST, f"KZ{degree},{length}", f"words have 1 to {_LONGEST} symbols")
+    # Steps from a symbol to the next one exclude 0, so that adjacent symbols differ.
+    for steps in product(range(degree + 1), *[range(1, degree + 1)] * (length - 1)):
+        word = "".join(_SYMBOLS[place % (degree + 1)] for place in accumulate(steps))
+        for last in _SYMBOLS[: degree + 1].replace(word[-1], ""):
+            yield word, word[1:] + last
+
+
+@family(
+    "generalized-petersen", pattern=r"GP(\d+),(\d+)", source="Watkins 1969",
+    noun="generalized Petersen graphs", sizes=range(3, 10_001),
+    spelling="GP8,3 for a generalized Petersen graph",
+)  # fmt: skip
+def generalized_petersen(n: int, k: int) -> Links:
+    """Yield the links of a ring of nodes u, spokes to nodes v, and steps of k between these."""
+    _require(1 <= k < n / 2, f"GP{n},{k}", "k is at least 1 and below n/2")
+    for node in range(n):
+        yield f"u{node}", f"u{(node + 1) % n}"
+        yield f"u{node}", f"v{node}"
+        yield f"v{node}", f"v{(node + k) % n}"
+
+
+@family(
+    "dragonfly", pattern=r"DF(\d+)", source="Kim, Dally, Scott & Abts 2008",
+    noun="dragonfly networks", sizes=range(1, 14),
+)  # fmt: skip
+def dragonfly(h: int) -> Links:
+    """Yield the links of the routers of a balanced dragonfly network, with p = h and a = 2h.
+
+    A router has h links to other groups. Each of the 2h^2 + 1 groups has one link to each other
+    group; counted from its own number, group j is linked to its router (j-1)//h.
+    """
+    groups = 2 * h * h + 1
+    for group in range(groups):
+        for one, other in combinations(range(2 * h), 2):
+            yield f"{group}.{one}", f"{group}.{other}"
+        for ahead in range(1, groups):
+            back = groups - ahead
+            end = (group + ahead) % groups
+            yield f"{group}.{(ahead - 1) // h}", f"{end}.{(back - 1) // h}"
+
+
+@family(
+    "slim-fly", pattern=r"SF(\d+)", source="Besta & Hoefler 2014", noun="Slim Fly networks",
+    spelling="SF5 for a Slim Fly network (q, an odd prime up to 53)", sizes=range(3, 54),
+)  # fmt: skip
+def slim_fly(q: int) -> Links:
+    """Yield the links of the graph of McKay, Miller and Siran for an odd prime q.
+
+    The node of the half s in row x and place y is linked within its row at the distances of a set,
+    and across the halves by (0, x, y) to (1, m, c) where y = mx + c.
+    """
+    is_prime = all(q % divisor for divisor in range(2, q))
+    _require(is_prime, f"SF{q}", "q is an odd prime, such as 5 or 7")
+    # The powers of a primitive root are all numbers from 1 to q-1.
+    roots = ([pow(root, exponent, q) for exponent in range(q - 1)] for root in range(2, q))
+    powers = next(row for row in roots if len({*row}) == q - 1)
+    # The sets of distances are closed under negation, also for q = 4w - 1.
+    half = (q - 1) // 2 if q % 4 == 3 else q
+    even = {power for i, power in enumerate(powers) if i % 2 == (i >= half)}
+    odd = {power * powers[1] % q for power in even}
+    for x, y in product(range(q), repeat=2):
+        for side, distances in enumerate((even, odd)):
+            for distance in distances:
+                if y + distance < q:  # the other links are those of q - distance
+                    yield f"{side}.{x}.{y}", f"{side}.{x}.{y + distance}"
+        for slope in range(q):
+            yield f"0.{x}.{y}", f"1.{slope}.{(y - slope * x) % q}"
+
+
+@family(
+    "random-regular", pattern=r"RR(\d+),(\d+),(\d+)", source="Steger & Wormald 1999",
+    noun="random regular graphs", spelling="RR120,4,1 for a random regular graph (with its seed)",
+    sizes=range(4, 50_001),
+)  # fmt: skip
+def random_regular(n: int, degree: int, seed: int) -> list[tuple[int, int]]:
+    """Return the links of a connected random graph of n nodes that all have the same degree."""
+    if not 3 <= degree < n or n * degree % 2 or n * degree > 2 * MAX_LINKS:
+        raise InputError(
+            f"no random regular graph has {n:,} nodes of degree {degree}",
+            hint=f"the degree is at least 3 and below n, and n times it is even and at most"
+            f" {2 * MAX_LINKS:,}",
+        )
+    random = Random(seed)  # noqa: S311 - no secret depends on it
+    # Few draws succeed if most nodes are linked, so the pairs without a link are drawn then.
+    drawn = min(degree, n - 1 - degree)
+    while True:
+        links = _pair_ends(n, drawn, random)
+        if drawn < degree:
+            links = {*combinations(range(n), 2)} - links
+        if len(links) == n * degree // 2 and _is_connected(links, n):
+            return sorted(links)
+
+
+def _pair_ends(n: int, degree: int, random: Random) -> set[tuple[int, int]]:
+    """Return the links of a random graph; if fewer than all, no more links could be drawn."""
+    links: set[tuple[int, int]] = set()
+    ends = [node for node in range(n) for _ in range(degree)]
+    while ends:
+        # Of Python's generator, only the numbers of random() are the same in every version.
+        ends = [end for _, end in sorted((random.random(), end) for end in ends)]
+        rest: list[int] = []
+        for pair in zip(ends[::2], ends[1::2], strict=True):
+            one, other = sorted(pair)
+            if one == other or (one, other) in links:
+                rest += pair
+            else:
+                links.add((one, other))
+        nodes = {*rest}
+        if all(pair in links for pair in combinations(sorted(nodes), 2)):
+            return links
+        ends = rest
+    return links
+
+
+def _is_connected(links: set[tuple[int, int]], n: int) -> bool:
+    adjacent: list[list[int]] = [[] for _ in range(n)]
+    for one, other in links:
+        adjacent[one].append(other)
+        adjacent[other].append(one)
+    reached = {0}
+    queue = [0]
+    for node in queue:
+        new = {*adjacent[node]} - reached
+        reached |= new
+        queue += new
+    return len(reached) == n
