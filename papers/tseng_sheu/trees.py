@@ -62,7 +62,7 @@ def greedy_ports(network: CachedTopology, root: int) -> NDArray[np.uint8]:
 
 
 def shift_paths(network: CachedTopology, root: int) -> list[ShiftPath]:
-    """Return the paths p_1, .., p_{n-1} of a root.
+    """Return the paths p_1, .., p_{n-1} from a root to its shifted roots; see `ShiftPath`.
 
     In a corrupted tree with a cycle, a path ends after as many links as the network has nodes.
     """
@@ -214,7 +214,7 @@ def heights_of_trees(check: ClaimCheck) -> None:
 
 
 def level_outside_branch(check: ClaimCheck, path: ShiftPath) -> int:
-    """Return the largest level of the tree L(rho^i(r)) outside the branch that contains r."""
+    """Return the largest level of the greedy tree L(rho^i(r)) outside the branch with r."""
     goal = shifted_root(check, int(path.nodes[0]), path.i)
     row = greedy_ports(check, goal)
     parent = check.parents(row)
@@ -246,14 +246,14 @@ def congestion_of_trees(check: ClaimCheck, forest: Forest) -> None:
 
 
 def sample_paths(check: ClaimCheck) -> Iterator[ShiftPath]:
-    """Yield the paths p_1, .., p_{n-1} from each sample root."""
+    """Yield the paths p_1, .., p_{n-1} of `ShiftPath` from each sample root."""
     for root in check.roots():
         yield from shift_paths(check, root)
 
 
 @checks("TS.L5-path", given=sample_paths)
 def path_lengths(check: ClaimCheck, path: ShiftPath) -> None:
-    """Check the end and the length of a path p_i between shifted roots."""
+    """Check the end and the length of a path p_i from a root r to rho^i(r)."""
     root, end = int(path.nodes[0]), int(path.nodes[-1])
     place = {"node": root, "i": path.i}
     goal = shifted_root(check, root, path.i)
@@ -263,7 +263,7 @@ def path_lengths(check: ClaimCheck, path: ShiftPath) -> None:
 
 @checks("TS.L5-cycles")
 def cycles_of_shifts(check: ClaimCheck) -> None:
-    """Check the cycles of r as a permutation of its shift rho^i(r), and the paper's example."""
+    """Check the cycles of a root r as a permutation of rho^i(r), and the paper's example."""
     n = check.n
     for root in check.roots(6):
         label = check.label(root)
@@ -326,7 +326,7 @@ def dimensions_of_paths(check: ClaimCheck, path: ShiftPath) -> None:
 
 @checks("TS.L6-opposite", given=ClaimCheck.roots)
 def opposite_links(check: ClaimCheck, root: int) -> None:
-    """Check that the reverse of each link of p_i is in at most one greedy tree L(rho^j(r))."""
+    """Check that each reversed link of a path p_i is in at most one greedy tree L(rho^j(r))."""
     loads = loads_towards_roots(check, root)
     for path in shift_paths(check, root):
         tails, heads = path.nodes[1:], path.nodes[:-1]
