@@ -105,7 +105,7 @@ class GrowthCell(NamedTuple):
         return f"{describe_cell(self.row)} / {self.stated.formula}"
 
     def quotient(self, n: int, *amounts: int) -> Number:
-        """Return the quotient of the cell's bound and the stated order for n and amounts."""
+        """Return the quotient of the cell's bound and the stated order, as a number."""
         bound = self.bound(self.network(n), *amounts)
         return divide(bound, self.stated.value(n, *amounts))
 

@@ -123,9 +123,10 @@ def children_function(
 def _inner_children(label: list[int], *, repaired: bool) -> list[int]:
     """Return the dimensions that lead from a node to its children that do not start with 1.
 
-    As the paper prints the rule, these are the fixed symbols, and the left minima of the cycle of
-    1. Corrected (``repaired``), they are the fixed symbols of nodes with only one cycle, and the
-    left minima of the complete canonical notation.
+    As the paper prints the rule, these are the fixed symbols, and the left minima of the cycle of 1
+    (the symbols smaller than all symbols to the left, in the ordering of Definition 10). Corrected
+    (``repaired``), they are the fixed symbols of nodes with only one cycle, and the left minima of
+    the complete canonical notation.
     """
     n = len(label)
     k = label.index(1) + 1
