@@ -106,7 +106,7 @@ def node_of_cycles(n: int, *cycles: tuple[int, ...]) -> int:
 
 @checks("FA.S1-degree")
 def degree_and_diameter_below_hypercube(check: ClaimCheck) -> None:
-    """Check degree and diameter, and that they are of lower order than on the hypercube."""
+    """Check degree and diameter of S_n, and that they grow more slowly than on the hypercube."""
     n = check.n
     check.equal("different neighbours of a node", check.degrees, n - 1, node=check.ranks)
     check.equal("diameter", check.diameter, diameter(n))
@@ -152,7 +152,7 @@ def substars(check: ClaimCheck) -> None:
 
 @checks("FA.d", given=ClaimCheck.roots)
 def mean_distance(check: ClaimCheck, root: int) -> None:
-    """Check the mean and the sum of the distances from a root."""
+    """Check the mean and the sum of the distances from a root of S_n."""
     n = check.n
     total = int(check.distances(root).sum(dtype=np.int64))
     mean = n + divide(2, n) + harmonic(n) - 4
@@ -162,7 +162,7 @@ def mean_distance(check: ClaimCheck, root: int) -> None:
 
 @checks("FA.dist")
 def distance_by_cycles(check: ClaimCheck) -> None:
-    """Check that the distance from 12..n is c + s, minus 2 if the node does not start with 1.
+    """Check that a node's distance from 12..n is c + s, minus 2 if it does not start with 1.
 
     The node has c cycles of two or more symbols, with s symbols in all.
     """
@@ -221,7 +221,7 @@ LinkEnds = tuple[NDArray[np.integer], NDArray[np.integer]]
 
 
 def repeated_broadcasts(check: ClaimCheck) -> Iterator[Schedule]:
-    """Yield the broadcast of source 12..n in each allgather of `REPEATED`."""
+    """Yield the broadcast of source 12..n in each of the allgathers in `REPEATED`."""
     for algorithm, ports in REPEATED:
         yield check.schedule("allgather", algorithm, ports=ports)
 

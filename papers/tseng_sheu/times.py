@@ -42,7 +42,7 @@ def check_counts(check: ClaimCheck, source: int) -> None:
 
 @checks("TS.L1", memory=Memory(40 * BYTES_PER_ROW))
 def lower_bound_for_broadcast(check: ClaimCheck) -> None:
-    """Check the numbers in the bound of Lemma 1, and that all broadcasts in starcast meet it."""
+    """Check the numbers in the bound of Lemma 1, and that starcast's broadcasts obey the bound."""
     n = check.n
     sources = (0, check.nodes - 1)
     for source in sources:
@@ -56,7 +56,7 @@ def lower_bound_for_broadcast(check: ClaimCheck) -> None:
 
 @checks("TS.L2", memory=Memory(40 * BYTES_PER_ROW))
 def lower_bound_for_allgather(check: ClaimCheck) -> None:
-    """Check the numbers in the bound of Lemma 2, and that all allgathers in starcast meet it."""
+    """Check the numbers in the bound of Lemma 2, and that starcast's allgathers obey the bound."""
     n = check.n
     check_counts(check, 0)
     others = factorial(n) - 1
@@ -70,7 +70,7 @@ def lower_bound_for_allgather(check: ClaimCheck) -> None:
 
 @checks("TS.E3", memory=collectives.ALGORITHM_1)
 def time_in_slots(check: ClaimCheck) -> None:
-    """Check formula (3), the time of Algorithm 1 with slots of fixed length."""
+    """Check formula (3), the time of the broadcast of Algorithm 1 in slots of fixed length."""
     h = collectives.height(check, "multiple")
     shorter_slots = check.reading(
         "with slots as long as their largest packet Algorithm 1 takes at most (3)"
@@ -91,9 +91,9 @@ def time_in_slots(check: ClaimCheck) -> None:
 
 @checks("TS.E5")
 def best_real_number_of_segments(check: ClaimCheck) -> None:
-    """Check that the time (3) falls before the stated number p of segments and rises after it.
+    """Check that the time of formula (3) falls before the stated number p of segments.
 
-    Also check the order of growth of p.
+    Also check that it rises after p, and the order of growth of p.
     """
     n = check.n
     h = collectives.height(check, "multiple")
@@ -116,7 +116,7 @@ def best_real_number_of_segments(check: ClaimCheck) -> None:
 
 @checks("TS.T1.time", memory=Memory(56 * BYTES_PER_ROW))
 def time_of_theorem1(check: ClaimCheck) -> None:
-    """Check whether Algorithm 1 with the best integer p ends within the time of Theorem 1."""
+    """Check whether Algorithm 1, with the best number of segments, meets Theorem 1's time."""
     n = check.n
     check.equal("h", collectives.height(check, "multiple"), multiple_height(n))
     check_ends_within(check, tables.theorem1(n), "all")
@@ -126,7 +126,7 @@ def time_of_theorem1(check: ClaimCheck) -> None:
 
 @checks("TS.T2.time", memory=Memory(56 * BYTES_PER_ROW))
 def time_of_theorem2(check: ClaimCheck) -> None:
-    """Check whether the one-port simulation ends within n-1 times the time of Theorem 1."""
+    """Check whether one-port Algorithm 1 ends within n-1 times the time of Theorem 1."""
     n = check.n
     check.equal("h", collectives.height(check, "multiple"), multiple_height(n))
     check_ends_within(check, tables.theorem2(n), "one")
@@ -136,7 +136,7 @@ def time_of_theorem2(check: ClaimCheck) -> None:
 
 
 def least_times(pipeline: Pipeline) -> NDArray[Any]:
-    """Return the stated times, with the best real p, for all parameters of the grid `WIDE`."""
+    """Return a pipeline's times with the best real number of segments, for the grid `WIDE`."""
     return np.array([pipeline.exact_least(*load) for load in WIDE.each()], dtype=object)
 
 
@@ -188,7 +188,7 @@ def check_least(
 
 
 def correct_theorem(check: ClaimCheck, pipeline: Pipeline, stated: NDArray[Any]) -> None:
-    """Record the corrected statement that replaces Theorem 1 or 2."""
+    """Record the corrected statement that replaces Theorem 1 or 2, and check it."""
     correction = check.correction()
     ceilings = []
     ceiling_times = []
@@ -261,7 +261,7 @@ def read_without_idle_steps(check: ClaimCheck, pipeline: Pipeline) -> None:
 
 @checks("TS.T1.order", memory=collectives.ALGORITHM_1)
 def order_of_theorem1(check: ClaimCheck) -> None:
-    """Check the order of the all-port time with the best integer p."""
+    """Check the order of Theorem 1's all-port time with the best integer number of segments."""
     collectives.check_algorithm1(check)
     order = tables.THEOREM_1
     what = f"time with the best whole p over {order.formula}"
@@ -270,7 +270,7 @@ def order_of_theorem1(check: ClaimCheck) -> None:
 
 @checks("TS.T2.order", memory=collectives.ALGORITHM_1)
 def order_of_theorem2(check: ClaimCheck) -> None:
-    """Check the order of the one-port time with the best integer p."""
+    """Check the order of Theorem 2's one-port time with the best integer number of segments."""
     collectives.check_algorithm1(check, "one")
     order = tables.THEOREM_2
     what = f"time with the best whole p over {order.formula}"
@@ -292,7 +292,7 @@ def is_long(n: int, startup: Number, b: Number) -> bool:
 
 @checks("TS.opt.S41", memory=collectives.ALGORITHM_1)
 def allport_broadcast_is_optimal(check: ClaimCheck) -> None:
-    """Check that the time of Theorem 1 is within a constant factor of the bound of Lemma 1."""
+    """Check that Theorem 1's broadcast time is within a constant factor of Lemma 1's bound."""
     collectives.check_algorithm1(check)
     what = "time of Theorem 1 over the bound of Lemma 1"
     tables.check_time_order(check, what, tables.theorem1_time, tables.lemma1_allport)
@@ -300,7 +300,7 @@ def allport_broadcast_is_optimal(check: ClaimCheck) -> None:
 
 @checks("TS.opt.S42-startup", memory=collectives.ALGORITHM_1)
 def startup_of_short_messages(check: ClaimCheck) -> None:
-    """Check the orders by which Theorem 2's time grows for short messages.
+    """Check the orders of Theorem 2's broadcast time for short messages.
 
     It is O(n^2 T_s), and O(n/log n) times the bound of Lemma 1.
     """
@@ -318,7 +318,7 @@ def startup_of_short_messages(check: ClaimCheck) -> None:
 
 @checks("TS.opt.S42-transmission", memory=collectives.ALGORITHM_1)
 def transmission_of_long_messages(check: ClaimCheck) -> None:
-    """Check the orders by which Theorem 2's time grows for long messages.
+    """Check the orders of Theorem 2's broadcast time for long messages.
 
     It is O(m T_c), and O(1) times the bound of Lemma 1.
     """
@@ -368,7 +368,7 @@ def allport_terms(check: ClaimCheck) -> None:
 
 @checks("TS.intro-transmission", memory=collectives.ALGORITHM_1)
 def transmission_improves(check: ClaimCheck) -> None:
-    """Check the orders by which Theorems 1 and 2 improve the broadcast times of [16] and [17]."""
+    """Check by which orders Theorems 1 and 2 improve the broadcasts of Sheu [16] and [17]."""
     collectives.check_sheu93(check)
     collectives.check_algorithm1(check)
     collectives.check_algorithm1(check, "one")
