@@ -299,16 +299,17 @@ class Artifacts(Connection):
             $ starcast topology add germany50.graphml
             $ starcast topology add links.csv --name mine
         """
+        import starcast
         from starcast.stores.database.networks import save_network
-        from starcast.topologies import networks
+        from starcast.topologies.networks import Network
 
         if name is not None and not is_network_file(network):
             raise InputError(
                 f"'{network}' is not a file, so it cannot get the name '{name}'",
                 hint="give a file; in Python, starcast.network(links, name=...)",
             )
-        found = networks.network(network, name=name) if name else read_topology(network)
-        if not isinstance(found, networks.Network):
+        found = starcast.network(network, name=name) if name else read_topology(network)
+        if not isinstance(found, Network):
             raise InputError(
                 f"{found.spec} belongs to a family, which needs no file",
                 hint=f"ingest it: starcast ingest {found.spec}",

@@ -166,10 +166,10 @@ def read_topology(given: "str | Path | Topology") -> "Topology":
         InputError: the topology is unknown, the file cannot be read, or several stored networks
             have the name.
     """
-    from starcast.topologies.networks import network
+    import starcast
 
     if is_network_file(given):
-        return network(given)
+        return starcast.network(given)
     return read_stored_topology(given)  # type: ignore[arg-type]  # it is no Path
 
 
