@@ -390,7 +390,11 @@ def transmission_improves(check: ClaimCheck) -> None:
 
 @checks("TS.intro-startup", memory=collectives.ALGORITHM_1)
 def startup_improves(check: ClaimCheck) -> None:
-    """Check the orders of growth of the start-ups of four allgather algorithms."""
+    """Check the orders of growth of the start-ups of the allgather algorithms in Table 2.
+
+    They use rotated Hamiltonian paths, or are Algorithm 2 (all-port and one-port) or Misic's
+    algorithm.
+    """
     collectives.check_hamiltonian(check)
     collectives.check_theorem3(check)
     collectives.check_theorem3(check, "one")
@@ -440,13 +444,16 @@ def time_with_pipelining(check: ClaimCheck) -> None:
 
 @checks("TS.S61-phases")
 def sum_of_phases_order(check: ClaimCheck) -> None:
-    """Check the closed form of the sum of ceil(log2 i), and its order of growth."""
+    """Check the closed form of the phases of one-port broadcasts, and their order of growth.
+
+    The number of phases is the sum of ceil(log2 i) for i = 2..n.
+    """
     check.equal("the sum, term by term", tables.sum_of_phases(check.n), tables.phases(check.n))
     check.order("the sum over n log n", lambda n: divide(tables.phases(n), n * log2(n)))
 
 
 @checks("TS.S61-sheu95")
 def best_segments_of_sheu95(check: ClaimCheck) -> None:
-    """Check the best real number p of segments for the paper's [17], and its order of growth."""
+    """Check the best real number p of segments for Sheu et al. [17], and its order of growth."""
     tables.check_best_segments(check, Pipeline(check.n), Fraction(check.n - 1))
     check.same_order("the best p over sqrt(n m T_c/T_s)", lambda n: sqrt(divide(n - 1, n)))
