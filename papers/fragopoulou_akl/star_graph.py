@@ -371,7 +371,10 @@ def rules_list_moves_closer(check: ClaimCheck) -> None:
 
 @checks("FA.R4-effect")
 def effect_of_rule_4(check: ClaimCheck) -> None:
-    """Check how the moves listed by rule 4 change the cycles of a node with at least two cycles."""
+    """Check how the moves towards 12..n that rule 4 lists change the cycles of a node.
+
+    The node has at least two cycles.
+    """
     first = stars.symbols(check)[:, 0]
     tails = np.flatnonzero((first != 1) & (cycle_counts(check) > 1))
     _check_rule_4a(check, tails)

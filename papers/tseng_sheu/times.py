@@ -331,7 +331,10 @@ def transmission_of_long_messages(check: ClaimCheck) -> None:
 
 @checks("TS.opt.S51", given=collectives.algorithm2(), memory=collectives.ALGORITHM_1)
 def allport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that start-ups and messages of Theorem 3 equal their terms in Lemma 2's bound."""
+    """Check that the allgather of Theorem 3 attains both terms of Lemma 2's bound.
+
+    The terms are the start-ups and the messages per link.
+    """
     n = check.n
     schedule, simulation = allgather
     check.equal("start-ups", simulation.steps, diameter(n), of=schedule)
@@ -343,14 +346,17 @@ def allport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> Non
 
 @checks("TS.opt.S52", given=collectives.algorithm2("one"), memory=collectives.ALGORITHM_1)
 def oneport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that the messages of the one-port Algorithm 2 equal their term in Lemma 2's bound."""
+    """Check that the one-port allgather of Algorithm 2 attains the messages in Lemma 2's bound."""
     stated = factorial(check.n) - 1
     check.equal("messages a node", allgather.share, stated, of=allgather.schedule)
 
 
 @checks("TS.concl-allport", memory=collectives.ALGORITHM_1)
 def allport_terms(check: ClaimCheck) -> None:
-    """Check start-up and transmission of Theorem 1 against their terms in Lemma 1's bound."""
+    """Compare Theorem 1's broadcast with the terms of Lemma 1's bound.
+
+    The terms are start-up and transmission.
+    """
     collectives.check_algorithm1(check)
     time = tables.theorem1_time
     check.order("start-up of Theorem 1 over D_n T_s", lambda n: divide(time(n, 1, 0), diameter(n)))
