@@ -338,7 +338,10 @@ def spt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.L4", given=shortest_path_trees)
 def spt_subtrees(check: ClaimCheck, forest: Forest) -> None:
-    """Check that SPT has shortest paths, and its subtree k the nodes with 1 in position k."""
+    """Check that SPT has shortest paths, and which nodes are in each of its subtrees.
+
+    Subtree k must have the nodes with symbol 1 in position k.
+    """
     check.passes(checkers.rooted, forest)
     k = stars.positions(stars.symbols(check))[0]
     parent = check.parents(forest.parent_port[0])

@@ -423,7 +423,8 @@ def last_nodes_start_with_1(check: ClaimCheck) -> None:
     check.equal("first symbol", stars.symbols(check)[last, 0], 1, node=last)
 
 
-#: The two listed necklaces, in cycle notation: each node is the rotation of the previous node.
+#: The two necklaces listed in Appendix B, in cycle notation; each node is the rotation of the
+#: previous node.
 LISTED = (
     (((1, 2, 3), (4, 5)), ((1, 3, 4), (5, 2)), ((1, 4, 5), (2, 3)), ((1, 5, 2), (3, 4))),
     (((1, 3, 2), (4, 5)), ((1, 4, 3), (5, 2)), ((1, 5, 4), (2, 3)), ((1, 2, 5), (3, 4))),

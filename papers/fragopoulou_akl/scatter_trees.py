@@ -19,10 +19,10 @@ from ..common.closed_forms import even_share, largest_branch, smallest_branch
 
 # Definitions 13 to 16 on labels, and random trees of section 5.1
 #
-# The functions of Definitions 13 to 16 are given both as printed and as repaired, without use of
-# `starcast.trees`. A parent or children function is an array bool ``[nodes, n]``. Its entry at
-# index j-1 is True if the parent or a child of the node is across dimension j. Dimension 1 leads
-# nowhere; it is included because the printed functions may name it.
+# The functions of Definitions 13 to 16 are given as printed and as corrected (``repaired``). They
+# do not use `starcast.trees`. A parent or children function is an array bool ``[nodes, n]``. Its
+# entry at index j-1 is True if the parent or a child of the node is across dimension j. Dimension 1
+# leads nowhere; it is included because the printed functions may name it.
 
 
 #: Parent or children function, bool ``[nodes, n]``.

@@ -119,7 +119,7 @@ def degree_and_diameter_below_hypercube(check: ClaimCheck) -> None:
     check.equal("its degree", len(np.unique(cube.neighbours[:, 0])), cube.n)
     below = check.reading("both are less than log2 n! at every n")
     for name, value in (("degree", n - 1), ("diameter", diameter(n))):
-        # Compared as powers of two, because log2 n! is irrational.
+        # The numbers are compared as powers of two, because log2 n! is irrational.
         place = {"found": 2**value, "stated": check.nodes}
         below.true(f"2 to the power of the {name} is less than n!", 2**value < check.nodes, **place)
     check.same_order("log2 n! / (n log2 n)", lambda n: divide(log2(factorial(n)), n * log2(n)))
@@ -216,7 +216,7 @@ _RANDOM_BROADCASTS = 2
 _RANDOM_SETS = 24  # number of random sets of links
 _EXHAUSTIVE = 4  # all pairs of links are tried up to S_4
 
-#: A set L_i of directed links: tails and types.
+#: A set L_i of directed links: their tails and their types.
 LinkEnds = tuple[NDArray[np.integer], NDArray[np.integer]]
 
 
@@ -371,7 +371,10 @@ def rules_list_moves_closer(check: ClaimCheck) -> None:
 
 @checks("FA.R4-effect")
 def effect_of_rule_4(check: ClaimCheck) -> None:
-    """Check how the moves listed by rule 4 change the cycles of a node with at least two cycles."""
+    """Check how the moves towards 12..n that rule 4 lists change the cycles of a node.
+
+    The node has at least two cycles.
+    """
     first = stars.symbols(check)[:, 0]
     tails = np.flatnonzero((first != 1) & (cycle_counts(check) > 1))
     _check_rule_4a(check, tails)

@@ -287,8 +287,8 @@ def exact_array(values: Iterable[Any]) -> NDArray[Any]:
 # permutations of positions 2..k, which map exchanges to exchanges and residual links to residual
 # links; for k = n-1 and k = 1 all links are alike. If every message is divided evenly among these
 # changes, all links of such a class have the same load on a level. In messages, this load is the
-# number of the tree's links of the class on that level, divided by the number of a node's links of
-# the class.
+# number of links of the class that the tree has on the level, divided by the number of links of the
+# class at a node.
 
 
 _ALGORITHM = "nk-greedy with dimension changes"

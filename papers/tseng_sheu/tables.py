@@ -134,7 +134,7 @@ def phases(n: int) -> int:
 
 
 def sum_of_phases(n: int) -> int:
-    """Return the sum of ceil(log2 i) for i = 2..n, added term by term."""
+    """Return the phases of one-port broadcasts: the sum of ceil(log2 i), i = 2..n, term by term."""
     return sum((i - 1).bit_length() for i in range(2, n + 1))
 
 

@@ -331,7 +331,10 @@ def transmission_of_long_messages(check: ClaimCheck) -> None:
 
 @checks("TS.opt.S51", given=collectives.algorithm2(), memory=collectives.ALGORITHM_1)
 def allport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that start-ups and messages of Theorem 3 equal their terms in Lemma 2's bound."""
+    """Check that the allgather of Theorem 3 attains both terms of Lemma 2's bound.
+
+    The terms are the start-ups and the messages per link.
+    """
     n = check.n
     schedule, simulation = allgather
     check.equal("start-ups", simulation.steps, diameter(n), of=schedule)
@@ -343,14 +346,17 @@ def allport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> Non
 
 @checks("TS.opt.S52", given=collectives.algorithm2("one"), memory=collectives.ALGORITHM_1)
 def oneport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that the messages of the one-port Algorithm 2 equal their term in Lemma 2's bound."""
+    """Check that the one-port allgather of Algorithm 2 attains the messages in Lemma 2's bound."""
     stated = factorial(check.n) - 1
     check.equal("messages a node", allgather.share, stated, of=allgather.schedule)
 
 
 @checks("TS.concl-allport", memory=collectives.ALGORITHM_1)
 def allport_terms(check: ClaimCheck) -> None:
-    """Check start-up and transmission of Theorem 1 against their terms in Lemma 1's bound."""
+    """Compare Theorem 1's broadcast with the terms of Lemma 1's bound.
+
+    The terms are start-up and transmission.
+    """
     collectives.check_algorithm1(check)
     time = tables.theorem1_time
     check.order("start-up of Theorem 1 over D_n T_s", lambda n: divide(time(n, 1, 0), diameter(n)))
@@ -390,7 +396,11 @@ def transmission_improves(check: ClaimCheck) -> None:
 
 @checks("TS.intro-startup", memory=collectives.ALGORITHM_1)
 def startup_improves(check: ClaimCheck) -> None:
-    """Check the orders of growth of the start-ups of four allgather algorithms."""
+    """Check the orders of growth of the start-ups of the allgather algorithms in Table 2.
+
+    They use rotated Hamiltonian paths, or are Algorithm 2 (all-port and one-port) or Misic's
+    algorithm.
+    """
     collectives.check_hamiltonian(check)
     collectives.check_theorem3(check)
     collectives.check_theorem3(check, "one")
@@ -440,13 +450,16 @@ def time_with_pipelining(check: ClaimCheck) -> None:
 
 @checks("TS.S61-phases")
 def sum_of_phases_order(check: ClaimCheck) -> None:
-    """Check the closed form of the sum of ceil(log2 i), and its order of growth."""
+    """Check the closed form of the phases of one-port broadcasts, and their order of growth.
+
+    The number of phases is the sum of ceil(log2 i) for i = 2..n.
+    """
     check.equal("the sum, term by term", tables.sum_of_phases(check.n), tables.phases(check.n))
     check.order("the sum over n log n", lambda n: divide(tables.phases(n), n * log2(n)))
 
 
 @checks("TS.S61-sheu95")
 def best_segments_of_sheu95(check: ClaimCheck) -> None:
-    """Check the best real number p of segments for the paper's [17], and its order of growth."""
+    """Check the best real number p of segments for Sheu et al. [17], and its order of growth."""
     tables.check_best_segments(check, Pipeline(check.n), Fraction(check.n - 1))
     check.same_order("the best p over sqrt(n m T_c/T_s)", lambda n: sqrt(divide(n - 1, n)))
