@@ -12,11 +12,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import starcast
 from starcast.embedded import stack, system
 from starcast.embedded.endpoints import graph_address
 from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
-from starcast.ingest import LoadMethod, Plan, Stores, drop, ingest, open_stores, planning
+from starcast.ingest import (
+    LoadMethod,
+    Plan,
+    Stores,
+    drop,
+    ingest,
+    open_stores,
+    parse_request,
+    planning,
+)
 from starcast.ingest.artifacts import Artifact
 from starcast.ingest.rebuilding import rebuild
 from starcast.ingest.verification import check_artifact, verify
@@ -66,6 +76,17 @@ def test_an_import_replaces_the_store_of_a_running_server(stack_settings: Settin
     assert Home(stack_settings.home).published()["neo4j"].pid != before
     with open_stores(stack_settings) as stores:
         assert_complete(stores, OLD_IDS | NEW_IDS)
+
+
+@pytest.mark.usefixtures("clean_graph")
+def test_networks_are_imported(stack_settings: Settings) -> None:
+    """Their labels and titles differ in length, and titles contain what CSV quotes."""
+    links = [("Köln", 'say "A, B"'), ('say "A, B"', "c"), ("c", "Köln"), ("c", "100")]
+    given = starcast.network(links, name="cities")
+    with open_stores(stack_settings) as stores:
+        ingest(stores, parse_request(given, "breadth-first"), method=LoadMethod.IMPORT)
+        assert verify(stores, [given.spec], checksums=True) == []
+        drop(stores, "topology", given.spec, cascade=True)
 
 
 @pytest.mark.slow

@@ -32,7 +32,7 @@ ORDINARY = {
         --verbose --version --wait --where --yes
     """,
     "Python": """
-        ask backup bound_broadcasts build_forest check_queries close config cost_table
+        as_json ask backup bound_broadcasts build_forest check_queries close config cost_table
         database doctor draw_forest draw_schedule draw_topology drop engine explore
         export_forest export_schedule export_topology families forests graph ingest
         merge_forest new_paper new_query optimum profile_schedule queries query rebuild reproduce
@@ -65,7 +65,7 @@ ORDINARY = {
         next notation note pack panels paper parameters parent_ports parts picture_layout
         postgres profiles proof_command query_seconds question reading reasons received
         record_id reference repeat required result rows schedule_id searches second sentence
-        sides spots statement summary title titles type url v1 verified_by
+        sides spots statement summary title titles type url v1 verified_by used_by
     """,
 }
 BANNED = {"payload", "link_use", "way", "thing", "ledger", "p", "M", "m", "T_s", "T_c"}

@@ -112,9 +112,11 @@ def _topology(app: typer.Typer) -> None:
     noun = add_noun(
         app,
         "topology",
-        "Topologies: show, draw and export any topology; list families and stored topologies.",
+        "Topologies: show, draw and export any topology; add networks; list families and stored"
+        " topologies.",
     )
     command(noun, "families", Networks.families)
+    command(noun, "add", Networks.add_network)
     command(noun, "list", Networks.topologies)
     command(noun, "show", Networks.show_topology)
     command(noun, "draw", Networks.draw_topology, labelled=True)

@@ -167,7 +167,7 @@ def _set_abreast(comparison: Comparison) -> Layout:
 
 
 def _stack(comparison: Comparison) -> Layout:
-    """Return a table with one line per side of each match.
+    """Return a comparison as a table with one line per side of each match.
 
     Parameters that differ between the sides of a match are shown in each side's line.
     """

@@ -357,13 +357,18 @@ def check_name(name: object) -> str:
     return name
 
 
-def read_design(name: str | None, options: Mapping[str, Any] | None = None) -> Design:
+def read_design(
+    name: str | None,
+    options: Mapping[str, Any] | None = None,
+    convert: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict,
+) -> Design:
     """Read a design from a TOML file or an example, or build it from options alone.
 
     Args:
         name: path of a file, or name of an example that comes with starcast; None for options
             alone.
         options: axes that replace the axes of the same name in every grid.
+        convert: replaces values of the file that a grid does not know, such as paths of networks.
 
     Raises:
         InputError: the file cannot be read, or is not a valid design; the message names the file,
@@ -376,7 +381,7 @@ def read_design(name: str | None, options: Mapping[str, Any] | None = None) -> D
     is_example = name in shipped and not Path(name).exists()
     parsed = _parse(name, shipped[name] if is_example else Path(name))
     try:
-        return Design.from_json(parsed, options)
+        return Design.from_json(convert(parsed), options)
     except StarcastError as error:
         raise type(error)(f"in {name}: {error.message}", hint=error.hint) from None
 

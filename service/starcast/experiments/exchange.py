@@ -20,6 +20,7 @@ from starcast.experiments.exchange_file import (
     FORMAT,
     ExperimentRecord,
     FileRecord,
+    NetworkRecord,
     RunRecord,
     invalid,
     read_file,
@@ -59,9 +60,13 @@ def export_experiments(engine: Engine, names: Sequence[str], file: Path) -> int:
         format=FORMAT,
         created_at=datetime.now(UTC),
         starcast=version("starcast"),
+        networks=NetworkRecord.of_topologies(
+            Point.of(run).topology for experiment in experiments for run in experiment.runs
+        ),
         experiments=experiments,
     )
-    text = content.model_dump_json().encode()
+    # Without networks, earlier versions can read the file.
+    text = content.model_dump_json(exclude=None if content.networks else {"networks"}).encode()
     with atomic_write(file) as output:
         output.write(gzip.compress(text) if file.suffix == ".gz" else text)
     return sum(len(experiment.runs) for experiment in experiments)

@@ -7,7 +7,7 @@ bounds. Runs are parsed one at a time, so reading a file takes little more memor
 
 import re
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -36,9 +36,11 @@ from starcast.support.limited import MB, read_bytes
 from starcast.support.runs import FIGURES, RUN_FIELDS, Run, RunCost
 from starcast.support.vocabulary import MAX_NAME, parse_spec
 from starcast.topologies import as_topology, count_nodes
+from starcast.topologies.networks import find_network, restore_network
 from starcast.trees.construction import CONSTRUCTIONS
 
 _BIGINT = 2**63 - 1
+_Rank = Annotated[int, pydantic.Field(ge=0, lt=2**31)]
 _RATIONAL = re.compile(r"\d{1,200}(/[1-9]\d{0,200})?", re.ASCII)
 
 
@@ -238,12 +240,50 @@ class ExperimentRecord(StrictRecord):
         return points
 
 
+class NetworkRecord(StrictRecord):
+    """A network as files carry it, with its ports; see `Network.as_json`."""
+
+    name: str
+    sha256: str
+    labels: Annotated[list[str], pydantic.FailFast()]
+    titles: Annotated[list[str], pydantic.FailFast()]
+    links: Annotated[list[tuple[_Rank, _Rank, _Rank]], pydantic.FailFast()]
+    positions: Annotated[list[tuple[float, float]], pydantic.FailFast()]
+    source: str
+    licence: str
+
+    @classmethod
+    def of_topologies(cls, specs: Iterable[str]) -> list[Self]:
+        """Return the records of the networks among topologies."""
+        networks = [find_network(spec) for spec in sorted({*specs}) if count_nodes(spec)]
+        return [cls(**network.as_json()) for network in networks if network is not None]
+
+    def restore(self) -> None:
+        """Make the network known in this process.
+
+        Raises:
+            StarcastError: the record is not that of a network, or another one with its spec is
+                known.
+        """
+        restore_network(self.model_dump())
+
+
 class FileRecord(StrictRecord):
-    """The content of an experiment file."""
+    """The content of an experiment file.
+
+    Attributes:
+        format: identifies the kind of file and its version.
+        created_at: when the file was written.
+        starcast: the version of starcast that wrote it.
+        networks: the networks on which runs were executed.
+        experiments: the experiments.
+    """
 
     format: Literal["starcast experiments 1"]
     created_at: Moment
     starcast: str
+    # The networks come first, because the runs are checked while the file is read.
+    networks: list[NetworkRecord] = pydantic.Field(default_factory=list)
     experiments: list[ExperimentRecord]
 
 
@@ -301,7 +341,17 @@ def _read_experiments(file: Path, cursor: JsonCursor) -> list[ExperimentRecord]:
         numbers = _limited(cursor.items(), _MAX_EXPERIMENTS, "the file", "experiments")
         return [_read_experiment(file, cursor) for _ in numbers]
 
-    fields = _read_object(cursor, {"format": read_format, "experiments": read_list})
+    def read_networks() -> list[NetworkRecord]:
+        networks = pydantic.TypeAdapter(list[NetworkRecord]).validate_python(cursor.value())
+        for network in networks:
+            try:
+                network.restore()
+            except StarcastError as error:
+                raise invalid(file, error.message) from None
+        return networks
+
+    readers = {"format": read_format, "networks": read_networks, "experiments": read_list}
+    fields = _read_object(cursor, readers)
     cursor.end()
     experiments = FileRecord.model_validate(fields).experiments
     names = [experiment.name for experiment in experiments]

@@ -13,6 +13,7 @@ from starcast.support.axes import AXES, LARGEST, POINT_AXES, Parameters, check_e
 from starcast.support.errors import InputError
 from starcast.support.vocabulary import format_spec, parse_spec
 from starcast.topologies import Topology, as_topology
+from starcast.topologies.networks import Network, find_network
 
 #: Algorithm arguments that are axes of a grid.
 ARGUMENT_AXES = tuple(name for name, axis in AXES.items() if axis.is_argument)
@@ -46,6 +47,13 @@ class Point(Parameters):
             object.__setattr__(self, "seed", 0)
         takes_messages = algorithm.split_argument == "messages"
         object.__setattr__(self, "messages", self.segments if takes_messages else 1)
+
+    def __getstate__(self) -> tuple[dict[str, Any], Network | None]:
+        # A worker process knows no networks; unpickling one makes it known there.
+        return vars(self), find_network(self.topology)
+
+    def __setstate__(self, state: tuple[dict[str, Any], Network | None]) -> None:
+        self.__dict__.update(state[0])
 
     def _check_numbers(self) -> None:
         for name in POINT_AXES:

@@ -9,10 +9,11 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
+import pydantic
 from pydantic import RootModel
 
 from starcast.experiments.design import Design, check_name
-from starcast.experiments.exchange_file import ExperimentRecord, RunRecord
+from starcast.experiments.exchange_file import ExperimentRecord, NetworkRecord, RunRecord
 from starcast.experiments.execution import execute_all, price_run
 from starcast.support.errors import InputError
 from starcast.support.json_files import Many, StrictRecord
@@ -25,6 +26,7 @@ class _Description(StrictRecord):
 
     name: str
     grid: dict[str, Any]
+    networks: list[NetworkRecord] = pydantic.Field(default_factory=list)
 
 
 class _Runs(RootModel[Many[RunRecord]]):
@@ -59,7 +61,10 @@ def run_shard(
         InputError: the name is not valid, ``jobs`` is less than 1, or the file cannot be written.
         LimitError: a point does not fit into memory; no file is written.
     """
-    description = {"name": check_name(name), "grid": design.as_json()}
+    description: dict[str, Any] = {"name": check_name(name), "grid": design.as_json()}
+    networks = NetworkRecord.of_topologies(point.topology for point in design.points())
+    if networks:
+        description["networks"] = [network.model_dump(mode="json") for network in networks]
     job = Job("experiment", description, len(design.groups))
     numbers = {point: number for number, group in shard.select(design.groups) for point in group}
     results: dict[int, list[dict[str, Any]]] = {}
@@ -85,6 +90,8 @@ def read_shards(files: Sequence[Path], name: str | None = None) -> ExperimentRec
             a run contradict formulas, bounds or each other.
     """
     job, results = merge_shards(files, "experiment", _Description, _Runs)
+    for network in job.networks:
+        network.restore()
     design = Design.from_json(job.grid)
     name = check_name(name or job.name)
     runs = [run for result in results for run in result.root]

@@ -54,6 +54,7 @@ from starcast.stores.graph.schema import (
     VERSION,
     Label,
     Relationship,
+    find_titles,
     first_key,
 )
 from starcast.support.errors import InputError, RejectedError, StarcastError
@@ -167,11 +168,12 @@ def _compare_nodes(
     stored: dict[Any, list[list[Any]]] = {}
     for row in rows:
         stored.setdefault(row[0], []).append(row)
+    titles = find_titles(topology)
     for rank, label in zip(ranks.tolist(), topology.labels(ranks).tolist(), strict=True):
-        expected = [first + rank, rank, label, topology.spec]
+        expected = [first + rank, rank, label, titles[rank] if titles else None, topology.spec]
         found = stored.get(first + rank, [])
         if found != [expected]:
-            problem = f"the key, rank, label or topology of node {label} differs"
+            problem = f"the key, rank, label, title or topology of node {label} differs"
             yield Problem(topology.spec, problem, str(found).strip("[]"), str(expected).strip("[]"))
 
 

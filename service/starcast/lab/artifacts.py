@@ -14,15 +14,20 @@ from starcast.lab.signature import (
     StoredTopologyName,
     TopologyName,
     choose,
+    is_network_file,
+    read_spec,
+    read_stored_topology,
+    read_topology,
 )
 from starcast.support.errors import InputError, LimitError, RejectedError
 from starcast.support.table import Facts, Table
 from starcast.support.text import pluralize
-from starcast.support.vocabulary import LoadMethod
+from starcast.support.vocabulary import LoadMethod, NetworkFormat
 
 if TYPE_CHECKING:
     from starcast.ingest import Plan
     from starcast.ingest.loading import Loaded
+    from starcast.topologies import Topology
     from starcast.trees import Forest
 
 Trees = Annotated["str | Forest | Iterable[str | Forest]", Shell(str, completes="constructions")]
@@ -71,7 +76,7 @@ class Artifacts(Connection):
         artifacts, verified, and then replaces the old store, while Neo4j restarts.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4.
+            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
             trees: constructions, separated by commas, such as
                 ``multiple,dimension-change(base=greedy,i=2)``, or ``all``: every construction that
                 needs no arguments. In Python also lists of constructions, ids and `Forest` objects,
@@ -161,7 +166,9 @@ class Artifacts(Connection):
         names = [each for each in texts if not _is_id(each)]
         # Without --root, the command line passes None. The default is rank 0, the identity.
         given: dict[str, Any] = {**options, "root": options.get("root") or 0}
-        plan = parse_request(topology, names, split_specs(algorithms), forests=forests, **given)
+        plan = parse_request(
+            read_topology(topology), names, split_specs(algorithms), forests=forests, **given
+        )
         for reason in plan.skipped:
             self.reporter.say(f"omitted from 'all': {reason}")
         return plan
@@ -186,7 +193,8 @@ class Artifacts(Connection):
     ) -> Facts:
         """Drop a stored artifact from both stores.
 
-        Fails if other stored artifacts depend on it, unless ``cascade`` is given.
+        Fails if other stored artifacts depend on it, unless ``cascade`` is given. A network is
+        kept as long as a run or a record is on it; if it is not ingested, dropping it fails then.
 
         From the embedded Neo4j, large artifacts are dropped by importing all other artifacts into a
         new store, which then replaces the old store while Neo4j restarts. This is faster and frees
@@ -205,31 +213,138 @@ class Artifacts(Connection):
 
         Raises:
             NotFoundError: no such artifact is stored.
-            RejectedError: other artifacts depend on it, and ``cascade`` is not given.
+            RejectedError: other artifacts depend on it, and ``cascade`` is not given; or it is a
+                network that is not ingested, and a run or a record is on it.
             BusyError: another process is changing the stores.
         """
         from starcast.ingest import drop
+        from starcast.stores.database.networks import is_only_stored
 
-        name, kind = self._named(artifact_id, kind)
         chosen = choose(LoadMethod, method, "load method")
+        name = self._spell(artifact_id)
+        if kind in {None, "topology"}:
+            with self._session() as session:
+                is_network = is_only_stored(session, name)
+            if is_network:
+                self._drop_network(name, wait=wait)
+                return Facts({"dropped": [name]}, f"dropped the network {name}")
+        name, kind = self._named(name, kind)
         with self._stores(f"dropping {name}", wait=wait) as stores:
             dropped = drop(stores, kind, name, cascade, wait, self.reporter, chosen)
+        if kind == "topology":
+            with self._session() as session:
+                is_network = is_only_stored(session, name)
+            if is_network:
+                try:
+                    self._drop_network(name, wait=wait)
+                except RejectedError as error:
+                    self.reporter.say(f"the network is kept: {error.message}")
         return Facts({"dropped": dropped}, f"dropped {pluralize(len(dropped), 'artifact')}")
+
+    def _drop_network(self, spec: str, *, wait: bool) -> None:
+        from starcast.stores.database.networks import drop_network
+        from starcast.stores.database.sessions import lock_store
+
+        # No other process may store a run on the network at the same time.
+        lock = lock_store(
+            self.database, f"dropping {spec}", self.reporter, wait=wait, exclusive=True
+        )
+        with lock as engine, self._session(engine) as session:
+            drop_network(session, spec)
 
     def _named(self, artifact_id: str, kind: str | None) -> tuple[str, str]:
         """Return the normalized id of an artifact, and its kind."""
         from starcast.stores.database.repository import find_artifact
-        from starcast.topologies import normalize_id
 
-        name = normalize_id(artifact_id)
+        name = self._spell(artifact_id)
         if kind is not None:
             return name, kind
         with self._session() as session:
             return name, find_artifact(session, None, name).kind
 
+    def _spell(self, artifact_id: str) -> str:
+        """Return an id as it is stored; the name of a stored network becomes its spec."""
+        from starcast.topologies import normalize_id
+
+        return read_spec(normalize_id(artifact_id))
+
+    def add_network(
+        self,
+        network: Annotated["str | Path | Topology", Shell(str, metavar="FILE")],
+        *,
+        name: str | None = None,
+        file_format: Annotated[NetworkFormat | None, Shell(flag="--from")] = None,
+        wait: bool = False,
+    ) -> Facts:
+        """Store a network, so that its spec and its name can be used without its file.
+
+        Ingests, runs and experiments store the networks that they use. An added network is not in
+        Neo4j: ingest it to ask questions about it.
+
+        Args:
+            network: a file with a network. In Python also a `Network`.
+            name: first part of the spec (default: the name of the file).
+            file_format: format of the file (default: recognized by content, or else by suffix).
+            wait: wait for a restore instead of failing.
+
+        Returns:
+            The spec of the network, and its numbers of nodes and links.
+
+        Raises:
+            InputError: the file cannot be read, or the name is malformed.
+            RejectedError: another network with this spec is stored.
+
+        Example:
+            >>> lab.add_network(starcast.network([("a", "b"), ("b", "c")], name="mine"))["spec"]
+            'mine-0cbb7a'
+
+            $ starcast topology add germany50.graphml
+            $ starcast topology add links.csv --name mine
+        """
+        from starcast.formats import network as read_network
+        from starcast.stores.database.networks import save_network
+        from starcast.topologies.networks import Network
+
+        if name is not None and not is_network_file(network):
+            raise InputError(
+                f"'{network}' is not a file, so it cannot get the name '{name}'",
+                hint="give a file; in Python, starcast.network(links, name=...)",
+            )
+        found: Topology = (
+            read_network(network, name=name, file_format=file_format, reporter=self.reporter)
+            if is_network_file(network)
+            else read_topology(network)
+        )
+        if not isinstance(found, Network):
+            raise InputError(
+                f"{found.spec} belongs to a family, which needs no file",
+                hint=f"ingest it: starcast ingest {found.spec}",
+            )
+        with (
+            self._writing(f"adding {found.spec}", wait=wait) as engine,
+            self._session(engine) as session,
+        ):
+            is_new = save_network(session, found.spec)
+        values = {"spec": found.spec, "nodes": found.nodes, "links": found.links}
+        return Facts(values, f"{found.spec} {'is stored' if is_new else 'was stored before'}")
+
     def topologies(self) -> Table:
-        """List the stored topologies and their states."""
-        return self._list("topology", None)
+        """List the ingested topologies, their states, and networks that are only stored.
+
+        The last column shows what is stored for a topology.
+        """
+        from starcast.stores.database.networks import count_uses, describe_uses, list_networks
+
+        ingested = self._list("topology", None)
+        with self._session() as session:
+            uses, networks = count_uses(session), list_networks(session)
+        rows = [
+            *ingested.rows,
+            *({**row, "state": "not ingested"} for row in networks),
+        ]
+        for row in rows:
+            row["used_by"] = describe_uses(uses.get(row["id"], {}))
+        return Table.of(rows, (*ingested.columns, "used_by"))
 
     def forests(self, topology: StoredTopologyName = None) -> Table:
         """List the stored forests and their states.
@@ -258,9 +373,7 @@ class Artifacts(Connection):
 
         spec = None
         if topology is not None:
-            from starcast.topologies import as_topology
-
-            spec = as_topology(topology).spec
+            spec = read_stored_topology(topology).spec
         with self._session() as session:
             rows = list_artifacts(session, kind, spec)
         # The column `error` is nearly always empty, so it is shown only if a row has an error.

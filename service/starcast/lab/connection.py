@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from starcast.lab.signature import Shell
 from starcast.support.errors import RejectedError, UnavailableError
 from starcast.support.progress import ProgressLines, Reporter, Silent
+from starcast.support.resolvers import add_resolver, remove_resolver
 from starcast.support.table import Facts, Table
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from starcast.stores.database.backup import Manifest
     from starcast.stores.graph.connection import Graph
     from starcast.support.settings import Settings
+    from starcast.topologies.networks import Network
 
 #: A reporter, or a function that receives messages and progress, line by line.
 Progress = Reporter | Callable[[str], None]
@@ -53,6 +55,7 @@ class Connection:
         self._is_schema_checked = False
         self._graph: Graph | None = None
         self._graph_address: GraphAddress | None = None
+        add_resolver(self._load_network)
 
     @property
     def settings(self) -> "Settings":
@@ -64,6 +67,7 @@ class Connection:
 
     def close(self) -> None:
         """Close the connections. A closed lab refuses all operations that need a store."""
+        remove_resolver(self._load_network)
         self._close_graph()
         if self._engine is not None:
             self._engine.dispose()
@@ -209,6 +213,13 @@ class Connection:
             raise UnavailableError(
                 "the lab is closed", hint="call starcast.connect() to open a new one"
             )
+
+    def _load_network(self, spec_or_name: str) -> "Network | None":
+        """Return the stored network with a spec or name, or None; see `resolvers`."""
+        from starcast.stores.database.networks import load_network
+
+        with self._session() as session:
+            return load_network(session, spec_or_name)
 
     def _find_outage(self) -> UnavailableError | None:
         """Return the error if the embedded PostgreSQL is not running, or None if it can be used.

@@ -15,6 +15,7 @@ from starcast.lab.signature import (
     Shell,
     TopologyName,
     as_conditions,
+    read_topology,
 )
 from starcast.support.errors import InputError
 from starcast.support.table import Row, Table, rounded, with_numbers
@@ -73,7 +74,7 @@ class Costs(Connection):
         references.bib.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4.
+            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
             collective: only this collective, such as broadcast (default: all).
             ports: only this port model (default: both).
             message_bytes: bytes of a message for one destination, such as 1024, 2.5 or 23/3.
@@ -144,9 +145,8 @@ class Costs(Connection):
         from starcast.costs.tables import CostProblem
         from starcast.support.axes import BEST, read_count, read_number
         from starcast.support.latex import table_label
-        from starcast.topologies import as_topology
 
-        network = as_topology(topology)
+        network = read_topology(topology)
         machine = _machine(t_s, t_c)
         size = read_number(message_bytes, "message_bytes")
         pieces = read_count(segments, "segments", (BEST,))
@@ -278,7 +278,7 @@ class Costs(Connection):
         are always better, no real optimum exists.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4.
+            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
             collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
                 allreduce.
             algorithm: an algorithm, such as multiple.
@@ -306,6 +306,7 @@ class Costs(Connection):
         machine = _machine(t_s, t_c)
         size = read_number(message_bytes, "message_bytes")
         given: dict[str, int | str] = {} if copies is None else {"copies": copies}
+        topology = read_topology(topology)
         real, best = optimal_pieces(topology, collective, algorithm, ports, size, machine, **given)
         argument = str(find_algorithm(collective, algorithm).split_argument)
         given[argument] = best

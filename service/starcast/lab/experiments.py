@@ -25,7 +25,7 @@ from starcast.lab.signature import (
     TopologyName,
     as_conditions,
     check_suffix,
-    plain_values,
+    plain_axes,
 )
 from starcast.support.errors import InputError
 from starcast.support.table import Facts, Table
@@ -59,7 +59,7 @@ class Experiments(Connection):
         A stored run with the same parameters in the same collection is replaced.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4.
+            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
             collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
                 allreduce.
             algorithm: an algorithm, such as multiple or 'edge-disjoint(copies=2,messages=4)';
@@ -90,7 +90,7 @@ class Experiments(Connection):
             "topology": topology, "collective": collective, "algorithm": algorithm,
             "message_bytes": message_bytes, **axes,
         }  # fmt: skip
-        given = {axis: plain_values(value) for axis, value in values.items() if value is not None}
+        given = plain_axes({axis: value for axis, value in values.items() if value is not None})
         several = next((axis for axis, value in given.items() if isinstance(value, list)), None)
         if several is not None:
             raise InputError(
@@ -211,12 +211,11 @@ class Experiments(Connection):
         from starcast.experiments.sharding import run_shard
         from starcast.support.shards import parse_shard
 
-        given = {axis: plain_values(value) for axis, value in axes.items()}
+        given = plain_axes(axes)
         if isinstance(grid, Mapping):
-            texts = {key: plain_values(value) for key, value in grid.items()}
-            design = Design.from_json(texts, given)
+            design = Design.from_json(plain_axes(grid), given)
         else:
-            design = read_design(None if grid is None else str(grid), given)
+            design = read_design(None if grid is None else str(grid), given, plain_axes)
         part = parse_shard(shard, out)
         processes = _processes(jobs)
         if part is not None and out is not None:

@@ -22,6 +22,7 @@ from starcast.lab.signature import (
     Shell,
     TopologyName,
     check_suffix,
+    read_topology,
 )
 from starcast.support.errors import InputError, RejectedError, only_one_of
 from starcast.support.table import Facts, Table
@@ -76,7 +77,8 @@ class Forests(Artifacts):
         """
         from starcast.trees.construction import CONSTRUCTIONS, constructions
 
-        chosen = [CONSTRUCTIONS[name] for name in constructions(topology)]
+        on = None if topology is None else read_topology(topology)
+        chosen = [CONSTRUCTIONS[name] for name in constructions(on)]
         rows = [
             {
                 "construction": each.name,
@@ -100,7 +102,7 @@ class Forests(Artifacts):
         """Build a forest, verify it, and write it to a file. No server is needed.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4.
+            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
             construction: a construction, such as multiple; see ``starcast forest constructions``.
             out: output file, such as forest.npz.
             options: `ForestOptions`.
@@ -424,8 +426,8 @@ def load_forest(
 
     given = _given(options or {})
     if construction is not None:
-        network: Any = source
-        return forest(network, construction, **given)
+        topology: Any = source
+        return forest(read_topology(topology), construction, **given)
     if not is_forest(source):
         raise InputError(
             f"'{source}' is not a file, and no construction is given",

@@ -18,8 +18,10 @@ from starcast.lab.signature import (
     Shell,
     TopologyName,
     check_suffix,
+    is_network_file,
+    read_topology,
 )
-from starcast.support.errors import InputError, only_one_of
+from starcast.support.errors import InputError, LimitError, only_one_of
 from starcast.support.table import Facts, Table
 from starcast.support.vocabulary import (
     Collective,
@@ -70,7 +72,7 @@ class Networks(Artifacts):
         residual links of (n,k)-stars.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4.
+            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
             stored: show the stored values, which needs a server; implied by ``verify``.
             verify: recompute counts and checksums in Neo4j and compare.
 
@@ -86,14 +88,19 @@ class Networks(Artifacts):
             $ starcast topology show S6
             $ starcast topology show S5 --stored --verify
         """
-        from starcast.topologies import as_topology
         from starcast.topologies.base import describe_topology
 
         if stored or verify:
-            spec = topology if isinstance(topology, str) else topology.spec
-            return self.show(spec, kind="topology", verify=verify)
-        found = as_topology(topology)
+            if not isinstance(topology, str) or is_network_file(topology):
+                topology = read_topology(topology).spec
+            return self.show(topology, kind="topology", verify=verify)
+        found = read_topology(topology)
         facts = describe_topology(found)
+        if facts["diameter"] is None:
+            try:
+                _ = found.diameter
+            except LimitError as error:
+                self.reporter.say(error.message)
         # A reader sees n and k in the spec.
         hidden = ["n", "k", "translation_keeps_ports"]
         if found.has_translations:  # every node has a link at every port
@@ -107,7 +114,7 @@ class Networks(Artifacts):
         ones.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4.
+            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
             layout: positions of the nodes.
 
         Raises:
@@ -119,9 +126,8 @@ class Networks(Artifacts):
             $ starcast topology draw S4 --layout torus --out torus.pdf
         """
         from starcast import drawing
-        from starcast.topologies import as_topology
 
-        found = as_topology(topology)
+        found = read_topology(topology)
         return Picture(drawing.draw_topology(found, layout), found.spec)
 
     def export_topology(self, topology: TopologyName, *, to: TopologyFormat) -> ExchangeFile:
@@ -131,7 +137,7 @@ class Networks(Artifacts):
         labels and ports.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4.
+            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
             to: format of the file.
 
         Raises:
@@ -142,9 +148,7 @@ class Networks(Artifacts):
             $ starcast topology export S5 --to graphml --out s5.graphml
             $ starcast topology export S6 --to metis --out s6.graph
         """
-        from starcast.topologies import as_topology
-
-        return ExchangeFile(as_topology(topology), to)
+        return ExchangeFile(read_topology(topology), to)
 
     def explore(
         self,
@@ -164,7 +168,7 @@ class Networks(Artifacts):
         server is needed.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4.
+            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
             out: output file, such as page.html.
             forest: a construction, such as multiple, or a file written by ``forest build``; can be
                 repeated. In Python also `Forest` objects.
@@ -192,10 +196,9 @@ class Networks(Artifacts):
         """
         from starcast.drawing import explorer
         from starcast.support.atomic import atomic_write
-        from starcast.topologies import as_topology
 
         check_suffix(out, ".html", ".htm")
-        network = as_topology(topology)
+        network = read_topology(topology)
         at: int | str = 0 if root is None else root
         # A file determines the topology and the root of its forest. A construction needs both.
         forests = [
@@ -280,14 +283,13 @@ class Schedules(Connection):
         """
         from starcast.collectives.algorithm import algorithms, algorithms_on
         from starcast.collectives.model import check_collective
-        from starcast.topologies import as_topology
 
         if collective is not None:
             check_collective(collective)
         if topology is None:
             selected = algorithms(collective)
         else:
-            selected = algorithms_on(as_topology(topology), collective)
+            selected = algorithms_on(read_topology(topology), collective)
         rows = [
             {
                 "collective": algorithm.collective,
@@ -314,7 +316,7 @@ class Schedules(Connection):
         No server is needed.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4.
+            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
             collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
                 allreduce.
             algorithm: an algorithm, or a file of rows, as in ``starcast schedule simulate``.
@@ -354,7 +356,7 @@ class Schedules(Connection):
         A node has the same place in all steps. For a symmetric schedule, one source is drawn.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4.
+            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
             collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
                 allreduce.
             algorithm: an algorithm, or a file of rows, as in ``starcast schedule simulate``.
@@ -406,7 +408,7 @@ class Schedules(Connection):
         parquet hold the rows. If the algorithm is a file of rows, that file is converted.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4.
+            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
             collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
                 allreduce.
             algorithm: an algorithm, or a file of rows, as in ``starcast schedule simulate``.
@@ -435,7 +437,7 @@ class Schedules(Connection):
 
 
 def build_schedule(
-    topology: "str | Topology",
+    topology: "str | Path | Topology",
     collective: Collective,
     algorithm: str | Path,
     options: ScheduleOptions,
@@ -448,13 +450,12 @@ def build_schedule(
     """
     from starcast.collectives.algorithm import schedule
     from starcast.formats import read_schedule
-    from starcast.topologies import as_topology
 
     arguments: dict[str, Any] = {k: value for k, value in options.items() if value is not None}
     ports = arguments.pop("ports", None)
     root = arguments.pop("root", 0)
     expand = arguments.pop("expand", False)
-    network = as_topology(topology)
+    network = read_topology(topology)
     file_format = arguments.pop("file_format", None)
     if not (file_format or is_file(algorithm)):
         built = schedule(network, collective, str(algorithm), ports, root, **arguments)

@@ -6,7 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from starcast.lab.connection import Connection
-from starcast.lab.signature import ShardFiles, ShardName, Shell, TopologyName, check_suffix
+from starcast.lab.signature import (
+    ShardFiles,
+    ShardName,
+    Shell,
+    TopologyName,
+    check_suffix,
+    read_topology,
+)
 from starcast.support.errors import LimitError, NotFoundError, RejectedError, unreadable
 from starcast.support.table import Facts, Table
 from starcast.support.text import pluralize
@@ -20,7 +27,7 @@ if TYPE_CHECKING:
 ProblemName = Annotated[str, Shell(metavar="PROBLEM", completes="problems")]
 SomeProblem = Annotated[str | None, Shell(metavar="PROBLEM", completes="problems")]
 Topologies = Annotated[
-    "str | Topology", Shell(str, metavar="TOPOLOGY", completes="topologies", required=True)
+    "str | Path | Topology", Shell(str, metavar="TOPOLOGY", completes="topologies", required=True)
 ]
 Congestion = Annotated[int | None, Shell(least=1)]
 Folder = Annotated[Path | None, Shell(default="records in the home directory")]
@@ -65,7 +72,7 @@ class Records(Connection):
         Args:
             problem: a problem, such as one-port-broadcast, or several, separated by commas;
                 ``starcast records problems`` lists them.
-            topologies: topologies, such as S5, S6,3 or Q4.
+            topologies: topologies, such as S5, S6,3 or Q4, or files with networks.
             congestion: maximum number of trees on a directed link, for congestion-trees.
             timeout: time limit of each search in seconds.
             memory: memory limit of each process in MB.
@@ -110,7 +117,8 @@ class Records(Connection):
         processes = 1 if jobs is None else check_count("jobs", jobs)
         # Each process uses its own seed, so the next search starts after the last one's seeds.
         numbers = range(seed, seed + check_count("seeds", seeds) * processes, processes)
-        tasks = plan_searches(problem.split(","), topologies, _arguments(congestion), numbers)
+        networks = [read_topology(each) for each in topologies]
+        tasks = plan_searches(problem.split(","), networks, _arguments(congestion), numbers)
         budget = Budget(timeout, memory, seed, processes, engine, self.reporter)
 
         def find_known(task: "SearchTask") -> "Record | None":
@@ -186,7 +194,7 @@ class Records(Connection):
 
         Args:
             problem: a problem, such as one-port-broadcast.
-            topology: a topology, such as S5, S6,3 or Q4.
+            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
             congestion: maximum number of trees on a directed link, for congestion-trees.
             folder: folder of your own records.
 
@@ -269,7 +277,7 @@ class Records(Connection):
 
         Args:
             problem: a problem, such as fault-diameter.
-            topology: a topology, such as S5, S6,3 or Q4.
+            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
             congestion: maximum number of trees on a directed link, for congestion-trees.
             out: write the LRAT proof to a file.
             formula: write the formula in DIMACS to a file.
@@ -453,16 +461,15 @@ class Records(Connection):
     def _known(
         self,
         problem: str,
-        topology: "str | Topology",
+        topology: "str | Path | Topology",
         congestion: int | None,
         folder: Path | None,
     ) -> "Record":
         from starcast.records import find_record
         from starcast.search import find_problem
-        from starcast.topologies import as_topology
 
         values = find_problem(problem).resolve_arguments(_arguments(congestion))
-        record = find_record(self._folders(folder), problem, as_topology(topology).spec, values)
+        record = find_record(self._folders(folder), problem, read_topology(topology).spec, values)
         if record is None:
             raise NotFoundError(
                 f"no record of {problem} on {topology} is known",

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, TypeVar
 
 from starcast.support.axes import AXES
-from starcast.support.errors import InputError
+from starcast.support.errors import InputError, StarcastError
+from starcast.support.resolvers import resolve
 from starcast.support.vocabulary import Collective, LayoutName, LoadMethod
 
 if TYPE_CHECKING:
@@ -57,9 +58,11 @@ class Shell:
     format: str | None = None
 
 
-TopologyName = Annotated["str | Topology", Shell(str, metavar="TOPOLOGY", completes="topologies")]
+TopologyName = Annotated[
+    "str | Path | Topology", Shell(str, metavar="TOPOLOGY", completes="topologies")
+]
 OptionalTopology = Annotated[
-    "str | Topology | None", Shell(str, metavar="TOPOLOGY", completes="topologies")
+    "str | Path | Topology | None", Shell(str, metavar="TOPOLOGY", completes="topologies")
 ]
 StoredTopologyName = Annotated[
     "str | Topology | None", Shell(str, metavar="TOPOLOGY", completes="stored_topologies")
@@ -137,6 +140,89 @@ def choose(choices: type[_Choice], text: str, noun: str) -> _Choice:
         raise InputError(
             f"{text!r} is not a {noun}", hint=f"choose one of {', '.join(choices)}"
         ) from None
+
+
+def is_network_file(given: object) -> bool:
+    """Return whether an argument for a topology is the path of a file with a network."""
+    from starcast.formats.networks import is_path
+
+    return isinstance(given, Path) or (isinstance(given, str) and is_path(given))
+
+
+def read_topology(given: "str | Path | Topology") -> "Topology":
+    """Return the topology that is given by a spec, a stored network's name, a file or an object.
+
+    A file becomes a network of this process. A page must not pass a text of its readers, which
+    could be the path of any file; see `read_stored_topology`.
+
+    Raises:
+        InputError: the topology is unknown, the file cannot be read, or several stored networks
+            have the name.
+    """
+    from starcast.formats.networks import network
+
+    if is_network_file(given):
+        return network(given)
+    return read_stored_topology(given)  # type: ignore[arg-type]  # it is no Path
+
+
+def read_stored_topology(given: "str | Topology") -> "Topology":
+    """Return the topology that is given by a spec, a stored network's name or an object.
+
+    Raises:
+        InputError: the topology is unknown, or several stored networks have the name.
+    """
+    from starcast.topologies import as_topology
+    from starcast.topologies.networks import Network, remember
+
+    if isinstance(given, Network):
+        return remember(given)
+    return as_topology(read_spec(given) if isinstance(given, str) else given)
+
+
+def read_spec(text: str) -> str:
+    """Return the spec of the stored network with a name; a text that is no such name is unchanged.
+
+    Raises:
+        InputError: several stored networks have the name.
+    """
+    from starcast.topologies import count_nodes
+    from starcast.topologies.networks import NAME
+
+    if not NAME.fullmatch(text) or count_nodes(text):
+        return text
+    try:
+        found = resolve(text)
+    except InputError:
+        raise
+    except StarcastError:  # without a store, there is no stored network
+        return text
+    return found.spec if found else text
+
+
+def plain_axes(axes: Mapping[str, Any]) -> dict[str, Any]:
+    """Convert axes, or the content of a grid file, to values that a grid file can contain.
+
+    Files and names of networks become specs.
+    """
+    plain = {}
+    for axis, value in axes.items():
+        plain[axis] = plain_values(value)
+        if axis == "topology":
+            plain[axis] = _plain_specs(plain[axis])
+        elif axis == "grid" and isinstance(value, list):
+            # Other elements are refused when the grid is read.
+            are_tables = all(isinstance(each, Mapping) for each in value)
+            plain[axis] = list(map(plain_axes, value)) if are_tables else value
+    return plain
+
+
+def _plain_specs(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain_specs(each) for each in value]
+    if is_network_file(value):
+        return read_topology(value).spec
+    return read_spec(value) if isinstance(value, str) else value
 
 
 def plain_values(value: Any) -> Any:

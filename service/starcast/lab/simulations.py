@@ -43,7 +43,7 @@ class Simulations(Connection):
         if the schedule violates the model, or if units are missing without faults.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4.
+            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
             collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
                 allreduce.
             algorithm: an algorithm, such as multiple or ``edge-disjoint(copies=2)``, or a file of
@@ -106,7 +106,7 @@ class Simulations(Connection):
         ``starcast schedule simulate``.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4.
+            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
             collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
                 allreduce.
             algorithm: an algorithm, or a file of rows, as in ``starcast schedule simulate``.
@@ -172,7 +172,7 @@ class Simulations(Connection):
         listed.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4.
+            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
             collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
                 allreduce.
             algorithm: an algorithm, or a file of rows, as in ``starcast schedule simulate``.
@@ -257,7 +257,7 @@ class Simulations(Connection):
 
         Args:
             file: an MSCCL XML file, a GOAL file, or a CSV file of rows.
-            topology: a topology, such as S5, S6,3 or Q4.
+            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
             collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
                 allreduce.
             ports: port model.

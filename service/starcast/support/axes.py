@@ -276,7 +276,7 @@ class Parameters:
     topology: Annotated[
         str,
         Axis(
-            help="A topology, such as S5, S6,3 or Q4.",
+            help="A topology, such as S5, S6,3 or Q4, or a file with a network.",
             meaning="spec of the topology",
             completion="topologies",
             spare=2,

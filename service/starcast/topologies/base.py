@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from starcast.support.arrays import Integers, Mask, freeze
-from starcast.support.errors import InputError
+from starcast.support.errors import InputError, LimitError
 from starcast.support.table import Displayable
 from starcast.topologies import memory
 from starcast.topologies.permutations import Ranks, labels_from
@@ -389,11 +390,25 @@ class Topology(Displayable, ABC):
         return hash(self.spec)
 
 
+def known_diameter(topology: Topology) -> int | None:
+    """Return the diameter of a topology, or None for a network for which it is not known."""
+    try:
+        return topology.diameter
+    except LimitError:
+        return None
+
+
 def describe_topology(topology: Topology) -> dict[str, Any]:
     """Return the properties of a topology by name, as plain Python values.
 
-    All outputs that show a topology select from these properties.
+    All outputs that show a topology select from these properties. Distances are None if a network
+    is too large for them.
     """
+    profile: list[int] | None = None
+    mean: Fraction | None = None
+    with suppress(LimitError):
+        profile = list(topology.distance_profile())
+        mean = topology.mean_distance
     return {
         "spec": topology.spec,
         "family": topology.family,
@@ -405,10 +420,10 @@ def describe_topology(topology: Topology) -> dict[str, Any]:
         "port_count": topology.port_count,
         "ports": list(topology.ports),
         "reverse_ports": [topology.reverse_port(port) for port in topology.ports],
-        "diameter": topology.diameter,
-        "mean_distance": float(topology.mean_distance),
-        "exact_mean_distance": str(topology.mean_distance),
-        "distance_profile": list(topology.distance_profile()),
+        "diameter": known_diameter(topology),
+        "mean_distance": None if mean is None else float(mean),
+        "exact_mean_distance": None if mean is None else str(mean),
+        "distance_profile": profile,
         "has_translations": topology.has_translations,
         "translation_keeps_ports": topology.translation_keeps_ports,
     }

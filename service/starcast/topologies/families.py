@@ -13,6 +13,7 @@ import numpy as np
 from starcast.catalogue.entries import FAMILIES, Family, Function, check_declaration
 from starcast.catalogue.plugins import Origin, located, run_guarded
 from starcast.support.errors import InputError, LimitError
+from starcast.support.resolvers import resolve
 from starcast.support.text import with_article
 from starcast.support.vocabulary import (
     EXPANDED,
@@ -30,7 +31,7 @@ from starcast.topologies.cayley import (
     SignedPermutations,
     Subgroup,
 )
-from starcast.topologies.networks import NETWORK_SPEC, find_network, network_of_family
+from starcast.topologies.networks import find_network, is_network_spec, network_of_family
 
 #: Parts that a pattern must not contain: escapes of characters that a spec cannot contain, and
 #: characters that belong neither to a spec nor to the syntax of regular expressions.
@@ -280,10 +281,13 @@ def topology(spec: str) -> Topology:
     Args:
         spec: ``S5`` for the star graph S_5, ``S6,3`` for the (n,k)-star S_{6,3}, ``Q4`` for the
             hypercube Q_4; plug-ins add specs for their own families. The networks that
-            `starcast.network` has made in this process have specs too.
+            `starcast.network` has made in this process, and those that the stores of open labs
+            hold, have specs too.
 
     Raises:
         InputError: the spec is unknown, or its size is out of range.
+        UnavailableError: the spec is that of a network, and the server of an open lab is not
+            running.
 
     Example:
         >>> topology("S5").diameter
@@ -292,7 +296,7 @@ def topology(spec: str) -> Topology:
     text = str(spec)
     if known := find_network(text):
         return known
-    is_family = re.fullmatch(SPEC, text) and not NETWORK_SPEC.fullmatch(text)
+    is_family = re.fullmatch(SPEC, text) and not is_network_spec(text)
     for entry in FAMILIES.values() if is_family else ():
         if match := entry.pattern.fullmatch(text):
             groups = [group for group in match.groups() if group is not None]
@@ -308,13 +312,15 @@ def topology(spec: str) -> Topology:
             if [str(number) for number in numbers] == groups:
                 built: Topology = entry.build(text, *numbers)
                 return built
+    if is_network_spec(text) and (stored := resolve(text)):
+        return stored  # type: ignore[no-any-return]
     raise InputError(f"unknown topology '{spec}'", hint=_explain_unknown(text))
 
 
 def _explain_unknown(text: str) -> str:
     """Return the hint for an unknown spec: its correction, or the specs of a similar family."""
     digit = re.search(r"\d|$", text).start()  # type: ignore[union-attr]  # matches every text
-    beginning = "" if NETWORK_SPEC.fullmatch(text) else text[:digit].lower()
+    beginning = "" if is_network_spec(text) else text[:digit].lower()
     similar = {_letters(entry).lower(): _letters(entry) for entry in FAMILIES.values()}
     spellings = ""
     for close in get_close_matches(beginning, similar, n=1):

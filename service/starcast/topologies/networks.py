@@ -5,31 +5,36 @@ port is a partial matching, and crossing a port twice leads back, as on star gra
 
 A network is a value: its spec is its name and the first digits of the SHA-256 of its labels and
 links. The networks of this process are known by their specs, so `starcast.topology` returns them.
+Stores add networks that they hold when these are asked for; see `starcast.support.resolvers`.
 """
 
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from starcast.support.arrays import Integers, freeze
-from starcast.support.errors import InputError, LimitError
+from starcast.support.errors import InputError, LimitError, RejectedError
 from starcast.support.progress import Reporter, Silent
 from starcast.support.text import did_you_mean, pluralize
-from starcast.support.vocabulary import EXPANDED
+from starcast.support.vocabulary import EXPANDED, LABEL
 from starcast.topologies import memory
 from starcast.topologies.base import MAX_UINT8_DISTANCE, Topology
 from starcast.topologies.colouring import colour_links
 from starcast.topologies.permutations import Ranks
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.]{0,42}")
+#: The names of networks, which begin their specs.
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.]{0,42}")
 #: The form of the specs of networks, which no family uses.
-NETWORK_SPEC = re.compile(rf"{_NAME.pattern}-[0-9a-f]{{6}}")
+_SPEC = re.compile(NAME.pattern + "-[0-9a-f]{6}")
 _LONGEST_LABEL = 40
+#: Characters of titles that a store, a page or a terminal cannot show.
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 #: Ports are uint8, and a colouring may need one port more than the largest degree.
 MAX_DEGREE = 253
 #: Networks with more nodes have no `distance_profile`, which needs a search from every node.
@@ -59,48 +64,62 @@ class Network(Topology):
         labels: the label of each title. By default, titles become labels: other characters than
             letters, digits, ``_`` and ``.`` are replaced by ``_``, and equal labels get ``.2``,
             ``.3``, ..
+        ports: the port of each link, if the network was stored with them.
         positions: the coordinates of each node in a drawing, ``[nodes, 2]``.
         source: where the network comes from.
+        licence: the licence of the source.
 
     Attributes:
+        name: the first part of the spec.
         titles: the text of each node as it was given, by rank.
         positions: the coordinates of the nodes by rank, float ``[nodes, 2]``, or None.
-        source: where the network comes from, or an empty text.
         sha256: the SHA-256 of labels and links.
+        source: where the network comes from, or an empty string.
+        licence: the licence of the source, or an empty string.
 
     Raises:
-        InputError: a link joins a node to itself, a node has too many links, or the graph is empty
-            or not connected.
+        InputError: a link joins a node to itself, a node has too many links, the graph is empty or
+            not connected, or given labels or ports are not valid.
     """
 
     family = "network"
     k = None
     titles: tuple[str, ...]
     positions: NDArray[np.float64] | None
+    name: str
     source: str
+    licence: str
     sha256: str
 
     def __init__(
         self,
         name: str,
         titles: Sequence[str],
-        links: Iterable[tuple[int, int]],
+        links: Sequence[tuple[int, int]],
         *,
         labels: Sequence[str] | None = None,
+        ports: Sequence[int] | None = None,
         positions: ArrayLike | None = None,
         source: str = "",
+        licence: str = "",
     ) -> None:
-        labels = _as_labels(titles) if labels is None else labels
+        self.name, self.source, self.licence = name, source, licence
+        titles = [_UNPRINTABLE.sub("\ufffd", title) for title in titles]
+        labels = _as_labels(titles) if labels is None else _check_labels(labels, titles)
         order = sorted(range(len(labels)), key=lambda node: _sort_key(labels[node]))
         ranks = {node: rank for rank, node in enumerate(order)}
         self.titles = tuple(titles[node] for node in order)
         self.positions = None if positions is None else freeze(np.array(positions, float)[order])
-        self.source = source
         self._labels = freeze(np.array([labels[node] for node in order], dtype=np.str_))
         self.n = self.nodes = len(order)
-        pairs = sorted({_as_pair(ranks[u], ranks[v], self.titles) for u, v in links})
+        given = [_as_pair(ranks[u], ranks[v], self.titles) for u, v in links]
+        pairs = sorted(set(given))
         self._check_degrees(pairs)
-        self.ports, self._table = _number_ports(self.nodes, pairs)
+        colours = None
+        if ports is not None:
+            port_of = dict(zip(given, ports, strict=True))
+            colours = [port_of[pair] for pair in pairs]
+        self.ports, self._table = _number_ports(self.nodes, pairs, colours)
         arcs = np.array(sorted([*pairs, *((v, u) for u, v in pairs)]))
         self._ends = freeze(arcs[:, 1])
         self._offsets = freeze(np.searchsorted(arcs[:, 0], np.arange(self.nodes)))
@@ -143,11 +162,22 @@ class Network(Topology):
 
     @property
     def diameter(self) -> int:
-        """The largest distance between two nodes, by iFUB (Crescenzi et al. 2013).
+        """The largest distance between two nodes.
 
         Raises:
             LimitError: too many searches are needed.
         """
+        largest, is_exact = self._diameter
+        if not is_exact:
+            raise LimitError(
+                f"the diameter of {self.spec} is not known: it is at least {largest}",
+                hint="ask for the distances from single nodes",
+            )
+        return largest
+
+    @cached_property
+    def _diameter(self) -> tuple[int, bool]:
+        """A lower bound by iFUB (Crescenzi et al. 2013), and whether it is the diameter."""
         middle = self._find_middle()
         levels = self._search(middle)
         largest = int(levels.max())
@@ -159,12 +189,9 @@ class Network(Topology):
             for node in np.flatnonzero(levels == level).tolist():
                 searches += 1
                 if searches > _MAX_SEARCHES:
-                    raise LimitError(
-                        f"the diameter of {self.spec} is not known: it is at least {largest}",
-                        hint="ask for the distances from single nodes",
-                    )
+                    return largest, False
                 largest = max(largest, int(self._search(node).max()))
-        return largest
+        return largest, True
 
     def _find_middle(self) -> int:
         """Return a node in the middle of a long shortest path, from which iFUB starts."""
@@ -173,6 +200,28 @@ class Network(Topology):
         last = int(from_first.argmax())
         on_path = from_first + self._search(last) == from_first[last]
         return int(np.flatnonzero(on_path & (from_first == from_first[last] // 2))[0])
+
+    def port_links(self) -> NDArray[np.int32]:
+        """Return the links with their ports, int32 ``[links, 3]``: lower rank, higher rank, port.
+
+        They are sorted.
+        """
+        ports, lower = np.nonzero(self._table > np.arange(self.nodes))
+        rows = np.stack([lower, self._table[ports, lower], np.array(self.ports)[ports]], axis=1)
+        return rows[np.lexsort(rows.T[::-1])].astype(np.int32)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the network as JSON values, of which `restore_network` makes an equal one."""
+        return {
+            "name": self.name,
+            "sha256": self.sha256,
+            "labels": self._labels.tolist(),
+            "titles": list(self.titles),
+            "links": self.port_links().tolist(),
+            "positions": [] if self.positions is None else self.positions.tolist(),
+            "source": self.source,
+            "licence": self.licence,
+        }
 
     def distance_profile(self) -> tuple[int, ...]:
         """Return the number of ordered pairs of nodes at each distance.
@@ -248,7 +297,7 @@ class Network(Topology):
             remember(self)
 
 
-class Links(NamedTuple):
+class LinkList(NamedTuple):
     """The nodes and links of a graph, before they are checked.
 
     Attributes:
@@ -277,8 +326,8 @@ def build_network(
     the attributes ``lon`` and ``lat``, ``longitude`` and ``latitude``, ``x`` and ``y``, or ``pos``.
 
     Args:
-        graph: `Links`, a graph of NetworkX, igraph or rustworkx, a sparse matrix of SciPy, an array
-            ``[links, 2]``, or pairs of labels.
+        graph: `LinkList`, a graph of NetworkX, igraph or rustworkx, a sparse matrix of SciPy, an
+            array ``[links, 2]``, or pairs of labels.
         name: the first part of the spec: at most 43 letters, digits, ``_`` and ``.``.
         source: where the network comes from.
         reporter: receives a message if parallel links are merged.
@@ -290,12 +339,8 @@ def build_network(
         InputError: the graph is empty, not connected or directed, or has a link from a node to
             itself; a node has more than 253 links; or the name is malformed.
     """
-    if not _NAME.fullmatch(name):
-        raise InputError(
-            f"the name '{name}' of the network is malformed",
-            hint="give at most 43 letters, digits, '_' and '.', the first a letter or a digit",
-        )
-    links = graph if isinstance(graph, Links) else _read_graph(graph)
+    _check_name(name)
+    links = graph if isinstance(graph, LinkList) else _read_graph(graph)
     _check_links(links)
     merged = _count_merged(links)
     titles, labels = _choose_labels(links)
@@ -324,19 +369,71 @@ def remember(network: Network) -> Network:
     """Make a network known by its spec, and return it, or the equal one that was known before.
 
     Raises:
-        InputError: another network with this spec is known.
+        InputError: another network with this spec is known, or the same one with other ports.
     """
     known = _known.setdefault(network.spec, network)
+    if known is network:
+        return network
     if known.sha256 != network.sha256:
         raise InputError(
             f"another network has the spec '{network.spec}'", hint="give it another name"
         )
+    # Another version of starcast may have coloured the links differently.
+    if not np.array_equal(known.table(), network.table()):
+        raise InputError(
+            f"the network '{network.spec}' is known with other ports",
+            hint="use one of the two in another process",
+        )
     # The spec does not tell titles, positions and source; the last ones given are kept.
-    if (known.titles, known.source) != (network.titles, network.source) or not np.array_equal(
-        np.array(known.positions), np.array(network.positions)
-    ):
+    if known.as_json() != network.as_json():
         _known[network.spec] = network
     return _known[network.spec]
+
+
+def restore_network(stored: Mapping[str, Any]) -> Network:
+    """Return the network that `Network.as_json` described, with its ports, and make it known.
+
+    Raises:
+        InputError: the values are not those of a network, or another network with its spec is
+            known.
+        RejectedError: the SHA-256 is that of another network.
+    """
+    _check_name(stored["name"])
+    links = np.asarray(stored["links"], dtype=np.int64).reshape(-1, 3)
+    nodes = len(stored["labels"])
+    if len(links) and not 0 <= links[:, :2].min() <= links[:, :2].max() < nodes:
+        raise InputError(
+            f"a link of the network '{stored['name']}' joins a node that it does not have",
+            hint="ask for the file again",
+        )
+    network = Network(
+        stored["name"],
+        stored["titles"],
+        links[:, :2].tolist(),
+        labels=stored["labels"],
+        ports=links[:, 2].tolist(),
+        positions=_check_positions(stored["positions"], nodes),
+        source=stored["source"],
+        licence=stored["licence"],
+    )
+    if network.sha256 != stored["sha256"]:
+        raise RejectedError(
+            f"the network '{stored['name']}' does not have the SHA-256 {stored['sha256']}",
+            hint="it was changed after it was stored; add the network again",
+        )
+    return remember(network)
+
+
+def _check_positions(positions: Sequence[Sequence[float]], nodes: int) -> ArrayLike | None:
+    """Return positions that a network was stored with, or None if there are none."""
+    if not positions:
+        return None
+    if len(positions) != nodes or {len(position) for position in positions} != {2}:
+        raise InputError(
+            "the positions of the network are not two numbers for each node",
+            hint="ask for the file again",
+        )
+    return positions
 
 
 def find_network(spec: str) -> Network | None:
@@ -344,7 +441,20 @@ def find_network(spec: str) -> Network | None:
     return _known.get(spec)
 
 
-def _read_graph(graph: Any) -> Links:
+def is_network_spec(text: str) -> bool:
+    """Return whether a text has the form of a network's spec, such as ``mine-3fa2c1``."""
+    return _SPEC.fullmatch(text) is not None
+
+
+def _check_name(name: str) -> None:
+    if not NAME.fullmatch(name):
+        raise InputError(
+            f"the name '{name}' of the network is malformed",
+            hint="give at most 43 letters, digits, '_' and '.', the first a letter or a digit",
+        )
+
+
+def _read_graph(graph: Any) -> LinkList:
     """Return the nodes and links of a graph of another library."""
     directed, attributes = False, list[Any]()
     if hasattr(graph, "get_edgelist"):  # igraph
@@ -376,10 +486,10 @@ def _read_graph(graph: Any) -> Links:
         repeated = next(title for title in titles if titles.count(title) > 1)
         raise InputError(f"two nodes are named '{repeated}'", hint="rename one of them")
     pairs = [(numbers[_as_title(u)], numbers[_as_title(v)]) for u, v in ends]
-    return Links(titles, pairs, directed, attributes)
+    return LinkList(titles, pairs, directed, attributes)
 
 
-def _check_links(links: Links) -> None:
+def _check_links(links: LinkList) -> None:
     """Refuse loops, and directed links without their reverse; the message names their line."""
     given = set(links.pairs)
     for number, (u, v) in enumerate(links.pairs):
@@ -393,7 +503,7 @@ def _check_links(links: Links) -> None:
             )
 
 
-def _count_merged(links: Links) -> int:
+def _count_merged(links: LinkList) -> int:
     """Return the number of links that are listed again, except those listed once in each way."""
     arcs = set(links.pairs)
     if any((v, u) not in arcs for u, v in arcs):
@@ -401,7 +511,7 @@ def _count_merged(links: Links) -> int:
     return len(links.pairs) - len(arcs)
 
 
-def _choose_labels(links: Links) -> tuple[Sequence[str], Sequence[str]]:
+def _choose_labels(links: LinkList) -> tuple[Sequence[str], Sequence[str]]:
     """Return titles and labels of the nodes: an attribute or the ids; see `build_network`."""
     given = [texts for key in _TEXTS if (texts := _find_texts(links.attributes, key))]
     for texts in given:
@@ -471,16 +581,46 @@ def _as_labels(titles: Sequence[str]) -> list[str]:
     return [labels[title] for title in titles]
 
 
+def _check_labels(labels: Sequence[str], titles: Sequence[str]) -> Sequence[str]:
+    """Return labels that a network was stored with, after checking them.
+
+    Raises:
+        InputError: a label is malformed, two are equal, or a title has none.
+    """
+    are_labels = all(re.fullmatch(LABEL, label) and label != EXPANDED for label in labels)
+    if not are_labels or not len(set(labels)) == len(labels) == len(titles):
+        raise InputError(
+            "the labels of the network are malformed, or not one for each node",
+            hint="ask for the file again",
+        )
+    return labels
+
+
 def _sort_key(label: str) -> tuple[bool, int, str]:
     return not label.isdigit(), int(label) if label.isdigit() else 0, label
 
 
 def _number_ports(
-    nodes: int, pairs: Sequence[tuple[int, int]]
+    nodes: int, pairs: Sequence[tuple[int, int]], ports: Sequence[int] | None
 ) -> tuple[tuple[int, ...], NDArray[np.int32]]:
-    """Return the ports of a network and its table of neighbours, int32 ``[ports, nodes]``."""
-    colours, rows = np.unique(colour_links(nodes, pairs), return_inverse=True)
+    """Return the ports of a network and its table of neighbours, int32 ``[ports, nodes]``.
+
+    Raises:
+        InputError: given ports are not numbered from 1, or two links of a node have the same.
+    """
+    given = colour_links(nodes, pairs) if ports is None else ports
+    colours, rows = np.unique(given, return_inverse=True)
     table = np.tile(np.arange(nodes, dtype=np.int32), (len(colours), 1))
     first, second = np.array(pairs).T
     table[rows, first], table[rows, second] = second, first
+    if ports is not None and not (
+        np.array_equal(colours, np.arange(1, len(colours) + 1))
+        and len(colours) <= MAX_DEGREE + 1
+        # Of two links at the same port of a node, one would have overwritten the other.
+        and np.count_nonzero(table != np.arange(nodes)) == 2 * len(pairs)
+    ):
+        raise InputError(
+            "the ports of the network are not numbered 1, 2, .., or a node has two links at a port",
+            hint="ask for the file again",
+        )
     return tuple(range(1, len(colours) + 1)), freeze(table)

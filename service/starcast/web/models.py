@@ -45,10 +45,10 @@ class TopologyResource(BaseModel):
     ports: list[int]
     port_names: list[str] = Field(examples=[["dimension 2", "dimension 3"]])
     reverse_ports: list[int] = Field(description="ports that lead back over the links of `ports`")
-    diameter: int
-    mean_distance: float
-    exact_mean_distance: str = Field(description="the mean distance as a fraction")
-    distance_profile: list[int] = Field(
+    diameter: int | None = Field(description="null if it is not known")
+    mean_distance: float | None
+    exact_mean_distance: str | None = Field(description="the mean distance as a fraction")
+    distance_profile: list[int] | None = Field(
         description="nodes at distance 0, 1, ...; without translations, ordered pairs"
     )
     has_translations: bool
@@ -169,6 +169,7 @@ class StoredTopology(StoredArtifact):
     links: int | None
     degree: int | None
     diameter: int | None
+    used_by: str = Field(description="what is stored for it: 2 forests, 1 run")
 
 
 class StoredForest(StoredArtifact):

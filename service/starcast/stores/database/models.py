@@ -70,6 +70,32 @@ class Family(Base):
     noun: Mapped[str] = field("noun for its topologies in sentences: star graphs")
 
 
+class StoredNetwork(Base):
+    """A topology that is given by its links, such as one read from a file.
+
+    It is kept as long as an ingested topology, a run or a record is on it.
+    """
+
+    __tablename__ = "network"
+
+    spec: Mapped[str] = key("its name and the first digits of its SHA-256: mine-3fa2c1", check=SPEC)
+    name: Mapped[str] = field("name that the user gave it: mine", index=True)
+    sha256: Mapped[str] = field("SHA-256 of labels and links", check="{} ~ '^[0-9a-f]{64}$'")
+    labels: Mapped[list[Any]] = field("label of each node, in order of rank", check=ARRAY)
+    titles: Mapped[list[Any]] = field("text of each node in the source, by rank", check=ARRAY)
+    links: Mapped[bytes] = field(
+        "for each link three integers of four bytes, the lowest byte first: the lower rank, the"
+        " higher rank and the port"
+    )
+    positions: Mapped[list[Any]] = field(
+        "coordinates of each node in a drawing, by rank, or empty",
+        check=ARRAY, server_default=text("'[]'"),
+    )  # fmt: skip
+    source: Mapped[str] = field("where the network comes from, or empty", server_default=text("''"))
+    licence: Mapped[str] = field("licence of the source, or empty", server_default=text("''"))
+    created_at: Mapped[datetime] = moment("when it was stored")
+
+
 class Topology(Base):
     """An ingested topology with its counts."""
 
@@ -81,12 +107,14 @@ class Topology(Base):
     k: Mapped[int | None] = field("k of S_n,k, else null")
     nodes: Mapped[Big] = field("number of nodes")
     links: Mapped[Big] = field("number of undirected links")
-    degree: Mapped[Small] = field("number of links at each node")
-    diameter: Mapped[int] = field("largest distance of two nodes")
+    degree: Mapped[Small] = field("largest number of links at a node")
+    diameter: Mapped[int | None] = field(
+        "largest distance of two nodes; null for a network for which it is not known"
+    )
 
 
 class NodeKey(Base):
-    """A number for a topology of a plug-in, with which the keys of its nodes in Neo4j begin."""
+    """A number for a network or a topology of a plug-in; its nodes' keys in Neo4j begin with it."""
 
     topology: Mapped[str] = key("spec of the topology", check=SPEC)
     number: Mapped[int] = field("number of 21 bits, unique in this database", unique=True)

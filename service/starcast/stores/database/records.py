@@ -21,6 +21,7 @@ from starcast.records.files import (
 )
 from starcast.records.model import FIELDS, FORMAT, combine_verified, read_fields
 from starcast.stores.database.models import StoredRecord
+from starcast.stores.database.networks import save_network
 from starcast.stores.database.sessions import wait_for_lock
 from starcast.support.errors import BusyError, RejectedError
 from starcast.support.table import Table
@@ -63,6 +64,7 @@ def store_all(session: Session, records: Iterable[tuple[Record, Verification]]) 
             best = combine_verified((known, cast("Verification", stored.verification)), best)
         if known is None or best[0].digest != known.digest:
             written += 1
+        save_network(session, record.topology)
         session.merge(_as_row(*best))
     session.flush()
     return written

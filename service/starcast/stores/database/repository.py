@@ -171,6 +171,10 @@ def save_run(session: Session, experiment: int, run: Run, steps: "Profile" = ())
     Returns:
         The run with the number assigned to it.
     """
+    # Imported only here, because commands that read runs do not need numpy.
+    from starcast.stores.database.networks import save_network  # noqa: PLC0415
+
+    save_network(session, run.topology)
     values = {name: getattr(run, name) for name in RUN_FIELDS}
     query = insert(_RUN).values(experiment=experiment, **values).returning(_RUN.c.id)
     number = session.scalars(query).one()
@@ -298,13 +302,21 @@ def _describe(kind: str, row: RowMapping) -> Row:
 
 
 def save_topology(session: Session, topology: "Topology") -> None:
-    """Store a topology with its numbers of nodes and links, replacing an earlier row."""
-    from starcast.catalogue.entries import FAMILIES  # noqa: PLC0415 - see the module's docstring
+    """Store a topology with its numbers of nodes and links, replacing an earlier row.
 
-    noun = FAMILIES[topology.family].noun
+    Raises:
+        RejectedError: it is a network, and another one with its spec is stored.
+    """
+    from starcast.catalogue.entries import FAMILIES  # noqa: PLC0415 - see the module's docstring
+    from starcast.stores.database.networks import save_network  # noqa: PLC0415
+    from starcast.topologies.base import known_diameter  # noqa: PLC0415
+
+    is_network = topology.family not in FAMILIES
+    noun = "networks" if is_network else FAMILIES[topology.family].noun
     family = insert(models.Family).values(name=topology.family, noun=noun)
     session.execute(family.on_conflict_do_nothing())
-    _merge(session, models.Topology, topology)
+    save_network(session, topology.spec)
+    _merge(session, models.Topology, topology, diameter=known_diameter(topology))
 
 
 def save_forest(session: Session, forest: "Forest") -> None:

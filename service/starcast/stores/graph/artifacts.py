@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.catalogue.entries import FAMILIES
 from starcast.collectives import Schedule
 from starcast.stores.graph.schema import (
     FOREST,
@@ -38,6 +39,7 @@ from starcast.stores.graph.schema import (
 from starcast.support.errors import RejectedError
 from starcast.support.vocabulary import format_arguments
 from starcast.topologies import Topology
+from starcast.topologies.base import known_diameter
 from starcast.topologies.permutations import Ranks
 from starcast.trees import Forest
 
@@ -445,10 +447,18 @@ def graph_artifact(structure: Topology | Forest | Schedule) -> GraphArtifact:
     if isinstance(structure, Topology):
         # Cypher indexes this list by port, so it also has an element 0, although no port has the
         # number 0.
+        known = FAMILIES.get(structure.family)
+        source = known.source if known else getattr(structure, "source", "")
         reverse_ports = structure.reverse_ports()[: max(structure.ports) + 1].tolist()
         return GraphArtifact(
             TOPOLOGY,
-            _properties(TOPOLOGY, structure, reverse_ports=reverse_ports),
+            _properties(
+                TOPOLOGY,
+                structure,
+                reverse_ports=reverse_ports,
+                diameter=known_diameter(structure),
+                source=source,
+            ),
             structure,
             partial(link_blocks, structure),
             partial(links_at, structure),

@@ -35,6 +35,7 @@ from starcast.stores.graph.schema import (
     GraphState,
     Label,
     PropertyType,
+    find_titles,
     first_key,
 )
 from starcast.support.progress import Reporter, Task
@@ -112,11 +113,15 @@ def row_bytes(kind: str, artifact_id: str, width: int) -> int:
 
 def node_bytes(topology: Topology, width: int) -> int:
     """Return an upper bound on the bytes per node in the import files; see `row_bytes`."""
+    # With translations, all labels have the same length.
+    labels = topology.labels([0] if topology.has_translations else None).tolist()
     return (
         2 * width
         + len(str(first_key(topology) + topology.nodes))
         + len(_format(topology.spec))
-        + len(topology.label(0))
+        + max(map(len, labels))
+        # A symbol of a title takes at most four bytes; two quotation marks are around it.
+        + max((4 * len(title) + 2 for title in find_titles(topology)), default=0)
         + len(NODE.names)
         + 1
     )
@@ -201,13 +206,18 @@ class BulkFiles:
 
     def _write_topology_nodes(self, topology: Topology, first: int, task: Task) -> None:
         """Write a row for each node of a topology; its :ID is ``first`` plus its rank."""
-        for start in range(0, topology.nodes, BLOCK):
-            ranks = np.arange(start, min(start + BLOCK, topology.nodes))
+        titles = find_titles(topology)
+        # The lines of a block have equal lengths, so without translations, where labels and titles
+        # differ in length, every node is a block.
+        block = BLOCK if topology.has_translations else 1
+        for start in range(0, topology.nodes, block):
+            ranks = np.arange(start, min(start + block, topology.nodes))
             columns: dict[str, CsvColumn] = {
                 "key": ranks + first_key(topology),
                 "topology": topology.spec,
                 "rank": ranks,
-                "label": topology.labels(ranks),
+                "label": topology.labels(ranks) if block > 1 else topology.label(start),
+                "title": titles[start] if titles else None,
             }
             self._write(NODE, {":ID": ranks + first}, columns, len(ranks))
             task.advance(len(ranks))

@@ -135,15 +135,21 @@ def _variable(element: Element) -> str:
 
 
 def _sums(element: Element, first: str) -> str:
-    """Return Cypher for the count and the checksum of elements; invalid elements add 0.
+    """Return Cypher for the count and the checksum of nodes or relationships; invalid ones add 0.
 
     Args:
         element: the label of ``a``, or the type of ``r``, a relationship from ``a`` to ``b``.
         first: Cypher expression of the key of node 0.
     """
     variable = _variable(element)
-    tests = [f"{variable}.{each.name} IS :: {each.type} NOT NULL" for each in element.properties]
-    tests.append(f"size(keys({variable})) = {len(tests)}")
+    always = [each for each in element.properties if each.always]
+    tests = [f"{variable}.{each.name} IS :: {each.type} NOT NULL" for each in always]
+    allowed = str(len(tests))
+    for each in element.properties:
+        if not each.always:
+            tests.append(f"{variable}.{each.name} IS :: {each.type}")  # which null is, too
+            allowed += f" + toInteger({variable}.{each.name} IS NOT NULL)"
+    tests.append(f"size(keys({variable})) = {allowed}")
     if element is NODE:
         checksum = node_checksum_cypher(first)
     else:
@@ -226,8 +232,8 @@ def read_around(
         by_id: whether the numbers are internal ids, by which nodes are found without an index.
 
     Returns:
-        The key, rank, label and topology of each node that is stored; and the relationships by
-        artifact kind and id, each as a tuple of its start key, its end key, the columns of its
+        The key, rank, label, title and topology of each node that is stored; and the relationships
+        by artifact kind and id, each as a tuple of its start key, its end key, the columns of its
         type, and any other properties. In a manually edited graph, a value may have any type.
     """
     # Without the hint, statistics of an earlier, smaller store may lead the server to read all
@@ -235,7 +241,7 @@ def read_around(
     by_key = f"USING INDEX SEEK n:{NODE.name}(key) WHERE n.key IN $numbers"
     cypher = (
         f"MATCH (n:{NODE.name}) {'WHERE id(n) IN $numbers' if by_id else by_key} "
-        "RETURN [n.key, n.rank, n.label, n.topology] AS node, [(n)-[r]-() | [id(r), "
+        "RETURN [n.key, n.rank, n.label, n.title, n.topology] AS node, [(n)-[r]-() | [id(r), "
         "type(r), startNode(r).key, endNode(r).key, properties(r)]] AS around ORDER BY n.key"
     )
     rows = graph.read(cypher, {"numbers": numbers})

@@ -6,6 +6,7 @@ key, and ``0007-graph-model.md`` why relationships are indexed by their artifact
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 #: Schema version, stored in `STORE`. Increase it with every change that an older or a newer
 #: starcast cannot read. Version 2 renamed Topology.name to spec and SEND.payload to unit, 3 added
 #: Topology.reverse_ports, 4 changed the keys of families that the papers do not treat, 5 added
-#: SEND.combine.
-VERSION = 5
+#: SEND.combine, 6 added Topology.has_translations, Topology.source and Node.title.
+VERSION = 6
 
 #: Bits of a key for the rank, which is at most 12! - 1 < 2^29. Keys stay below 2^53, so that JSON
 #: and JavaScript represent them exactly.
@@ -207,8 +208,10 @@ TOPOLOGY = Label(
         _integer("k", "its second size parameter, in S_n,k", always=False),
         _integer("nodes", "number of nodes"),
         _integer("links", "number of undirected links"),
-        _integer("degree", "links per node"),
-        _integer("diameter", "largest distance, in links"),
+        _integer("degree", "largest number of links at a node"),
+        _integer("diameter", "largest distance, in links; absent if it is not known", always=False),
+        _boolean("has_translations", "whether the graph looks the same from every node"),
+        _string("source", "the paper that defines the family, or where a network comes from"),
         Property(
             "reverse_ports",
             PropertyType.INTEGERS,
@@ -224,8 +227,9 @@ NODE = Label(
     (
         _integer("key", "topology and rank in one integer, unique in the store; used by writers"),
         _string("topology", "spec of its topology"),
-        _integer("rank", "index among the labels in lexicographic order, from 0"),
-        _string("label", "its label: one character per symbol, 1..9 then a..z"),
+        _integer("rank", "index among the sorted labels, from 0"),
+        _string("label", "its label; on star graphs one character per symbol, 1..9 then a..z"),
+        Property("title", PropertyType.STRING, "its text in a network's source", always=False),
     ),
     key="key",
     artifact_property="topology",
@@ -318,6 +322,12 @@ LABELS = (STORE, TOPOLOGY, NODE, FOREST, SCHEDULE)
 RELATIONSHIPS = (LINK, TREE_EDGE, SEND, ON, USES)
 ELEMENTS: tuple[Element, ...] = (*LABELS, *RELATIONSHIPS)
 INDEXES = [index for element in ELEMENTS for index in element.indexes]
+
+
+def find_titles(topology: "Topology") -> Sequence[str]:
+    """Return the titles of a network's nodes by rank; nodes of other topologies have none."""
+    titles: Sequence[str] = getattr(topology, "titles", ())
+    return titles
 
 
 #: Families whose position in this tuple is part of their nodes' keys. The keys of other families'

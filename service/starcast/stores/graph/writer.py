@@ -27,6 +27,7 @@ from starcast.stores.graph.schema import (
     GraphState,
     Label,
     Relationship,
+    find_titles,
     first_key,
 )
 from starcast.support.errors import RejectedError, StarcastError
@@ -107,6 +108,7 @@ class BoltWriter:
 
     def write_nodes(self, topology: Topology, advance: Advance) -> None:
         """Write the nodes of a topology; see `write`."""
+        titles = find_titles(topology)
 
         def create(start: int) -> int:
             ranks = np.arange(start, min(start + self._batch, topology.nodes))
@@ -115,6 +117,7 @@ class BoltWriter:
                 "topology": topology.spec,
                 "rank": start,
                 "labels": topology.labels(ranks).tolist(),
+                "titles": titles[start : start + len(ranks)],
             }
             self._graph.write(_CREATE_NODES, parameters)
             return len(ranks)
@@ -193,7 +196,7 @@ def set_state(graph: Graph, label: Label, artifact_id: str, state: GraphState) -
 _CREATE_NODES = (
     "UNWIND range(0, size($labels) - 1) AS i "
     f"CREATE (:{NODE.name} "
-    "{key: $first + i, topology: $topology, rank: $rank + i, label: $labels[i]})"
+    "{key: $first + i, topology: $topology, rank: $rank + i, label: $labels[i], title: $titles[i]})"
 )
 
 

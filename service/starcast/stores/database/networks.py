@@ -1,0 +1,147 @@
+"""Storage of networks, the topologies that are given by their links, in PostgreSQL.
+
+A network is stored with the first ingested topology, run or record on it, or on its own. Every
+function works in the given session and never commits.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+from sqlalchemy import delete, exists, func, or_, select
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from starcast.stores.database import models
+from starcast.support.errors import InputError, RejectedError
+from starcast.support.table import Row
+from starcast.support.text import pluralize
+from starcast.topologies.base import known_diameter
+from starcast.topologies.networks import Network, find_network, restore_network
+
+#: Type of the integers in the column ``links``.
+_INTEGER = np.dtype("<i4")
+_NOT_INGESTED = ~exists().where(
+    models.Materialization.kind == "topology",
+    models.Materialization.id == models.StoredNetwork.spec,
+)
+
+
+def save_network(session: Session, spec: str) -> bool:
+    """Store the network with a spec, if the spec is that of a known network.
+
+    Returns:
+        True if it was not stored yet.
+
+    Raises:
+        RejectedError: another network with the same spec is stored, or the same one with other
+            ports.
+    """
+    network = find_network(spec)
+    if network is None:
+        return False
+    values = {**network.as_json(), "spec": spec, "links": _pack_links(network)}
+    table = models.StoredNetwork
+    statement = insert(table).values(values).on_conflict_do_nothing().returning(table.spec)
+    if session.scalar(statement) is not None:
+        return True
+    stored = session.execute(select(table.sha256, table.links).filter_by(spec=spec)).one()
+    _check_equal(network, stored.sha256, stored.links)
+    return False
+
+
+def _check_equal(network: Network, sha256: str, links: bytes) -> None:
+    if sha256 != network.sha256:
+        raise RejectedError(
+            f"another network with the spec '{network.spec}' is stored",
+            hint="give it another name",
+        )
+    # Another version of starcast may have coloured the links differently.
+    if links != _pack_links(network):
+        raise RejectedError(
+            f"the network '{network.spec}' is stored with other ports",
+            hint="give its spec instead of its file, in a new process",
+        )
+
+
+def _pack_links(network: Network) -> bytes:
+    return network.port_links().astype(_INTEGER).tobytes()
+
+
+def load_network(session: Session, spec_or_name: str) -> Network | None:
+    """Return the stored network with a spec or name, or None if there is none.
+
+    Raises:
+        InputError: several networks have this name.
+        RejectedError: the row of the network was changed, or differs from the known network with
+            this spec.
+    """
+    table = models.StoredNetwork
+    query = select(table).where(or_(table.spec == spec_or_name, table.name == spec_or_name))
+    rows = session.scalars(query.order_by(table.spec)).all()
+    if len(rows) > 1:
+        raise InputError(
+            f"{len(rows)} stored networks are named '{spec_or_name}'",
+            hint=f"give the spec of one: {', '.join(row.spec for row in rows)}",
+        )
+    if not rows:
+        return None
+    [row] = rows
+    if known := find_network(row.spec):
+        _check_equal(known, row.sha256, row.links)
+        return known
+    return restore_network({**vars(row), "links": np.frombuffer(row.links, dtype=_INTEGER)})
+
+
+def count_uses(session: Session) -> dict[str, dict[str, int]]:
+    """Return, for each spec, how many stored objects of each kind are on that topology.
+
+    The kinds are ``forest``, ``schedule``, ``run`` and ``record``.
+    """
+    uses: dict[str, dict[str, int]] = {}
+    for kind in ("forest", "schedule", "run", "record"):
+        spec = models.Base.metadata.tables[kind].c.topology
+        for topology, count in session.execute(select(spec, func.count()).group_by(spec)):
+            uses.setdefault(topology, {})[kind] = count
+    return uses
+
+
+def describe_uses(uses: Mapping[str, int]) -> str:
+    """Return numbers of objects by kind as text, such as ``2 forests, 1 run``."""
+    return ", ".join(pluralize(count, kind) for kind, count in uses.items())
+
+
+def list_networks(session: Session) -> list[Row]:
+    """Return a row of a listing of topologies for each network that is not ingested."""
+    specs = session.scalars(
+        select(models.StoredNetwork.spec).where(_NOT_INGESTED).order_by(models.StoredNetwork.spec)
+    )
+    networks = [load_network(session, spec) for spec in specs.all()]
+    return [
+        {
+            "id": network.spec,
+            **{name: getattr(network, name) for name in ("family", "nodes", "links", "degree")},
+            "diameter": known_diameter(network),
+        }
+        for network in networks
+        if network is not None
+    ]
+
+
+def is_only_stored(session: Session, spec: str) -> bool:
+    """Return whether a spec is that of a stored network that is not ingested."""
+    query = select(models.StoredNetwork.spec).where(_NOT_INGESTED).filter_by(spec=spec)
+    return session.scalar(query) is not None
+
+
+def drop_network(session: Session, spec: str) -> None:
+    """Delete a network on which nothing is stored.
+
+    Raises:
+        RejectedError: an artifact, a run or a record is on it.
+    """
+    if uses := count_uses(session).get(spec):
+        raise RejectedError(
+            f"{describe_uses(uses)} on {spec} are stored",
+            hint="drop them first",
+        )
+    session.execute(delete(models.StoredNetwork).filter_by(spec=spec))

@@ -1,0 +1,36 @@
+"""The functions of open labs that load networks from their stores, by spec or name.
+
+`starcast.topologies` asks them for specs that this process does not know. It cannot import the
+stores, and a lab that is opened must not import numpy, so they meet here.
+"""
+
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakMethod
+
+#: Returns a network, or None if the store has none with the spec or name.
+Resolver = Callable[[str], Any]
+
+_resolvers: list["WeakMethod[Resolver]"] = []
+
+
+def add_resolver(resolver: Resolver) -> None:
+    """Add a method, which is used until it is removed or its object is deleted."""
+    _resolvers.append(WeakMethod(resolver))
+
+
+def remove_resolver(resolver: Resolver) -> None:
+    """Remove a method, if it has been added."""
+    _resolvers[:] = [each for each in _resolvers if each() not in {None, resolver}]
+
+
+def resolve(spec_or_name: str) -> Any:
+    """Return the network that the lab opened last finds under a spec or name, or None.
+
+    Raises:
+        InputError: several networks of a store have this name.
+        UnavailableError: a server is not running.
+    """
+    methods = [reference() for reference in reversed(_resolvers)]
+    found = (method(spec_or_name) for method in methods if method is not None)
+    return next((network for network in found if network is not None), None)

@@ -1,0 +1,298 @@
+"""Networks in the stores: kept with their ports, found by spec or name, dropped when unused."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+from sqlalchemy import Engine, text
+
+import starcast
+from starcast import Lab, Network, connect, network, topology
+from starcast.stores.database import backup, migrations
+from starcast.stores.database.networks import load_network, save_network
+from starcast.stores.database.sessions import open_session
+from starcast.topologies import networks
+from support.meeting import refused
+
+FOREST = "breadth-first"
+SCHEDULE = "broadcast:forest(base=breadth-first)"
+GRID = {"algorithm": "forest(base=breadth-first)", "message_bytes": [64, 1024]}
+#: Labels of different lengths and cases, and titles that are no labels.
+CITIES = [("Köln", "Bonn"), ("Bonn", "A,B"), ("A,B", "Köln"), ("Köln", "x.1"), ("x.1", "10")]
+
+
+@pytest.fixture(autouse=True)
+def forget(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """A function that makes this process forget all networks, as a new process would."""
+
+    def do() -> None:
+        monkeypatch.setattr(networks, "_known", {})
+
+    do()
+    return do
+
+
+@pytest.fixture
+def edges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file with the links of a barbell, which `starcast.network` reads by a minimal reader."""
+    make = starcast.network
+
+    def read(links: object, *, name: str | None = None) -> Network:
+        if not isinstance(links, str | Path):
+            return make(links, name=name or "network")
+        lines = Path(links).read_text().splitlines()
+        return make([line.split() for line in lines], name=name or Path(links).stem)
+
+    monkeypatch.setattr(starcast, "network", read)
+    file = tmp_path / "bells.edges"
+    file.write_text("\n".join(f"{u} {v}" for u, v in nx.barbell_graph(4, 2).edges))
+    return file
+
+
+def test_a_stored_network_is_known_by_its_spec_in_another_process(
+    lab: Lab, forget: Callable[[], None]
+) -> None:
+    given = network(CITIES, name="cities")
+    lab.ingest(given, trees=FOREST, schedules=SCHEDULE)
+    forget()
+    found = topology(given.spec)
+    assert isinstance(found, Network)
+    assert found is not given
+    np.testing.assert_array_equal(found.table(), given.table())
+    assert found.labels().tolist() == ["10", "A_B", "Bonn", "K_ln", "x.1"]
+    assert found.titles == given.titles
+    assert len(lab.verify(checksums=True)) == 0
+    assert lab.forest(f"{given.spec}:breadth-first:10").topology is found
+    assert set(lab.rebuild()["id"]) == set(lab.topologies()["id"]) | {
+        f"{given.spec}:breadth-first:10",
+        f"{given.spec}:broadcast:forest:all:base=breadth-first,segments=1:10",
+    }
+
+
+def test_the_graph_has_titles_and_says_whether_there_are_translations(lab: Lab) -> None:
+    given = network(CITIES, name="cities")
+    lab.ingest(given)
+    lab.ingest("S3")
+    rows = lab.ask(
+        "MATCH (t:Topology) RETURN t.spec AS spec, t.has_translations AS moves, t.source AS source"
+        " ORDER BY spec"
+    ).rows
+    assert rows == [
+        {"spec": "S3", "moves": True, "source": "Akers & Krishnamurthy 1989"},
+        {"spec": given.spec, "moves": False, "source": ""},
+    ]
+    titles = "MATCH (n:Node) WHERE n.title IS NOT NULL RETURN n.title AS title ORDER BY n.rank"
+    assert lab.ask(titles)["title"] == ["10", "A,B", "Bonn", "Köln", "x.1"]
+
+
+def test_a_changed_title_is_found(lab: Lab) -> None:
+    given = network(CITIES, name="cities")
+    lab.ingest(given)
+    lab.graph.write("MATCH (n:Node {label: 'K_ln'}) SET n.title = 'Bonn'")
+    assert lab.verify()["problem"] == [
+        "the key, rank, label, title or topology of node K_ln differs"
+    ]
+
+
+def test_another_network_with_the_same_spec_is_refused(
+    lab: Lab, forget: Callable[[], None]
+) -> None:
+    given = network(CITIES, name="cities")
+    lab.add_network(given)
+    with lab._writing("a test", wait=False) as engine, open_session(engine) as session:
+        session.execute(text("update network set sha256 = repeat('0', 64)"))
+    with refused("another network with the spec", exit_code=6):
+        lab.ingest(given)
+    forget()
+    with refused("does not have the SHA-256 000", exit_code=6):
+        topology(given.spec)
+
+
+def test_stored_ports_count_even_if_the_colouring_changes(
+    lab: Lab, forget: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = network(CITIES, name="cities")
+    lab.add_network(given)
+    forget()
+    colour = networks.colour_links
+    monkeypatch.setattr(networks, "colour_links", lambda *links: [5 - c for c in colour(*links)])
+    np.testing.assert_array_equal(topology(given.spec).table(), given.table())
+    forget()
+    other = network(CITIES, name="cities")
+    with refused("is stored with other ports", exit_code=6):
+        lab.ingest(other)
+
+
+def test_the_name_alone_is_accepted_where_it_names_one_network(
+    lab: Lab, forget: Callable[[], None]
+) -> None:
+    first = network(CITIES, name="cities")
+    lab.add_network(first)
+    forget()
+    assert lab.show_topology("cities")["spec"] == first.spec
+    assert lab.experiment("e", topology="cities", **GRID)["created"] == 2
+    second = network(CITIES[:4], name="cities")
+    lab.add_network(second)
+    with refused("2 stored networks are named 'cities'"):
+        lab.show_topology("cities")
+    with refused("unknown topology 'cites'"):
+        lab.show_topology("cites")
+
+
+def test_files_are_accepted_wherever_a_topology_is(
+    lab: Lab, edges: Path, tmp_path: Path, forget: Callable[[], None]
+) -> None:
+    spec = lab.show_topology(edges)["spec"]
+    assert lab.show_topology(str(edges))["spec"] == spec
+    assert spec.startswith("bells-")
+    grid = tmp_path / "grid.toml"
+    grid.write_text(
+        f'topology = ["{edges}", "S3"]\nalgorithm = "forest(base=breadth-first)"\n'
+        "message_bytes = 64\n"
+    )
+    assert lab.experiment("e", grid=grid)["created"] == 2
+    assert lab.run(edges, "broadcast", "forest", base=FOREST, message_bytes=64).run.topology == spec
+    assert lab.build_forest(edges, FOREST, out=tmp_path / "f.npz")["id"] == [f"{spec}:{FOREST}:0"]
+    assert lab.schedule_rows(edges, "broadcast", "forest", base=FOREST)["step"][0] == 1
+    assert lab.constructions(edges)["construction"] == lab.constructions(spec)["construction"]
+    assert lab.ingest(edges)["id"] == [spec]
+    with connect() as other:
+        stored = " ".join(map(str, [*other.runs().rows, other.grid("e"), *other.topologies().rows]))
+    assert str(tmp_path) not in stored
+    forget()
+    # The runs need no file.
+    edges.unlink()
+    assert set(lab.reproduce("e")["agrees"]) == {True}
+
+
+def test_networks_are_added_listed_and_dropped(
+    lab: Lab, edges: Path, forget: Callable[[], None]
+) -> None:
+    spec = lab.add_network(edges, name="mine")["spec"]
+    forget()
+    [row] = lab.topologies().rows
+    assert (row["id"], row["nodes"], row["state"], row["used_by"]) == (spec, 10, "not ingested", "")
+    lab.run("mine", "broadcast", "forest", base=FOREST, message_bytes=64)
+    assert lab.topologies()["used_by"] == ["1 run"]
+    with refused(f"1 run on {spec} are stored", exit_code=6):
+        lab.drop("mine", kind="topology")
+    lab.ingest("mine", trees=FOREST)
+    assert lab.topologies()["used_by"] == ["1 forest, 1 run"]
+    with refused("depend", exit_code=6):
+        lab.drop(spec)
+    assert lab.drop(spec, cascade=True)["dropped"] == [f"{spec}:{FOREST}:0", spec]
+    assert lab.topologies()["state"] == ["not ingested"]
+    lab.drop_experiment("adhoc")
+    assert lab.drop("mine")["dropped"] == [spec]
+    assert lab.topologies().rows == []
+    with refused("no topology 'mine' is stored", exit_code=3):
+        lab.drop("mine", kind="topology")
+
+
+def test_families_need_no_file(lab: Lab) -> None:
+    with refused("S4 belongs to a family"):
+        lab.add_network("S4")
+
+
+def test_a_file_of_experiments_carries_its_networks(
+    lab: Lab, edges: Path, tmp_path: Path, forget: Callable[[], None]
+) -> None:
+    given = topology(lab.add_network(edges)["spec"])
+    lab.experiment("e", topology=edges, **GRID)
+    file = tmp_path / "e.json"
+    lab.export_experiment("e", out=file)
+    lab.drop_experiment("e")
+    lab.drop(given.spec)
+    forget()
+    assert lab.import_experiment(file)["created"] == [2]
+    np.testing.assert_array_equal(topology(given.spec).table(), given.table())
+    assert set(lab.reproduce("e", jobs=2)["agrees"]) == {True}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"links":[[0,1,1]', '"links":[[0,1,2]', "the ports of the network"),
+        ('"links":[[0,1,1]', '"links":[[0,99,1]', "joins a node that it does not have"),
+        ('"labels":["0"', '"labels":["expanded"', "the labels of the network are malformed"),
+        ('"titles":["0",', '"titles":[', "the labels of the network are malformed"),
+        ('"sha256":"', '"sha256":"0', "does not have the SHA-256"),
+        ('"name":"bells"', '"name":"../bells"', "the name '../bells' of the network is malformed"),
+    ],
+)
+def test_a_changed_network_in_a_file_is_refused(
+    lab: Lab, edges: Path, tmp_path: Path, forget: Callable[[], None], old: str, new: str,
+    message: str,
+) -> None:  # fmt: skip
+    lab.experiment("e", topology=edges, **GRID)
+    file = tmp_path / "e.json"
+    lab.export_experiment("e", out=file)
+    content = file.read_text()
+    assert old in content
+    file.write_text(content.replace(old, new, 1))
+    forget()
+    with refused(message):
+        lab.import_experiment(file)
+
+
+def test_shards_carry_their_networks(
+    lab: Lab, edges: Path, tmp_path: Path, forget: Callable[[], None]
+) -> None:
+    parts = [tmp_path / f"{number}.json" for number in (1, 2)]
+    for number, part in enumerate(parts, start=1):
+        lab.experiment("e", topology=edges, **GRID, segments=[1, 2], shard=f"{number}/2", out=part)
+    forget()
+    assert lab.merge_experiment(*parts)["created"] == 4
+    assert lab.topologies()["used_by"] == ["4 runs"]
+
+
+def test_processes_know_the_networks_of_their_tasks(lab: Lab, edges: Path) -> None:
+    made = lab.experiment("e", topology=edges, **GRID, segments=[1, 2], jobs=2)
+    assert made["created"] == 4
+
+
+def test_backups_hold_networks(
+    lab: Lab, bare: Engine, edges: Path, tmp_path: Path, forget: Callable[[], None]
+) -> None:
+    spec = lab.add_network(edges)["spec"]
+    table = topology(spec).table()
+    lab.backup(tmp_path / "b.backup")
+    forget()
+    backup.restore(bare, tmp_path / "b.backup")
+    with open_session(bare) as session:
+        restored = load_network(session, "bells")
+    assert restored is not None
+    np.testing.assert_array_equal(restored.table(), table)
+    assert migrations.differences(bare) == []
+
+
+def test_an_unknown_diameter_is_stored_as_null(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(networks, "_MAX_SEARCHES", 0)
+    given = network(nx.cycle_graph(9), name="ring")
+    lab.ingest(given)
+    assert lab.topologies()["diameter"] == [None]
+    assert len(lab.verify()) == 0
+    assert "diameter" not in {*lab.show(given.spec)}
+    lines: list[str] = []
+    with connect(reporter=lines.append) as talking:
+        assert talking.show_topology(given.spec)["diameter"] is None
+    assert lines == [f"the diameter of {given.spec} is not known: it is at least 4"]
+
+
+def test_a_closed_lab_is_not_asked(lab: Lab, forget: Callable[[], None]) -> None:
+    spec = lab.add_network(network(CITIES, name="cities"))["spec"]
+    lab.close()
+    forget()
+    with refused(f"unknown topology '{spec}'"):
+        topology(spec)
+
+
+def test_saving_tells_whether_a_network_is_new(lab: Lab) -> None:
+    given = network(CITIES, name="cities")
+    with lab._writing("a test", wait=False) as engine, open_session(engine) as session:
+        assert save_network(session, given.spec)
+        assert not save_network(session, given.spec)
+        assert not save_network(session, "S4")
+        assert load_network(session, "cities") is given
