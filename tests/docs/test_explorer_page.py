@@ -665,4 +665,6 @@ def test_a_mesh_has_only_links_that_exist(open_page: Open) -> None:
     built = build_schedule(mesh, "broadcast:forest(base=breadth-first)")
     for _ in range(built.steps):
         page.keyboard.press(".")
+    # The node at the largest distance is the last one that the message reaches.
+    expect(page.locator("[data-node]").last).to_have_attribute("aria-label", "12, holds 1")
     assert spoken(page) == [f"{label}, holds 1" for label in mesh.labels().tolist()]
