@@ -279,9 +279,9 @@ class Simulation:
         largest_packet: the maximum number of units on one directed link in one step.
         complete: True if the postcondition holds: every live node received all of its units.
         missing: the number of (node, unit) pairs that are missing.
-        undelivered: the first missing pairs, as (label, unit). For a symmetric schedule without
-            faults, the pairs and units belong to the source whose rows are given; under faults,
-            they belong to the schedule of `Schedule.expand`.
+        undelivered: at most the first 10 missing pairs, as (label, unit); ``missing`` counts all.
+            For a symmetric schedule without faults, the pairs and units belong to the source whose
+            rows are given; under faults, they belong to the schedule of `Schedule.expand`.
         violation: one sentence that names step, sender, port, receiver and the violated rule; None
             if there is no violation.
         links_used: int64 ``[steps]``, the number of directed links used in each step; each carries
