@@ -231,7 +231,7 @@ def advise_pairing(comparison: Comparison) -> str:
     unpaired = count_unmatched(find_matches(comparison.sides, comparison.across, SEGMENTS))
     if unpaired >= lonely:
         return ""
-    return f"{lonely} of {total} rows have no partner; `by` segments leaves {unpaired} unpaired"
+    return f"{lonely} of {total} rows have no partner; paired `by` segments, {unpaired} have none"
 
 
 def describe_pairing(comparison: Comparison) -> str:
