@@ -348,7 +348,8 @@ def write_dump(engine: Engine, file: Path, tables: str = "public.*") -> Path:
 
 #: The views of a store are not part of a dump of its tables.
 TABLES = "public.(store|family|topology|forest|tree|schedule*|materialization|experiment|run|cost"
-TABLES += "|step_profile|claim_run|claim_evidence|claim_verdict|record|alembic_version{})"
+TABLES += "|step_profile|claim_run|claim_evidence|claim_verdict|record|network|node_key"
+TABLES += "|alembic_version{})"
 
 
 def test_a_backup_of_the_first_format_is_restored_without_executing_its_dump(

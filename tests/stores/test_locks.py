@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from sqlalchemy import URL, Engine, func, insert, select, update
 
-from starcast import Lab
+from starcast import Lab, network
 from starcast.ingest import open_stores
 from starcast.ingest.verification import verify
 from starcast.stores import GraphAddress, Role
@@ -30,6 +30,7 @@ GRID = {"topology": "S3", "algorithm": "multiple", "message_bytes": 1}
 RESTORING = r"another process has been restoring a backup since \d\d:\d\d:\d\d, for \d+ (ms|s)"
 #: Each operation of `Lab` that writes to the stores, with arguments.
 WRITERS: dict[str, Callable[[Lab, Path], Any]] = {
+    "add_network": lambda lab, _: lab.add_network(network([("a", "b")])),
     "check_claims": lambda lab, _: lab.check_claims("TS.L5", sizes=["S3"], jobs=1),
     "drop": lambda lab, _: lab.drop("S3", kind="topology"),
     "drop_experiment": lambda lab, _: lab.drop_experiment("stored"),
@@ -122,7 +123,7 @@ def test_a_session_without_the_lock_only_reads(lab: Lab) -> None:
         for name, each in inspect.getmembers(Lab, inspect.isfunction)
         if "self.database" in inspect.getsource(each)
     ]
-    assert sorted(users) == ["_writing", "schema"]
+    assert sorted(users) == ["_drop_network", "_writing", "schema"]
 
 
 def test_writers_do_not_exclude_each_other_but_a_restore(

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, text
 
-import starcast
 from starcast import Lab, Network, connect, network, topology
 from starcast.stores.database import backup, migrations
 from starcast.stores.database.networks import load_network, save_network
 from starcast.stores.database.sessions import open_session
+from starcast.support import resolvers
 from starcast.topologies import networks
 from support.meeting import refused
 
@@ -30,22 +30,15 @@ def forget(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     def do() -> None:
         monkeypatch.setattr(networks, "_known", {})
 
+    # Labs of other tests may be open.
+    monkeypatch.setattr(resolvers, "_resolvers", [])
     do()
     return do
 
 
 @pytest.fixture
-def edges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A file with the links of a barbell, which `starcast.network` reads by a minimal reader."""
-    make = starcast.network
-
-    def read(links: object, *, name: str | None = None) -> Network:
-        if not isinstance(links, str | Path):
-            return make(links, name=name or "network")
-        lines = Path(links).read_text().splitlines()
-        return make([line.split() for line in lines], name=name or Path(links).stem)
-
-    monkeypatch.setattr(starcast, "network", read)
+def edges(tmp_path: Path) -> Path:
+    """A file with the links of a barbell."""
     file = tmp_path / "bells.edges"
     file.write_text("\n".join(f"{u} {v}" for u, v in nx.barbell_graph(4, 2).edges))
     return file
