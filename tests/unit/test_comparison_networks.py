@@ -281,7 +281,7 @@ def test_values_in_conditions_are_converted_to_one_form(
 
 
 def test_a_malformed_condition_is_refused() -> None:
-    malformed = "topology topology= =S5 speed=3 message_bytes=much segments=2.5 topology=K5"
+    malformed = "topology topology= =S5 speed=3 message_bytes=much segments=2.5 topology=Y5"
     for condition in malformed.split():
         with pytest.raises(InputError):
             read_conditions([condition])

@@ -10,6 +10,7 @@ import pytest
 import starcast
 from starcast import forest, schedule, simulate, topology
 from starcast.catalogue.entries import FAMILIES
+from starcast.support import resolvers
 from starcast.support.errors import LimitError
 from starcast.topologies.cayley import CayleyGraph, Subgroup
 from starcast.topologies.families import MAX_LINKS
@@ -304,7 +305,8 @@ def test_a_family_may_return_links() -> None:
 
 
 @pytest.mark.usefixtures("registries")
-def test_no_family_uses_the_spec_of_a_network() -> None:
+def test_no_family_uses_the_spec_of_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resolvers, "_resolvers", [])  # labs of other tests
     starcast.family("dashed", pattern=r"Dash-(\d+)", source="this test")(lambda n: [(0, n)])
     assert topology("Dash-12345").nodes == 2
     with refused("unknown topology 'Dash-123456'") as refusal:

@@ -14,6 +14,7 @@ from scipy import sparse
 
 import starcast
 from starcast import forest, network, schedule, simulate, topology
+from starcast.support import resolvers
 from starcast.support.errors import LimitError
 from starcast.topologies import networks
 from starcast.topologies.colouring import colour_links
@@ -151,6 +152,7 @@ def test_a_known_network_has_a_spec_and_survives_pickling(monkeypatch: pytest.Mo
     packed = pickle.dumps(made)
     assert topology(made.spec) is made
     monkeypatch.setattr(networks, "_known", {})
+    monkeypatch.setattr(resolvers, "_resolvers", [])  # labs of other tests
     with refused(f"unknown topology '{made.spec}'"):
         topology(made.spec)
     again = pickle.loads(packed)  # noqa: S301 - of this test

@@ -331,13 +331,13 @@ def test_patterns_with_characters_that_no_spec_may_contain_are_refused(
 
 
 @pytest.mark.parametrize(
-    "spec", ["F<b>2", "F&2", "F\n2", 'F"2', "F:2", "F2\u0663", "F" + 60 * "x" + "2"]
+    "spec", ["V<b>2", "V&2", "V\n2", 'V"2', "V:2", "V2\u0663", "V" + 60 * "x" + "2"]
 )
 def test_a_spec_with_special_characters_is_refused_even_if_a_pattern_matches_it(
     load: Callable[[str], None], spec: str
 ) -> None:
-    load("@starcast.family('f', pattern=r'F[^a]*?(\\d+)', source='x')\ndef f(n): return [[2, 1]]")
-    assert topology("F.x_y-2").spec == "F.x_y-2"
+    load("@starcast.family('f', pattern=r'V[^a]*?(\\d+)', source='x')\ndef f(n): return [[2, 1]]")
+    assert topology("V.x_y-2").spec == "V.x_y-2"
     with refused("unknown topology"):
         topology(spec)
 

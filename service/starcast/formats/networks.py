@@ -11,20 +11,11 @@ from starcast.formats.network_readers import READERS, GraphFile
 from starcast.support.errors import InputError, StarcastError, clean_message, unreadable
 from starcast.support.limited import MB, decode_text, read_bytes
 from starcast.support.progress import Reporter, Silent
-from starcast.support.vocabulary import NetworkFormat
+from starcast.support.vocabulary import NETWORK_SUFFIXES, NetworkFormat, is_network_path
 from starcast.topologies.networks import Network, build_network
 
 #: Maximum size in bytes of a file, after decompression.
 MAX_BYTES = 100 * MB
-#: Suffixes of files whose content does not tell their format.
-_SUFFIXES: dict[str, NetworkFormat] = {
-    ".adjlist": "adjlist", ".anynet": "anynet", ".dot": "dot", ".g6": "graph6", ".gexf": "gexf",
-    ".gml": "gml", ".graph": "metis", ".graph6": "graph6", ".graphml": "graphml", ".gv": "dot",
-    ".json": "json", ".metis": "metis", ".mtx": "matrix-market", ".net": "pajek",
-    ".s6": "sparse6", ".sparse6": "sparse6",
-}  # fmt: skip
-#: Suffixes by which a text is a path. Edge lists have any other suffix.
-PATH_SUFFIXES = (*_SUFFIXES, ".csv", ".tsv", ".txt", ".edges", ".edgelist", ".xml", ".gz")
 #: The beginnings of files, and of other files that users may take for networks.
 _BEGINNINGS: dict[str, NetworkFormat] = {
     r"<(?:.*<)?graphml\b": "graphml",
@@ -91,7 +82,7 @@ def network(
         >>> ring.nodes, ring.links, ring.diameter, ring.ports
         (4, 4, 2, (1, 2))
     """
-    if isinstance(links, str) and not is_path(links):
+    if isinstance(links, str) and not is_network_path(links):
         raise InputError(
             f"'{links}' is not the path of a file",
             hint="write ./ before the name of a file; `starcast.topology` takes specs",
@@ -102,7 +93,7 @@ def network(
     text = _read_text(path)
     recognized = file_format or _recognize(path, text)
     plain = Path(path.name.lower().removesuffix(".gz"))
-    chosen = recognized or _SUFFIXES.get(plain.suffix) or _list_format(text)
+    chosen = recognized or NETWORK_SUFFIXES.get(plain.suffix) or _list_format(text)
     if chosen not in READERS:
         raise InputError(f"unknown format of a network: '{chosen}'", hint=f"use {_NAMES}")
     file = GraphFile(text)
@@ -122,11 +113,6 @@ def network(
 
 _NAMES = ", ".join(READERS)
 _FROM = f"if it has another format, name it with `file_format`: {_NAMES}"
-
-
-def is_path(text: str) -> bool:
-    """Return whether a text that stands for a network is the path of a file."""
-    return "/" in text or text.lower().endswith(PATH_SUFFIXES)
 
 
 def _valid_name(path: Path) -> str:

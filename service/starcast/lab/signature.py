@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict, TypeVar
 from starcast.support.axes import AXES
 from starcast.support.errors import InputError, StarcastError
 from starcast.support.resolvers import resolve
-from starcast.support.vocabulary import Collective, LayoutName, LoadMethod
+from starcast.support.vocabulary import Collective, LayoutName, LoadMethod, is_network_path
 
 if TYPE_CHECKING:
     from starcast.topologies import Topology
@@ -144,9 +144,7 @@ def choose(choices: type[_Choice], text: str, noun: str) -> _Choice:
 
 def is_network_file(given: object) -> bool:
     """Return whether an argument for a topology is the path of a file with a network."""
-    from starcast.formats.networks import is_path
-
-    return isinstance(given, Path) or (isinstance(given, str) and is_path(given))
+    return isinstance(given, Path) or (isinstance(given, str) and is_network_path(given))
 
 
 def read_topology(given: "str | Path | Topology") -> "Topology":
@@ -159,9 +157,9 @@ def read_topology(given: "str | Path | Topology") -> "Topology":
         InputError: the topology is unknown, the file cannot be read, or several stored networks
             have the name.
     """
-    from starcast.formats.networks import network
-
     if is_network_file(given):
+        from starcast.formats.networks import network
+
         return network(given)
     return read_stored_topology(given)  # type: ignore[arg-type]  # it is no Path
 

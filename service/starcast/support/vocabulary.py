@@ -36,6 +36,22 @@ NetworkFormat = Literal[
     "edges", "csv", "graph6", "metis", "json", "dot", "pajek", "adjlist", "anynet",
     "matrix-market", "graphml", "gexf", "gml", "sparse6",
 ]  # fmt: skip
+#: Suffixes of files whose content does not tell their format.
+NETWORK_SUFFIXES: dict[str, NetworkFormat] = {
+    ".adjlist": "adjlist", ".anynet": "anynet", ".dot": "dot", ".g6": "graph6", ".gexf": "gexf",
+    ".gml": "gml", ".graph": "metis", ".graph6": "graph6", ".graphml": "graphml", ".gv": "dot",
+    ".json": "json", ".metis": "metis", ".mtx": "matrix-market", ".net": "pajek",
+    ".s6": "sparse6", ".sparse6": "sparse6",
+}  # fmt: skip
+#: Suffixes by which a text is a path. Edge lists have any other suffix.
+_PATH_SUFFIXES = (*NETWORK_SUFFIXES, ".csv", ".tsv", ".txt", ".edges", ".edgelist", ".xml", ".gz")
+
+
+def is_network_path(text: str) -> bool:
+    """Return whether a string that stands for a network is the path of a file."""
+    return "/" in text or text.lower().endswith(_PATH_SUFFIXES)
+
+
 TopologyFormat = Literal["graphml", "gexf", "dot", "metis", "graph6", "anynet"]
 ForestFormat = Literal["dot", "newick", "json"]
 #: The simulators for which GOAL files are written: LogGOPSim itself, and its copy in ATLAHS.
