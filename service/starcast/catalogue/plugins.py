@@ -14,6 +14,7 @@ import importlib
 import importlib.util
 import inspect
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -153,6 +154,23 @@ def require_plugins(noun: str, recorded: Provenance) -> None:
             f"{noun} needs a plug-in that is not loaded: {', '.join(missing)}",
             hint="name its file with `plugins` or STARCAST_PLUGINS",
         )
+
+
+def name_plugins(command: str, recorded: Iterable[Provenance]) -> str:
+    """Return a starcast command line with an option for each plug-in that its runs need.
+
+    A provenance holds the names of modules. A plug-in that is not loaded is assumed to be a file in
+    the working directory, unless it is a module of a package.
+    """
+    options = []
+    for module in dict.fromkeys(each["module"] for used in recorded for each in used.values()):
+        path = next((path for path in _loaded if Path(path).stem == module), None)
+        if path is not None:
+            name = os.path.relpath(path) if os.path.isabs(path) else path
+        else:
+            name = module if "." in module else f"{module}.py"
+        options.append(f"--plugin {shlex.quote(name)} ")
+    return command.replace("starcast ", f"starcast {''.join(options)}", 1)
 
 
 def run_guarded(noun: str, origin: Origin, action: Callable[[], Any]) -> Any:

@@ -47,7 +47,7 @@ def table(output: FormatOption = Format.TABLE) -> Show:
 
     def show(result: "Table") -> None:
         shown = result.readable() if output in READABLE else result
-        if shown.rows or not shown.note or output is not Format.TABLE:
+        if shown.rows or not shown.note or output not in READABLE:
             emit(shown.rows, shown.columns, output)
         if shown.note:
             say(shown.note)
@@ -71,6 +71,8 @@ def wide_table(everything: AllOption = False, output: FormatOption = Format.TABL
             emit(shown.rows, columns, output, below=omitted_columns(shown.columns, columns))
         else:
             emit(shown.rows, shown.columns, output, spare=spare)
+            for line in shown.note.splitlines():
+                print(f"% {escape(line)}")
         if shown.note:
             say(shown.note)
 
@@ -210,7 +212,7 @@ def comparison(
         elif crossovers:
             found = result.crossovers()
             columns = table_columns(found.rows) if output in READABLE else found.columns
-            if found.rows or output is not Format.TABLE:
+            if found.rows or output not in READABLE:
                 emit(found.rows, columns, output)
             below = [found.note, *below] if found.note else below
         elif runs:

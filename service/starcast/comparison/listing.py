@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from starcast.catalogue.plugins import name_plugins
 from starcast.comparison.matching import Side, figure, gap
 from starcast.costs.model import Machine
 from starcast.costs.paper_tables import (
@@ -63,7 +64,7 @@ class RunList(Table):
                 continue
             if _is_usual(name, value):
                 columns.remove(name)
-            elif name in POINT_AXES:
+            elif name in (*POINT_AXES, "experiment"):
                 columns.remove(name)
                 shared.append(f"{name} {format_value(value)}")
         note = f"in all rows: {', '.join(shared)}" if shared else ""
@@ -250,13 +251,14 @@ def run_facts(run: Run, experiment: str) -> dict[str, Any]:
     for phase in ("build", "verify", "simulate", "price"):
         facts[f"{phase}_seconds"] = run.timings.get(phase)
     facts |= {name: run.provenance[name] for name in PROVENANCE if name in run.provenance}
-    if used := run.provenance.get("plugins"):
+    used = run.provenance.get("plugins", {})
+    if used:
         facts["plugins"] = [
             f"{name}: {plugin['module']}, version {plugin['version'] or 'unknown'},"
             f" SHA-256 {plugin['sha256'] or 'unknown'}"
             for name, plugin in used.items()
         ]
-    return facts | {"reproduce": Point.of(run).command()}
+    return facts | {"reproduce": name_plugins(Point.of(run).command(), [used])}
 
 
 # The papers' tables, filled with the figures of stored runs.

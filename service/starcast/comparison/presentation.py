@@ -239,14 +239,11 @@ def describe_pairing(comparison: Comparison) -> str:
 
     It names the parameters that vary between the rows and are equal in each.
     """
-    compared = [
-        [run for run, reason in zip(match.runs, match.reasons, strict=True) if run and not reason]
-        for match in comparison.matches
-    ]
+    rows = [[run for run in match.runs if run is not None] for match in comparison.matches]
     equal = {
         name
         for name in PARAMETERS
-        if all(len({value(run, name) for run in runs}) < 2 for runs in compared)
+        if all(len({value(run, name) for run in runs}) < 2 for runs in rows)
     }
     columns = replace(comparison, everything=False).parameters()
     varying = [name for name in columns if name in equal and name not in _UNITS]

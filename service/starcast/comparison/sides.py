@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from starcast.catalogue.plugins import Provenance, name_plugins
 from starcast.comparison.matching import Side, as_text, value
 from starcast.experiments.design import commands as design_commands
 from starcast.experiments.design import describe_missing, sort_runs
@@ -56,8 +57,7 @@ def load_side(session: Session, name: str) -> Side:
     """
     if name.isdecimal():
         run = repository.load_run(session, int(name))
-        repeat = f"starcast experiment reproduce {name}"
-        return Side(f"run {name}", (run,), (Point.of(run).command(),), repeat=repeat)
+        return Side(f"run {name}", (run,), (_command(run),), repeat=_repeat(name, [run]))
     return experiment_side(session, name)
 
 
@@ -67,15 +67,31 @@ def experiment_side(session: Session, name: str) -> Side:
     Raises:
         NotFoundError: no such experiment is stored.
     """
-    repeat = f"starcast experiment reproduce {name}"
     experiment = repository.load_experiment(session, name)
     runs = tuple(sort_runs(experiment, repository.load_runs(session, experiment.id)))
+    repeat = _repeat(name, runs)
     if not experiment.grid:
-        commands = tuple(f"{Point.of(run).command()} --experiment {name}" for run in runs)
+        commands = tuple(f"{_command(run)} --experiment {name}" for run in runs)
         return Side(name, runs, commands, repeat=repeat)
-    commands = design_commands(experiment.grid, name)
+    commands = tuple(
+        name_plugins(command, map(_plugins, runs))
+        for command in design_commands(experiment.grid, name)
+    )
     title = experiment.grid.get("title", "")
     return Side(name, runs, commands, title, repeat, describe_missing(experiment, runs))
+
+
+def _command(run: Run) -> str:
+    return name_plugins(Point.of(run).command(), [_plugins(run)])
+
+
+def _repeat(name: str, runs: Iterable[Run]) -> str:
+    return name_plugins(f"starcast experiment reproduce {name}", map(_plugins, runs))
+
+
+def _plugins(run: Run) -> Provenance:
+    used: Provenance = run.provenance.get("plugins", {})
+    return used
 
 
 def with_letters(sides: Sequence[Side]) -> tuple[Side, ...]:

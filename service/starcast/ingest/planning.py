@@ -410,7 +410,8 @@ def choose_method(
     total = Estimate.of([*listed, *stored])
     duration = format_duration(total.import_seconds)
     # An import also rewrites everything stored, while Bolt writes only the new rows.
-    if _by_import(requested, embedded, total.import_seconds < adding.seconds):
+    is_faster = total.import_seconds < adding.seconds
+    if _by_import(requested, embedded, is_faster):
         _check_import_limit(total)
         reason = (
             f"by offline import: all {total.rows:,} rows in about {duration}, with "
@@ -430,7 +431,7 @@ def choose_method(
         f"over Bolt: {adding.rows:,} rows in about {format_duration(max(1, adding.seconds))}, or "
         f"{format_duration(max(1, adding.cold_seconds))} if Neo4j has just started"
     )
-    if embedded:
+    if embedded and is_faster:
         reason += (
             f"; an offline import, which also writes what is stored, would take {duration} for "
             f"{total.rows:,} rows"
@@ -470,7 +471,7 @@ def choose_deletion(
         )
         return ChosenMethod(LoadMethod.IMPORT, reason)
     reason = f"deleting {deletion} in about {deletion_time}"
-    if embedded:
+    if embedded and is_faster:
         reason += f"; {importing} would take {import_time}"
     return ChosenMethod(LoadMethod.BOLT, reason)
 
