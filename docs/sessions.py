@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[1]
 TUTORIAL, README = ROOT / "docs" / "tutorial.md", ROOT / "README.md"
 PLUGINS = ROOT / "docs" / "plugins.md"
 YOUR_PAPER = ROOT / "docs" / "your-paper.md"
+YOUR_NETWORK = ROOT / "docs" / "your-network.md"
 PYTHON = ROOT / "docs" / "python.md"
 
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -172,7 +173,7 @@ def run_python(page: str, folder: Path) -> doctest.TestResults:
 
 
 def play_page(page: Path, work: Path) -> str:
-    """Run the tutorial, or a page on plug-ins, in a folder, and return it with all outputs.
+    """Run a page with commands in a folder, and return it with all outputs.
 
     The servers are started first, as ``make demo`` does.
     """
@@ -253,14 +254,13 @@ def reader_environment(home: Path) -> dict[str, str]:
 
 
 def main() -> None:
-    """Write the outputs of the commands into all pages, and the pictures of the tutorial."""
-    with work_folder() as work:
-        TUTORIAL.write_text(play_page(TUTORIAL, work), encoding="utf-8")
-        for picture in (work / "tutorial").glob("*.svg"):
-            shutil.copy2(picture, TUTORIAL.parent)
-    for page in (PLUGINS, YOUR_PAPER):
+    """Write the outputs of the commands into all pages, and the pictures that they draw."""
+    for page in (TUTORIAL, PLUGINS, YOUR_PAPER, YOUR_NETWORK):
         with work_folder() as work:
             page.write_text(play_page(page, work), encoding="utf-8")
+            for picture in work.glob("**/*.svg"):
+                if f"]({picture.name})" in page.read_text(encoding="utf-8"):
+                    shutil.copy2(picture, page.parent)
     with work_folder() as work:
         README.write_text(play_readme(work), encoding="utf-8")
 

@@ -27,9 +27,10 @@ def diameter(n: int) -> int:
 
 
 def multiple_height(n: int) -> int:
-    """Return D_n + n + g - 2, where D_n is the diameter and g the largest proper divisor of n.
+    """Return D_n + n + g - 2, the largest height of the trees L-hat of Tseng & Sheu 1997.
 
-    This is the maximum of the heights in Lemma 5 of Tseng & Sheu 1997.
+    This is the maximum of the heights in Lemma 5. D_n is the diameter of S_n, and g the largest
+    proper divisor of n.
     """
     # Small divisors are enough: a huge n is a power of two, and for any other n the topology is
     # built, so n is small.
@@ -75,7 +76,7 @@ def arrangements(n: int, k: int) -> Number:
 
 
 def starting_necklaces(n: int) -> int:
-    """Return how many necklaces start with 1, excluding the necklace of 12..n.
+    """Return how many necklaces of S_n start with 1, excluding the necklace of 12..n.
 
     The number is the sum of phi(d) d^m m! over the divisors d of n-1, divided by n-1, minus 1. Here
     phi is Euler's function and m = (n-1)/d.
@@ -85,13 +86,13 @@ def starting_necklaces(n: int) -> int:
 
 
 def full_necklaces(n: int) -> int:
-    """Return how many necklaces of n-1 nodes start with 1, counted by Möbius inversion."""
+    """Return how many necklaces of n-1 nodes of S_n start with 1, by Möbius inversion."""
     free = sum(_moebius(d) * d**m * int(factorial(m)) for d, m in _divisors(n - 1))
     return int(free) // (n - 1) - (n == 2)  # on S_2, excludes the necklace of 12
 
 
 def rule_9_steps(n: int) -> Number:
-    """Return the number of steps of Rule 9, which is the sum of all necklaces' distances.
+    """Return the number of steps of the alltoall of Rule 9: the sum of all necklaces' distances.
 
     The number is exact up to n = 60. For larger n it is an upper bound, because every node that
     starts with 1 then counts as a necklace of its own.
@@ -135,7 +136,7 @@ def smallest_branch(n: int) -> Number:
 
 
 def rule_9_quotient(n: int) -> Number:
-    """Return the number of steps of Rule 9 divided by its lower bound, ceil(t_n/(n-1)).
+    """Return the steps of the alltoall of Rule 9 divided by their lower bound, ceil(t_n/(n-1)).
 
     t_n is the sum of all distances from a node.
     """
@@ -250,7 +251,7 @@ class Pipeline:
     slot: Number = 1
 
     def time(self, p: Number, T_s: Number, b: Number) -> Number:  # noqa: N803 - as the papers write it
-        """Return the time with p segments, where b = m T_c."""
+        """Return the time with p segments, where b = m T_c is the time to send the message."""
         return self.slot * (self.height + p - 1) * (T_s + divide(self.share * b, p))
 
     def square(self, T_s: Number, b: Number) -> Number:  # noqa: N803
@@ -306,11 +307,11 @@ class Parameters(NamedTuple):
         return self._asdict()
 
     def time(self, steps: Number, share: Number) -> NDArray[Any]:
-        """Return the time steps T_s + share m T_c, for each point of the grid."""
+        """Return the time ``steps`` T_s + ``share`` m T_c, for each point of the grid."""
         return np.asarray(self.T_s * steps + self.m * self.T_c * share)
 
     def time_of(self, execution: Execution) -> NDArray[Any]:
-        """Return the times of an execution; a step lasts as long as its largest packet."""
+        """Return an execution's times on the grid; a step lasts as long as its largest packet."""
         return self.time(execution.steps, execution.share)
 
     def each(self) -> Iterator[tuple[Fraction, Fraction]]:
@@ -331,7 +332,10 @@ def parameters(
 
 @cache
 def loads(n: int) -> tuple[tuple[Number, Number], ...]:
-    """Return pairs of T_s and b = m T_c: many powers of n, and the cases T_s = 0 and b = 0."""
+    """Return pairs of T_s and b = m T_c: many powers of n, and the cases T_s = 0 and b = 0.
+
+    T_s is the time of a start-up, and b that of sending the message.
+    """
     base = Fraction(n) if n <= EXACT else mpmath.mpf(n)
     exponents = product(range(-4, 9), range(-2, 3))
     powers = [base**power * Fraction(4) ** turn for power, turn in exponents]
@@ -343,6 +347,6 @@ def loads(n: int) -> tuple[tuple[Number, Number], ...]:
 def greatest_quotient(
     n: int, time: Time, stated: Time, of: Callable[[int, Number, Number], bool] = lambda *_: True
 ) -> Number:
-    """Return the largest quotient of a time and a stated order over the selected `loads`."""
+    """Return the largest quotient of a time and a stated order of growth over selected `loads`."""
     chosen = [load for load in loads(n) if of(n, *load)]
     return greatest(divide(time(n, *load), stated(n, *load)) for load in chosen)

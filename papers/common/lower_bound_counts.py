@@ -88,7 +88,7 @@ def ceil_log2(count: int) -> int:
 
 
 def count_doublings(count: int) -> int:
-    """Return how often the number 1 has to be doubled until it is at least ``count``."""
+    """Return how often the number 1 must be doubled until it is at least ``count``."""
     reached = 1
     doublings = 0
     while reached < count:
@@ -198,7 +198,7 @@ def unit_schedules(
 def check_not_beaten(
     check: ClaimCheck, schedules: Iterable[Schedule], stated: Number, unit: str, **place: int
 ) -> None:
-    """Check that no schedule takes fewer steps or transmissions than stated.
+    """Check that no schedule takes fewer steps or transmissions than the stated lower bound.
 
     If ``x`` is among the keywords, also check that every schedule delivers x copies.
     """
@@ -318,7 +318,7 @@ def _columns(check: ClaimCheck, rows: list[tuple[int, int, int, int]]) -> Column
 
 
 def _gray_code_allgather(check: ClaimCheck) -> Schedule:
-    """Return a one-port allgather along the Gray code, a Hamiltonian path, in 2^k - 1 steps."""
+    """Return a one-port allgather on Q_k along the Gray code, a Hamiltonian path: 2^k - 1 steps."""
     rows = []
     at = 0
     for step in range(1, check.nodes):
@@ -330,9 +330,9 @@ def _gray_code_allgather(check: ClaimCheck) -> Schedule:
 
 
 def _growing_allgather(check: ClaimCheck) -> Schedule:
-    """Return an all-port allgather that reaches a new node over each port in every step.
+    """Return an all-port allgather on Q_k that reaches a new node over each port in every step.
 
-    If a port can reach several new nodes, it reaches the one nearest to the source.
+    If a port can reach several new nodes, it reaches the node nearest to the source.
     """
     rows = []
     since = {0: 0}
@@ -352,7 +352,7 @@ def _growing_allgather(check: ClaimCheck) -> Schedule:
 
 
 def _binomial_scatter(check: ClaimCheck) -> Schedule:
-    """Return a one-port scatter along the binomial tree, farthest first, in 2^k - 1 steps."""
+    """Return a one-port scatter on Q_k along the binomial tree, farthest first: 2^k - 1 steps."""
     forest = check.forest(_TREE)
     # The slice removes the root, which comes last because its level is the smallest.
     node = np.argsort(-_levels(check, forest), kind="stable")[:-1]
@@ -361,7 +361,7 @@ def _binomial_scatter(check: ClaimCheck) -> Schedule:
 
 
 def _one_port_alltoall(check: ClaimCheck) -> Schedule:
-    """Return a one-port alltoall in k 2^(k-1) steps.
+    """Return a one-port alltoall on the hypercube Q_k in k 2^(k-1) steps.
 
     For each relative destination in turn, all nodes send over the ports towards it, one per step.
     """
@@ -371,7 +371,7 @@ def _one_port_alltoall(check: ClaimCheck) -> Schedule:
 
 
 def _all_port_alltoall(check: ClaimCheck) -> Schedule:
-    """Return an all-port alltoall that sends, over each port, the unit with the most links left."""
+    """Return an all-port alltoall on Q_k; each port sends the unit with the most links left."""
     rows = []
     left = {node: node for node in range(1, check.nodes)}
 

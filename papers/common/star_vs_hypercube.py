@@ -59,7 +59,7 @@ def least_steps(count: Number, links: Number) -> Number:
 def check_counts(
     check: ClaimCheck, which: Iterable[Callable[[int], NetworkCounts]] = (star, cube)
 ) -> None:
-    """Check the closed forms of networks' counts against counts by breadth-first search."""
+    """Check the closed forms of `star` and `cube` against counts by breadth-first search."""
     n = check.n
     for side in which:
         stated = side(n)
@@ -69,7 +69,7 @@ def check_counts(
 
 
 def describe_cell(cell: str) -> str:
-    """Return the words for a cell: for ``alltoall-oneport-time``, "steps of one-port alltoall"."""
+    """Describe a table's cell: ``alltoall-oneport-time`` gives "steps of one-port alltoall"."""
     *named, what = cell.split("-")
     of = sorted(named, key=lambda word: word not in _WORDS)
     return f"{_WORDS.get(what, what)} of {' '.join(_WORDS.get(word, word) for word in of)}"
@@ -85,7 +85,7 @@ Amounts = Callable[[int], list[tuple[int, ...]]]
 
 
 class Order(NamedTuple):
-    """A stated order of growth: its formula, and its value as a function of n and the amounts."""
+    """A stated order of growth: its formula, and its value as a function of n, M and x."""
 
     formula: str
     value: Callable[..., Number]
@@ -101,11 +101,11 @@ class GrowthCell(NamedTuple):
 
     @property
     def quotient_words(self) -> str:
-        """The quotient of the bound and the order, in words."""
+        """The quotient of the cell's bound and the stated order, in words."""
         return f"{describe_cell(self.row)} / {self.stated.formula}"
 
     def quotient(self, n: int, *amounts: int) -> Number:
-        """Return the quotient of the bound and the stated order."""
+        """Return the quotient of the cell's bound and the stated order, as a number."""
         bound = self.bound(self.network(n), *amounts)
         return divide(bound, self.stated.value(n, *amounts))
 
@@ -113,7 +113,7 @@ class GrowthCell(NamedTuple):
 def growth_cells(
     table: str, bounds: Mapping[str, ClosedForm], orders: Mapping[str, tuple[Order, Order]]
 ) -> dict[str, GrowthCell]:
-    """Return the cells of a table by claim id, from the orders on S_n and on the hypercube."""
+    """Return a table's cells by claim id, given the stated orders on S_n and on the hypercube."""
     return {
         f"{table}.{row}-{name}": GrowthCell(row, bounds[row], network, stated)
         for row, stated_orders in orders.items()

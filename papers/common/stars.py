@@ -26,7 +26,7 @@ def symbols(network: CachedTopology) -> Perms:
 
 
 def ranks_of(network: CachedTopology, rows: NDArray[np.integer]) -> Ranks:
-    """Return the lexicographic ranks of rows of symbols, int32 ``[rows]``."""
+    """Return the lexicographic ranks of labels, given as rows of symbols, int32 ``[rows]``."""
     # As numbers in base n+1, labels in rank order ascend, so a binary search finds ranks.
     weights = (network.n + 1) ** np.arange(network.n - 1, -1, -1)
     found = np.searchsorted(symbols(network) @ weights, rows @ weights)
@@ -53,7 +53,7 @@ def translations(network: CachedTopology) -> Ranks:
 
 @cached
 def rotation(network: CachedTopology) -> Ranks:
-    """Return the rank of R(x) for every node x, int32 ``[nodes]``.
+    """Return the rank of R(x), the rotation of node x, for every node x, int32 ``[nodes]``.
 
     R(x) has the symbol r(x_s) in position r(s); see `rotation_function`. In cycle notation
     (Definition 5): if s is followed by x_s in x, r(s) is followed by r(x_s) in R(x).
@@ -100,7 +100,7 @@ def leader_distances(network: CachedTopology) -> NDArray[np.int32]:
 
 @cached
 def periods(network: CachedTopology) -> NDArray[np.int64]:
-    """Return the number of nodes in each node's necklace."""
+    """Return each node's period: the number of nodes in its necklace, int64 ``[nodes]``."""
     leader = leaders(network)
     return np.asarray(np.bincount(leader, minlength=network.nodes)[leader])
 
@@ -126,7 +126,9 @@ def named_generators(network: CachedTopology) -> NDArray[np.bool_]:
 
 @cached
 def displacements(network: CachedTopology) -> NDArray[np.int64]:
-    """Return the number of rotations from each node's generator to the node (Definition 8).
+    """Return the displacement of each node: the number of rotations from its generator to it.
+
+    This is Definition 8; a generator is a node of the same necklace.
 
     Returns:
         int64 ``[nodes]``, counted from the first generator if there are several; -1 for 12..n.

@@ -47,7 +47,7 @@ SHORTEST_PATH_TREES = ("greedy", "necklace", "balanced", "near-balanced")
 
 
 def numbers_of_messages(n: int) -> range:
-    """Return the numbers M of messages to try: 1 to 2n, more than twice the n-1 trees."""
+    """Return the numbers M of messages to try: 1 to 2n, more than twice the n-1 trees of EDT."""
     return range(1, 2 * n + 1)
 
 
@@ -136,7 +136,7 @@ def fewest_steps(check: ClaimCheck) -> tuple[NDArray[np.int64], NDArray[np.str_]
 
 @checks("EDT.S42-bound")
 def lower_bound(check: ClaimCheck) -> None:
-    """Check that the catalogue's broadcasts obey the bounds of sections 4.2 and 4.1 (Table 1)."""
+    """Check that the catalogue's broadcasts obey the lower bounds of sections 4.1 and 4.2."""
     n = check.n
     messages = np.array(numbers_of_messages(n))
     bound = -(-messages // (n - 1)) + diameter(n)
@@ -152,7 +152,10 @@ def lower_bound(check: ClaimCheck) -> None:
 
 @checks("EDT.SNB.steps")
 def steps_of_broadcasts(check: ClaimCheck) -> None:
-    """Check the steps of broadcasts of 1 to 2n messages, and of n messages from other sources."""
+    """Check the steps of broadcasts along EDT.
+
+    They send 1 to 2n messages from the identity, and n messages from other sources.
+    """
     n = check.n
     for broadcast in broadcasts(check):
         bound = ceil_div(broadcast.messages, n - 1) + diameter(n) + 3
@@ -165,7 +168,7 @@ def steps_of_broadcasts(check: ClaimCheck) -> None:
 
 @checks("EDT.SNB.transmissions", given=broadcasts)
 def transmissions_of_broadcasts(check: ClaimCheck, broadcast: Execution) -> None:
-    """Check that a broadcast of M messages takes M(n!-1) transmissions."""
+    """Check that a broadcast of M messages along EDT takes M(n!-1) transmissions."""
     check_transmissions(check, broadcast, factorial(check.n) - 1)
 
 
@@ -192,7 +195,10 @@ def speedup_in_the_limit(check: ClaimCheck) -> None:
 
 @checks("EDT.SNB.links")
 def directed_links_are_used(check: ClaimCheck) -> None:
-    """Check which directed links carry a message in long broadcasts."""
+    """Check which directed links carry a message in long broadcasts along EDT.
+
+    These are broadcasts of n-1 or more messages.
+    """
     instead = check.correction()
     what = "whether the directed link carries a message"
     for broadcast in long_broadcasts(check):
@@ -273,7 +279,7 @@ def check_conflict_free(check: ClaimCheck, executed: Execution) -> None:
 def execute_acknowledged(
     check: ClaimCheck, schedule: Schedule, faults: Sequence[FaultLike]
 ) -> Simulation:
-    """Execute an allgather as printed, with acknowledgements.
+    """Execute an allgather along EDT as the paper prints it, with acknowledgements.
 
     A node sends a message to its next child when the previous child has acknowledged it.
     """
@@ -306,7 +312,10 @@ def allgather_steps(check: ClaimCheck, allgather: Execution) -> None:
 
 @checks("EDT.MNB.transmissions", given=allgathers)
 def allgather_transmissions(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that an allgather of M messages per node takes M n!(n-1)(n!-1) transmissions."""
+    """Check that an allgather along EDT takes M n!(n-1)(n!-1) transmissions.
+
+    M is the number of messages per node.
+    """
     nodes = factorial(check.n)
     check_transmissions(check, allgather, nodes * (check.n - 1) * (nodes - 1))
 
@@ -315,7 +324,7 @@ def allgather_transmissions(check: ClaimCheck, allgather: Execution) -> None:
 
 
 def scatters_from_roots(check: ClaimCheck) -> Iterator[Execution]:
-    """Yield scatters of several messages from the identity, and of one message from other roots."""
+    """Yield scatters along EDT: several messages from the identity, one from other roots."""
     yield from scatters(check)
     for root in check.roots()[1:]:
         yield execute_copies(check, "scatter", 1, check.n - 1, root)
@@ -402,7 +411,10 @@ def alltoall_is_conflict_free(check: ClaimCheck) -> None:
 
 @checks("EDT.TE.steps")
 def alltoall_steps(check: ClaimCheck) -> None:
-    """Check the steps of alltoalls of M messages, and how the steps beyond M(n!-1) grow."""
+    """Check the steps of alltoalls of M messages along EDT.
+
+    Also check how the steps beyond M(n!-1) grow.
+    """
     for alltoall in alltoalls(check):
         stated = alltoall.messages * int(level_sum(check.n))
         check.equal("steps", alltoall.steps, stated, **alltoall.place)

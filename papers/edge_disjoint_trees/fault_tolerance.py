@@ -201,7 +201,7 @@ def divisors(n: int) -> list[int]:
 
 
 def broadcasts(check: ClaimCheck) -> Iterator[Execution]:
-    """Yield broadcasts of few and many messages whose number of copies divides n-1."""
+    """Yield broadcasts along EDT of few and many messages; the number of copies divides n-1."""
     for broadcast in executions(
         "broadcast",
         "edge-disjoint",
@@ -293,7 +293,11 @@ _SAMPLE = ((1, 2), (1, 3), (3, 3))
 
 @checks("EDT.FT.divides", memory=Memory(64, of_pairs=all_pairs))
 def copies_that_do_not_divide(check: ClaimCheck) -> None:
-    """Check whether distributing x copies round robin suffices if x does not divide n-1."""
+    """Check whether x copies that are dealt round robin suffice if x does not divide n-1.
+
+    They suffice if any x-1 faults are survived, and if the broadcast takes no more steps than
+    stated.
+    """
     n = check.n
     instead = check.correction()
     for copies in range(1, n):
@@ -364,7 +368,10 @@ def example(check: ClaimCheck) -> None:
 
 @checks("EDT.MNB.fault-tolerant", memory=Memory(400, of_pairs=all_pairs))
 def acknowledged_allgather_under_faults(check: ClaimCheck) -> None:
-    """Count the units that healthy nodes miss under faults, with and without acknowledgements."""
+    """Count the units that healthy nodes miss in an allgather under faults.
+
+    Nodes wait for acknowledgements as in the paper, or follow fixed steps.
+    """
     schedule = execute_copies(check, "allgather", 1, check.n - 1).schedule
     instead = check.correction()
     for faults in _fault_sets(check):
@@ -378,7 +385,7 @@ def acknowledged_allgather_under_faults(check: ClaimCheck) -> None:
 
 
 def _first_missing(simulation: Simulation) -> dict[str, int | str]:
-    """Return the first node that misses a message, and the source of the message."""
+    """Return the first node that misses a message in a simulation, and the message's source."""
     if simulation.missing == 0 or not simulation.undelivered:
         return {}
     node, unit = simulation.undelivered[0]

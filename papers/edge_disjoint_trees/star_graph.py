@@ -31,7 +31,7 @@ def cycle_notation(check: ClaimCheck) -> None:
 
 @checks("EDT.S1")
 def substars(check: ClaimCheck) -> None:
-    """Check the substars S^k, the nodes with symbol 1 in position k.
+    """Check the substars S^k of S_n: S^k is the set of nodes with symbol 1 in position k.
 
     S^1 has no links, and each of S^2, .., S^n is isomorphic to S_{n-1}.
     """
@@ -106,7 +106,11 @@ def rotation_of_links(check: ClaimCheck) -> None:
 
 
 def _count_dimensions(check: ClaimCheck, rotated: Ranks) -> NDArray[np.int64]:
-    """Return how many different dimensions each link and its rotations have, ``[ports, nodes]``."""
+    """Return how many different dimensions each link and its images under rotation have.
+
+    Returns:
+        int64 ``[ports, nodes]``.
+    """
     ports, nodes = check.neighbours.shape
     # Axes: dimension of a rotated link, dimension of the link, node of the link.
     occurs = np.zeros((ports, ports, nodes), dtype=bool)
@@ -122,7 +126,7 @@ def _count_dimensions(check: ClaimCheck, rotated: Ranks) -> NDArray[np.int64]:
 
 @checks("EDT.L3")
 def necklaces(check: ClaimCheck) -> None:
-    """Check the sizes of necklaces (orbits of R), distances along them, and the examples."""
+    """Check the sizes of necklaces (orbits of R), distances along them, and two examples."""
     n = check.n
     rotated = stars.rotation(check)
     sizes = stars.return_times(check)
@@ -322,7 +326,7 @@ def is_child(network: CachedTopology, parent_port: NDArray[np.integer]) -> Mask:
 
 @checks("EDT.D6", given=shortest_path_trees)
 def spt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
-    """Check the dimensions toward parents and children in the tree SPT against Definition 6."""
+    """Check the dimensions to parents and children in the tree SPT against Definition 6."""
     symbols = stars.symbols(check)
     parent_port = forest.parent_port[0]
     stated = parents_spt(symbols)
@@ -334,7 +338,10 @@ def spt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.L4", given=shortest_path_trees)
 def spt_subtrees(check: ClaimCheck, forest: Forest) -> None:
-    """Check that subtree k of SPT has the nodes with 1 in position k, on shortest paths."""
+    """Check that SPT has shortest paths, and which nodes are in each of its subtrees.
+
+    Subtree k must have the nodes with symbol 1 in position k.
+    """
     check.passes(checkers.rooted, forest)
     k = stars.positions(stars.symbols(check))[0]
     parent = check.parents(forest.parent_port[0])
@@ -350,7 +357,7 @@ def spt_subtrees(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.D7", given=shortest_path_graphs)
 def spg_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
-    """Check dimensions toward parents and children in all subtrees of SPG against Definition 7."""
+    """Check the dimensions to parents and children in SPG's subtrees against Definition 7."""
     symbols = stars.symbols(check)
     check.equal("subtrees of SPG", forest.trees, check.n - 1, of=forest)
     k = stars.positions(symbols)[0]

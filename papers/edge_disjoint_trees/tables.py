@@ -36,7 +36,7 @@ from ..common.star_vs_hypercube import (
 
 
 def n_log_n(n: int) -> Number:
-    """Return n log2 n, the order of the degree and of the diameter of the hypercube."""
+    """Return n log2 n, the order of the hypercube's degree and diameter for n! nodes."""
     return n * log2(n)
 
 
@@ -102,7 +102,10 @@ CELLS = star_vs_hypercube.growth_cells("EDT.Tab4", BOUNDS, ORDERS)
 
 
 def check_order(check: ClaimCheck, cell: GrowthCell) -> None:
-    """Check that the bound in a cell has the stated order, for all M messages and x copies."""
+    """Check that a cell of Table 4 has the order of growth that the paper states.
+
+    It must hold for all M messages and x copies.
+    """
     check_counts(check, (cell.network,))
     star_vs_hypercube.order(check, cell.quotient_words, cell.quotient, messages_and_copies)
     if cell.row == ALLTOALL_TIME:
@@ -133,7 +136,7 @@ def allgather_and_scatter_steps(check: ClaimCheck) -> None:
 
 @checks("EDT.hyper.te-time", memory=NETWORKS)
 def alltoall_steps(check: ClaimCheck) -> None:
-    """Check the factor log n that the paper states between the networks' alltoall steps.
+    """Check the factor log n that the paper states for alltoall steps on S_n and hypercubes.
 
     In fact the quotient of the steps is bounded.
     """
@@ -158,7 +161,7 @@ def scatter_and_alltoall_transmissions(check: ClaimCheck) -> None:
 
 @checks("EDT.hyper.broadcast", memory=NETWORKS)
 def broadcast_steps(check: ClaimCheck) -> None:
-    """Check that the bounds on broadcast steps have exactly the stated orders of growth."""
+    """Check that the bounds on broadcast steps grow exactly as stated, on both networks."""
     check_counts(check)
     for cell in CELLS.values():
         if cell.row in ("broadcast-time", "ft-broadcast-time"):
@@ -168,7 +171,7 @@ def broadcast_steps(check: ClaimCheck) -> None:
 
 @checks("EDT.hyper.other", memory=NETWORKS)
 def broadcast_transmissions(check: ClaimCheck) -> None:
-    """Check that broadcasts on both networks take transmissions of the same order."""
+    """Check that broadcasts on S_n and on hypercubes take equally many transmissions, in order."""
     check_counts(check)
     collectives = ("broadcast", "ft-broadcast", "ft-allgather")
     rows = [f"{collective}-transmissions" for collective in collectives]
@@ -243,7 +246,7 @@ TABLES = {1: TABLE_1, 2: TABLE_2, 3: TABLE_3}
 
 
 class BoundCell(NamedTuple):
-    """A table cell: the table's number, the row's name, and the stated bound."""
+    """A cell of Tables 1 to 3: the table's number, the row's name, and the stated bound."""
 
     table: int
     row: str

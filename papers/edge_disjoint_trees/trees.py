@@ -146,7 +146,7 @@ EXAMPLES = (
 
 @checks("EDT.D8.examples", given=edt_forests)
 def examples(check: ClaimCheck, forest: Forest) -> None:
-    """Check the parents in the paper's worked examples."""
+    """Check the parents in EDT that the paper's worked examples state."""
     for node, subtree, parent in EXAMPLES:
         rank = check.rank(node)
         port = int(forest.parent_port[min(subtree - 2, forest.trees - 1), rank])
@@ -215,7 +215,7 @@ def depth_bound(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.depth", given=edt_forests)
 def optimal_depth(check: ClaimCheck, forest: Forest) -> None:
-    """Compare the depth of EDT with a lower bound, and on S_4 with trees that a search found."""
+    """Compare the depth of EDT with a lower bound, and on S_4 with trees found by a search."""
     height = max(heights(forest))
     bound = least_depth(check)
     depth = _depth_of_lower_trees(check) if check.n == 4 else None

@@ -63,7 +63,7 @@ def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T4-types", given=trees)
 def types_along_rotated_paths(check: ClaimCheck, forest: Forest) -> None:
-    """Check that path T_j crosses the link types that T_2 crosses, rotated j-2 times."""
+    """Check that the Hamiltonian path T_j crosses T_2's link types, rotated j-2 times."""
     ports = forest.parent_port[0].astype(np.int64)
     rotations = stars.rotations(check)
     path = np.concatenate([[0], path_of_forest(check, forest, 2)]).astype(np.int32)
@@ -127,7 +127,7 @@ def _random_path(check: ClaimCheck, rng: np.random.Generator) -> list[int]:
 
 
 def one_source(check: ClaimCheck) -> Schedule:
-    """Return the schedule of algorithm 1 for the source 12..n, which represents all sources."""
+    """Return the allgather of algorithm 1 for the source 12..n, which represents all sources."""
     return check.schedule("allgather", "rotated-hamiltonian")
 
 
@@ -255,7 +255,7 @@ def messages_by_rule_1(check: ClaimCheck) -> None:
 
 @checks("FA.A1.steps", given=allgathers, memory=ONE_SOURCE)
 def algorithm_1_steps(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that algorithm 1 takes ceil((n!-1)/(n-1)) steps, the sum of both phases."""
+    """Check that the allgather of algorithm 1 takes ceil((n!-1)/(n-1)) steps, in two phases."""
     n = check.n
     steps = allgather.steps
     check.equal("steps", steps, even_share(n), of=allgather.schedule)
@@ -265,7 +265,7 @@ def algorithm_1_steps(check: ClaimCheck, allgather: Execution) -> None:
 
 @checks("FA.A1.transmissions", given=allgathers, memory=ONE_SOURCE)
 def algorithm_1_transmissions(check: ClaimCheck, allgather: Execution) -> None:
-    """Check the printed number of transmissions of algorithm 1, n!(n-1)."""
+    """Check the printed number of transmissions of the allgather of algorithm 1, n!(n-1)."""
     count = factorial(check.n)
     transmissions = allgather.transmissions
     check.equal("transmissions", transmissions, count * (check.n - 1), of=allgather.schedule)

@@ -55,7 +55,7 @@ class Generator(NamedTuple):
 
 
 def algorithm_2(check: ClaimCheck) -> Schedule:
-    """Return the schedule of algorithm 2 for the source 12..n."""
+    """Return the allgather of algorithm 2 for the source 12..n, which represents all sources."""
     return check.schedule("allgather", "necklace")
 
 
@@ -186,7 +186,7 @@ def numbers_of_parents(check: ClaimCheck) -> None:
 
 @checks("FA.T8.3-earlier")
 def parents_receive_earlier(check: ClaimCheck) -> None:
-    """Check that the parent x' of each node x receives the message in an earlier step than x."""
+    """Check that in algorithm 2, the parent x' of each node x receives the message before x."""
     for numbering in numberings(check):
         step = clusters_of(check, numbering.m)
         parent_step = step[parents_of(check, numbering)][1:]
@@ -207,7 +207,10 @@ def algorithm_2_steps_and_transmissions(check: ClaimCheck) -> None:
 
 
 def scheduled_numbering(check: ClaimCheck) -> Numbering:
-    """Derive the numbers of nodes from the schedule: m = (i-1)(n-1) + v - 1 for step i, type v."""
+    """Derive the numbers of nodes from algorithm 2's schedule: m = (i-1)(n-1) + v - 1.
+
+    The node receives in step i over a link of type v.
+    """
     schedule = algorithm_2(check)
     m = np.zeros(check.nodes, dtype=np.int64)
     clusters_before = schedule.step.astype(np.int64) - 1
@@ -216,7 +219,7 @@ def scheduled_numbering(check: ClaimCheck) -> Numbering:
 
 
 def numberings(check: ClaimCheck) -> Iterator[Numbering]:
-    """Yield the numbering of nodes that the schedule implies, and random numberings."""
+    """Yield the numbering of nodes by algorithm 2's schedule, and random numberings."""
     yield scheduled_numbering(check)
     for seed in range(_RANDOM_NUMBERINGS):
         m = random_numbering(check, seed)
@@ -224,7 +227,7 @@ def numberings(check: ClaimCheck) -> Iterator[Numbering]:
 
 
 def clusters_of(check: ClaimCheck, m: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return ceil(m/(n-1)), the step in which the node with number m receives the message."""
+    """Return ceil(m/(n-1)), the step in which node number m receives the message in algorithm 2."""
     return np.asarray(-(-m // (check.n - 1)))
 
 
@@ -334,7 +337,7 @@ def check_numbering(check: ClaimCheck, numbering: Numbering) -> None:
 
 @checks("FA.B.D1")
 def nodes_at_distance_1(check: ClaimCheck) -> None:
-    """Check that n-1 nodes are at distance 1."""
+    """Check that n-1 nodes are at distance 1 from 12..n."""
     check.equal("nodes at distance 1", int(check.profile()[1]), check.n - 1)
 
 
@@ -346,7 +349,7 @@ def inner_profile(check: ClaimCheck) -> NDArray[np.int64]:
 
 @checks("FA.B.D2")
 def nodes_at_distance_2(check: ClaimCheck) -> None:
-    """Check the number of nodes at distance 2."""
+    """Check the number of nodes at distance 2 from 12..n."""
     count = int(inner_profile(check)[0])
     check.equal("nodes at distance 2", count, 2 * (check.n - 1))
     check.correction().equal("nodes at distance 2", count, (check.n - 1) * (check.n - 2))
@@ -414,13 +417,14 @@ def nodes_before_last_with_leading_1(check: ClaimCheck) -> None:
 
 @checks("FA.B.last")
 def last_nodes_start_with_1(check: ClaimCheck) -> None:
-    """Check that all nodes at the largest distance start with 1 if n is odd."""
+    """Check that all nodes at the largest distance from 12..n start with 1 if n is odd."""
     last = np.flatnonzero(check.distances() == diameter(check.n))
     check.true("there are nodes at distance K", len(last) > 0)
     check.equal("first symbol", stars.symbols(check)[last, 0], 1, node=last)
 
 
-#: The two listed necklaces, in cycle notation: each node is the rotation of the previous node.
+#: The two necklaces listed in Appendix B, in cycle notation; each node is the rotation of the
+#: previous node.
 LISTED = (
     (((1, 2, 3), (4, 5)), ((1, 3, 4), (5, 2)), ((1, 4, 5), (2, 3)), ((1, 5, 2), (3, 4))),
     (((1, 3, 2), (4, 5)), ((1, 4, 3), (5, 2)), ((1, 5, 4), (2, 3)), ((1, 2, 5), (3, 4))),

@@ -44,7 +44,7 @@ SCATTERS = Memory(3 * BYTES_PER_ROW, power=2)
 def scatter_along(
     check: ClaimCheck, forest: Forest, name: str, ports: Ports = "all", messages: int = 1
 ) -> Schedule:
-    """Return a scatter along a forest, by rule 5 or, if one-port, by rule 8."""
+    """Return a scatter along a forest in the order of rule 5 or, if one-port, of rule 8."""
 
     def create() -> Schedule:
         draft, arguments = build_scatter(forest, ports, messages), {"messages": messages}
@@ -54,7 +54,7 @@ def scatter_along(
 
 
 def scatter_roots(check: ClaimCheck) -> tuple[int, ...]:
-    """Return a small selection of the sample roots."""
+    """Return a small selection of the sample roots for scatters."""
     roots = check.roots()
     return roots[:: max(1, len(roots) // 4)]
 
@@ -159,7 +159,7 @@ def balanced_scatter(check: ClaimCheck) -> None:
 
 
 def one_port_scatters(check: ClaimCheck) -> Iterator[tuple[Schedule, Forest]]:
-    """Yield scatters by rule 8, each with its tree: one of section 5.1 or of Definition 13."""
+    """Yield one-port scatters by rule 8, each with its tree (of section 5.1 or Definition 13)."""
     for root in scatter_roots(check):
         balanced = check.forest("balanced", root=root)
         yield scatter_along(check, balanced, "one-port-balanced", "one"), balanced
@@ -171,7 +171,7 @@ def one_port_scatters(check: ClaimCheck) -> Iterator[tuple[Schedule, Forest]]:
 
 @checks("FA.R8", given=one_port_scatters)
 def one_port_scatter(check: ClaimCheck, scatter: tuple[Schedule, Forest]) -> None:
-    """Check the order of messages, steps and transmissions of a scatter by rule 8."""
+    """Check a one-port scatter by rule 8: the order of messages, the steps and transmissions."""
     schedule, forest = scatter
     check_furthest_first(check, schedule, forest, in_turn=True)
     stated = (factorial(check.n) - 1, distance_sum(check.n))
@@ -180,7 +180,7 @@ def one_port_scatter(check: ClaimCheck, scatter: tuple[Schedule, Forest]) -> Non
 
 @checks("FA.R8-clock", given=one_port_scatters)
 def last_message_of_each_subtree(check: ClaimCheck, scatter: tuple[Schedule, Forest]) -> None:
-    """Check in which step the root sends its last message into each subtree."""
+    """Check in which step of a scatter the root sends its last message into each subtree."""
     schedule, forest = scatter
     from_root = schedule.sender == schedule.root
     last = np.zeros(check.n + 1, dtype=np.int64)
@@ -299,7 +299,7 @@ def _check_shares(
 
 @checks("FA.M.multiple")
 def shares_are_integers(check: ClaimCheck) -> None:
-    """Check that M messages split evenly for all nodes if and only if n-1 divides M.
+    """Check that M messages split evenly over the trees of Definition 15 iff n-1 divides M.
 
     A node of period p appears k = (n-1)/p times and gets the share M/k each time.
     """
@@ -370,7 +370,7 @@ def check_conflict_free(
 
 
 def check_groups(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
-    """Check that a schedule follows rule 9, or rule 10 for several messages.
+    """Check that an alltoall follows rule 9, or rule 10 for several messages.
 
     Messages to one necklace leave in groups, the nearest necklaces first, and travel without pause.
     A necklace gets one group by rule 9. By rule 10, M messages per node to a necklace of p nodes
@@ -422,14 +422,20 @@ def rule_9_is_conflict_free(check: ClaimCheck) -> None:
 
 @checks("FA.R9.transmissions", given=rule_9, memory=ONE_SOURCE)
 def rule_9_transmissions(check: ClaimCheck, exchange: Execution) -> None:
-    """Check that rule 9 takes n! t_n transmissions, where t_n is the distance sum of a node."""
+    """Check that the alltoall of rule 9 takes n! t_n transmissions.
+
+    t_n is the sum of the distances from a node.
+    """
     stated = distances_of_pairs(check.n)
     check.equal("transmissions", exchange.transmissions, stated, of=exchange.schedule)
 
 
 @checks("FA.R9.time", given=rule_9, memory=ONE_SOURCE)
 def rule_9_time(check: ClaimCheck, exchange: Execution) -> None:
-    """Check whether rule 9 takes h d steps, for h necklaces and the mean distance d."""
+    """Check whether the alltoall of rule 9 takes h d steps.
+
+    h is the number of necklaces, and d the mean distance.
+    """
     steps = exchange.steps
     h = len(np.unique(stars.leaders(check))) - 1
     d = check_mean_distance(check)
@@ -455,7 +461,10 @@ def number_of_necklaces(check: ClaimCheck) -> None:
 
 @checks("FA.R9.bound", given=rule_9, memory=ONE_SOURCE)
 def rule_9_bound(check: ClaimCheck, exchange: Execution) -> None:
-    """Check whether rule 9 takes at most (2(n-1)! - 1) d steps, where d is the mean distance."""
+    """Check whether the alltoall of rule 9 takes at most (2(n-1)! - 1) d steps.
+
+    d is the mean distance.
+    """
     nodes = 2 * factorial(check.n - 1)
     steps = exchange.steps
     d = check_mean_distance(check)
@@ -465,7 +474,7 @@ def rule_9_bound(check: ClaimCheck, exchange: Execution) -> None:
 
 @checks("FA.R9.order", given=rule_9, memory=ONE_SOURCE)
 def rule_9_order(check: ClaimCheck, exchange: Execution) -> None:
-    """Check the closed form for the steps of rule 9, and its order of growth."""
+    """Check the closed form for the steps of the alltoall of rule 9, and its order of growth."""
     stated = rule_9_steps(check.n)
     check.equal("steps, in closed form", exchange.steps, stated, of=exchange.schedule)
     check.order("steps / ceil(t_n/(n-1))", rule_9_quotient)
@@ -473,7 +482,7 @@ def rule_9_order(check: ClaimCheck, exchange: Execution) -> None:
 
 @checks("FA.R10", memory=Memory(6 * BYTES_PER_ROW, power=2))
 def rule_10(check: ClaimCheck) -> None:
-    """Check the steps and transmissions of rule 10, and that it has no conflict."""
+    """Check the steps and transmissions of the alltoall of rule 10, and that it has no conflict."""
     n = check.n
     # Rule 10 is defined only for multiples of n-1.
     for messages in (n - 1, 2 * (n - 1)):

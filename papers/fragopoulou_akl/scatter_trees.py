@@ -19,10 +19,10 @@ from ..common.closed_forms import even_share, largest_branch, smallest_branch
 
 # Definitions 13 to 16 on labels, and random trees of section 5.1
 #
-# The functions of Definitions 13 to 16 are given both as printed and as repaired, without use of
-# `starcast.trees`. A parent or children function is an array bool ``[nodes, n]``. Its entry at
-# index j-1 is True if the parent or a child of the node is across dimension j. Dimension 1 leads
-# nowhere; it is included because the printed functions may name it.
+# The functions of Definitions 13 to 16 are given as printed and as corrected (``repaired``). They
+# do not use `starcast.trees`. A parent or children function is an array bool ``[nodes, n]``. Its
+# entry at index j-1 is True if the parent or a child of the node is across dimension j. Dimension 1
+# leads nowhere; it is included because the printed functions may name it.
 
 
 #: Parent or children function, bool ``[nodes, n]``.
@@ -123,9 +123,10 @@ def children_function(
 def _inner_children(label: list[int], *, repaired: bool) -> list[int]:
     """Return the dimensions that lead from a node to its children that do not start with 1.
 
-    As the paper prints the rule, these are the fixed symbols, and the left minima of the cycle of
-    1. Corrected (``repaired``), they are the fixed symbols of nodes with only one cycle, and the
-    left minima of the complete canonical notation.
+    As the paper prints the rule, these are the fixed symbols, and the left minima of the cycle of 1
+    (the symbols smaller than all symbols to the left, in the ordering of Definition 10). Corrected
+    (``repaired``), they are the fixed symbols of nodes with only one cycle, and the left minima of
+    the complete canonical notation.
     """
     n = len(label)
     k = label.index(1) + 1
@@ -141,7 +142,10 @@ def _inner_children(label: list[int], *, repaired: bool) -> list[int]:
 
 
 def seen_from_children(network: CachedTopology, below: Dimensions) -> Dimensions:
-    """Return whether each node is a child of its neighbour across each dimension."""
+    """Return whether each node is a child of its neighbour across each dimension.
+
+    The children functions are given as ``below``.
+    """
     function = np.zeros_like(below)
     for j, heads in zip(network.ports, network.neighbours, strict=True):
         function[:, j - 1] = below[heads, j - 1]
@@ -165,7 +169,7 @@ def parents_at_root(network: CachedTopology, root: int, *, repeated: bool) -> Di
 
 
 def translated_parents(network: CachedTopology, root: int, above: Dimensions) -> Dimensions:
-    """Translate a parent function at 12..n, node by node, to another root."""
+    """Translate the parent function of the trees at 12..n, node by node, to another root."""
     forward, inverse = translation_and_inverse(network, root)
     function = np.zeros_like(above)
     for j, heads in zip(network.ports, network.neighbours, strict=True):
@@ -277,7 +281,10 @@ DEFINITION_15 = "perfectly-balanced"
 
 
 def check_inverse(check: ClaimCheck, above: Dimensions, below: Dimensions) -> None:
-    """Check that a neighbour is a node's parent if and only if the node is its child."""
+    """Check that a parent function and a children function are inverse to each other.
+
+    A neighbour must be a node's parent if and only if the node is its child.
+    """
     what = "g_j(y) is the parent of y (found), y is a child of g_j(y) (stated), j the dimension"
     stated = seen_from_children(check, below)
     check.equal(what, above, stated, **node_and_dimension(check))
@@ -431,9 +438,9 @@ def period_determines_copies(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T10.3", given=perfectly_balanced)
 def displacement_and_period_determine_subtrees(check: ClaimCheck, forest: Forest) -> None:
-    """Check that a node of displacement d and period p is in the subtrees of types ip + d + 2.
+    """Check which subtrees of Definition 15 contain a node of displacement d and period p.
 
-    These are subtrees of Definition 15; i is an integer from 0 on.
+    They must be those of types ip + d + 2, for integers i from 0 on.
     """
     degree = check.n - 1
     d = stars.displacements(check)[1:]

@@ -106,7 +106,7 @@ def node_of_cycles(n: int, *cycles: tuple[int, ...]) -> int:
 
 @checks("FA.S1-degree")
 def degree_and_diameter_below_hypercube(check: ClaimCheck) -> None:
-    """Check degree and diameter, and that they are of lower order than on the hypercube."""
+    """Check degree and diameter of S_n, and that they grow more slowly than on the hypercube."""
     n = check.n
     check.equal("different neighbours of a node", check.degrees, n - 1, node=check.ranks)
     check.equal("diameter", check.diameter, diameter(n))
@@ -119,7 +119,7 @@ def degree_and_diameter_below_hypercube(check: ClaimCheck) -> None:
     check.equal("its degree", len(np.unique(cube.neighbours[:, 0])), cube.n)
     below = check.reading("both are less than log2 n! at every n")
     for name, value in (("degree", n - 1), ("diameter", diameter(n))):
-        # Compared as powers of two, because log2 n! is irrational.
+        # The numbers are compared as powers of two, because log2 n! is irrational.
         place = {"found": 2**value, "stated": check.nodes}
         below.true(f"2 to the power of the {name} is less than n!", 2**value < check.nodes, **place)
     check.same_order("log2 n! / (n log2 n)", lambda n: divide(log2(factorial(n)), n * log2(n)))
@@ -152,7 +152,7 @@ def substars(check: ClaimCheck) -> None:
 
 @checks("FA.d", given=ClaimCheck.roots)
 def mean_distance(check: ClaimCheck, root: int) -> None:
-    """Check the mean and the sum of the distances from a root."""
+    """Check the mean and the sum of the distances from a root of S_n."""
     n = check.n
     total = int(check.distances(root).sum(dtype=np.int64))
     mean = n + divide(2, n) + harmonic(n) - 4
@@ -162,7 +162,7 @@ def mean_distance(check: ClaimCheck, root: int) -> None:
 
 @checks("FA.dist")
 def distance_by_cycles(check: ClaimCheck) -> None:
-    """Check that the distance from 12..n is c + s, minus 2 if the node does not start with 1.
+    """Check that a node's distance from 12..n is c + s, minus 2 if it does not start with 1.
 
     The node has c cycles of two or more symbols, with s symbols in all.
     """
@@ -216,12 +216,12 @@ _RANDOM_BROADCASTS = 2
 _RANDOM_SETS = 24  # number of random sets of links
 _EXHAUSTIVE = 4  # all pairs of links are tried up to S_4
 
-#: A set L_i of directed links: tails and types.
+#: A set L_i of directed links: their tails and their types.
 LinkEnds = tuple[NDArray[np.integer], NDArray[np.integer]]
 
 
 def repeated_broadcasts(check: ClaimCheck) -> Iterator[Schedule]:
-    """Yield the broadcast of source 12..n in each allgather of `REPEATED`."""
+    """Yield the broadcast of source 12..n in each of the allgathers in `REPEATED`."""
     for algorithm, ports in REPEATED:
         yield check.schedule("allgather", algorithm, ports=ports)
 
@@ -371,7 +371,10 @@ def rules_list_moves_closer(check: ClaimCheck) -> None:
 
 @checks("FA.R4-effect")
 def effect_of_rule_4(check: ClaimCheck) -> None:
-    """Check how the moves listed by rule 4 change the cycles of a node with at least two cycles."""
+    """Check how the moves towards 12..n that rule 4 lists change the cycles of a node.
+
+    The node has at least two cycles.
+    """
     first = stars.symbols(check)[:, 0]
     tails = np.flatnonzero((first != 1) & (cycle_counts(check) > 1))
     _check_rule_4a(check, tails)

@@ -161,7 +161,7 @@ BOUNDS = {
     cell: Bound(cell, ARGUMENTS[cell], COUNTS[cell], ON_STAR[cell], ON_CUBE[cell], ALGORITHMS[cell])
     for cell in ARGUMENTS
 }
-#: The bound that rule 9 meets according to the paper; in fact it takes more steps.
+#: The bound that rule 9 meets according to the paper; in fact rule 9 takes more steps.
 RULE_9_CELL = "alltoall-allport-time"
 
 
@@ -227,7 +227,10 @@ def algorithms_meet_all_bounds(check: ClaimCheck) -> None:
 
 @checks("FA.abstract")
 def abstract(check: ClaimCheck) -> None:
-    """Check that allgather and scatter meet their bounds, and the order of growth of rule 9."""
+    """Check that allgather and scatter meet their bounds, and the order of growth of Rule 9.
+
+    Rule 9 is an alltoall.
+    """
     for bound in BOUNDS.values():
         if bound.collective != "alltoall":
             check_paper_meets(check, bound)
@@ -250,7 +253,7 @@ def check_paper_meets(check: ClaimCheck, bound: Bound) -> None:
 
 
 def check_rule_9(check: ClaimCheck) -> Schedule:
-    """Check that Rule 9 takes as many steps as the sum of the necklaces' distances.
+    """Check that the alltoall of Rule 9 takes the sum of all necklaces' distances in steps.
 
     Returns:
         The schedule of Rule 9.
@@ -427,7 +430,10 @@ def run_cell(check: ClaimCheck, cell: ResultCell, messages: int = 1, root: int =
 
 
 def quantity_is_exact(check: ClaimCheck, row: ClaimedQuantity) -> None:
-    """Check that every execution takes exactly the stated steps or transmissions."""
+    """Check that every execution of a cell of Tables 1 to 3 takes exactly the stated number.
+
+    It is the number of steps or of transmissions.
+    """
     cell, quantity, formula = row
     has_root = cell.collective == "scatter"
     for messages in cell.amounts(check.n):
@@ -468,7 +474,7 @@ def near_balanced_scatter(check: ClaimCheck) -> None:
 
 @checks("FA.Tab3.allport-near-1-time", memory=Memory(2 * BYTES_PER_ROW))
 def rule_9_exchange(check: ClaimCheck) -> None:
-    """Check the steps of Rule 9, and their order of growth."""
+    """Check the steps of the alltoall of Rule 9, and their order of growth."""
     schedule, simulation = run_cell(check, CELLS["Tab3.allport-near-1"])
     total = stars.leader_distances(check).sum()
     what = "steps of Rule 9, and the sum of the distances of the necklaces"

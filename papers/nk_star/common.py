@@ -46,7 +46,7 @@ class Cycles(NamedTuple):
 
     @property
     def misplaced(self) -> NDArray[np.bool_]:
-        """Whether a position is on an internal cycle of at least two positions."""
+        """Whether each position is on an internal cycle of at least two positions."""
         return self.length > 1
 
     @property
@@ -85,7 +85,7 @@ def symbols(network: CachedTopology) -> Perms:
 
 
 def cycles(label_symbols: Perms) -> Cycles:
-    """Return the cycles of nodes with these symbols."""
+    """Return the internal cycles and external chains of nodes with the given symbols."""
     count, k = label_symbols.shape
     label_symbols = label_symbols.astype(np.int64)
     start = np.broadcast_to(np.arange(k), (count, k))
@@ -198,12 +198,12 @@ class Broadcast:
 
     @property
     def segments(self) -> NDArray[np.int64]:
-        """The executed numbers of segments p = 1, 2, ..."""
+        """The numbers of segments with which the broadcast was executed: 1, 2, ..."""
         return np.arange(1, len(self.steps) + 1)
 
     @property
     def shares(self) -> NDArray[Any]:
-        """The result of `share` for each executed p."""
+        """The value of `share` for each executed number of segments."""
         return exact_array(self.share(p) for p in range(1, len(self.steps) + 1))
 
     @property
@@ -247,7 +247,7 @@ class Broadcast:
         return min((self.time(p, T_s, b), p) for p in candidates)
 
     def best_on(self, grid: Parameters) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Return the smallest times and the corresponding p for a grid of parameters."""
+        """Return the smallest times on a grid, and the numbers of segments that give them."""
         times, segments = zip(*(self.best(*load) for load in grid.each()), strict=True)
         return exact_array(times), np.array(segments)
 
@@ -287,8 +287,8 @@ def exact_array(values: Iterable[Any]) -> NDArray[Any]:
 # permutations of positions 2..k, which map exchanges to exchanges and residual links to residual
 # links; for k = n-1 and k = 1 all links are alike. If every message is divided evenly among these
 # changes, all links of such a class have the same load on a level. In messages, this load is the
-# number of the tree's links of the class on that level, divided by the number of a node's links of
-# the class.
+# number of links of the class that the tree has on the level, divided by the number of links of the
+# class at a node.
 
 
 _ALGORITHM = "nk-greedy with dimension changes"
@@ -330,18 +330,18 @@ def class_loads(check: ClaimCheck, construction: str) -> NDArray[Any]:
 
 
 def all_port_bytes(loads: NDArray[Any]) -> Fraction:
-    """Return the all-port bytes as a multiple of m: the sum over all levels of the largest load."""
+    """Return the all-port bytes over m: the sum, over all levels, of the level's largest load."""
     return sum((max(level) for level in loads), Fraction(0))
 
 
 def one_port_bytes(network: CachedTopology, loads: NDArray[Any]) -> Fraction:
-    """Return the one-port bytes as a multiple of m: the sum of loads of all ports and levels."""
+    """Return the one-port bytes over m: the sum of the loads of all ports and levels."""
     sizes = [len(ports) for ports in link_classes(network)]
     return sum((loads @ sizes).tolist(), Fraction(0))
 
 
 def last_sub_slot(network: CachedTopology, loads: NDArray[Any]) -> int:
-    """Return the last sub-slot in which a node sends, with n-1 sub-slots per level."""
+    """Return the last sub-slot in which a node sends; each level of the trees has n-1 sub-slots."""
     classes = zip(loads[-1], link_classes(network), strict=True)
     last_port = max(max(ports) for load, ports in classes if load)
     return (len(loads) - 1) * network.degree + last_port - 1
@@ -464,12 +464,12 @@ def _ends(n: int, k: int, t: int, s: int) -> tuple[int, int]:
 
 
 def least_loads(n: int, k: int) -> list[int]:
-    """Return, for each port 2..n, a lower bound for the largest load of its links."""
+    """Return, for each port 2..n, a lower bound of its links' largest load in the trees MT."""
     return [1] * (k - 1) + [max(1, min(s, k - 1, n - k - 1)) for s in range(1, n - k + 1)]
 
 
 def least_sum(n: int, k: int) -> int:
-    """Return the sum of all `least_loads`; this works for huge n too."""
+    """Return the sum of `least_loads` over all ports; this works for huge n too."""
     rest = n - k
     greatest = min(k - 1, n - k - 1)
     if greatest < 1:

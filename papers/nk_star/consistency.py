@@ -127,7 +127,7 @@ def table2_agrees_with_theorems(check: ClaimCheck) -> None:
 
 
 def _chen(n: int, k: int) -> TableCells:
-    """Return the start-up and transmission of Y.S. Chen's broadcasts in Table 1, by row."""
+    """Return the start-ups and transmission of Y.S. Chen & Tai's broadcasts, by row of Table 1."""
     tail = Fraction((n - k - 2) * factorial(n - k + 1), factorial(n))
     return {
         CHEN_ALL: (2 * nk_diameter(n, k) - 1, Fraction(4, n - 1)),

@@ -240,7 +240,7 @@ register_cells(many_trees_one_port, "many-trees-transmission, many-trees-overall
 
 
 def cited_broadcast(check: ClaimCheck, ports: str) -> None:
-    """Record that the broadcast of Y.S. Chen & Tai is only cited."""
+    """Record that the paper only cites the broadcast of Y.S. Chen & Tai."""
     check.absent(
         f"the {ports}-port broadcast of Y.S. Chen & Tai [4]",
         "the broadcast of Y.S. Chen & Tai is only cited: the cell is all that the papers have of "
@@ -272,12 +272,15 @@ class TableLine:
     bytes_text: str
 
     def start_up_terms(self, n: int, k: int) -> tuple[Number, Number]:
-        """Return an upper bound of the start-ups of executions, and the stated start-ups."""
+        """Return an upper bound of the start-ups in executions of this row, and the stated ones."""
         levels = nk_diameter(n, k) if self.trees == ONE_TREE else height_bound(n, k)
         return levels * (1 if self.ports == "all" else n - 1), self.start_ups(n, k)
 
     def byte_terms(self, n: int, k: int) -> tuple[Number, Number]:
-        """Return an upper bound of the bytes of executions, and the stated bytes, both over m."""
+        """Return an upper bound of the bytes in executions of this row, and the stated bytes.
+
+        Both are divided by m.
+        """
         if self.ports == "all":
             return common.bytes_formula(n, k), common.optimal_bytes(n, k)
         return arrangements(n, k) - 1, arrangements(n, k) - 1
@@ -322,7 +325,7 @@ CostTerm = Literal["startup", "transmission", "overall"]
 
 
 def allgather_order(check: ClaimCheck, cell: tuple[TableLine, CostTerm]) -> None:
-    """Check a cell of Table 2: the order of growth of the start-ups, the bytes, or the time."""
+    """Check the order of growth in a cell of Table 2: of the start-ups, the bytes, or the time."""
     line, column = cell
     _check_levels(check, line)
     if column == "startup":
@@ -367,7 +370,7 @@ class Bound:
     ports: str
 
     def messages(self, n: int, k: int) -> Number:
-        """Return the number of messages that a node receives."""
+        """Return the number of messages that a node receives in the bound's collective."""
         return 1 if self.collective == "broadcast" else arrangements(n, k) - 1
 
     def informed(self, nodes: int) -> int:
@@ -375,14 +378,14 @@ class Bound:
         return nodes - (self.collective == "allgather")
 
     def start_ups(self, n: int, k: int) -> int:
-        """Return the number of start-ups, which is the coefficient of T_s."""
+        """Return the minimum number of start-ups, which is the coefficient of T_s in the bound."""
         diameter = nk_diameter(n, k)
         if self.ports == "all":
             return diameter
         return max(diameter, lower_bound_counts.ceil_log2(self.informed(arrangements(n, k))))
 
     def share(self, n: int, k: int) -> Number:
-        """Return the number of messages to transmit, which is the coefficient of m T_c."""
+        """Return the number of messages to transmit: the coefficient of m T_c in the bound."""
         messages = self.messages(n, k)
         return divide(messages, n - 1) if self.ports == "all" else messages
 
@@ -407,7 +410,7 @@ def bounded_schedules(check: ClaimCheck, bound: Bound) -> Iterator[Schedule]:
 
 
 def check_counts(check: ClaimCheck, bound: Bound) -> None:
-    """Check the counts from which a bound follows, by breadth-first search."""
+    """Check the counts from which a lower bound follows, by breadth-first search."""
     n, k = check.n_and_k
     for source in (0, check.nodes - 1):
         lower_bound_counts.check_source(check, source, nk_diameter(n, k))
@@ -437,7 +440,7 @@ def check_time(check: ClaimCheck, bound: Bound) -> None:
 
 
 def start_up_order(check: ClaimCheck, bound: Bound) -> None:
-    """Check the order of growth of the bound if bytes cost nothing (T_c = 0)."""
+    """Check the order of growth of a lower bound if bytes cost nothing (T_c = 0)."""
     check_counts(check, bound)
     what = "the lemma with T_c = 0 over D T_s"
     # For T_c = 0, the bound is the maximum of the start-ups and 0.
@@ -454,7 +457,7 @@ _CELLS: dict[tuple[str, str], tuple[str, Callable[[int, int], Number]]] = {
 
 
 def transmission_order(check: ClaimCheck, bound: Bound) -> None:
-    """Check the order of growth of the bound if start-ups cost nothing (T_s = 0)."""
+    """Check the order of growth of a lower bound if start-ups cost nothing (T_s = 0)."""
     check_counts(check, bound)
     name, cell = _CELLS[bound.collective, bound.ports]
     what = f"the lemma with T_s = 0 over {name} T_c"
@@ -462,7 +465,7 @@ def transmission_order(check: ClaimCheck, bound: Bound) -> None:
 
 
 def check_lemma(check: ClaimCheck, collective: str) -> None:
-    """Check the lower bounds of Lemma 1 or 2, for both port models."""
+    """Check the lower bounds of Lemma 1 or 2 for a collective, for both port models."""
     for ports in ("all", "one"):
         check_time(check, Bound(collective, ports))
 

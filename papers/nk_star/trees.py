@@ -27,7 +27,7 @@ def parents_and_levels(check: ClaimCheck, tree: Forest) -> tuple[Ranks, Ranks]:
 
 
 def leaves(parents: Ranks) -> NDArray[np.intp]:
-    """Return the nodes without children, in rank order."""
+    """Return the nodes of a tree without children, in rank order."""
     inner = np.zeros(len(parents), dtype=bool)
     inner[parents[parents >= 0]] = True
     return np.flatnonzero(~inner)
@@ -35,7 +35,7 @@ def leaves(parents: Ranks) -> NDArray[np.intp]:
 
 @checks("NK.size")
 def nk_star_size(check: ClaimCheck) -> None:
-    """Check degree, number of nodes and diameter of S_{n,k}."""
+    """Check the degree, the number of nodes and the diameter of S_{n,k}."""
     n, k = check.n_and_k
     check.equal("neighbours of each node", check.degrees, n - 1, node=check.ranks)
     for root in check.roots():
@@ -47,7 +47,7 @@ def nk_star_size(check: ClaimCheck) -> None:
 
 @checks("NK.E1")
 def internal_cycles_take_formula_1(check: ClaimCheck) -> None:
-    """Compare the steps that correct an internal cycle of a label with formula (1)."""
+    """Compare the steps that correct an internal cycle of a label with the paper's formula (1)."""
     distance = check.distances()
     n, k = check.n_and_k
     labels = stars.symbols(check)
@@ -67,7 +67,10 @@ def internal_cycles_take_formula_1(check: ClaimCheck) -> None:
 
 @checks("NK.E2")
 def external_chains_take_formula_2(check: ClaimCheck) -> None:
-    """Compare distances with formula (2), and with the sum of formulas (1) and (2)."""
+    """Compare distances from Id with formula (2), and with the sum of formulas (1) and (2).
+
+    The formulas count the steps for external chains and for internal cycles.
+    """
     distance = check.distances()
     of_nodes = common.cycles(stars.symbols(check))
     external = of_nodes.external_steps
@@ -148,7 +151,7 @@ def leaves_of_s42_are_on_one_level(check: ClaimCheck, tree: Forest) -> None:
 
 @checks("NK.C2.farthest")
 def farthest_nodes_have_stated_forms(check: ClaimCheck) -> None:
-    """Check that every node at the largest distance has one of the forms listed in the proof."""
+    """Check that every node farthest from Id has one of the forms listed in the paper's proof."""
     distance = check.distances()
     n, k = check.n_and_k
     labels = stars.symbols(check)
@@ -346,7 +349,7 @@ def paths_have_k_to_diameter_links(check: ClaimCheck) -> None:
 
 @checks("NK.T7.sum", given=many_trees)
 def height_is_diameter_plus_path(check: ClaimCheck, forest: Forest) -> None:
-    """Compare the heights of the trees MT with the diameter plus the length of the path to Id."""
+    """Compare each height of the trees MT with the diameter plus the path's length to Id."""
     n, k = check.n_and_k
     i = np.arange(1, n)
     height = heights(check, MANY_TREES)

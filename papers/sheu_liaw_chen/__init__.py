@@ -124,7 +124,10 @@ PORT_MODELS = {
 
 
 def greatest_quotient(steps: ClosedForm, order: ClosedForm, n: int) -> Number:
-    """Return the maximum of steps divided by order, for M = 1, powers of n, and a far larger M."""
+    """Return the maximum of a stream's steps divided by a stated order, over numbers M of messages.
+
+    M is 1, powers of n, and a far larger number.
+    """
     # Numerator and denominator are linear in M, so the quotient is monotonic. M = 1 and the largest
     # M would be enough, but powers of n between them are tried as well.
     lengths = (1, 2, n, n**2, n**3, n**8, 10**6 * n**8)
@@ -181,7 +184,7 @@ def two_steps_reach_every_substar(check: ClaimCheck, broadcast: Execution) -> No
 
 @checks("SLC.once", given=broadcasts, memory=STREAMS)
 def every_node_receives_once(check: ClaimCheck, broadcast: Execution) -> None:
-    """Check that every node but the source receives the message exactly once."""
+    """Check that in a broadcast, every node but the source receives the message exactly once."""
     schedule = broadcast.schedule
     stated = (np.arange(check.nodes) != schedule.root).astype(np.int64)
     received = np.bincount(schedule.receiver, minlength=check.nodes)
@@ -268,7 +271,7 @@ def arrival_steps(schedule: Schedule) -> NDArray[np.int64]:
 
 @checks("SLC.LB-oneport", memory=STREAMS)
 def one_port_bound(check: ClaimCheck) -> None:
-    """Check that a one-port step at most doubles the nodes that have received something."""
+    """Check that a one-port step at most doubles the number of informed nodes."""
     nodes = factorial(check.n)
     for schedule, simulation in catalogue_broadcasts(check, "one"):
         # The last entry, `steps + 1`, counts nodes that receive nothing, so it is dropped.
@@ -281,7 +284,7 @@ def one_port_bound(check: ClaimCheck) -> None:
 
 @checks("SLC.LB-allport", memory=STREAMS)
 def all_port_bound(check: ClaimCheck) -> None:
-    """Check that no node receives anything before the step of its distance from the source."""
+    """Check that no node is informed before the step equal to its distance from the source."""
     bound = diameter(check.n)
     check.equal("greatest distance", check.diameter, bound)
     for schedule, simulation in catalogue_broadcasts(check, "all"):

@@ -51,20 +51,27 @@ def height(check: ClaimCheck, construction: str) -> int:
 
 
 def algorithm1(ports: str = "all") -> Provider[Execution]:
-    """Return a provider of executions of Algorithm 1; section 4.2 describes its one-port form."""
+    """Return a provider of executions of Algorithm 1, the broadcast along the trees L-hat.
+
+    Section 4.2 describes its one-port form.
+    """
     return executions("broadcast", "multiple", ports=ports, segments=SEGMENTS)
 
 
 def algorithm2(ports: str = "all", base: str = "greedy") -> Provider[Execution]:
-    """Return a provider of executions of Algorithm 2; section 5.2 describes its one-port form."""
+    """Return a provider of executions of Algorithm 2, the allgather along changed trees.
+
+    Section 5.2 describes its one-port form.
+    """
     return executions("allgather", "dimension-change", ports=ports, base=base)
 
 
 def check_algorithm1(check: ClaimCheck, ports: str = "all") -> None:
-    """Check that Algorithm 1 takes h+p-1 slots, and that at most two segments share a link.
+    """Check that Algorithm 1, a broadcast, takes h+p-1 slots.
 
-    The height h is that of Lemma 5, and p is the number of segments per tree. In the one-port
-    model, a slot has n-1 sub-slots, and the execution ends in the last slot.
+    Also check that at most two segments share a link. The height h is that of Lemma 5, and p is the
+    number of segments per tree. In the one-port model, a slot has n-1 sub-slots, and the execution
+    ends in the last slot.
     """
     for execution in algorithm1(ports)(check):
         p = execution.argument("segments")
@@ -106,7 +113,7 @@ def check_sheu93(check: ClaimCheck, segments: tuple[int, ...] = SEGMENTS) -> Non
 
 
 def check_day(check: ClaimCheck, segments: tuple[int, ...] = SEGMENTS) -> None:
-    """Check the broadcast of the paper's reference [7] on a greedy tree."""
+    """Check the broadcast of Day & Tripathi (the paper's [7]) on a greedy tree."""
     check_single_tree(check, "greedy", "segments", diameter(check.n), segments)
 
 
@@ -122,7 +129,7 @@ def check_hamiltonian(check: ClaimCheck) -> None:
 
 
 def check_theorem3(check: ClaimCheck, ports: str = "all") -> None:
-    """Check that Algorithm 2 on the greedy tree takes D_n T_s + (n!-1)/(n-1) m T_c.
+    """Check that Algorithm 2, an allgather, takes D_n T_s + (n!-1)/(n-1) m T_c on the greedy tree.
 
     D_n is the diameter. The one-port time is n-1 times as long.
     """
@@ -244,7 +251,7 @@ def sent_units(schedule: Schedule, slots: NDArray[Any]) -> NDArray[np.int64]:
     memory=Memory(BYTES_PER_ROW, of_pairs=lambda topology: topology.n <= _ALL_SOURCES),
 )
 def algorithm2_delivers_everything(check: ClaimCheck, allgather: Execution) -> None:
-    """Check the last step of Algorithm 2, its packets, and the segments over every link."""
+    """Check the allgather of Algorithm 2: last step, packets, and the segments over each link."""
     n = check.n
     schedule = allgather.schedule
     check.equal("number of the last step", allgather.steps, diameter(n), of=schedule)
@@ -261,7 +268,7 @@ def algorithm2_delivers_everything(check: ClaimCheck, allgather: Execution) -> N
 
 
 def all_sources(check: ClaimCheck, schedule: Schedule) -> Schedule:
-    """Return the rows of Algorithm 2 for all sources."""
+    """Return the rows of the allgather of Algorithm 2 for all sources."""
     return check.build(schedule.expand, "Algorithm 2 for all sources")
 
 
@@ -284,13 +291,13 @@ def check_allgather_time(
 
 @checks("TS.T3.time", given=algorithm2(), memory=ONE_SOURCE)
 def time_of_theorem3(check: ClaimCheck, allgather: Execution) -> None:
-    """Check the time of Algorithm 2 on L(I), the greedy tree at the identity."""
+    """Check the time of the allgather of Algorithm 2 on L(I), the greedy tree at the identity."""
     check_allgather_time(check, allgather.schedule, allgather.simulation, diameter(check.n))
 
 
 @checks("TS.S52", given=algorithm2("one"), memory=ONE_SOURCE)
 def one_port_allgather(check: ClaimCheck, allgather: Execution) -> None:
-    """Check the one-port Algorithm 2: its sub-slots, their dimensions, and its time."""
+    """Check the one-port allgather of Algorithm 2: its sub-slots, their dimensions, its time."""
     n = check.n
     schedule = allgather.schedule
     check.equal("sub-slots", allgather.steps, (n - 1) * diameter(n), of=schedule)
@@ -301,7 +308,7 @@ def one_port_allgather(check: ClaimCheck, allgather: Execution) -> None:
 
 @checks("TS.S62-trees", given=algorithm2(), memory=Memory(BYTES_PER_ROW, of_pairs=all_pairs))
 def number_of_trees(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that Algorithm 2 uses n-1 different trees per source, and (n-1) n! in total."""
+    """Check that the allgather of Algorithm 2 uses n-1 trees per source, and (n-1) n! in total."""
     n = check.n
     expanded = all_sources(check, allgather.schedule)
     source = expanded.unit.astype(np.int64) // (n - 1)

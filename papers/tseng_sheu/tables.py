@@ -40,22 +40,22 @@ from .collectives import SMALL
 
 
 def sheu93(n: int) -> Pipeline:
-    """Return the pipeline of the paper's [16]: time (2n-4+p)(T_s + b/p)."""
+    """Return the pipeline of Sheu et al. [16] in the paper: time (2n-4+p)(T_s + b/p)."""
     return Pipeline(2 * n - 3)
 
 
 def day(n: int) -> Pipeline:
-    """Return the pipeline of the paper's [7]: time (D_n-1+p)(T_s + b/p) for the diameter D_n."""
+    """Return the pipeline of Day [7] in the paper: time (D_n-1+p)(T_s + b/p); D_n: diameter."""
     return Pipeline(diameter(n))
 
 
 def sheu95(n: int) -> Pipeline:
-    """Return the pipeline of the paper's [17]: time ((p-1) log2 n + n log2 n)(T_s + b/p)."""
+    """Return the pipeline of Sheu et al. [17]: time ((p-1) log2 n + n log2 n)(T_s + b/p)."""
     return Pipeline(n, slot=log2(n))
 
 
 def theorem1(n: int) -> Pipeline:
-    """Return the pipeline of formula (3): time (h+p-1)(T_s + 2b/(p(n-1))).
+    """Return the pipeline of Theorem 1, formula (3): time (h+p-1)(T_s + 2b/(p(n-1))).
 
     The height h is that of Lemma 5.
     """
@@ -113,17 +113,20 @@ MESSAGE = Order("m T_c", lambda _n, _startup, b: b)
 
 
 def lemma1_allport(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
-    """Return the all-port bound of Lemma 1, max{D_n T_s, b/(n-1)}."""
+    """Return the all-port bound of Lemma 1 on broadcasts, max{D_n T_s, b/(n-1)}."""
     return greatest([diameter(n) * T_s, divide(b, n - 1)])
 
 
 def lemma1_oneport(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
-    """Return the one-port bound of Lemma 1, max{D_n T_s, ceil(log2 n!) T_s, b}."""
+    """Return the one-port bound of Lemma 1 on broadcasts, max{D_n T_s, ceil(log2 n!) T_s, b}."""
     return greatest([diameter(n) * T_s, ceil(log2(factorial(n))) * T_s, b])
 
 
 def phases(n: int) -> int:
-    """Return the phases of the broadcasts [2] and [12], the sum of ceil(log2 i) for i = 2..n."""
+    """Return the phases of the broadcasts of Akl [2] and Mendia [12]: the sum of ceil(log2 i).
+
+    The sum is over i = 2..n.
+    """
     # The closed form n c - 2^c + 1, c = ceil(log2 n), uses only integers, so it is exact for huge
     # n.
     power = (n - 1).bit_length()
@@ -131,7 +134,7 @@ def phases(n: int) -> int:
 
 
 def sum_of_phases(n: int) -> int:
-    """Return the sum of ceil(log2 i) for i = 2..n, added term by term."""
+    """Return the phases of one-port broadcasts: the sum of ceil(log2 i), i = 2..n, term by term."""
     return sum((i - 1).bit_length() for i in range(2, n + 1))
 
 
@@ -154,7 +157,7 @@ QUOTIENTS: dict[str, Callable[[int], Number]] = {
 
 
 def check_quotient(check: ClaimCheck, words: str) -> None:
-    """Check that one of the `QUOTIENTS` is bounded."""
+    """Check that the quotient with the given words in `QUOTIENTS` is bounded."""
     check.order(words, QUOTIENTS[words])
 
 
@@ -280,7 +283,10 @@ IN_PART: dict[str, Callable[[int, Number, Number], bool]] = {
 
 
 def order_of_part(check: ClaimCheck, cell: tuple[str, str]) -> None:
-    """Check a cell of Table 1, given as row and part: the order of this part of the row's time."""
+    """Check a cell of Table 1: the order of growth of one part of the row's time.
+
+    The cell is given as row and part; the parts are start-up, transmission and the whole.
+    """
     row, part = cell
     if row in EXECUTIONS:
         EXECUTIONS[row](check)
@@ -334,21 +340,24 @@ def short_necklaces_squared(n: int) -> Number:
 
 @checks("TS.Tab2.frago-ham-startup")
 def hamiltonian_startup(check: ClaimCheck) -> None:
-    """Check the number of steps of rotated Hamiltonian paths, and its order of growth."""
+    """Check the steps of the allgather on rotated Hamiltonian paths, and their order of growth."""
     collectives.check_hamiltonian(check)
     check_quotient(check, "ceil((n!-1)/(n-1)) over (n-1)!")
 
 
 @checks("TS.Tab2.frago-ham-transmission")
 def hamiltonian_transmission(check: ClaimCheck) -> None:
-    """Check the number of messages of rotated Hamiltonian paths, and its order of growth."""
+    """Check the messages per link in the allgather on rotated Hamiltonian paths.
+
+    Also check their order of growth.
+    """
     collectives.check_hamiltonian(check)
     check_quotient(check, "ceil((n!-1)/(n-1)) over (n!-1)/(n-1)")
 
 
 @checks("TS.Tab2.frago-ham-overall")
 def hamiltonian_time(check: ClaimCheck) -> None:
-    """Check the time of rotated Hamiltonian paths."""
+    """Check the time of the allgather on rotated Hamiltonian paths."""
     n = check.n
     allgather = execute(check, "allgather", "rotated-hamiltonian", messages=1)
     observed = SMALL.time_of(allgather)
@@ -366,7 +375,7 @@ def hamiltonian_time(check: ClaimCheck) -> None:
 
 @checks("TS.Tab2.frago-nl-startup")
 def necklace_startup(check: ClaimCheck) -> None:
-    """Check the number of steps of the necklace tree, and its order of growth."""
+    """Check the steps of the allgather on the necklace tree, and their order of growth."""
     steps, _ = run_by_level(check, "necklace")
     check.equal("steps", steps, diameter(check.n))
     check_quotient(check, "D_n over n")
@@ -374,7 +383,10 @@ def necklace_startup(check: ClaimCheck) -> None:
 
 @checks("TS.Tab2.frago-nl-transmission")
 def necklace_transmission(check: ClaimCheck) -> None:
-    """Check that messages per link exceed an even share at most by the size of short necklaces."""
+    """Check the messages per link of the allgather on the necklace tree.
+
+    They exceed an even share at most by the number of nodes in short necklaces.
+    """
     _, carried = run_by_level(check, "necklace")
     # The bound contains a square root, and `add_sqrt` keeps the sum exact for the comparison.
     bound = add_sqrt(messages_per_link(check.n), short_necklaces_squared(check.n))
@@ -388,7 +400,7 @@ def necklace_transmission(check: ClaimCheck) -> None:
 
 @checks("TS.Tab2.frago-nl-overall")
 def necklace_time(check: ClaimCheck) -> None:
-    """Check the time of the necklace tree, level by level."""
+    """Check the time of the allgather on the necklace tree, executed level by level."""
     steps, carried = run_by_level(check, "necklace")
     observed = SMALL.time(steps, carried)
     share = Fraction(factorial(check.n) - 1, check.n - 1)
@@ -421,7 +433,7 @@ OURS: dict[str, tuple[str, str | None]] = {
 
 
 def time_of_algorithm2(check: ClaimCheck, cell: tuple[str, str | None]) -> None:
-    """Check the exact time of Algorithm 2, and the order of one of its terms."""
+    """Check the exact time of the allgather of Algorithm 2, and the order of one of its terms."""
     ports, quotient = cell
     collectives.check_theorem3(check, ports)
     if quotient is not None:
@@ -438,7 +450,7 @@ check_rows(
 
 @checks("TS.Tab2.misic-overall")
 def misic_is_only_cited(check: ClaimCheck) -> None:
-    """Record that the only closed form of the time of Misic's algorithm is the cell itself."""
+    """Record that Misic's algorithm is only cited: its only closed form is the cell itself."""
     check.absent(
         "[13], Misic's allgather",
         "the algorithm of Misic and Jovanovic [13] is only cited, and the only closed form of its "

@@ -42,7 +42,7 @@ def check_counts(check: ClaimCheck, source: int) -> None:
 
 @checks("TS.L1", memory=Memory(40 * BYTES_PER_ROW))
 def lower_bound_for_broadcast(check: ClaimCheck) -> None:
-    """Check the numbers in the bound of Lemma 1, and that all broadcasts in starcast meet it."""
+    """Check the numbers in the bound of Lemma 1, and that starcast's broadcasts obey the bound."""
     n = check.n
     sources = (0, check.nodes - 1)
     for source in sources:
@@ -56,7 +56,7 @@ def lower_bound_for_broadcast(check: ClaimCheck) -> None:
 
 @checks("TS.L2", memory=Memory(40 * BYTES_PER_ROW))
 def lower_bound_for_allgather(check: ClaimCheck) -> None:
-    """Check the numbers in the bound of Lemma 2, and that all allgathers in starcast meet it."""
+    """Check the numbers in the bound of Lemma 2, and that starcast's allgathers obey the bound."""
     n = check.n
     check_counts(check, 0)
     others = factorial(n) - 1
@@ -70,7 +70,7 @@ def lower_bound_for_allgather(check: ClaimCheck) -> None:
 
 @checks("TS.E3", memory=collectives.ALGORITHM_1)
 def time_in_slots(check: ClaimCheck) -> None:
-    """Check formula (3), the time of Algorithm 1 with slots of fixed length."""
+    """Check formula (3), the time of the broadcast of Algorithm 1 in slots of fixed length."""
     h = collectives.height(check, "multiple")
     shorter_slots = check.reading(
         "with slots as long as their largest packet Algorithm 1 takes at most (3)"
@@ -91,9 +91,9 @@ def time_in_slots(check: ClaimCheck) -> None:
 
 @checks("TS.E5")
 def best_real_number_of_segments(check: ClaimCheck) -> None:
-    """Check that the time (3) falls before the stated number p of segments and rises after it.
+    """Check that the time of formula (3) falls before the stated number p of segments.
 
-    Also check the order of growth of p.
+    Also check that it rises after p, and the order of growth of p.
     """
     n = check.n
     h = collectives.height(check, "multiple")
@@ -116,7 +116,7 @@ def best_real_number_of_segments(check: ClaimCheck) -> None:
 
 @checks("TS.T1.time", memory=Memory(56 * BYTES_PER_ROW))
 def time_of_theorem1(check: ClaimCheck) -> None:
-    """Check whether Algorithm 1 with the best integer p ends within the time of Theorem 1."""
+    """Check whether Algorithm 1, with the best number of segments, meets Theorem 1's time."""
     n = check.n
     check.equal("h", collectives.height(check, "multiple"), multiple_height(n))
     check_ends_within(check, tables.theorem1(n), "all")
@@ -126,7 +126,7 @@ def time_of_theorem1(check: ClaimCheck) -> None:
 
 @checks("TS.T2.time", memory=Memory(56 * BYTES_PER_ROW))
 def time_of_theorem2(check: ClaimCheck) -> None:
-    """Check whether the one-port simulation ends within n-1 times the time of Theorem 1."""
+    """Check whether one-port Algorithm 1 ends within n-1 times the time of Theorem 1."""
     n = check.n
     check.equal("h", collectives.height(check, "multiple"), multiple_height(n))
     check_ends_within(check, tables.theorem2(n), "one")
@@ -136,7 +136,7 @@ def time_of_theorem2(check: ClaimCheck) -> None:
 
 
 def least_times(pipeline: Pipeline) -> NDArray[Any]:
-    """Return the stated times, with the best real p, for all parameters of the grid `WIDE`."""
+    """Return a pipeline's times with the best real number of segments, for the grid `WIDE`."""
     return np.array([pipeline.exact_least(*load) for load in WIDE.each()], dtype=object)
 
 
@@ -188,7 +188,7 @@ def check_least(
 
 
 def correct_theorem(check: ClaimCheck, pipeline: Pipeline, stated: NDArray[Any]) -> None:
-    """Record the corrected statement that replaces Theorem 1 or 2."""
+    """Record the corrected statement that replaces Theorem 1 or 2, and check it."""
     correction = check.correction()
     ceilings = []
     ceiling_times = []
@@ -261,7 +261,7 @@ def read_without_idle_steps(check: ClaimCheck, pipeline: Pipeline) -> None:
 
 @checks("TS.T1.order", memory=collectives.ALGORITHM_1)
 def order_of_theorem1(check: ClaimCheck) -> None:
-    """Check the order of the all-port time with the best integer p."""
+    """Check the order of Theorem 1's all-port time with the best integer number of segments."""
     collectives.check_algorithm1(check)
     order = tables.THEOREM_1
     what = f"time with the best whole p over {order.formula}"
@@ -270,7 +270,7 @@ def order_of_theorem1(check: ClaimCheck) -> None:
 
 @checks("TS.T2.order", memory=collectives.ALGORITHM_1)
 def order_of_theorem2(check: ClaimCheck) -> None:
-    """Check the order of the one-port time with the best integer p."""
+    """Check the order of Theorem 2's one-port time with the best integer number of segments."""
     collectives.check_algorithm1(check, "one")
     order = tables.THEOREM_2
     what = f"time with the best whole p over {order.formula}"
@@ -292,7 +292,7 @@ def is_long(n: int, startup: Number, b: Number) -> bool:
 
 @checks("TS.opt.S41", memory=collectives.ALGORITHM_1)
 def allport_broadcast_is_optimal(check: ClaimCheck) -> None:
-    """Check that the time of Theorem 1 is within a constant factor of the bound of Lemma 1."""
+    """Check that Theorem 1's broadcast time is within a constant factor of Lemma 1's bound."""
     collectives.check_algorithm1(check)
     what = "time of Theorem 1 over the bound of Lemma 1"
     tables.check_time_order(check, what, tables.theorem1_time, tables.lemma1_allport)
@@ -300,7 +300,7 @@ def allport_broadcast_is_optimal(check: ClaimCheck) -> None:
 
 @checks("TS.opt.S42-startup", memory=collectives.ALGORITHM_1)
 def startup_of_short_messages(check: ClaimCheck) -> None:
-    """Check the orders by which Theorem 2's time grows for short messages.
+    """Check the orders of Theorem 2's broadcast time for short messages.
 
     It is O(n^2 T_s), and O(n/log n) times the bound of Lemma 1.
     """
@@ -318,7 +318,7 @@ def startup_of_short_messages(check: ClaimCheck) -> None:
 
 @checks("TS.opt.S42-transmission", memory=collectives.ALGORITHM_1)
 def transmission_of_long_messages(check: ClaimCheck) -> None:
-    """Check the orders by which Theorem 2's time grows for long messages.
+    """Check the orders of Theorem 2's broadcast time for long messages.
 
     It is O(m T_c), and O(1) times the bound of Lemma 1.
     """
@@ -331,7 +331,10 @@ def transmission_of_long_messages(check: ClaimCheck) -> None:
 
 @checks("TS.opt.S51", given=collectives.algorithm2(), memory=collectives.ALGORITHM_1)
 def allport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that start-ups and messages of Theorem 3 equal their terms in Lemma 2's bound."""
+    """Check that the allgather of Theorem 3 attains both terms of Lemma 2's bound.
+
+    The terms are the start-ups and the messages per link.
+    """
     n = check.n
     schedule, simulation = allgather
     check.equal("start-ups", simulation.steps, diameter(n), of=schedule)
@@ -343,14 +346,17 @@ def allport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> Non
 
 @checks("TS.opt.S52", given=collectives.algorithm2("one"), memory=collectives.ALGORITHM_1)
 def oneport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that the messages of the one-port Algorithm 2 equal their term in Lemma 2's bound."""
+    """Check that the one-port allgather of Algorithm 2 attains the messages in Lemma 2's bound."""
     stated = factorial(check.n) - 1
     check.equal("messages a node", allgather.share, stated, of=allgather.schedule)
 
 
 @checks("TS.concl-allport", memory=collectives.ALGORITHM_1)
 def allport_terms(check: ClaimCheck) -> None:
-    """Check start-up and transmission of Theorem 1 against their terms in Lemma 1's bound."""
+    """Compare Theorem 1's broadcast with the terms of Lemma 1's bound.
+
+    The terms are start-up and transmission.
+    """
     collectives.check_algorithm1(check)
     time = tables.theorem1_time
     check.order("start-up of Theorem 1 over D_n T_s", lambda n: divide(time(n, 1, 0), diameter(n)))
@@ -368,7 +374,7 @@ def allport_terms(check: ClaimCheck) -> None:
 
 @checks("TS.intro-transmission", memory=collectives.ALGORITHM_1)
 def transmission_improves(check: ClaimCheck) -> None:
-    """Check the orders by which Theorems 1 and 2 improve the broadcast times of [16] and [17]."""
+    """Check by which orders Theorems 1 and 2 improve the broadcasts of Sheu [16] and [17]."""
     collectives.check_sheu93(check)
     collectives.check_algorithm1(check)
     collectives.check_algorithm1(check, "one")
@@ -390,7 +396,11 @@ def transmission_improves(check: ClaimCheck) -> None:
 
 @checks("TS.intro-startup", memory=collectives.ALGORITHM_1)
 def startup_improves(check: ClaimCheck) -> None:
-    """Check the orders of growth of the start-ups of four allgather algorithms."""
+    """Check the orders of growth of the start-ups of the allgather algorithms in Table 2.
+
+    They use rotated Hamiltonian paths, or are Algorithm 2 (all-port and one-port) or Misic's
+    algorithm.
+    """
     collectives.check_hamiltonian(check)
     collectives.check_theorem3(check)
     collectives.check_theorem3(check, "one")
@@ -440,13 +450,16 @@ def time_with_pipelining(check: ClaimCheck) -> None:
 
 @checks("TS.S61-phases")
 def sum_of_phases_order(check: ClaimCheck) -> None:
-    """Check the closed form of the sum of ceil(log2 i), and its order of growth."""
+    """Check the closed form of the phases of one-port broadcasts, and their order of growth.
+
+    The number of phases is the sum of ceil(log2 i) for i = 2..n.
+    """
     check.equal("the sum, term by term", tables.sum_of_phases(check.n), tables.phases(check.n))
     check.order("the sum over n log n", lambda n: divide(tables.phases(n), n * log2(n)))
 
 
 @checks("TS.S61-sheu95")
 def best_segments_of_sheu95(check: ClaimCheck) -> None:
-    """Check the best real number p of segments for the paper's [17], and its order of growth."""
+    """Check the best real number p of segments for Sheu et al. [17], and its order of growth."""
     tables.check_best_segments(check, Pipeline(check.n), Fraction(check.n - 1))
     check.same_order("the best p over sqrt(n m T_c/T_s)", lambda n: sqrt(divide(n - 1, n)))

@@ -68,7 +68,7 @@ def random_tree(network: CachedTopology, seed: int, root: int = 0) -> Tree:
 
 
 def label_change(network: CachedTopology, tree: Tree, x: int) -> Tree:
-    """Return LC(x, T): every node y becomes x∘y, and every link keeps its dimension."""
+    """Return LC(x, T), the tree T translated to x: y becomes x∘y, links keep their dimensions."""
     image = stars.translation(network, x)
     row = np.zeros_like(tree.row)
     row[image] = tree.row
@@ -286,7 +286,10 @@ def changed_trees_are_rooted_at_x(check: ClaimCheck) -> None:
 
 @checks("TS.L7", memory=TRANSLATIONS)
 def links_are_used_equally(check: ClaimCheck) -> None:
-    """Check that each link is in as many changed trees on a level as T has nodes on this level."""
+    """Check that on each level, every link is in as many changed trees as the level has nodes.
+
+    The changed trees of a tree T are LC(x, DC(i, T)), for all nodes x and all i.
+    """
     for tree in sample_trees(check, other_roots=True):
         loads, profile = link_loads(check, tree, check.n - 1)
         place = {"level": lambda index, *_: index + 1, "link": check.links, "of": tree.name}
@@ -335,7 +338,7 @@ def translates_use_links_equally(check: ClaimCheck) -> None:
 
 @checks("TS.T3.any-tree", memory=ONE_SOURCE)
 def time_on_any_tree(check: ClaimCheck) -> None:
-    """Check the time of Algorithm 2 on many trees, one of them of minimum height but not greedy."""
+    """Check the time of Algorithm 2 on many trees; one has minimum height but is not greedy."""
     trees = sample_trees(check)
     detour = tree_with_detour(check)
     what = "trees of height D_n that are not greedy are looked at"

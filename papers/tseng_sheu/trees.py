@@ -62,7 +62,7 @@ def greedy_ports(network: CachedTopology, root: int) -> NDArray[np.uint8]:
 
 
 def shift_paths(network: CachedTopology, root: int) -> list[ShiftPath]:
-    """Return the paths p_1, .., p_{n-1} of a root.
+    """Return the paths p_1, .., p_{n-1} from a root to its shifted roots; see `ShiftPath`.
 
     In a corrupted tree with a cycle, a path ends after as many links as the network has nodes.
     """
@@ -214,7 +214,7 @@ def heights_of_trees(check: ClaimCheck) -> None:
 
 
 def level_outside_branch(check: ClaimCheck, path: ShiftPath) -> int:
-    """Return the largest level of the tree L(rho^i(r)) outside the branch that contains r."""
+    """Return the largest level of the greedy tree L(rho^i(r)) outside the branch with r."""
     goal = shifted_root(check, int(path.nodes[0]), path.i)
     row = greedy_ports(check, goal)
     parent = check.parents(row)
@@ -246,14 +246,14 @@ def congestion_of_trees(check: ClaimCheck, forest: Forest) -> None:
 
 
 def sample_paths(check: ClaimCheck) -> Iterator[ShiftPath]:
-    """Yield the paths p_1, .., p_{n-1} from each sample root."""
+    """Yield the paths p_1, .., p_{n-1} of `ShiftPath` from each sample root."""
     for root in check.roots():
         yield from shift_paths(check, root)
 
 
 @checks("TS.L5-path", given=sample_paths)
 def path_lengths(check: ClaimCheck, path: ShiftPath) -> None:
-    """Check the end and the length of a path p_i between shifted roots."""
+    """Check the end and the length of a path p_i from a root r to rho^i(r); see `ShiftPath`."""
     root, end = int(path.nodes[0]), int(path.nodes[-1])
     place = {"node": root, "i": path.i}
     goal = shifted_root(check, root, path.i)
@@ -263,7 +263,7 @@ def path_lengths(check: ClaimCheck, path: ShiftPath) -> None:
 
 @checks("TS.L5-cycles")
 def cycles_of_shifts(check: ClaimCheck) -> None:
-    """Check the cycles of r as a permutation of its shift rho^i(r), and the paper's example."""
+    """Check the cycles of a root r as a permutation of rho^i(r), and the paper's example."""
     n = check.n
     for root in check.roots(6):
         label = check.label(root)
@@ -295,7 +295,10 @@ def cycle_notation(cycles: list[list[int]]) -> str:
 
 @checks("TS.L6-disjoint", given=ClaimCheck.roots)
 def paths_are_disjoint(check: ClaimCheck, root: int) -> None:
-    """Check where the paths p_i keep their root's first symbol, and that no two share a link."""
+    """Check where the paths p_i (`ShiftPath`) of a root keep the root's first symbol.
+
+    Also check that no two of the paths share a link.
+    """
     label_symbols = stars.symbols(check)
     ends = []
     for path in shift_paths(check, root):
@@ -313,7 +316,8 @@ def paths_are_disjoint(check: ClaimCheck, root: int) -> None:
 def dimensions_of_paths(check: ClaimCheck, path: ShiftPath) -> None:
     """Check that p_i crosses the dimensions trail(C_0), C_1, first(C_1), C_2, first(C_2), ..
 
-    C_0, C_1, .. are the cycles of the shift by i; trail(C_0) omits the first position of C_0.
+    `ShiftPath` defines the path p_i. C_0, C_1, .. are the cycles of the shift by i; trail(C_0)
+    omits the first position of C_0.
     """
     first, *others = shift_cycles(check.n, path.i)
     positions = first[1:]
@@ -326,7 +330,10 @@ def dimensions_of_paths(check: ClaimCheck, path: ShiftPath) -> None:
 
 @checks("TS.L6-opposite", given=ClaimCheck.roots)
 def opposite_links(check: ClaimCheck, root: int) -> None:
-    """Check that the reverse of each link of p_i is in at most one greedy tree L(rho^j(r))."""
+    """Check that each reversed link of a path p_i is in at most one greedy tree L(rho^j(r)).
+
+    `ShiftPath` defines the paths.
+    """
     loads = loads_towards_roots(check, root)
     for path in shift_paths(check, root):
         tails, heads = path.nodes[1:], path.nodes[:-1]

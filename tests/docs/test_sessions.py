@@ -11,7 +11,16 @@ from pathlib import Path
 import notebooks
 import pytest
 import sessions
-from sessions import PLUGINS, PYTHON, README, ROOT, TUTORIAL, YOUR_PAPER, SessionError
+from sessions import (
+    PLUGINS,
+    PYTHON,
+    README,
+    ROOT,
+    TUTORIAL,
+    YOUR_NETWORK,
+    YOUR_PAPER,
+    SessionError,
+)
 
 from starcast.embedded import stack
 from starcast.embedded.home import Home
@@ -46,6 +55,16 @@ def test_commands_in_the_tutorial_give_the_outputs_and_pictures_shown(work: Path
 @pytest.mark.parametrize("page", [PLUGINS, YOUR_PAPER])
 def test_examples_on_the_pages_on_plug_ins_print_the_outputs_shown(page: Path, work: Path) -> None:
     assert sessions.play_page(page, work) == page.read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_the_page_on_networks_gives_the_outputs_and_the_picture_shown(work: Path) -> None:
+    text = YOUR_NETWORK.read_text(encoding="utf-8")
+    assert sessions.play_page(YOUR_NETWORK, work) == text
+    drawn = work / "backbone.svg"
+    assert drawn.read_bytes() == (ROOT / "docs" / drawn.name).read_bytes()
+    python = sessions.run_python(text, work)
+    assert (python.failed, python.attempted) == (0, 4)
 
 
 @pytest.mark.slow

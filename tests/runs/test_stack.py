@@ -439,10 +439,18 @@ def test_postgres_logs_errors_of_clients_but_nothing_during_up(stack_settings: S
         pytest.raises(psycopg.errors.DivisionByZero),
     ):
         store.execute("SELECT 1/0")
+    # The details of this error quote the value of its parameter.
+    with (
+        connect(store_url(stack_settings)) as store,
+        pytest.raises(psycopg.errors.InvalidTextRepresentation),
+    ):
+        store.execute("SELECT %s::json", ["moon"])
     added = log.read_text(encoding="utf-8").removeprefix(before).splitlines()
     assert [line.partition("] ")[2] for line in added] == [
         "ERROR:  division by zero",
         "STATEMENT:  SELECT 1/0",
+        "ERROR:  invalid input syntax for type json",
+        "STATEMENT:  SELECT $1::json",
     ]
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, text
 
+import starcast
 from starcast import Lab, Network, connect, network, topology
 from starcast.stores.database import backup, migrations
 from starcast.stores.database.networks import load_network, save_network
@@ -36,7 +37,7 @@ def forget(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 @pytest.fixture
 def edges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file with the links of a barbell, which `starcast.network` reads by a minimal reader."""
-    make = networks.network
+    make = starcast.network
 
     def read(links: object, *, name: str | None = None) -> Network:
         if not isinstance(links, str | Path):
@@ -44,7 +45,7 @@ def edges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         lines = Path(links).read_text().splitlines()
         return make([line.split() for line in lines], name=name or Path(links).stem)
 
-    monkeypatch.setattr(networks, "network", read)
+    monkeypatch.setattr(starcast, "network", read)
     file = tmp_path / "bells.edges"
     file.write_text("\n".join(f"{u} {v}" for u, v in nx.barbell_graph(4, 2).edges))
     return file

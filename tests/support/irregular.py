@@ -7,7 +7,7 @@ import networkx as nx
 from starcast.topologies import Topology
 
 PLUGIN = Path(__file__).parent / "plugins" / "irregular.py"
-SPECS = ("Grid3x4", "Petersen10", "Complete5", "Line301", "Barbell6")
+SPECS = ("Grid3x4", "Petersen10", "Complete5", "Line301", "Barbell6", "Hubs16")
 
 
 def graph_of(topology: Topology) -> nx.Graph:

@@ -179,7 +179,7 @@ def test_the_page_states_the_rule_of_pairing_and_suggests_another() -> None:
     ])  # fmt: skip
     page = presentation.render_file(comparison, {})
     assert presentation.describe_pairing(comparison).capitalize() in page
-    assert "8 of 12 rows have no partner; by segments leaves 0 unpaired." in page
+    assert "8 of 12 rows have no partner; paired by segments, 0 have none." in page
 
 
 def test_the_page_lists_all_reasons_and_collapses_rare_reasons() -> None:

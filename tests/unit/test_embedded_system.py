@@ -347,6 +347,12 @@ def test_the_memory_of_a_process_is_measured_although_a_child_process_ends_meanw
         ("starting\nFATAL: no moon\nended\n\n", UnavailableError, "FATAL: no moon"),
         # Java reports an unusable archive of classes at every start, as an error.
         ("[1s][error][cds] Disabling x\nINFO stopped\n", UnavailableError, "INFO stopped"),
+        (
+            "Caused by: java.net.BindException: in use\n"
+            "\tat org.neo4j.server.ServerStartupException.log(Error.java:1)\n\t... 11 more\n",
+            UnavailableError,
+            "Caused by: java.net.BindException: in use",
+        ),
         ("PANIC: x: No space left on device\nFATAL: ended\n", LimitError, ""),
         (
             "[1] FATAL:  bad\n[2] STATEMENT:  SELECT error FROM run\n",

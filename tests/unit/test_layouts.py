@@ -1,8 +1,10 @@
 """Layouts of topologies: the positions of nodes, and the effect of symmetries on them."""
 
+import networkx as nx
 import numpy as np
 import pytest
 
+import starcast
 from starcast.drawing.explorer import name_ports
 from starcast.drawing.layouts import PERIODS, find_periods, layout, layouts, substar_groups
 from starcast.support.errors import InputError, LimitError
@@ -143,6 +145,56 @@ def test_unknown_layouts_and_too_large_topologies_are_refused() -> None:
     assert "substars" in refusal.value.hint
     with pytest.raises(LimitError, match=r"S10 has 3,628,800 nodes"):
         layout("S10")
+
+
+@pytest.mark.parametrize(
+    ("spec", "names"),
+    [
+        ("Mesh4x5", ("grid", "spring", "levels")),
+        ("HX3x4", ("grid", "levels")),
+        ("T3x4x5", ("levels",)),
+        ("Mesh3x3x3", ("spring", "levels")),
+        ("Ring8", ("levels",)),
+        ("GP301,2", ("levels",)),
+    ],
+)
+def test_the_layouts_of_a_topology_follow_from_its_family_and_size(
+    spec: str, names: tuple[str, ...]
+) -> None:
+    assert layouts(spec) == names
+
+
+@pytest.mark.parametrize("spec", ["Path8", "K3,4", "Mesh4x5", "Mesh3x3x3", "SF5"])
+def test_springs_give_nodes_positions_of_their_own_and_the_same_ones_again(spec: str) -> None:
+    points = places(spec, "spring")
+    apart = np.abs(points[:, None] - points)
+    np.fill_diagonal(apart, np.inf)
+    assert apart.min() > 0.75
+    assert np.array_equal(points, places(spec, "spring"))
+
+
+def test_springs_put_the_two_sides_of_a_bridge_apart() -> None:
+    bell = starcast.network(nx.barbell_graph(6, 3), name="bell")
+    points = layout(bell, "spring").astype(float) @ [1, 1j]
+    middle = np.abs(points - points[7])
+    sides = points[:6], points[9:]
+    assert all(np.abs(side - side.mean()).max() < middle[5] + 1 for side in sides)
+    assert np.abs(sides[0].mean() - sides[1].mean()) > 4
+
+
+def test_positions_of_a_network_are_its_first_layout_with_y_upwards() -> None:
+    graph = nx.path_graph(3)
+    for node, (x, y) in enumerate([(10, 50), (10, 52), (14, 50)]):
+        graph.nodes[node].update(x=x, y=y)
+    made = starcast.network(graph, name="map")
+    assert layouts(made)[0] == "positions"
+    assert (layout(made) - layout(made)[0]).tolist() == [[0, 0], [0, -1], [2, 0]]
+
+
+def test_levels_are_the_distances_from_the_chosen_root() -> None:
+    mesh = topology("Mesh4x5")
+    y = layout(mesh, "levels", root="23")[:, 1]
+    assert np.array_equal(np.unique(y, return_inverse=True)[1], mesh.distances("23"))
 
 
 @pytest.mark.usefixtures("registries")

@@ -144,11 +144,11 @@ class CachedTopology:
     @property
     @cached
     def neighbours(self) -> Ranks:
-        """All neighbours, int32 ``[ports, nodes]``; see `Topology.table`."""
+        """All neighbours of all nodes, int32 ``[ports, nodes]``; see `Topology.table`."""
         return self.topology.table()
 
     def at(self, spec: str) -> "CachedTopology":
-        """Return another topology with the same cache."""
+        """Return another topology that shares the cache of this topology."""
         return CachedTopology(topology(spec), self.objects)
 
     def array(self, name: str, create: Callable[[], NDArray[Any]]) -> NDArray[Any]:

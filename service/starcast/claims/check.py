@@ -76,7 +76,7 @@ class Aside:
 
     @property
     def met(self) -> bool:
-        """True if there are findings and all of them are met."""
+        """True if the aside has findings and all of them are met."""
         return bool(self.findings) and all(finding.met for finding in self.findings)
 
 
@@ -164,7 +164,7 @@ class ClaimCheck(CachedTopology):
         self._compare(what, ">=", measured, stated, place)
 
     def true(self, what: str, measured: ArrayLike, /, **place: PlaceValue) -> None:
-        """Record whether a condition holds everywhere.
+        """Record whether a condition holds for all measured values.
 
         The keywords ``found`` and ``stated`` replace "no" and "yes" in a counterexample.
         """
@@ -266,11 +266,13 @@ class ClaimCheck(CachedTopology):
     # Findings that are reported but do not affect the verdict
 
     def reading(self, words: str) -> "ClaimCheck":
-        """Return a recorder for another plausible reading of the claim."""
+        """Return a recorder for findings about another plausible reading of the claim."""
         return self._aside("reading", words)
 
     def correction(self) -> "ClaimCheck":
-        """Return a recorder for the claim's ``correction`` in claims.toml, if the claim fails.
+        """Return a recorder for findings about the claim's ``correction`` in claims.toml.
+
+        They are reported if the claim fails.
 
         Raises:
             InputError: the claim has no correction.

@@ -164,7 +164,7 @@ def html(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None) ->
 def page_values(
     listed: Sequence[ReportRow], about: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """Return the values of the claims page's template, except those for filtering."""
+    """Return the variables of the claims page's template, except those for its filters."""
     return {
         "rows": listed,
         "failing": _failing(listed),

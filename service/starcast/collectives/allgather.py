@@ -127,10 +127,11 @@ def _if_single(construction: str) -> Callable[[Topology, str, Arguments], str | 
 def _build_rotated_hamiltonian(
     topology: Topology, root: int, ports: Ports, messages: Messages
 ) -> Draft:
-    """Build Algorithm 1: the n-1 rotated Hamiltonian paths (phase 1), then the leaves (phase 2).
+    """Build Algorithm 1 of Fragopoulou & Akl 1993, on the n-1 rotated Hamiltonian paths.
 
-    A leaf receives the message across the position of one symbol: n for a single message (Rule 1).
-    If there are several messages, message c is rotated, and the symbol is 2 + (c mod (n-1)).
+    Messages follow the paths in phase 1 and reach the paths' leaves in phase 2. A leaf receives the
+    message across the position of one symbol: n for a single message (Rule 1). If there are several
+    messages, message c is rotated, and the symbol is 2 + (c mod (n-1)).
     """
     forest = trees.forest(topology, "rotated-hamiltonian")
     step = forest.levels()[0].copy()
@@ -146,13 +147,13 @@ def _build_rotated_hamiltonian(
     forest_construction=_if_single("necklace"),
 )  # fmt: skip
 def _build_necklace(topology: Topology, root: int, ports: Ports, messages: Messages) -> Draft:
-    """Build Algorithm 2: node number m of MBST receives the message in step ceil(m/(n-1)).
+    """Build Algorithm 2 of Fragopoulou & Akl 1993, on the multinode broadcast spanning tree MBST.
 
-    MBST is the multinode broadcast spanning tree. The nodes of the last step are reached over last
-    links, as defined in the module's docstring. Message c travels down MBST rotated c mod (n-1)
-    times. The paper's numbering cannot continue from one message to the next: if it begins with a
-    dimension other than 2, some node gets the same step as its parent (for n = 3..7 and every such
-    dimension).
+    Node number m receives the message in step ceil(m/(n-1)). The nodes of the last step are reached
+    over last links, as defined in the module's docstring. Message c travels down MBST rotated c mod
+    (n-1) times. The paper's numbering cannot continue from one message to the next: if it begins
+    with a dimension other than 2, some node gets the same step as its parent (for n = 3..7 and
+    every such dimension).
     """
     forest = trees.forest(topology, "necklace")
     step = (numbering(topology) + np.int32(topology.n - 2)) // np.int32(topology.n - 1)
@@ -196,13 +197,13 @@ def _build_overlapped(
 ) -> Draft:
     """Build the schedule of several messages from the schedule of a single message.
 
-    Message c is the single message rotated ``turns[c mod len(turns)]`` times. The last links of
-    all messages (see the module's docstring) come at the end, sorted by message and node.
+    Message c is the single message rotated ``turns[c mod len(turns)]`` times. The last links of all
+    messages (see the module's docstring) come at the end, sorted by message and node.
 
     Args:
         forest: the tree along which a single message travels from the identity.
-        step: int32 ``[nodes]``, the step in which each node receives it; 0 if it arrives over one
-            of the last links.
+        step: int32 ``[nodes]``, the step in which each node receives the single message; 0 if the
+            message arrives over one of the last links.
         turns: how often each message is rotated, cyclically.
         messages: the number of messages.
     """

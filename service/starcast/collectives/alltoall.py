@@ -411,7 +411,7 @@ def _serve_full_necklaces(
 def _group_begins(
     length: NDArray[np.int64], early: NDArray[np.bool_], opening: Opening
 ) -> NDArray[np.int64]:
-    """Return, for each group, the step number s such that hop h takes place in step s + h.
+    """Return, for each group of messages, the step s such that its hop h takes place in step s + h.
 
     For groups that cross their first dimension in the opening, this does not hold for hop 1.
     """

@@ -101,11 +101,11 @@ def _sender_in_clique(number: _Integers, own: int) -> _Integers:
 
 
 def _doublings(number: _Integers, own: int) -> _Integers:
-    """Return the number of complete blocks of 2^own - 1 nodes before node ``number``, at least 1.
+    """Return how many blocks of 2^own - 1 nodes are complete before node ``number``, at least 1.
 
-    Nodes 1 to 2^own - 1 are informed in the rounds in which the centre sends. After that, they and
-    the nodes that they inform double in each round. The binary logarithm of the result is the
-    number of complete doublings before node ``number`` is informed.
+    Nodes 1 to 2^own - 1 of a complete graph are informed in the rounds in which the centre sends.
+    After that, these nodes and the nodes that they inform double in each round. The binary
+    logarithm of the result is the number of complete doublings before node ``number`` is informed.
     """
     times: _Integers = np.maximum((number - 1) // (2**own - 1), 1)
     return times
@@ -247,7 +247,7 @@ def _cross(labels: _Labels, port: int) -> _Labels:
 def _symbol_rounds(
     topology: Topology, substar: int, record: Mapping[str, NDArray[Any]] | None = None
 ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-    """Return each node's port to the node that informs it, and the round; both are 0 at rank 0.
+    """Return each node's port to the node that informs it, and the round; both are 0 at the root.
 
     Args:
         topology: a star graph.

@@ -104,7 +104,7 @@ _declare_broadcast("edge-disjoint-binomial", "Johnsson & Ho 1989", "hypercube", 
 def _build_allgather(
     topology: Topology, root: int, ports: Ports, messages: Messages, copies: Copies
 ) -> Draft:
-    """Build the allgather by depth-first traversal of every tree (section 4.4).
+    """Build the allgather by depth-first traversal of every tree (Fragopoulou & Akl 1996, 4.4).
 
     All units of a tree cross a link before any of them crosses the next link. With M messages in x
     copies, a tree has at most c = ceil(Mx / (n-1)) units. They cross the h-th link of the traversal
@@ -252,7 +252,7 @@ def assign_copies(forest: Forest, levels: Ranks, messages: int, copies: int) -> 
 def _nearest_trees(
     forest: Forest, levels: Ranks, copies: int
 ) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-    """Return, for nodes on full necklaces, the trees in which the levels of a node are lowest.
+    """Return, for each node on a full necklace, the trees in which its levels are lowest.
 
     Returns:
         The trees, int64 ``[copies, nodes]``, with meaningless entries for other nodes; and the

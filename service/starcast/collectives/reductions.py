@@ -106,7 +106,7 @@ def _first_steps(spread: Schedule) -> NDArray[np.int64]:
 
 
 def _exchange_units(first: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return a new unit number for each unit of a reversed broadcast, int64 ``[units]``.
+    """Return new numbers for the units of a reversed broadcast, int64 ``[units]``.
 
     A reversed broadcast completes the units in the opposite order of sending. As all units are
     alike, they are renumbered: the unit that was sent last gets the number of the unit that was
@@ -159,7 +159,7 @@ def _declare(
     turn: Callable[[Schedule], Schedule],
     passes: int = 1,
 ) -> None:
-    """Declare an algorithm that derives its schedules from those of another algorithm.
+    """Declare a reduction whose schedules are derived from those of another algorithm.
 
     The derived algorithm has the same arguments, port models and trees, and ``passes`` times as
     many rows.

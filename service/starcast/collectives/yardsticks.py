@@ -173,7 +173,7 @@ def _count_stream_rows(topology: Topology, arguments: Arguments) -> int:
 
 
 def _count_scatter_rows(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows: the sum of the levels of all messages' destinations.
+    """Return the number of rows of a scatter: the sum of the levels of all messages' destinations.
 
     The level of a destination is its level in the tree that carries the message.
     """

@@ -329,7 +329,7 @@ class Comparison:
         return row
 
     def _common(self, parameter: str) -> str | None:
-        """Return a parameter's common value as text, or the value of each side.
+        """Return the value of a parameter that all runs share, as text, or the value of each side.
 
         The result is None if the runs of a side have different values.
         """

@@ -287,7 +287,7 @@ def _spot_regions(
 def _line_regions(
     ours: Mapping[int, Line], theirs: Mapping[int, Line], low: Fraction, high: Fraction
 ) -> Iterator[_Region]:
-    """Yield regions that cover low..high, in each of which the same curve is better throughout.
+    """Yield regions of message sizes that cover low..high; in each, one curve is better throughout.
 
     ``ours`` and ``theirs`` are the lines of the two curves, by number of segments.
     """

@@ -297,7 +297,7 @@ def table_of(experiment: models.Experiment) -> str:
 
 @cache
 def _shipped_title(name: str) -> str:
-    """Return the title of the experiment that comes with starcast for a table.
+    """Return the title of the experiment that comes with starcast for a paper's table.
 
     The result is cached, because reading the experiment expands its grids.
     """
@@ -353,7 +353,7 @@ def paper_rows(table: PaperTable, runs: Sequence[Run]) -> list[tuple[Case, list[
 
 
 def _cases(table: PaperTable, runs: Iterable[Run]) -> list[Case]:
-    """Return the distinct cases of the runs, in order of first appearance.
+    """Return the distinct cases of runs (topology, message, machine), in order of first appearance.
 
     Cases with the value 1 on the table's `axis_with_1` are omitted if there are other cases: the
     rows of the other cases include the values for 1.

@@ -354,7 +354,7 @@ class _Pairing:
 def _divide_into_rows(
     partners: Sequence[Sequence[Run | None]], points: _Points
 ) -> list[tuple[Run | None, ...]]:
-    """Return the rows of a baseline run, given its partners on every other side.
+    """Return the rows of a comparison for a run of the baseline and its partners on other sides.
 
     If a side has several partners, each of them appears in a row. From the remaining sides, this
     row has only the most similar partner, because rows for all combinations would be too many.

@@ -167,7 +167,7 @@ def _set_abreast(comparison: Comparison) -> Layout:
 
 
 def _stack(comparison: Comparison) -> Layout:
-    """Return a table with one line per side of each match.
+    """Return a comparison as a table with one line per side of each match.
 
     Parameters that differ between the sides of a match are shown in each side's line.
     """
@@ -231,7 +231,7 @@ def advise_pairing(comparison: Comparison) -> str:
     unpaired = count_unmatched(find_matches(comparison.sides, comparison.across, SEGMENTS))
     if unpaired >= lonely:
         return ""
-    return f"{lonely} of {total} rows have no partner; `by` segments leaves {unpaired} unpaired"
+    return f"{lonely} of {total} rows have no partner; paired `by` segments, {unpaired} have none"
 
 
 def describe_pairing(comparison: Comparison) -> str:

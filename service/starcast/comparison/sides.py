@@ -288,10 +288,10 @@ def split_side(side: Side, axes: Sequence[str], *, alone: bool) -> list[Side]:
 
 
 def _part_name(key: Sequence[Any], keys: Sequence[Sequence[Any]], axes: Sequence[str]) -> str:
-    """Return the name of a part, made of the values that distinguish it from the other parts.
+    """Return the name of a part of an experiment: the values that distinguish it from other parts.
 
-    These are its values on crossed axes that vary, the algorithm if there are several, and its
-    base and copies if they vary for this algorithm.
+    These are the part's values on crossed axes that vary, the algorithm if there are several, and
+    the algorithm's base and copies if they vary for this algorithm.
     """
     words = []
     for place, axis in enumerate(axes):

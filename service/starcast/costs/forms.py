@@ -385,7 +385,7 @@ def find_optimum(
 
 
 def _square(price: Price, machine: Machine, first: int, period: int) -> Fraction:
-    """Return the square of the optimal real number, from the costs of two numbers of pieces.
+    """Return the square of the optimal real number of pieces, from the costs of two numbers.
 
     These numbers are ``first`` and ``first + period``.
     """

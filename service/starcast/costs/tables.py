@@ -354,7 +354,7 @@ def _bound_row(problem: CostProblem, topology: Topology, copies: int) -> Printed
     """Return the row with the lower bound for unit messages, on the table's or another topology.
 
     Bounds on another topology, a hypercube, are in Table 6 of Fragopoulou & Akl 1993 and in Table 4
-    of 1996.
+    of Fragopoulou & Akl 1996.
     """
     source = model.steps_source(topology, problem.collective, problem.ports, copies)
     form = partial(_unit_messages_bound, problem, topology, copies)

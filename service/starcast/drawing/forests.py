@@ -249,7 +249,7 @@ def draw_trees(forest: Forest, trees: Iterable[int], layout: str | None = None) 
         True
     """
     numbers = list(trees)
-    frame = Frame(forest.topology, layout, len(numbers))
+    frame = Frame(forest.topology, layout, len(numbers), forest.root)
     panels = []
     for tree in (_Tree(forest, number) for number in numbers):
         strokes = [
@@ -275,7 +275,7 @@ def draw_load(forest: Forest, layout: str | None = None) -> str:
         LimitError: the topology has too many nodes.
     """
     topology = forest.topology
-    frame = Frame(topology, layout, 1)
+    frame = Frame(topology, layout, 1, forest.root)
     load = forest.load()
     strokes = [frame.background]
     for column, port in enumerate(topology.ports):

@@ -179,7 +179,7 @@ DESCRIPTIONS: dict[LayoutName, str] = {
     "levels": "levels: rows by the distance from the first node",
     "necklaces": "rings of necklaces: a rotation of the picture is the rotation of the star graph",
     "torus": "the torus of 12 hexagons: opposite sides of the picture are joined",
-    "projection": "a projection in which the links of a port are parallel",
+    "projection": "a projection: the links of a port are parallel where no node is in the way",
     "quotient": "quotient by substars: a dot for all nodes with the same last symbols",
     "spring": "springs: distances in the picture are close to distances in the graph",
     "grid": "a grid of rows and columns; opposite sides of a torus are joined",

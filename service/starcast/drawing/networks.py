@@ -72,18 +72,19 @@ class Frame:
         name: the layout; by default the topology's first layout.
         panels: number of panels; a single panel is larger, and has labels if the topology has at
             most `READABLE` nodes.
+        root: the node from which the layout `levels` measures distances.
 
     Raises:
         InputError: the topology has no such layout.
         LimitError: the panels have too many nodes.
     """
 
-    def __init__(self, topology: Topology, name: str | None, panels: int) -> None:
+    def __init__(self, topology: Topology, name: str | None, panels: int, root: int = 0) -> None:
         check_size(topology, panels)
         self.topology = topology
         self.layout = choose_layout(topology, name)
         self.labels = topology.labels().tolist()
-        points = layout(topology, self.layout).astype(np.float64) @ np.array([1, 1j])
+        points = layout(topology, self.layout, root).astype(np.float64) @ np.array([1, 1j])
         gap = nearest_distance(points)
         extent = complex(np.ptp(points.real), np.ptp(points.imag))
         box = complex(box_width(self.labels[0]), BOX_HEIGHT)

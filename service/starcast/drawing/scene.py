@@ -180,7 +180,8 @@ def style(topology: Topology, port: int) -> tuple[str, str]:
 
 def port_noun(topology: Topology) -> str:
     """Return the topology's word for a port: "dimension", "port", or "direction" on a torus."""
-    return {"nk-star": "port", "torus": "direction"}.get(topology.family, "dimension")
+    usual = "dimension" if topology.has_translations else "port"
+    return {"nk-star": "port", "torus": "direction"}.get(topology.family, usual)
 
 
 def port_text(topology: Topology, port: int) -> str:

@@ -125,7 +125,7 @@ def draw_steps(
     """
     chosen = steps or range(1, schedule.steps + 1)
     _check_steps(schedule, chosen)
-    frame = Frame(schedule.topology, layout, len(chosen))
+    frame = Frame(schedule.topology, layout, len(chosen), schedule.root)
     panels = [_step_panel(schedule, frame, step, [frame.background]) for step in chosen]
     return render(Scene(schedule.topology, schedule.id, _lines(schedule), panels))
 
@@ -145,7 +145,7 @@ def animate_schedule(schedule: Schedule, layout: str | None = None) -> str:
     steps = range(1, schedule.steps + 1)
     _check_steps(schedule, steps)
     check_size(schedule.topology, schedule.steps)
-    frame = Frame(schedule.topology, layout, 1)
+    frame = Frame(schedule.topology, layout, 1, schedule.root)
     panels = [frame.panel([frame.background])]
     panels += [_step_panel(schedule, frame, step) for step in steps]
     scene = Scene(schedule.topology, schedule.id, _lines(schedule), panels, animated=True)

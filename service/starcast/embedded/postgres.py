@@ -36,6 +36,8 @@ _OPTIONS = {
     "unix_socket_directories": "",
     "log_min_messages": "warning",
     "log_min_error_statement": "error",
+    # The line DETAIL would quote the values of rows.
+    "log_error_verbosity": "terse",
     "log_checkpoints": "off",
 }
 

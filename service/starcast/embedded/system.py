@@ -50,8 +50,8 @@ Matcher = Callable[[psutil.Process], bool]
 _DETACH = '"$@" >&2 & echo $!'
 _ERROR_LINE = re.compile(r"\b(ERROR|FATAL|PANIC|error|Error|\w*Exception|Caused by)\b")
 #: Java's messages about its archive of classes, which the log of a successful start contains too,
-#: and PostgreSQL's lines with the statements that failed.
-_HARMLESS = re.compile(r"\[(cds|aot)[,\]]|\] STATEMENT: ")
+#: the frames of its stack traces, and PostgreSQL's lines with the statements that failed.
+_HARMLESS = re.compile(r"\[(cds|aot)[,\]]|^at |\] STATEMENT: ")
 DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded")
 
 MB = 1_000_000

@@ -24,7 +24,7 @@ from starcast.support.limited import DAMAGE
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import NetworkFormat
 from starcast.topologies import memory
-from starcast.topologies.networks import Links
+from starcast.topologies.networks import LinkList
 
 #: Columns of an edge list that name the ends of links.
 _HEADS = (
@@ -97,12 +97,12 @@ class GraphFile:
         if line is not None:
             self._lines.append(line)
 
-    def links(self, *, is_directed: bool = False) -> Links:
+    def links(self, *, is_directed: bool = False) -> LinkList:
         """Return all nodes and links."""
         nodes = list(self._numbers)
         attributes = [self._attributes.get(number, {}) for number in range(len(nodes))]
         attributes = attributes if self._attributes else []
-        return Links(nodes, self._pairs, is_directed, attributes, self._lines)
+        return LinkList(nodes, self._pairs, is_directed, attributes, self._lines)
 
     def lines(self, comment: str) -> Iterator[tuple[int, str]]:
         """Yield the number and the text of each line that does not begin with a comment mark."""
@@ -121,7 +121,7 @@ def _number(text: str, line: int) -> int:
     return int(text)
 
 
-def _read_edges(file: GraphFile) -> Links:
+def _read_edges(file: GraphFile) -> LinkList:
     rows = []
     for number, line in enumerate(file.text.split("\n"), start=1):
         if len(line) > _MAX_LINE:
@@ -131,7 +131,7 @@ def _read_edges(file: GraphFile) -> Links:
     return _read_rows(file, rows)
 
 
-def _read_csv(file: GraphFile) -> Links:
+def _read_csv(file: GraphFile) -> LinkList:
     # Lines with comments become empty, so that the reader counts them.
     lines = ["" if line.lstrip()[:1] in ("#", "%") else line for line in file.text.split("\n")]
     head = next((line for line in lines if line.strip()), "")
@@ -150,7 +150,7 @@ def _read_csv(file: GraphFile) -> Links:
     return _read_rows(file, rows)
 
 
-def _read_rows(file: GraphFile, rows: Sequence[tuple[int, list[str]]]) -> Links:
+def _read_rows(file: GraphFile, rows: Sequence[tuple[int, list[str]]]) -> LinkList:
     columns, width = (0, 1), 2
     if head := _find_head(rows):
         columns, width = head, len(rows[0][1])
@@ -189,7 +189,7 @@ def _find_head(rows: Sequence[tuple[int, list[str]]]) -> tuple[int, int] | None:
     return None if heads & nodes or not nodes else columns
 
 
-def _read_adjacency(file: GraphFile) -> Links:
+def _read_adjacency(file: GraphFile) -> LinkList:
     for line, text in file.lines("#"):
         node, *others = text.split() or [""]
         if node:
@@ -199,7 +199,7 @@ def _read_adjacency(file: GraphFile) -> Links:
     return file.links()
 
 
-def _read_metis(file: GraphFile) -> Links:
+def _read_metis(file: GraphFile) -> LinkList:
     lines = file.lines("%")
     first, words = next(((line, text.split()) for line, text in lines if text.strip()), (1, []))
     counts = [_number(word, first) for word in words]
@@ -233,7 +233,7 @@ def _read_metis(file: GraphFile) -> Links:
     return found
 
 
-def _read_matrix_market(file: GraphFile) -> Links:
+def _read_matrix_market(file: GraphFile) -> LinkList:
     kind = file.text.partition("\n")[0].lower().split()[1:]
     if kind[:2] != ["matrix", "coordinate"] or len(kind) < 4:
         _fail(1, "does not say that the file is a sparse matrix", "write 'coordinate' matrices")
@@ -266,7 +266,7 @@ def _check_count(file: GraphFile, line: int, nodes: int) -> None:
         )
 
 
-def _read_anynet(file: GraphFile) -> Links:
+def _read_anynet(file: GraphFile) -> LinkList:
     terminals = Counter[str]()
     for line, text in file.lines("#"):
         if rest := _ANYNET_END.sub("", text).strip():
@@ -287,7 +287,7 @@ def _read_anynet(file: GraphFile) -> Links:
     return found
 
 
-def _read_pajek(file: GraphFile) -> Links:
+def _read_pajek(file: GraphFile) -> LinkList:
     section, count, first = "", 0, 1
     edges, arcs = list[tuple[str, str, int]](), list[tuple[str, str, int]]()
     for line, text in file.lines("%"):
@@ -319,7 +319,7 @@ def _read_pajek(file: GraphFile) -> Links:
     return file.links(is_directed=bool(arcs))
 
 
-def _read_graph6(file: GraphFile) -> Links:
+def _read_graph6(file: GraphFile) -> LinkList:
     nodes, body = _read_size(file.text.strip().removeprefix(">>graph6<<"))
     pairs = nodes * (nodes - 1) // 2
     if len(body) != -(-pairs // 6):
@@ -338,7 +338,7 @@ def _read_graph6(file: GraphFile) -> Links:
     second = np.searchsorted(starts, places, side="right") - 1
     first = places - starts[second]
     links = list(zip(first.tolist(), second.tolist(), strict=True))
-    return Links([str(node) for node in range(nodes)], links)
+    return LinkList([str(node) for node in range(nodes)], links)
 
 
 def _read_size(text: str) -> tuple[int, NDArray[np.uint8]]:
@@ -355,7 +355,7 @@ def _read_size(text: str) -> tuple[int, NDArray[np.uint8]]:
     return size, values[marks + digits :]
 
 
-def _read_json(file: GraphFile) -> Links:
+def _read_json(file: GraphFile) -> LinkList:
     try:
         content = parse_json(file.text.encode(), "the file")
     except ValueError as error:
@@ -390,7 +390,7 @@ def _json_id(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _read_dot(file: GraphFile) -> Links:
+def _read_dot(file: GraphFile) -> LinkList:
     head = _DOT_HEAD.match(file.text)
     if not head:
         _fail(1, "does not begin a graph", "begin with 'graph {' or 'digraph {'")

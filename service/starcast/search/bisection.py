@@ -274,9 +274,9 @@ def _triangles(matrix: Floats, generator: np.random.Generator) -> list[NDArray[n
 
 
 def _descend(matrix: Floats, generator: np.random.Generator) -> NDArray[np.int64] | None:
-    """Search for a vector b with an odd sum whose inequality is violated; None if not found.
+    """Search for a vector b with an odd sum whose inequality (b y)^2 >= 1 is violated.
 
-    Each step adds +-1 to two entries.
+    Each step of the local search adds +-1 to two entries. The result is None if no vector is found.
     """
     sizes = [size for size in _SIZES if size <= len(matrix)]
     chosen = generator.choice(len(matrix), int(generator.choice(sizes)), replace=False)

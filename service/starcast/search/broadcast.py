@@ -118,7 +118,9 @@ def clique_bound(graph: Topology) -> int:
 
 @cache
 def _more(size: int, free: tuple[int, ...], rounds: int) -> int:
-    """Return the maximum number of nodes that a part (see `clique_bound`) can still inform.
+    """Return the maximum number of nodes that a part of a clique can still inform.
+
+    `clique_bound` defines the parts.
 
     Args:
         size: the number of nodes of a clique.
@@ -142,7 +144,7 @@ def _more(size: int, free: tuple[int, ...], rounds: int) -> int:
 
 
 def _single(free: int, links: int) -> tuple[int, ...]:
-    """Return the free links of a part with one node, which has ``free`` unused links.
+    """Return the numbers of free links in a part of one node, which has ``free`` unused links.
 
     The result has an entry for each number of links from 0 to ``links``.
     """
@@ -150,7 +152,7 @@ def _single(free: int, links: int) -> tuple[int, ...]:
 
 
 def _send(free: tuple[int, ...], senders: int) -> list[int]:
-    """Let nodes of a part send out of the clique; return the part's free links after this round.
+    """Let nodes of a part send out of the clique; return the part's numbers of free links then.
 
     Nodes with the most free links send first.
 

@@ -334,11 +334,12 @@ def _near(table: list[list[int]], chosen: list[int], node: int, number: int) -> 
 
 
 def _trees(graph: Topology, chosen: NDArray[np.int64], classes: int) -> NDArray[np.uint8]:
-    """Return the trees of a partition: each spans its class, and has all other nodes as leaves.
+    """Return the trees of a partition of the nodes into classes.
 
-    A leaf is attached by a link between its own class and the tree's class. In each component of
-    these links, every node is assigned a link of its own, which is possible because a component
-    has at least as many links as nodes.
+    Each tree spans its class, and has all other nodes as leaves. A leaf is attached by a link
+    between its own class and the tree's class. In each component of these links, every node is
+    assigned a link of its own, which is possible because a component has at least as many links as
+    nodes.
     """
     table = graph.table().T.tolist()
     labels = chosen.tolist()
@@ -366,7 +367,7 @@ def _spanning_links(
 
 
 def _oriented(table: list[list[int]], labels: list[int], a: int, b: int) -> dict[int, int]:
-    """Assign each node of two classes a neighbour in the other class, over distinct links.
+    """Assign each node of the classes a and b a neighbour in the other class, over distinct links.
 
     In each component of the links between a and b, nodes get their parents in a spanning tree. To
     leave a link for the root, one link outside the tree is used, and on the tree path from this

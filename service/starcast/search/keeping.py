@@ -123,7 +123,7 @@ def save_record(
 
 
 def _load_if_right(path: Path, reporter: Reporter) -> Record | None:
-    """Read a record file; return None if the file does not exist or its record is wrong.
+    """Read the record from a file; return None if the file does not exist or its record is wrong.
 
     The proof is not made again, because this may take long. If `save_record` wrote the file, the
     proof was made then. Otherwise the bound is ignored when a search uses the file.

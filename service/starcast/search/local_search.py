@@ -277,7 +277,7 @@ def _bring_forward(
     cost: float,
     chance: np.random.Generator,
 ) -> tuple[int, int]:
-    """Inform a neighbour of a node in an earlier slot if it can then inform the node more cheaply.
+    """Inform a neighbour of a node in an earlier slot, if it can then inform the node cheaper.
 
     Returns:
         The cheapest place of the node: its informer and slot.

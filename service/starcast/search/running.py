@@ -198,9 +198,10 @@ class _Search:
         return record
 
     def _methods(self, target: int) -> Sequence[Method]:
-        """Return the methods for a target; if its formula is too large, those that need no formula.
+        """Return the search methods for a target.
 
-        If all methods need the formula, all are returned; each then raises an error.
+        If the target's formula is too large, these are the methods that need no formula. If all
+        methods need the formula, all are returned; each then raises an error.
         """
         methods = self._problem.methods()
         others = [method for method in methods if not method.solves_formulas]

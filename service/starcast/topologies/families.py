@@ -129,7 +129,9 @@ def family(
             with located(subject, origin):
                 if isinstance(built, Topology):
                     _check_spec(built, spec)
-                    if not isinstance(built, CayleyGraph):  # its generators have been checked
+                    # The generators of Cayley graphs have been checked. The tests check the
+                    # topologies of starcast; S12 has too many labels to check them here.
+                    if not (origin.is_shipped or isinstance(built, CayleyGraph)):
                         _check_ports(built)
                         _check_labels(built)
                     return built

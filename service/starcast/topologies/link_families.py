@@ -18,7 +18,7 @@ _SYMBOLS = digits + ascii_lowercase
 #: Longer words belong to graphs with too many links.
 _LONGEST = 20
 
-Links = Iterator[tuple[object, object]]
+LabelPairs = Iterator[tuple[object, object]]
 
 
 def _require(is_valid: bool, spec: str, hint: str) -> None:
@@ -27,7 +27,7 @@ def _require(is_valid: bool, spec: str, hint: str) -> None:
 
 
 @family("path", pattern=r"Path(\d+)", source="Harary 1969", noun="paths", sizes=range(2, 10_001))
-def path(n: int) -> Links:
+def path(n: int) -> LabelPairs:
     """Yield the links of the path of n nodes."""
     for node in range(n - 1):
         yield node, node + 1
@@ -37,7 +37,7 @@ def path(n: int) -> Links:
     "mesh", pattern=r"Mesh(\d+)x(\d+)(?:x(\d+))?", source="Dally & Seitz 1986",
     noun="mesh networks", spelling="Mesh4x5 or Mesh4x5x6 for a mesh network",
 )  # fmt: skip
-def mesh(*sides: int) -> Links:
+def mesh(*sides: int) -> LabelPairs:
     """Yield the links of a mesh. A label consists of coordinates with equal numbers of digits."""
     _require(min(sides) > 1, f"Mesh{'x'.join(map(str, sides))}", "sides are at least 2")
     width = len(str(max(sides) - 1))
@@ -57,7 +57,7 @@ def mesh(*sides: int) -> Links:
     "complete-bipartite", pattern=r"K(\d+),(\d+)", source="Harary 1969",
     noun="complete bipartite graphs", spelling="K3,4 for a complete bipartite graph",
 )  # fmt: skip
-def complete_bipartite(left: int, right: int) -> Links:
+def complete_bipartite(left: int, right: int) -> LabelPairs:
     """Yield the links between all nodes a1, a2, .. and all nodes b1, b2, .."""
     _require(min(left, right) > 0, f"K{left},{right}", "the numbers are at least 1")
     for a in range(1, left + 1):
@@ -70,7 +70,7 @@ def complete_bipartite(left: int, right: int) -> Links:
     noun="arrangement graphs", sizes=range(2, 36),
     spelling="A5,2 for an arrangement graph (k of n symbols, n at most 35)",
 )  # fmt: skip
-def arrangement(n: int, k: int) -> Links:
+def arrangement(n: int, k: int) -> LabelPairs:
     """Yield the links between arrangements of k of n symbols that differ in one position."""
     _require(1 <= k < n, f"A{n},{k}", f"k goes from 1 to {n - 1}")
     symbols = _SYMBOLS[1 : n + 1]
@@ -85,7 +85,7 @@ def arrangement(n: int, k: int) -> Links:
     "crossed-cube", pattern=r"CQ(\d+)", source="Efe 1992", noun="crossed cubes",
     sizes=range(2, 15),
 )  # fmt: skip
-def crossed_cube(d: int) -> Links:
+def crossed_cube(d: int) -> LabelPairs:
     """Yield the links of a crossed cube, in which a link flips a bit and may change later bits.
 
     The bits after the flipped one are taken in pairs from the right. In a pair that ends with 1,
@@ -103,7 +103,7 @@ def crossed_cube(d: int) -> Links:
     noun="de Bruijn graphs", sizes=range(2, 37),
     spelling="DB2,4 for a de Bruijn graph (words of 4 from 2 symbols)",
 )  # fmt: skip
-def de_bruijn(symbols: int, length: int) -> Links:
+def de_bruijn(symbols: int, length: int) -> LabelPairs:
     """Yield the links between a word and those that drop its first symbol and append one."""
     _require(
         1 <= length <= _LONGEST, f"DB{symbols},{length}", f"words have 1 to {_LONGEST} symbols"
@@ -118,7 +118,7 @@ def de_bruijn(symbols: int, length: int) -> Links:
     "kautz", pattern=r"KZ(\d+),(\d+)", source="Bermond & Peyrat 1989", noun="Kautz graphs",
     sizes=range(2, 36), spelling="KZ2,3 for a Kautz graph (words of 3 from 2+1 symbols)",
 )  # fmt: skip
-def kautz(degree: int, length: int) -> Links:
+def kautz(degree: int, length: int) -> LabelPairs:
     """Yield the links of the de Bruijn graph between words without equal adjacent symbols."""
     _require(1 <= length <= _LONGEST, f"KZ{degree},{length}", f"words have 1 to {_LONGEST} symbols")
     # Steps from a symbol to the next one exclude 0, so that adjacent symbols differ.
@@ -133,7 +133,7 @@ def kautz(degree: int, length: int) -> Links:
     noun="generalized Petersen graphs", sizes=range(3, 10_001),
     spelling="GP8,3 for a generalized Petersen graph",
 )  # fmt: skip
-def generalized_petersen(n: int, k: int) -> Links:
+def generalized_petersen(n: int, k: int) -> LabelPairs:
     """Yield the links of a ring of nodes u, spokes to nodes v, and steps of k between these."""
     _require(1 <= k < n / 2, f"GP{n},{k}", "k is at least 1 and below n/2")
     for node in range(n):
@@ -146,7 +146,7 @@ def generalized_petersen(n: int, k: int) -> Links:
     "dragonfly", pattern=r"DF(\d+)", source="Kim, Dally, Scott & Abts 2008",
     noun="dragonfly networks", sizes=range(1, 14),
 )  # fmt: skip
-def dragonfly(h: int) -> Links:
+def dragonfly(h: int) -> LabelPairs:
     """Yield the links of the routers of a balanced dragonfly network, with p = h and a = 2h.
 
     A router has h links to other groups. Each of the 2h^2 + 1 groups has one link to each other
@@ -166,7 +166,7 @@ def dragonfly(h: int) -> Links:
     "slim-fly", pattern=r"SF(\d+)", source="Besta & Hoefler 2014", noun="Slim Fly networks",
     spelling="SF5 for a Slim Fly network (q, an odd prime up to 53)", sizes=range(3, 54),
 )  # fmt: skip
-def slim_fly(q: int) -> Links:
+def slim_fly(q: int) -> LabelPairs:
     """Yield the links of the graph of McKay, Miller and Siran for an odd prime q.
 
     The node of the half s in row x and place y is linked within its row at the distances of a set,

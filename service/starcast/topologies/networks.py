@@ -297,7 +297,7 @@ class Network(Topology):
             remember(self)
 
 
-class Links(NamedTuple):
+class LinkList(NamedTuple):
     """The nodes and links of a graph, before they are checked.
 
     Attributes:
@@ -326,8 +326,8 @@ def build_network(
     the attributes ``lon`` and ``lat``, ``longitude`` and ``latitude``, ``x`` and ``y``, or ``pos``.
 
     Args:
-        graph: `Links`, a graph of NetworkX, igraph or rustworkx, a sparse matrix of SciPy, an array
-            ``[links, 2]``, or pairs of labels.
+        graph: `LinkList`, a graph of NetworkX, igraph or rustworkx, a sparse matrix of SciPy, an
+            array ``[links, 2]``, or pairs of labels.
         name: the first part of the spec: at most 43 letters, digits, ``_`` and ``.``.
         source: where the network comes from.
         reporter: receives a message if parallel links are merged.
@@ -340,7 +340,7 @@ def build_network(
             itself; a node has more than 253 links; or the name is malformed.
     """
     _check_name(name)
-    links = graph if isinstance(graph, Links) else _read_graph(graph)
+    links = graph if isinstance(graph, LinkList) else _read_graph(graph)
     _check_links(links)
     merged = _count_merged(links)
     titles, labels = _choose_labels(links)
@@ -372,12 +372,14 @@ def remember(network: Network) -> Network:
         InputError: another network with this spec is known, or the same one with other ports.
     """
     known = _known.setdefault(network.spec, network)
+    if known is network:
+        return network
     if known.sha256 != network.sha256:
         raise InputError(
             f"another network has the spec '{network.spec}'", hint="give it another name"
         )
     # Another version of starcast may have coloured the links differently.
-    if known is not network and not np.array_equal(known.table(), network.table()):
+    if not np.array_equal(known.table(), network.table()):
         raise InputError(
             f"the network '{network.spec}' is known with other ports",
             hint="use one of the two in another process",
@@ -452,7 +454,7 @@ def _check_name(name: str) -> None:
         )
 
 
-def _read_graph(graph: Any) -> Links:
+def _read_graph(graph: Any) -> LinkList:
     """Return the nodes and links of a graph of another library."""
     directed, attributes = False, list[Any]()
     if hasattr(graph, "get_edgelist"):  # igraph
@@ -484,10 +486,10 @@ def _read_graph(graph: Any) -> Links:
         repeated = next(title for title in titles if titles.count(title) > 1)
         raise InputError(f"two nodes are named '{repeated}'", hint="rename one of them")
     pairs = [(numbers[_as_title(u)], numbers[_as_title(v)]) for u, v in ends]
-    return Links(titles, pairs, directed, attributes)
+    return LinkList(titles, pairs, directed, attributes)
 
 
-def _check_links(links: Links) -> None:
+def _check_links(links: LinkList) -> None:
     """Refuse loops, and directed links without their reverse; the message names their line."""
     given = set(links.pairs)
     for number, (u, v) in enumerate(links.pairs):
@@ -501,7 +503,7 @@ def _check_links(links: Links) -> None:
             )
 
 
-def _count_merged(links: Links) -> int:
+def _count_merged(links: LinkList) -> int:
     """Return the number of links that are listed again, except those listed once in each way."""
     arcs = set(links.pairs)
     if any((v, u) not in arcs for u, v in arcs):
@@ -509,7 +511,7 @@ def _count_merged(links: Links) -> int:
     return len(links.pairs) - len(arcs)
 
 
-def _choose_labels(links: Links) -> tuple[Sequence[str], Sequence[str]]:
+def _choose_labels(links: LinkList) -> tuple[Sequence[str], Sequence[str]]:
     """Return titles and labels of the nodes: an attribute or the ids; see `build_network`."""
     given = [texts for key in _TEXTS if (texts := _find_texts(links.attributes, key))]
     for texts in given:

@@ -172,7 +172,7 @@ def _one_tree(
 
 
 def _write_repeated_leaves(n: int, rows: NDArray[np.uint8]) -> None:
-    """Write the parent ports of the nodes that start with 1 into all trees.
+    """Write the parent ports of the nodes that start with 1 into the trees of Definition 15.
 
     Tree l-2 contains such a node x if l-2 equals the displacement d(x) modulo the period p(x). The
     port of x is then l.
@@ -186,7 +186,7 @@ def _write_repeated_leaves(n: int, rows: NDArray[np.uint8]) -> None:
 
 
 def _outside_cycle_of_1(positions: SymbolPositions) -> NDArray[np.bool_]:
-    """Return which positions are displaced and not in the cycle of 1.
+    """Return which positions of each node are displaced and not in the cycle of symbol 1.
 
     Returns:
         bool ``[n+1, count]``, by position and node; row 0 is unused.

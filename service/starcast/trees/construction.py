@@ -423,9 +423,9 @@ def slabs(n: int, rows: NDArray[np.uint8]) -> Iterator[tuple[Slab, NDArray[np.ui
 
 
 def _position_table(n: int) -> SymbolPositions:
-    """Return the position of symbol s in the permutation of rank x, uint8 ``[n+1, n!]``.
+    """Return the position of each symbol in each permutation, uint8 ``[n+1, n!]``.
 
-    The indices are s and x; row 0 is unused.
+    The indices are the symbol s and the permutation's rank x; row 0 is unused.
     """
     table = np.zeros((1, 1), dtype=np.uint8)
     for size in range(1, n + 1):

@@ -125,7 +125,7 @@ def edge_disjoint(topology: Topology, root: int) -> Forest:
 
 
 def _write_slab(slab: Slab, rows: NDArray[np.uint8]) -> None:
-    """Write the parent ports for a slab, cases 1 to 3 of Def. 8.
+    """Write the parent ports of the nodes of a slab, in cases 1 to 3 of Definition 8.
 
     The neighbour with first symbol s is across dimension ``slab.positions[s]``.
     """

@@ -352,7 +352,7 @@ class Forest(Displayable):
     def _exceptions(self) -> list[NDArray[np.int64]]:
         """Return for each tree the nodes whose parent is not one link closer to the tree's hub.
 
-        The search in a tree stops early if there are too many such nodes.
+        The search in a tree stops early if the tree has too many such nodes.
         """
         hubs = [self.root] * self.trees if self.verify_hubs is None else list(self.verify_hubs)
         distances = {hub: self.topology.distances(hub) for hub in set(hubs)}
@@ -427,7 +427,9 @@ class Forest(Displayable):
 
 
 def _greatest_steps(pointers: Ranks, end: int) -> int:
-    """Return the maximum number of steps to ``end``, at least 1; 0 if some node never reaches it.
+    """Return the maximum number of pointers from a node to ``end``, at least 1.
+
+    The result is 0 if some node never reaches ``end``.
 
     Args:
         pointers: the next node after each node, int32 ``[nodes]``; ``end`` follows itself.

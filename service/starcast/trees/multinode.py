@@ -320,7 +320,7 @@ def _paths_between(position: NDArray[np.uint8], start: Perms, goal: Perms) -> Po
 
 
 def _visiting_order(symbols: Perms, first: NDArray[np.uint8], last: NDArray[np.uint8]) -> Perms:
-    """Return the order in which a path visits substars, as the symbols that identify them.
+    """Return the order in which a Hamiltonian path visits substars, given by their fixed symbols.
 
     Each substar fixes the symbol in one position. The path begins in the substar with the start's
     symbol there and ends in that with the goal's symbol. It visits the others in ascending order.
@@ -333,11 +333,14 @@ def _visiting_order(symbols: Perms, first: NDArray[np.uint8], last: NDArray[np.u
 
 
 def _legs(order: Perms, start: Perms, goal: Perms) -> tuple[Perms, Perms]:
-    """Return the nodes at which the path enters and leaves each substar, ``[count * m, m - 1]``.
+    """Return the nodes at which a Hamiltonian path enters and leaves each substar.
 
     The path leaves the k-th substar at the node with the next substar's symbol first and the other
     symbols ascending, the last two swapped if parity requires it. Crossing the fixed position then
     brings the k-th symbol to the front. The path leaves the last substar at the goal.
+
+    Returns:
+        Both nodes as symbols, ``[count * m, m - 1]``.
     """
     count, m = order.shape
     enter, leave = np.empty((2, count, m, m - 1), dtype=np.uint8)

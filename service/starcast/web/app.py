@@ -414,7 +414,8 @@ def _render(request: Request, template: str, status: int = 200, **values: Any) -
         has_forms=not published,
         **values,
     )
-    # Commands on a page must use the home and plug-ins of this server.
+    # Commands on a page must use the home and plug-ins of this server. A command that a record
+    # contains is shown as recorded: its `code` element has an attribute, and is not replaced.
     if service.flags:
         flags = f"starcast {escape(service.flags)} "
         text = text.replace("<code>starcast ", f"<code>{flags}")

@@ -283,6 +283,7 @@ class RunResource(_Axes):
     """A stored run."""
 
     status: str
+    error: str | None
     steps: int | None
     time: float | None
     gap: float | None

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from oracles.reductions import REDUCTIONS
+from starcast.support.vocabulary import EXPANDED
 from support.packs.oracle_tools import (
     Case,
     Label,
@@ -130,12 +131,11 @@ def activity(schedule: str, node: Label) -> Iterator[Values]:
 
 
 def source(schedule: str, unit: int) -> Label:
-    """Return the node that holds a unit first: its source in a gather, else the root."""
+    """Return the node that holds a unit first: its source if there are several, else the root."""
     stored = schedule_by_id(schedule)
     every = labels(stored.topology.spec)
-    return every[
-        unit // (stored.units // len(every)) if stored.collective == "gather" else stored.root
-    ]
+    has_sources = stored.collective == "gather" or schedule.endswith(f":{EXPANDED}")
+    return every[unit // (stored.units // len(every)) if has_sources else stored.root]
 
 
 @cache

@@ -7,6 +7,8 @@ own neighbour there.
 * ``Petersen10`` and ``Complete5``: regular, and one colour more than the degree.
 * ``Line301``: its diameter is 300.
 * ``Barbell6``: two triangles and a bridge; labels of mixed length and case.
+* ``Hubs16``: some nodes have far more links than others, as in a scale-free network; the family
+  returns links.
 """
 
 from collections.abc import Iterable, Sequence
@@ -133,3 +135,9 @@ def barbell(_: int) -> Topology:
     """Return two triangles that a bridge joins."""
     colours = [[(0, 1), (3, 4), (2, 5)], [(1, 2), (4, 5)], [(0, 2), (3, 5)]]
     return Irregular("Barbell6", "barbell", ["a", "A", "b_2", "Node.10", "7", "long.Name"], colours)
+
+
+@starcast.family("hubs", pattern=r"Hubs(\d+)", noun="hub networks", source="tests")
+def hubs(n: int) -> list[tuple[int, int]]:
+    """Return links to two earlier nodes, which are the more often chosen the earlier they are."""
+    return [(node, end) for node in range(1, n) for end in {node // 3, node // 7}]

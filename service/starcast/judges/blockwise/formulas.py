@@ -487,9 +487,10 @@ def _distance_of_others(n: int, x: Array, on_cycle: int) -> int:
 
 @jit
 def _merges_next(n: int, x: Array, k: int, q: int) -> bool:
-    """Return whether two steps from x towards the root lead to a node that starts with q.
+    """Return whether two steps from node x towards the root lead to a node that starts with q.
 
-    The first step leads to the neighbour that starts with k, the second to its parent in SPT.
+    The first step leads to the neighbour that starts with k, the second to that neighbour's parent
+    in the tree SPT.
     """
     port = 1
     while x[port] != k:

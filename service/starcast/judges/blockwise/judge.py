@@ -208,7 +208,7 @@ def _fill_block(
 
 @jit
 def _change_ports(changes: Array, next_change: int, block: int, ports: Array) -> int:
-    """Write the ports of a block that differ from the formula into ``ports``.
+    """Write into ``ports`` the ports of a block that differ from the construction's formula.
 
     Returns:
         The index of the first change in a later block.
@@ -262,7 +262,7 @@ def _read_parents_of_ports(
 
 @jit
 def _is_plain(own: Array, flags: Array, recorded: int) -> bool:
-    """Return whether a row contains no exception and no potential that must be recorded.
+    """Return whether a row of nodes has no exception and no potential that must be recorded.
 
     The loop has no branches, so it is compiled to vector instructions; almost all rows pass.
     """
@@ -400,7 +400,7 @@ def _trees_of(users: np.uint64, port: int) -> np.uint64:
 
 @jit
 def _add_loads(n: int, users: np.uint64, nodes: int, load: Array) -> None:
-    """Count the links that lead to ``nodes`` nodes in the histogram ``load``, by their loads.
+    """Add the links that lead to ``nodes`` nodes to the histogram ``load`` of links by load.
 
     Each port is used by the same number of trees at all these nodes. The counters ``users`` contain
     these numbers.
@@ -411,7 +411,7 @@ def _add_loads(n: int, users: np.uint64, nodes: int, load: Array) -> None:
 
 @jit
 def _move_loads(n: int, users: np.uint64, row: Array, load: Array) -> None:
-    """Add one more tree, in which the nodes have the ports ``row``, to the histogram ``load``.
+    """Update the histogram ``load`` of links by load for one more tree, with the ports ``row``.
 
     The histogram already counts these nodes for all other trees, with the counters ``users``.
     """

@@ -178,7 +178,7 @@ def _check_arguments(n: int, name: str, arguments: dict[str, int | str]) -> int:
 
 
 def _blocks(n: int, m: int, base: str) -> tuple[Blocks, frozenset[Address]]:
-    """Return the formulas of a construction with the identity as root, and its exceptions.
+    """Return the formulas and the exceptions of a construction with the identity as root.
 
     For a label or dimension change, ``base`` is the construction that it changes.
     """
@@ -210,7 +210,8 @@ def _greedy_path(start: Perms, root: Perms) -> tuple[Perms, list[int]]:
     """Return the path from a node to the root of the greedy tree.
 
     Returns:
-        The nodes on the path, uint8 ``[length + 1, n]``, and the ``length`` ports that it crosses.
+        The nodes on the path, uint8 ``[length + 1, n]``, and the ``length`` ports that the path
+        crosses.
     """
     node, goal = start.tolist(), root.tolist()
     nodes, ports = [list(node)], []

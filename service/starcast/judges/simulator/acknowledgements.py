@@ -87,7 +87,7 @@ def simulate_acknowledged(schedule: Schedule, faults: Iterable[FaultLike] = ()) 
 
 
 class _Traversals:
-    """The hops of all traversals (one traversal per tree and source), in order of time.
+    """The hops of all depth-first traversals (one per tree and source), in order of time.
 
     Attributes:
         source: int64 ``[traversals]``, the source of each traversal.
@@ -148,7 +148,7 @@ class _Traversals:
         return np.asarray(np.minimum.reduceat(values, self._first_hop))
 
     def _find_last_hops_beyond(self, source: Indices) -> Indices:
-        """Return, for each hop, the last hop in the subtree of its receiver, or the hop itself.
+        """Return, for each hop, the last hop in the subtree of its receiver, or else the hop.
 
         Raises:
             InputError: the hops of a subtree are not consecutive, so the traversal is not depth
@@ -174,7 +174,7 @@ class _Traversals:
         return last
 
     def _find_parent_hops(self, source: Indices) -> Indices:
-        """Return, for each hop, the hop that reached its sender, int64 ``[hops]``.
+        """Return, for each hop, the earlier hop that reached its sender, int64 ``[hops]``.
 
         The value is -1 if the sender is the source.
         """

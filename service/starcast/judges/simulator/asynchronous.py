@@ -95,7 +95,7 @@ class AsynchronousExecution:
         return end
 
     def _execute_steps(self, batch: Batch, free: list[Times]) -> Times:
-        """Execute the packets of a batch; return when each of them ends.
+        """Execute the packets of a batch with several steps; return when each of them ends.
 
         The function F of the module docstring is iterated until the times no longer change.
         """

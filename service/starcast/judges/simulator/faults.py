@@ -226,9 +226,9 @@ def find_executed(schedule: Schedule, faults: Iterable[FaultLike]) -> Mask:
 
 
 def _execute_batch(rows: Rows, selected: Indices, pair_index: PairIndex, held: Mask) -> Mask:
-    """Execute the selected rows of a batch step by step, under faults.
+    """Execute the selected rows of a batch step by step; return which of them are executed.
 
-    Deliveries are recorded in ``held``. Returns which of the selected rows were executed.
+    A row is executed if its sender holds the unit. Deliveries are recorded in ``held``.
     """
     source = pair_index.of(rows.sender[selected], rows.unit[selected])
     target = pair_index.of(rows.receiver[selected], rows.unit[selected])
@@ -242,7 +242,7 @@ def _execute_batch(rows: Rows, selected: Indices, pair_index: PairIndex, held: M
 
 
 def _find_links_up(rows: Rows, outages: Outages) -> Mask:
-    """Return which rows have a working link in their step, bool ``[rows]``.
+    """Return which rows have a link that works in the row's step, bool ``[rows]``.
 
     All links of a dead node are down.
     """

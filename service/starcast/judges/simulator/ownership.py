@@ -393,8 +393,8 @@ class Journeys(Deliveries):
     def _find_suspects(self) -> Indices:
         """Return, in ascending order, the rows whose sender may lack the row's unit.
 
-        The sender of such a row is neither the unit's source nor a node to which the previous row
-        of the journey has delivered the unit.
+        The sender of such a row is neither the unit's source nor a node to which the unit's
+        previous row has delivered the unit.
         """
         journeys = self.sorted_rows
         sound = journeys.departs.copy()

@@ -176,7 +176,7 @@ def make_traffic(schedule: Schedule, rows: Rows) -> Traffic:
 
 
 def _receives_again(step: Integers, sender: Integers, receiver: Integers, packet: Mask) -> Mask:
-    """Return which rows send to a node that another node also sends to in the same step.
+    """Return which rows send to a node to which another node also sends in the same step.
 
     Args:
         step: the steps, ascending.
@@ -215,7 +215,7 @@ _MAX_SPARSE_STEPS = 1_000_000
 
 
 def _last_step(step: Integers, width: int = 2) -> int:
-    """Return the last step, after checking that arrays over all steps fit into memory.
+    """Return a schedule's last step, after checking that arrays over all steps fit into memory.
 
     Steps come from files and plug-ins, so a large step alone must not make these arrays large.
 
@@ -248,7 +248,7 @@ def _count_per_step(step: Integers, steps: int) -> Counts:
 
 
 def _greatest_per_step(sizes: Counts, counts: Counts) -> Counts:
-    """Return the largest packet size in each step, or 0 for a step without packets.
+    """Return the size of the largest packet in each step, or 0 for a step without packets.
 
     The sizes are in the order of steps; ``counts`` contains the number of sizes in each step.
     """
@@ -279,9 +279,9 @@ class Simulation:
         largest_packet: the maximum number of units on one directed link in one step.
         complete: True if the postcondition holds: every live node received all of its units.
         missing: the number of (node, unit) pairs that are missing.
-        undelivered: the first missing pairs, as (label, unit). For a symmetric schedule without
-            faults, the pairs and units belong to the source whose rows are given; under faults,
-            they belong to the schedule of `Schedule.expand`.
+        undelivered: at most the first 10 missing pairs, as (label, unit); ``missing`` counts all.
+            For a symmetric schedule without faults, the pairs and units belong to the source whose
+            rows are given; under faults, they belong to the schedule of `Schedule.expand`.
         violation: one sentence that names step, sender, port, receiver and the violated rule; None
             if there is no violation.
         links_used: int64 ``[steps]``, the number of directed links used in each step; each carries

@@ -218,7 +218,9 @@ def find_double_count(postcondition: Postcondition, rows: Rows, end: int) -> Vio
 def _find_overlap(
     postcondition: Postcondition, rows: Rows, lanes: Lanes, added: Indices, odd: Indices
 ) -> int | None:
-    """Execute the lanes ``odd`` with sets of contributors, which reveal double counting.
+    """Execute the lanes ``odd`` again, with sets of contributors, which reveal double counting.
+
+    A lane is a pair of unit and tree.
 
     Returns:
         The first row whose sum overlaps the receiver's sum, or None.
@@ -249,7 +251,7 @@ def _find_overlap(
 def _add_sets(
     rows: Rows, index: Indices, source: Indices, target: Indices, sets: NDArray[np.uint64]
 ) -> int | None:
-    """Add, for each row, the sender's set of contributions to the receiver's set.
+    """Add, for each row, the sender's set of contributors to the receiver's set.
 
     Returns:
         The first row whose sets overlap, or None.

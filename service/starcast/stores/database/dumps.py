@@ -81,7 +81,7 @@ def read_rows(file: Path, decoder: Path, dump: str, table: str) -> DumpedRows:
 
 
 def _run(program: Path, *options: str) -> Iterator[bytes]:
-    """Yield the output of pg_restore, which connects to no server and executes nothing.
+    """Yield the output of pg_restore for a dump; it connects to no server and executes nothing.
 
     Raises:
         InputError: the program cannot read the dump.

@@ -191,7 +191,7 @@ def _read_indexes(graph: Graph) -> dict[str, Row]:
 
 
 def _count_undeclared(graph: Graph) -> tuple[dict[tuple[str, ...], int], dict[str, int]]:
-    """Count nodes and relationships that the schema does not declare, by their labels or type.
+    """Count the graph's nodes and relationships that the schema does not declare, by label or type.
 
     Neo4j maintains counts per label and type, so the nodes are scanned only if these show that
     undeclared labels or several labels on a node exist.

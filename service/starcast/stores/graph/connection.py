@@ -215,7 +215,7 @@ class Graph:
                 connection.kill()
 
     def _wrap_new_connections(self) -> None:
-        """Make new connections limit their answers.
+        """Make the driver's new connections limit the size of their answers.
 
         After Ctrl-C no new connections are opened, because the server may not answer.
         """

@@ -31,6 +31,11 @@ export function update(changed, attributes) {
   }
 }
 
+/** @param {number} count @param {string} noun @returns {string} such as `2 units` */
+export function countOf(count, noun) {
+  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+}
+
 /** @param {number} tree the number of a tree, port or curve @returns {string} its colour in the style sheet */
 export function treeColour(tree) {
   return `var(--tree-${(tree % 8) + 1})`;

@@ -1,6 +1,6 @@
 /** Charts of a schedule: steps from left to right, in the page's colours. */
 
-import { element, svgElement } from "../elements.js";
+import { countOf, element, svgElement } from "../elements.js";
 
 /** @import { Replay } from "./replay.js" */
 
@@ -60,10 +60,10 @@ function bars(title, values, onStep, noun) {
     const height = (value / greatest) * (HEIGHT - BOTTOM - 6);
     const x = LEFT + index * width + Math.min(width * 0.1, 1);
     const place = { x, y: HEIGHT - BOTTOM - height, width: width - Math.min(width * 0.2, 2), height };
-    return box({ ...place, class: "bar" }, `step ${index + 1}: ${value} ${noun}`);
+    return box({ ...place, class: "bar" }, `step ${index + 1}: ${countOf(value, noun)}`);
   });
   const limits = [write(LEFT - 4, 12, String(greatest), "end"), write(LEFT - 4, HEIGHT - BOTTOM, "0", "end")];
-  const text = `${noun} by step: ${steps > 40 ? `at most ${greatest}` : values.join(", ")}`;
+  const text = `${noun}s by step: ${steps > 40 ? `at most ${greatest}` : values.join(", ")}`;
   return chart(title, text, HEIGHT, steps, onStep, [cursor(HEIGHT), ...boxes, ...limits]);
 }
 
@@ -80,11 +80,11 @@ function heatMap({ figures: { byPort }, steps, network }, onStep) {
       const place = { x: LEFT + at * width, y: index * row + 2, width: wide, height: row - 1 };
       // The colours of trees would suggest that port 2 belongs to tree 0.
       const look = { class: "bar", "fill-opacity": 0.2 + (0.8 * count) / greatest };
-      return count ? [box({ ...place, ...look }, `step ${at + 1}, port ${ports[index]}: ${count} units`)] : [];
+      return count ? [box({ ...place, ...look }, `step ${at + 1}, port ${ports[index]}: ${countOf(count, "unit")}`)] : [];
     });
     return [write(LEFT - 4, index * row + 11, String(ports[index]), "end"), ...cells];
   });
-  const text = ports.map((port, index) => `port ${port}: ${byPort[index].reduce((a, b) => a + b, 0)} units`);
+  const text = ports.map((port, index) => `port ${port}: ${countOf(byPort[index].reduce((a, b) => a + b, 0), "unit")}`);
   return chart("Units by port and step", text.join(", "), height, steps, onStep, [...parts, cursor(height)]);
 }
 
@@ -92,9 +92,9 @@ function heatMap({ figures: { byPort }, steps, network }, onStep) {
 export function drawCharts(host, replay, onStep) {
   const { linksUsed, greatestLoad } = replay.figures;
   const charts = () => [
-    bars("Directed links busy", linksUsed, onStep, "links"),
+    bars("Directed links busy", linksUsed, onStep, "link"),
     heatMap(replay, onStep),
-    bars("Greatest load of a directed link so far", greatestLoad, onStep, "units"),
+    bars("Greatest load of a directed link so far", greatestLoad, onStep, "unit"),
   ];
   host.replaceChildren(...(replay.steps ? charts() : []));
 }

@@ -1,6 +1,6 @@
 /** The texts next to the picture: the legend, the selection, the faults, and the units missing because of faults. */
 
-import { byId, element, treeColour } from "../elements.js";
+import { byId, countOf, element, treeColour } from "../elements.js";
 import { faultText } from "./state.js";
 
 /** @import { Explorer } from "./main.js" */
@@ -10,11 +10,6 @@ import { faultText } from "./state.js";
 
 const MOST_UNITS = 24;
 
-/** @param {number} count @param {string} noun @returns {string} such as `2 units` */
-function countOf(count, noun) {
-  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
-}
-
 /** @param {number} missing @returns {string} such as `2 units are missing` */
 export function missingText(missing) {
   return `${countOf(missing, "unit")} ${missing === 1 ? "is" : "are"} missing`;
@@ -23,9 +18,8 @@ export function missingText(missing) {
 /** @param {number[][]} paths @returns {string} such as `3 disjoint paths of 2, 4 and 4 hops` */
 export function pathsText(paths) {
   const hops = paths.map((path) => path.length);
-  const last = hops.pop();
-  const list = hops.length ? `${hops.join(", ")} and ${last}` : `${last}`;
-  return `${countOf(paths.length, "disjoint path")} of ${list} hops`;
+  const last = countOf(hops.pop() ?? 0, "hop");
+  return `${countOf(paths.length, "disjoint path")} of ${hops.length ? `${hops.join(", ")} and ${last}` : last}`;
 }
 
 /** @param {Int16Array} load how many trees use each arc @returns {string} such as `Directed links by load: 0: 3, 1: 69` */
@@ -136,7 +130,7 @@ function describeUnits(node, replay, { step, unit }) {
   if (replay.reduces) {
     const { held, full } = replay.progress(step, unit);
     const state = held[node] === full ? "Complete" : "Incomplete";
-    text = `${state}: ${held[node]} of ${full} contributions; complete units: ${few || "none"}`;
+    text = `${state}: ${held[node]} of ${countOf(full, "contribution")}; complete units: ${few || "none"}`;
   }
   return element("p", { class: "note units" }, `${text}.`);
 }
@@ -163,7 +157,7 @@ function hopLine(explorer, colour, name, start, path) {
   if (!path) line.append("not in this tree");
   else {
     const hops = path.flatMap((arc) => [` –${network.portOf(arc)}→ `, crossButton(explorer, arc)]);
-    line.append(linkButton(network.labels[start], () => explorer.select(start)), ...hops, ` (${path.length} hops)`);
+    line.append(linkButton(network.labels[start], () => explorer.select(start)), ...hops, ` (${countOf(path.length, "hop")})`);
   }
   return line;
 }

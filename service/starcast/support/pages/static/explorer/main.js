@@ -1,6 +1,6 @@
 /** The explorer: a page that shows a topology, a forest on it, and a schedule step by step. */
 
-import { byId, update } from "../elements.js";
+import { byId, countOf, update } from "../elements.js";
 import { Camera } from "./camera.js";
 import { CanvasView } from "./canvas-view.js";
 import { drawCharts, moveCursors } from "./charts.js";
@@ -60,7 +60,7 @@ export class Explorer {
   async start() {
     listen(this);
     const { data, linkCount } = this.network;
-    byId("title").textContent = `${data.spec}: ${data.nodes.toLocaleString("en")} nodes, ${linkCount.toLocaleString("en")} links, diameter ${data.diameter}`;
+    byId("title").textContent = `${data.spec}: ${countOf(data.nodes, "node")}, ${countOf(linkCount, "link")}, diameter ${data.diameter}`;
     document.title = `${data.spec} · starcast explorer`;
     fillSelect(byId("layout"), data.layouts.map(({ name }) => name));
     await Promise.all([this.fillChoices("forests", byId("forest")), this.fillChoices("schedules", byId("schedule"))]);
@@ -186,7 +186,7 @@ export class Explorer {
     });
     if (this.schedule) this.setSource(source);
     const steps = this.schedule?.data.steps ?? 0;
-    if (step > steps && this.schedule) report(`step ${step} is after the last: ${name} has ${steps} steps`);
+    if (step > steps && this.schedule) report(`step ${step} is after the last: ${name} has ${countOf(steps, "step")}`);
     this.state.step = Math.min(step, steps);
     for (const id of ["player", "schedule-options", "chart-box"]) byId(id).hidden = !this.schedule;
     byId("step").max = String(steps);
@@ -206,7 +206,7 @@ export class Explorer {
     const { data, rows } = this.state.source === "all" ? expandRows(network, schedule.data, schedule.rows) : schedule;
     const units = data.units;
     const listed = Array.from({ length: Math.min(units, MOST_UNITS_LISTED) }, (_, unit) => String(unit));
-    const texts = [`all ${units.toLocaleString("en")} units`, ...listed.map((unit) => `unit ${unit}`)];
+    const texts = [`all ${countOf(units, "unit")}`, ...listed.map((unit) => `unit ${unit}`)];
     fillSelect(byId("unit"), texts, ["-1", ...listed]);
     if (this.state.unit >= units) {
       report(`the schedule has no unit ${this.state.unit}: units are 0 to ${units - 1}`);
@@ -232,7 +232,7 @@ export class Explorer {
     for (const name of CONTROLS) byId(name).value = state[name];
     byId("step").setAttribute("aria-valuetext", `step ${state.step} of ${steps}`);
     const links = this.replay?.figures.linksUsed[state.step - 1] ?? 0;
-    byId("step-text").textContent = state.step ? `step ${state.step} of ${steps}: ${links} links busy` : `before step 1 of ${steps}`;
+    byId("step-text").textContent = state.step ? `step ${state.step} of ${steps}: ${countOf(links, "link")} busy` : `before step 1 of ${steps}`;
     moveCursors(byId("charts"), state.step, steps);
     if (this.forest) byId("load-text").textContent = loadText(this.forest.load(this.visibleTrees));
     showContents(this);

@@ -1,5 +1,7 @@
 /** The appearance of a drawing at one moment, for all renderers: the colour of every item, and strokes along links. */
 
+import { countOf } from "../elements.js";
+
 /** @import { Camera } from "./camera.js" */
 /** @import { Drawing } from "./drawing.js" */
 /** @import { Forest } from "./network.js" */
@@ -219,7 +221,7 @@ export function paintPaths(scene, paths) {
   const { theme, drawing, marks } = scene;
   scene.isFaint = true;
   paths.forEach((path, at) => {
-    scene.explainLine(`path of ${path.length} hops`, theme.trees[at % 8], 5);
+    scene.explainLine(`path of ${countOf(path.length, "hop")}`, theme.trees[at % 8], 5);
     for (const way of path.map((arc) => drawing.way(arc))) if (way >= 0) scene.addStroke(way, theme.trees[at % 8], 5);
   });
   scene.paintFirst(marks.root);
@@ -240,11 +242,11 @@ export function paintStep(scene, replay, step, unit, heldStep) {
   scene.isFaint = true;
   scene.paint((item) => mix(theme.paper, theme.accent, share[item] && 0.2 + 0.8 * share[item]));
   const shades = `linear-gradient(90deg, ${css(theme.paper)}, ${css(theme.accent)})`;
-  const text = replay.reduces ? `has 0 to ${full} contributions` : `holds 0 to ${full} units`;
+  const text = replay.reduces ? `has 0 to ${countOf(full, "contribution")}` : `holds 0 to ${countOf(full, "unit")}`;
   if (replay.reduces || unit < 0) scene.explainNode(text, shades, theme.muted);
   else scene.explainNode(`holds unit ${unit}`, css(theme.accent), theme.muted);
   scene.explainLine("busy link: 1 unit", theme.ink, 2);
-  scene.explainLine("8 units or more", theme.ink, 5);
+  if (replay.data.units > 1) scene.explainLine("8 units or more", theme.ink, 5);
   if (replay.trees.length > 1) scene.explainTrees(replay.trees);
   if (!drawing.isQuotient) scene.note = (node) => replay.describe(held[node], full, unit);
   const units = new Int32Array(2 * drawing.linkCount);
