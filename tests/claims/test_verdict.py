@@ -13,6 +13,7 @@ from starcast.claims.catalogue import (
     Sizes,
     family_sizes,
     is_degenerate,
+    only,
     size_order,
     union,
 )
@@ -158,6 +159,31 @@ def test_nodes_in_a_counterexample_are_labels() -> None:
             )
 
         assert f"{name} = 213: found 2, stated 1" in verdict_of(differ).detail
+
+
+def test_a_correction_that_is_false_or_not_checked_is_reported() -> None:
+    def check(check: ClaimCheck) -> None:
+        check.equal("nodes", check.nodes, 0)
+        check.correction().equal("nodes", check.nodes, 1)
+
+    failed = verdict_of(check).detail
+    expected = "The correction fails too: there are some nodes: n = 3: found 6, stated 1."
+    assert expected in failed
+    unchecked = verdict_of(lambda check: check.equal("nodes", check.nodes, 0)).detail
+    assert "The correction is not checked: there are some nodes." in unchecked
+
+
+def test_a_check_of_a_missing_correction_is_an_error() -> None:
+    check = ClaimCheck(topology("S3"), ObjectCache())
+    with pytest.raises(StarcastError, match=r"test_verdict.py:\d+: the claim of .* no correction"):
+        check.correction()
+
+
+def test_the_counterexample_does_not_depend_on_the_order_in_which_checks_finish() -> None:
+    listed = ("Circ5,1,2", "T3x4", "T4x3", "Circ13,1,2")
+    claim = Claim("TS.L5", "", "", only(*listed), lambda check: check.true("no", False))
+    found = [verify.run_check(claim, spec, ObjectCache()) for spec in reversed(listed)]
+    assert claim_verdict(claim, found).sizes == listed
 
 
 def test_an_absent_value_is_not_counted_as_compared() -> None:

@@ -66,7 +66,9 @@ def test_show_prints_a_claim_and_the_sizes_on_which_it_is_verified(alone: Starca
     assert facts["statement"] == claims()["TS.L5"].statement
     assert facts["quick_sizes"].startswith("S3 S4 S5 S6")
     assert "verdict" not in facts
-    assert result.err == "no verdict is stored; 'starcast claims check TS.L5' verifies it\n"
+    assert result.err == (
+        "stored verdicts are not shown: the stack is not running ('starcast up' starts it)\n"
+    )
 
 
 def test_check_works_without_a_server_and_says_once_that_nothing_is_stored(alone: Starcast) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import URL, Engine
 
+from starcast.catalogue import packs
 from starcast.claims import claims, load, report, storage, verify
 from starcast.claims.verdict import describe_place
 from starcast.stores.database.sessions import open_session
@@ -56,6 +57,33 @@ def test_verdicts_on_a_paper_of_the_user_are_stored_and_compared(
         assert storage.newest_verdicts(session)["MYPAPER.children"][1].verdict != "fails"
         changes = report.list_changes(session, None, None)
     assert [(row["id"], row["before"]) for row in changes] == [("MYPAPER.children", "fails")]
+
+
+def test_a_verdict_on_another_version_of_the_pack_is_not_shown(engine: Engine, pack: Path) -> None:
+    load(pack)
+    check_and_store(engine, ["MYPAPER"], ["S3"])
+    path = pack / "claims.toml"
+    path.write_text(path.read_text().replace("at most n-2 children", "at most n-1 children"))
+    selected = load(pack).values()
+    with open_session(engine) as session:
+        stored = storage.newest_verdicts(session)
+    assert [verdict for _, verdict in stored.values()] == [None, None]
+    rows = list(report.list_claims(selected, stored))
+    assert [(row["verdict"], row["detail"]) for row in rows] == [(None, report.OUTDATED)] * 2
+
+
+def test_verdicts_of_a_pack_that_is_not_loaded_are_omitted(
+    engine: Engine, pack: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load(pack)
+    check_and_store(engine, ["MYPAPER"], ["S3"])
+    monkeypatch.setattr(packs, "_loaded", {})
+    with open_session(engine) as session:
+        assert storage.newest_verdicts(session) == {}
+        assert len(storage.load_verdicts(session, 1)) == 2
+        assert storage.describe_missing_packs(session) == (
+            "2 stored verdicts need the pack mypaper (--plugin FOLDER): omitted"
+        )
 
 
 def test_the_newest_verdict_of_each_claim_is_returned(engine: Engine) -> None:

@@ -289,6 +289,25 @@ def test_a_new_pack_is_written_once(starcast: Starcast, tmp_path: Path) -> None:
         assert problem in result.err
 
 
+def test_a_new_pack_does_not_get_the_key_of_a_paper_of_starcast(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a paper of starcast has the key TS"):
+        write_template(tmp_path / "ts")
+
+
+@pytest.mark.parametrize("name", ["claims.toml", "checks.py"])
+def test_a_file_of_a_pack_is_not_a_plug_in(name: str, pack: Path) -> None:
+    with pytest.raises(InputError, match="is a file of a paper pack") as caught:
+        plugins.load([str(pack / name)])
+    assert caught.value.hint == f"name the folder: {pack}"
+
+
+def test_the_noun_of_a_family_is_a_plural() -> None:
+    with pytest.raises(InputError, match=r"the noun 'graphs with jumps 1 and 2' .* does not"):
+        starcast.family("jumps", pattern=r"J(\d+)", source="x", noun="graphs with jumps 1 and 2")(
+            lambda n: [1, n - 1]
+        )
+
+
 def test_a_folder_without_claims_is_not_a_pack(tmp_path: Path) -> None:
     with pytest.raises(StarcastError, match=r"is not a paper pack: it has no claims\.toml"):
         load(tmp_path)

@@ -106,7 +106,7 @@ def load_folder(folder: Path) -> None:
     if not (folder / CLAIMS).is_file():
         raise InputError(
             f"the folder {folder} is not a paper pack: it has no {CLAIMS}",
-            hint="'starcast claims new' writes a pack",
+            hint="name the folder that holds claims.toml; 'starcast claims new' writes a pack",
         )
     shipped()  # creates the package of all packs
     name = _name_module(folder)

@@ -296,6 +296,13 @@ def load(names: Iterable[str]) -> None:
     for name in names:
         # Paths are made absolute, because worker processes may have another working directory.
         path = Path(name).expanduser().absolute()
+        if path.name == packs.CLAIMS or (
+            path.suffix == ".py" and path.with_name(packs.CLAIMS).is_file()
+        ):
+            raise InputError(
+                f"the plug-in '{name}' is a file of a paper pack",
+                hint=f"name the folder: {path.parent}",
+            )
         if name.endswith(".py"):
             _import(name, partial(_import_file, path))
             _loaded[str(path)] = None

@@ -37,6 +37,8 @@ class Paper:
         year: year of publication.
         venue: journal, proceedings or institution.
         doi: Digital Object Identifier; empty if unknown.
+        folder: name of the folder of its pack.
+        sha256: the SHA-256 of its pack when it was loaded; empty for a paper of starcast.
     """
 
     key: str
@@ -46,6 +48,8 @@ class Paper:
     year: int
     venue: str
     doi: str = ""
+    folder: str = ""
+    sha256: str = ""
 
 
 class Sizes(NamedTuple):
@@ -117,23 +121,30 @@ def only(*specs: str) -> Sizes:
 
 def union(several: Iterable[Sizes]) -> Sizes:
     """Return the union of the sizes of several claims, in size order."""
-    merged = (sorted({*chain(*specs)}, key=size_order) for specs in zip(*several, strict=True))
+    merged = (
+        sorted(dict.fromkeys(chain(*specs)), key=size_order) for specs in zip(*several, strict=True)
+    )
     return Sizes(*map(tuple, merged))
 
 
 def size_order(spec: str) -> tuple[int, int, int]:
-    """Return a sort key for a spec: n, then k; star graphs precede other families of equal n."""
+    """Return a sort key for a spec: n, then k; star graphs precede other families of equal n.
+
+    Specs of families that claims cannot name are sorted by nodes: their n has any meaning.
+    """
     size = topology(spec)
+    if size.family not in FAMILIES:
+        return size.nodes, 0, 0
     return size.n, int(size.k or 0), len(size.family)
 
 
 def sort_sizes(specs: Iterable[str]) -> tuple[str, ...]:
-    """Return the specs of topologies, each once and in size order.
+    """Return the specs of topologies, each once and in size order; ties keep their order.
 
     Raises:
         InputError: a spec is not a topology.
     """
-    return tuple(sorted({topology(spec).spec for spec in specs}, key=size_order))
+    return tuple(sorted(dict.fromkeys(topology(spec).spec for spec in specs), key=size_order))
 
 
 def is_degenerate(spec: str) -> bool:
@@ -279,7 +290,8 @@ def _load(loaded: tuple[Pack, ...], *, with_checks: bool) -> _Library:
                     "key",
                     hint='write another key, such as key = "MINE"',
                 )
-            paper = Paper(**{**dict(file.paper), "key": file.key})
+            pack_fields = {"key": file.key, "folder": pack.folder.name, "sha256": pack.sha256}
+            paper = Paper(**{**dict(file.paper), **pack_fields})
             entries = read_claims(file, paper)
             if with_checks or pack in loaded:
                 entries = _join(pack, file, entries)

@@ -1,6 +1,7 @@
 """Evidence on claims, and the recorder `ClaimCheck`, to which checks report measured values."""
 
 import operator
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -15,6 +16,7 @@ from starcast.claims.growth import Number, divide, find_order, format_number
 from starcast.collectives.model import Schedule
 from starcast.judges.simulator import Simulation
 from starcast.records import checkers
+from starcast.support.errors import InputError
 from starcast.support.text import pluralize
 from starcast.topologies import Topology
 from starcast.trees.model import Forest
@@ -271,7 +273,17 @@ class ClaimCheck(CachedTopology):
         """Return a recorder for findings about the claim's ``correction`` in claims.toml.
 
         They are reported if the claim fails.
+
+        Raises:
+            InputError: the claim has no correction.
         """
+        if not self.correct_statement:
+            caller = sys._getframe(1)  # noqa: SLF001 - the line of the check, for the message
+            raise InputError(
+                f"{caller.f_code.co_filename}:{caller.f_lineno}: the claim of this check has no"
+                " correction",
+                hint="write `correction` in claims.toml, or remove the call",
+            )
         return self._aside("instead", self.correct_statement)
 
     def evidence(self, claim_id: str, seconds: float = 0.0) -> Evidence:

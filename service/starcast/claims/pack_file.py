@@ -11,6 +11,7 @@ from typing import Annotated, Any, cast
 
 import pydantic
 
+from starcast.catalogue import packs
 from starcast.records import PROBLEM_NAMES
 from starcast.support.errors import InputError, unreadable
 from starcast.support.installation import data_folder
@@ -152,12 +153,15 @@ def write_template(folder: Path) -> str:
     """Write a pack with two claims to a new folder, and return the key of its paper.
 
     Raises:
-        InputError: the folder exists, its name has no letters, or it cannot be written.
+        InputError: the folder exists, its name has no letters or gives the key of a paper of
+            starcast, or it cannot be written.
     """
     template = data_folder("examples") / "papers" / "mypaper"
     key = _key_of(folder)
     if not key:
         raise InputError(f"the name of {folder} has no letters", hint="choose another name")
+    if key in {read_pack_file(pack.folder / packs.CLAIMS).key for pack in packs.shipped()}:
+        raise InputError(f"a paper of starcast has the key {key}", hint="choose another name")
     try:
         folder.mkdir(parents=True)
         for name in ("claims.toml", "checks.py", "test_claims.py"):

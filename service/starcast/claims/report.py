@@ -231,7 +231,10 @@ def _escaped(text: str) -> str:
 
 
 #: The newest verdict of each claim, and the verification run that stored it.
-StoredVerdicts = Mapping[str, tuple[models.ClaimRun | None, Verdict]]
+#: It is None if the pack has changed since.
+StoredVerdicts = Mapping[str, tuple[models.ClaimRun | None, Verdict | None]]
+#: What is shown instead of a verdict whose pack has changed since.
+OUTDATED = "verified with another version of the pack; check again"
 
 CLAIM_COLUMNS = (
     "id", "paper", "number", "statement", "notation", "verdict", "sizes", "counterexample",
@@ -270,11 +273,14 @@ def list_claims(
     for claim in selected:
         run, found = stored.get(claim.id, (None, None))
         if verdict is None or (found is not None and found.verdict == verdict):
-            rows.append({**claim_row(claim), **verdict_row(found), "run": run and run.id})
+            row = {**claim_row(claim), **verdict_row(found), "run": run and run.id}
+            rows.append(row | ({"detail": OUTDATED} if run and found is None else {}))
     # These columns are omitted if the terminal is narrow. The statement is one of them, because the
     # notation contains the same formulas.
     spare = ("run", "detail", "counterexample", "statement", "paper", "sizes")
-    return VerdictTable.of(rows, CLAIM_COLUMNS, spare=spare)
+    outdated = [row["id"] for row in rows if row.get("detail") == OUTDATED]
+    note = f"{', '.join(outdated)}: {OUTDATED}" if outdated else ""
+    return VerdictTable.of(rows, CLAIM_COLUMNS, note, spare=spare)
 
 
 def list_verdicts(
@@ -351,7 +357,7 @@ def claim_facts(claim: Claim, stored: StoredVerdicts) -> Row:
         "verified_on": found.get("sizes"),
         "counterexample": found.get("counterexample"),
         "of": found.get("of"),
-        "detail": found.get("detail"),
+        "detail": OUTDATED if run and verdict is None else found.get("detail"),
         "run": run and run.id,
         "verified_by": run and f"starcast {run.version}",
     }

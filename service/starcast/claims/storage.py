@@ -3,19 +3,21 @@
 Every function works in the given session and never commits.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import func, select, tuple_
 from sqlalchemy.orm import Session
 
-from starcast.claims.catalogue import size_order, sort_sizes
+from starcast.claims.catalogue import papers, sort_sizes
 from starcast.claims.check import Aside, Evidence, Finding
 from starcast.claims.verdict import Verdict, by_claim
 from starcast.stores.database import models
 from starcast.stores.database.models import ClaimEvidence, ClaimRun, ClaimVerdict
 from starcast.support.errors import NotFoundError
 from starcast.support.installation import provenance
+from starcast.support.text import pluralize
 
 #: The maximum value of PostgreSQL's type integer.
 _MAX_ID = 2**31 - 1
@@ -43,6 +45,7 @@ def save_claim_run(
         verdicts: the verdicts with their evidence.
     """
     code = provenance()
+    keys = {paper_key(each.claim) for each in verdicts}
     run = ClaimRun(
         names=list(names),
         level=level if sizes is None else None,
@@ -50,6 +53,11 @@ def save_claim_run(
         version=code["version"],
         revision=code["revision"],
         dirty=code["dirty"],
+        packs={
+            key: {"folder": paper.folder, "sha256": paper.sha256}
+            for key, paper in papers().items()
+            if key in keys and paper.sha256
+        },
     )
     session.add(run)
     session.flush()
@@ -80,6 +88,45 @@ def save_claim_run(
     )
     session.flush()
     return run
+
+
+def paper_key(claim_id: str) -> str:
+    """Return the key of the paper that makes a claim."""
+    return claim_id.partition(".")[0]
+
+
+def is_outdated(run: ClaimRun, claim_id: str) -> bool:
+    """Return whether the pack of a claim has changed since a run, or is not known to be the same.
+
+    The papers of starcast have versions of starcast instead.
+    """
+    key = paper_key(claim_id)
+    recorded = run.packs.get(key, {"sha256": ""})
+    return key in papers() and bool(papers()[key].sha256 != recorded["sha256"])
+
+
+def describe_missing_packs(session: Session, run: int | None = None) -> str:
+    """Say how many stored verdicts need a pack that is not loaded; return "" if none does.
+
+    Args:
+        session: a session of the database.
+        run: number of the verification run (default: the newest verdict of each claim).
+    """
+    query = select(ClaimVerdict.claim, func.max(ClaimVerdict.claim_run))
+    if run is not None:
+        query = query.where(ClaimVerdict.claim_run == run)
+    runs = {each.id: each for each in list_claim_runs(session)}
+    missing = Counter(
+        runs[number].packs.get(key, {"folder": f"with the key {key}"})["folder"]
+        for claim, number in session.execute(query.group_by(ClaimVerdict.claim))
+        for key in [paper_key(claim)]
+        if key not in papers()
+    )
+    return "; ".join(
+        f"{pluralize(count, 'stored verdict needs', 'stored verdicts need')} the pack {folder}"
+        " (--plugin FOLDER): omitted"
+        for folder, count in missing.items()
+    )
 
 
 def load_claim_run(session: Session, number: int | None = None) -> ClaimRun:
@@ -163,9 +210,10 @@ def load_verdicts(session: Session, run: int) -> list[Verdict]:
     return [_verdict(row, evidence.get(row.claim, ())) for row in session.scalars(query)]
 
 
-def newest_verdicts(session: Session) -> dict[str, tuple[models.ClaimRun, Verdict]]:
-    """Return the newest verdict of each claim, and its run, by claim id.
+def newest_verdicts(session: Session) -> dict[str, tuple[models.ClaimRun, Verdict | None]]:
+    """Return the newest verdict of each claim of the loaded packs, and its run, by claim id.
 
+    The verdict is None if its pack has changed since, so that it may be about another statement.
     Only verdicts of claims that fail are returned with their evidence.
     """
     runs = {run.id: run for run in list_claim_runs(session)}
@@ -175,7 +223,7 @@ def newest_verdicts(session: Session) -> dict[str, tuple[models.ClaimRun, Verdic
     query = select(ClaimVerdict).where(
         tuple_(ClaimVerdict.claim, ClaimVerdict.claim_run).in_(newest)
     )
-    rows = list(session.scalars(query))
+    rows = [row for row in session.scalars(query) if paper_key(row.claim) in papers()]
     # Only failing claims need their evidence, to show the counterexamples.
     failing: dict[int, list[str]] = {}
     for row in rows:
@@ -185,18 +233,27 @@ def newest_verdicts(session: Session) -> dict[str, tuple[models.ClaimRun, Verdic
         each for run, names in failing.items() for each in load_evidence(session, run, names)
     )
     return {
-        row.claim: (runs[row.claim_run], _verdict(row, evidence.get(row.claim, ()))) for row in rows
+        row.claim: (
+            runs[row.claim_run],
+            None
+            if is_outdated(runs[row.claim_run], row.claim)
+            else _verdict(row, evidence.get(row.claim, ())),
+        )
+        for row in rows
     }
 
 
 def _verdict(row: ClaimVerdict, evidence: Iterable[Evidence]) -> Verdict:
+    # The families of a pack that is not loaded are unknown, so the stored order of sizes counts.
+    # Sizes beyond the claim come first.
+    ranks = {size: rank for rank, size in enumerate(row.sizes, start=1)}
     return Verdict(
         row.claim,
         row.verdict,  # type: ignore[arg-type]
         tuple(row.sizes),
         row.counterexample,  # JSONB does not keep the order of keys; `describe_place` sorts them
         row.detail,
-        tuple(sorted(evidence, key=lambda each: size_order(each.size))),
+        tuple(sorted(evidence, key=lambda each: (ranks.get(each.size, 0), each.size))),
         of=row.subject,
     )
 

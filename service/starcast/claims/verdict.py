@@ -61,7 +61,10 @@ def judge(findings: Iterable[Finding]) -> VerdictWord:
 
 def claim_verdict(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
     """Return the verdict on a claim. Only evidence at sizes in the claim's scope decides it."""
-    ordered = tuple(sorted(evidence, key=lambda found: size_order(found.size)))
+    # Checks finish in any order, so sizes of equal order are sorted as the claim lists them.
+    ranks = {spec: rank for rank, spec in enumerate((*claim.sizes.beyond, *claim.sizes.deep))}
+    listed = sorted(evidence, key=lambda found: ranks.get(found.size, len(ranks)))
+    ordered = tuple(sorted(listed, key=lambda found: size_order(found.size)))
     # A claim "for n >= 4" is not refuted at n = 3; results for such sizes are only reported.
     deciding = in_scope(claim, ordered)
     findings = [finding for found in deciding for finding in found.findings]
@@ -111,7 +114,8 @@ def conjunction_verdict(claim_id: str, parts: Sequence[Verdict]) -> Verdict:
     words = {part.verdict for part in parts}
     word = next((word for word in _WORST_FIRST if word in words), VERDICT_WORDS[0])
     decisive = [part for part in parts if part.verdict == word]
-    sizes = sorted({size for part in parts for size in part.sizes}, key=size_order)
+    checked = dict.fromkeys(size for part in parts for size in part.sizes)
+    sizes = sorted(checked, key=size_order)
     smallest = None
     if word == "fails":
         smallest = min(decisive, key=lambda part: size_of(part.counterexample or {}))
@@ -169,7 +173,7 @@ def describe_evidence(claim: Claim, word: VerdictWord, evidence: Sequence[Eviden
     deciding = in_scope(claim, evidence)
     sentences = [
         *_describe_findings(word, deciding),
-        *_describe_asides(word, deciding),
+        *_describe_asides(claim, word, deciding),
         *_describe_beyond(claim, evidence),
     ]
     return " ".join(filter(None, sentences))
@@ -305,8 +309,13 @@ def _text(value: Plain) -> str:
     return str(value)
 
 
-def _describe_asides(word: VerdictWord, evidence: Sequence[Evidence]) -> Iterator[str]:
-    for (kind, words), asides in asides_by_words(evidence).items():
+def _describe_asides(
+    claim: Claim, word: VerdictWord, evidence: Sequence[Evidence]
+) -> Iterator[str]:
+    groups = asides_by_words(evidence)
+    if word == "fails" and claim.correction and ("instead", claim.correction) not in groups:
+        yield f"The correction is not checked: {claim.correction}."
+    for (kind, words), asides in groups.items():
         if kind == "instead" and word != "fails":
             continue
         label = "True instead" if kind == "instead" else "Other reading"
@@ -316,6 +325,8 @@ def _describe_asides(word: VerdictWord, evidence: Sequence[Evidence]) -> Iterato
             yield f"{label}: {words} ({describe_span(size for size, _ in asides)})."
         elif kind == "reading":
             yield f"{label}: {words}: fails, {describe_place(failing[0])}."
+        else:
+            yield f"The correction fails too: {words}: {describe_place(failing[0])}."
 
 
 def _first_counterexample(aside: Aside) -> Place | None:

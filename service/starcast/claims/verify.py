@@ -346,7 +346,9 @@ def _run_check(claim: Claim, spec: str, objects: ObjectCache) -> Evidence:
         reason = f"the check of {claim.id} failed on {spec}: {type(error).__name__}: {error}"
         for pack in packs.loaded():
             if place := packs.locate(error, pack):
-                raise InputError(f"{place}: {reason}", hint="correct the check") from error
+                raise InputError(
+                    f"{place}: {reason}", hint="correct the check; no claim gets a verdict"
+                ) from error
         raise StarcastError(reason, hint="please report it") from error
 
 

@@ -115,7 +115,8 @@ class Claims(Connection):
         from starcast.claims import report
 
         selected = self._select(names)
-        return report.list_claims(selected, self._verdicts(demanded=verdict is not None), verdict)
+        stored = self._verdicts(demanded=verdict is not None) or {}
+        return report.list_claims(selected, stored, verdict)
 
     def claim(self, claim_id: ClaimId) -> ClaimFacts:
         """Show a claim, its sizes, and its newest stored verdict.
@@ -144,10 +145,12 @@ class Claims(Connection):
 
         claim = find_claim(claim_id)
         stored = self._verdicts()
-        if claim.id not in stored:
+        # `_verdicts` returns None after it has said why stored verdicts are not shown.
+        if stored is not None and claim.id not in stored:
             self.reporter.say(
                 f"no verdict is stored; 'starcast claims check {claim.id}' verifies it"
             )
+        stored = stored or {}
         _, verdict = stored.get(claim.id, (None, None))
         return ClaimFacts(report.claim_facts(claim, stored), verdict)
 
@@ -270,15 +273,25 @@ class Claims(Connection):
             $ starcast claims report --out claims.html
             $ starcast claims report --run 3 --format markdown
         """
-        from starcast.claims import storage
-        from starcast.claims.report import run_provenance
+        from starcast.claims import catalogue, storage
+        from starcast.claims.report import OUTDATED, run_provenance
 
         with self._session() as session:
             found = storage.load_claim_run(session, run)
             verdicts = storage.load_verdicts(session, found.id)
+            missing = storage.describe_missing_packs(session, found.id)
+        loaded = catalogue.papers()
+        verdicts = [each for each in verdicts if storage.paper_key(each.claim) in loaded]
+        changed = [each.claim for each in verdicts if storage.is_outdated(found, each.claim)]
+        verdicts = [each for each in verdicts if each.claim not in changed]
+        outdated = f"{', '.join(changed)}: {OUTDATED}" if changed else ""
+        about = run_provenance(found)
+        if omitted := "; ".join(filter(None, (missing, outdated))):
+            about["Omitted"] = omitted
+            self.reporter.say(omitted)
         claims = pluralize(len(verdicts), "claim")
         subject = f"verification run {found.id}: {storage.describe_scope(found)}, {claims}"
-        return ClaimReport(subject, verdicts, run_provenance(found))
+        return ClaimReport(subject, verdicts, about)
 
     def new_paper(self, folder: Path) -> Path:
         """Write a paper pack to edit: a claim that holds, a claim that fails, and their test.
@@ -312,11 +325,11 @@ class Claims(Connection):
             self.reporter.say(f"the paper pack {place} is omitted: {fault.message}")
         return catalogue.select_claims(names)
 
-    def _verdicts(self, *, demanded: bool = False) -> "report.StoredVerdicts":
+    def _verdicts(self, *, demanded: bool = False) -> "report.StoredVerdicts | None":
         """Return the newest stored verdict of each claim, with its verification run.
 
-        Unless verdicts are demanded, the result is empty if the embedded server is not running or
-        its schema is not the newest.
+        Unless verdicts are demanded, the result is None if the embedded server is not running or
+        its schema is not the newest; the reason is reported.
 
         Raises:
             UnavailableError: verdicts are demanded, and no server is running; or the settings name
@@ -337,9 +350,13 @@ class Claims(Connection):
             if isinstance(error, UnavailableError):
                 # The embedded server may be stopped, but a server that the settings name must run.
                 self._raise_if_configured(error)
+                self.reporter.say(
+                    "stored verdicts are not shown: the stack is not running"
+                    " ('starcast up' starts it)"
+                )
             else:
                 self.reporter.say(f"no verdicts are shown: {error.message}; {error.hint}")
-            return {}
+            return None
         if demanded and not found:
             raise NotFoundError(
                 "no verdict is stored", hint="'starcast claims check' computes and stores them"

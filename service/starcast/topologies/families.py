@@ -85,7 +85,7 @@ def family(
             plus signs and hyphens, even if the pattern also matches other strings. A spec that ends
             with a hyphen and six hexadecimal digits is that of a network, never of a family.
         source: the paper that defines the family.
-        noun: the plural noun for the graphs in messages, such as ``pancake graphs``.
+        noun: the plural noun for the graphs in messages, such as ``pancake graphs``; it ends in s.
         spelling: a description of valid specs for messages, such as ``P2 to P12 for a pancake
             graph``; by default derived from ``sizes``, or else the pattern.
         group: the group whose elements are the nodes of each graph.
@@ -108,6 +108,11 @@ def family(
             )
         subject = f"the family '{name}'"
         many = noun or f"{name} graphs"
+        if not (many.endswith("s") or origin.is_shipped):
+            raise InputError(
+                f"{origin}: the noun '{many}' of '{name}' does not end in s",
+                hint="write a plural, such as pancake graphs",
+            )
 
         # A spec is read many times, and colouring the links of a large graph takes a second.
         @lru_cache(maxsize=4)

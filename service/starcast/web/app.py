@@ -24,6 +24,7 @@ from starlette.types import ASGIApp
 from starcast.catalogue.entries import FAMILIES
 from starcast.claims import claims as all_claims
 from starcast.claims import report, select_claims
+from starcast.claims.catalogue import papers
 from starcast.comparison import presentation
 from starcast.comparison.sides import CROSSABLE
 from starcast.drawing.explorer import EXPLORER
@@ -151,6 +152,7 @@ def show_overview(request: Request, service: ServiceParameter) -> Response:
         queries=len(library.queries),
         packs=len({query.pack for query in library.queries.values()}),
         claims=len(all_claims()),
+        papers=len(papers()),
         newest=_list_newest(service),
         spellings=[family.spelling for family in FAMILIES.values()],
         stores=stores,

@@ -96,6 +96,8 @@ class Publishing(Connection):
                 f"{outage.message}; {outage.hint}"
             )
         with Site(self.settings, has_stores=outage is None) as site:
+            if missing := site.describe_missing_packs():
+                self.reporter.say(missing)
             if check_claims:
                 site.check_claims(jobs, self.reporter)
             elif unchecked := site.count_unchecked():

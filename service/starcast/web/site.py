@@ -25,6 +25,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urljoin, urlsplit
 
 import numpy as np
 
+from starcast.claims.catalogue import Claim
 from starcast.claims.catalogue import claims as all_claims
 from starcast.claims.verify import verify_claims
 from starcast.collectives.algorithm import ScheduleParameters, parse_schedule_id
@@ -115,17 +116,29 @@ class Site:
     def __exit__(self, *_: object) -> None:
         self._service.close()
 
+    def describe_missing_packs(self) -> str:
+        """Say which stored verdicts are omitted because their packs are not loaded."""
+        return evidence.describe_missing_packs(self._service)
+
     def count_unchecked(self) -> int:
-        """Return the number of claims without a verdict."""
-        return sum(name not in self._service.verdicts for name in all_claims())
+        """Return the number of claims without a verdict on their present statement."""
+        return len(self._unchecked())
 
     def check_claims(self, jobs: int | None, reporter: Reporter) -> None:
         """Verify the claims that have no stored verdict, at quick sizes."""
         stored = self._service.verdicts
-        missing = tuple(claim for name, claim in all_claims().items() if name not in stored)
-        verdicts = verify_claims(missing, "quick", None, jobs, reporter)
+        verdicts = verify_claims(self._unchecked(), "quick", None, jobs, reporter)
         computed = {verdict.claim: (None, verdict) for verdict in verdicts}
         self._service.verdicts = {**stored, **computed}
+
+    def _unchecked(self) -> tuple[Claim, ...]:
+        # The verdict of a claim whose pack has changed since is None.
+        stored = self._service.verdicts
+        return tuple(
+            claim
+            for name, claim in all_claims().items()
+            if name not in stored or stored[name][1] is None
+        )
 
     def build(
         self, ids: Iterable[str], comparisons: Iterable[Sequence[str]], reporter: Reporter

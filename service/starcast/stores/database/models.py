@@ -331,6 +331,9 @@ class ClaimRun(Base):
     revision: Mapped[str | None] = field("git revision, or null outside a checkout")
     dirty: Mapped[bool | None] = field("whether the checkout had changes; null outside a checkout")
     finished_at: Mapped[datetime] = moment("when its verdicts were stored")
+    packs: Mapped[dict[str, Any]] = empty_object(
+        "loaded paper packs of its claims: folder and SHA-256, by key of the paper"
+    )
 
 
 class _CheckedClaim:

@@ -122,6 +122,15 @@ def read_verdicts(service: Service) -> StoredVerdicts:
         return {}
 
 
+def describe_missing_packs(service: Service) -> str:
+    """Say which stored verdicts need packs that are not loaded; return "" if none does."""
+    try:
+        with service.lab() as lab, open_session(lab.engine) as session:
+            return storage.describe_missing_packs(session)
+    except UnavailableError:
+        return ""
+
+
 def locate_counterexample(verdict: Verdict) -> str | None:
     """Return the explorer URL that shows a counterexample, or None if it cannot be located."""
     try:

@@ -1,0 +1,20 @@
+"""Keep, for each verification run, the paper packs of its claims with their SHA-256."""
+
+from alembic import op
+from alembic.util import CommandError
+
+revision: str = "0019"
+down_revision: str | None = "0018"
+
+
+def upgrade() -> None:
+    """Add the column; the packs of older runs are unknown."""
+    op.execute(
+        "alter table claim_run add column packs jsonb not null default '{}'"
+        " constraint ck_claim_run_packs check (jsonb_typeof(packs) = 'object')"
+    )
+
+
+def downgrade() -> None:
+    """Raise an error, since there is no downgrade."""
+    raise CommandError("there is no downgrade; 'starcast restore' restores an older backup")
