@@ -31,7 +31,7 @@ from starcast.support.settings import Settings
 from starcast.trees.construction import forest_from_id
 from starcast.web import computations
 from starcast.web.api.problems import KINDS, MEDIA_TYPE
-from starcast.web.app import create_app
+from starcast.web.app import NAVIGATION, create_app
 from starcast.web.service import Service
 from starcast.web.workers import Workers
 from support.fix_browser import API, get
@@ -170,6 +170,22 @@ def test_a_claim_is_verified_on_request_if_no_verdict_is_stored(client: TestClie
     assert shown["run"] is None
     assert shown["explorer"].startswith("explore/S")
     assert "MATCH" in shown["cypher"]
+
+
+def test_flags_of_a_server_are_not_added_to_the_recorded_commands(service: Service) -> None:
+    flagged = replace(service, flags="--plugin my_trees.py")
+    client = TestClient(create_app(flagged), base_url="http://localhost")
+    page = client.get("/records/congestion-trees:S4:congestion=2").text
+    assert "<code data-recorded>starcast search congestion-trees S4" in page
+    assert "<code>starcast --plugin my_trees.py records verify</code>" in page
+
+
+def test_only_the_form_of_a_server_is_explained_by_the_syntax_of_topologies(
+    client: TestClient, service: Service
+) -> None:
+    assert "How to write a topology" in client.get("/").text
+    site = TestClient(create_app(replace(service, published=NAVIGATION)), "http://localhost")
+    assert "How to write a topology" not in site.get("/").text
 
 
 def test_records_have_the_values_and_witnesses_of_their_files(client: TestClient) -> None:
