@@ -403,7 +403,11 @@ def test_under_faults_the_page_shows_the_same_results_as_the_simulator(
     busy = page.eval_on_selector_all(
         ".chart:first-of-type .bar title", "all => all.map(t => t.textContent)"
     )
-    counts = [int(title.split(": ")[1].split()[0]) for title in busy if title.endswith((" link", " links"))]
+    counts = [
+        int(title.split(": ")[1].split()[0])
+        for title in busy
+        if title.endswith((" link", " links"))
+    ]
     expected = np.zeros(built.steps, dtype=int)
     expected[: result.steps] = result.links_used
     assert counts == expected.tolist()
@@ -490,7 +494,7 @@ def test_a_narrow_screen_has_no_horizontal_scroll_bar(open_page: Open) -> None:
             ],
         ),
         (
-            "S3",
+            "S8",
             "schedule=broadcast:greedy&step=1",
             ["holds 0 to 1 unit", "busy link: 1 unit", "root or source"],
         ),

@@ -29,9 +29,10 @@ from starcast.records.files import load_files
 from starcast.support.errors import EXIT_CODES, StarcastError, UnavailableError
 from starcast.support.settings import Settings
 from starcast.trees.construction import forest_from_id
-from starcast.web import computations
+from starcast.web import computations, models
+from starcast.web.api import experiments
 from starcast.web.api.problems import KINDS, MEDIA_TYPE
-from starcast.web.app import NAVIGATION, create_app
+from starcast.web.app import create_app
 from starcast.web.service import Service
 from starcast.web.workers import Workers
 from support.fix_browser import API, get
@@ -180,12 +181,19 @@ def test_flags_of_a_server_are_not_added_to_the_recorded_commands(service: Servi
     assert "<code>starcast --plugin my_trees.py records verify</code>" in page
 
 
-def test_only_the_form_of_a_server_is_explained_by_the_syntax_of_topologies(
-    client: TestClient, service: Service
+def test_an_experiment_page_states_why_a_run_failed(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "How to write a topology" in client.get("/").text
-    site = TestClient(create_app(replace(service, published=NAVIGATION)), "http://localhost")
-    assert "How to write a topology" not in site.get("/").text
+    usual = dict.fromkeys(models.RunResource.model_fields)
+    run = models.RunResource.model_construct(
+        **usual | {"run": 7, "error": "12 GB are needed", "finished": "", "faults": "123-213 " * 6}
+    )
+    detail = models.ExperimentDetail.model_construct(note="", runs=[run])
+    monkeypatch.setattr(experiments, "show_experiment", Mock(return_value=detail))
+    monkeypatch.setattr(experiments, "describe_experiment", Mock(return_value=[]))
+    page = client.get("/experiments/e1").text
+    assert "<li>Run 7 failed: 12 GB are needed.</li>" in page
+    assert '<td class="long">123-213' in page
 
 
 def test_records_have_the_values_and_witnesses_of_their_files(client: TestClient) -> None:
