@@ -493,6 +493,11 @@ def test_a_narrow_screen_has_no_horizontal_scroll_bar(open_page: Open) -> None:
                 "failed link",
             ],
         ),
+        (
+            "S8",
+            "schedule=broadcast:greedy&step=1",
+            ["holds 0 to 1 unit", "busy link: 1 unit", "root or source"],
+        ),
     ],
 )
 def test_the_legend_explains_the_colours_and_marks_of_the_picture(

@@ -29,7 +29,8 @@ from starcast.records.files import load_files
 from starcast.support.errors import EXIT_CODES, StarcastError, UnavailableError
 from starcast.support.settings import Settings
 from starcast.trees.construction import forest_from_id
-from starcast.web import computations
+from starcast.web import computations, models
+from starcast.web.api import experiments
 from starcast.web.api.problems import KINDS, MEDIA_TYPE
 from starcast.web.app import create_app
 from starcast.web.service import Service
@@ -170,6 +171,29 @@ def test_a_claim_is_verified_on_request_if_no_verdict_is_stored(client: TestClie
     assert shown["run"] is None
     assert shown["explorer"].startswith("explore/S")
     assert "MATCH" in shown["cypher"]
+
+
+def test_flags_of_a_server_are_not_added_to_the_recorded_commands(service: Service) -> None:
+    flagged = replace(service, flags="--plugin my_trees.py")
+    client = TestClient(create_app(flagged), base_url="http://localhost")
+    page = client.get("/records/congestion-trees:S4:congestion=2").text
+    assert "<code data-recorded>starcast search congestion-trees S4" in page
+    assert "<code>starcast --plugin my_trees.py records verify</code>" in page
+
+
+def test_an_experiment_page_states_why_a_run_failed(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = dict.fromkeys(models.RunResource.model_fields)
+    run = models.RunResource.model_construct(
+        **usual | {"run": 7, "error": "12 GB are needed", "finished": "", "faults": "123-213 " * 6}
+    )
+    detail = models.ExperimentDetail.model_construct(note="", runs=[run])
+    monkeypatch.setattr(experiments, "show_experiment", Mock(return_value=detail))
+    monkeypatch.setattr(experiments, "describe_experiment", Mock(return_value=[]))
+    page = client.get("/experiments/e1").text
+    assert "<li>Run 7 failed: 12 GB are needed.</li>" in page
+    assert '<td class="long">123-213' in page
 
 
 def test_records_have_the_values_and_witnesses_of_their_files(client: TestClient) -> None:

@@ -250,7 +250,9 @@ def show_experiment(request: Request, name: str, service: ServiceParameter) -> R
         run.model_dump() | {"finished": to_minutes(run.finished)} for run in detail.runs[:_MAX_RUNS]
     ]
     columns = [
-        column for column in models.RunResource.model_fields if any(row[column] for row in rows)
+        column
+        for column in models.RunResource.model_fields
+        if column != "error" and any(row[column] for row in rows)
     ]
     return _render(
         request,
@@ -259,6 +261,7 @@ def show_experiment(request: Request, name: str, service: ServiceParameter) -> R
         panels=panels,
         note=detail.note,
         rows=rows,
+        failed=[row for row in rows if row["error"]],
         is_complete=len(rows) == len(detail.runs),
         has_parts=len({curve["label"] for panel in panels for curve in panel["curves"]}) > 1,
         columns=columns,
