@@ -28,7 +28,13 @@ _TOPOLOGIES = (
     *(f"Q{d}" for d in range(2, 13)),
 )
 _KINDS = ("topology", "forest", "schedule")
-_STORED = "SELECT id FROM materialization WHERE kind = %s ORDER BY id"
+#: Ids, and names of networks, which stand for their specs.
+_STORED = """
+SELECT id FROM (
+    SELECT kind, id FROM materialization
+    UNION SELECT 'topology', unnest(ARRAY[name, spec]) FROM network
+) AS stored WHERE kind = %s ORDER BY id
+"""
 _EXPERIMENTS = "SELECT name FROM experiment ORDER BY name"
 _FIRST_TIME = '[[ $zsh_eval_context[-1] == loadautofunc ]] && _starcast_completion "$@"'
 #: Characters at which bash splits words, and characters that need escapes in bash.

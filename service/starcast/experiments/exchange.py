@@ -20,7 +20,6 @@ from starcast.experiments.exchange_file import (
     FORMAT,
     ExperimentRecord,
     FileRecord,
-    NetworkRecord,
     RunRecord,
     invalid,
     read_file,
@@ -42,6 +41,7 @@ from starcast.support.atomic import atomic_write
 from starcast.support.errors import InputError, RejectedError
 from starcast.support.runs import Run
 from starcast.support.text import pluralize
+from starcast.topologies.network_records import NetworkRecord
 
 
 def export_experiments(engine: Engine, names: Sequence[str], file: Path) -> int:

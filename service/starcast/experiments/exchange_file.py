@@ -7,7 +7,7 @@ bounds. Runs are parsed one at a time, so reading a file takes little more memor
 
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -36,11 +36,10 @@ from starcast.support.limited import MB, read_bytes
 from starcast.support.runs import FIGURES, RUN_FIELDS, Run, RunCost
 from starcast.support.vocabulary import MAX_NAME, parse_spec
 from starcast.topologies import as_topology, count_nodes
-from starcast.topologies.networks import find_network, restore_network
+from starcast.topologies.network_records import NetworkRecord
 from starcast.trees.construction import CONSTRUCTIONS
 
 _BIGINT = 2**63 - 1
-_Rank = Annotated[int, pydantic.Field(ge=0, lt=2**31)]
 _RATIONAL = re.compile(r"\d{1,200}(/[1-9]\d{0,200})?", re.ASCII)
 
 
@@ -238,34 +237,6 @@ class ExperimentRecord(StrictRecord):
         if self.points not in {None, len(points)}:
             raise InputError(f"its grid has {len(points)} points, but it states {self.points}")
         return points
-
-
-class NetworkRecord(StrictRecord):
-    """A network as files carry it, with its ports; see `Network.as_json`."""
-
-    name: str
-    sha256: str
-    labels: Annotated[list[str], pydantic.FailFast()]
-    titles: Annotated[list[str], pydantic.FailFast()]
-    links: Annotated[list[tuple[_Rank, _Rank, _Rank]], pydantic.FailFast()]
-    positions: Annotated[list[tuple[float, float]], pydantic.FailFast()]
-    source: str
-    licence: str
-
-    @classmethod
-    def of_topologies(cls, specs: Iterable[str]) -> list[Self]:
-        """Return the records of the networks among topologies."""
-        networks = [find_network(spec) for spec in sorted({*specs}) if count_nodes(spec)]
-        return [cls(**network.as_json()) for network in networks if network is not None]
-
-    def restore(self) -> None:
-        """Make the network known in this process.
-
-        Raises:
-            StarcastError: the record is not that of a network, or another one with its spec is
-                known.
-        """
-        restore_network(self.model_dump())
 
 
 class FileRecord(StrictRecord):

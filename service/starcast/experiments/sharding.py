@@ -13,12 +13,13 @@ import pydantic
 from pydantic import RootModel
 
 from starcast.experiments.design import Design, check_name
-from starcast.experiments.exchange_file import ExperimentRecord, NetworkRecord, RunRecord
+from starcast.experiments.exchange_file import ExperimentRecord, RunRecord
 from starcast.experiments.execution import execute_all, price_run
 from starcast.support.errors import InputError
 from starcast.support.json_files import Many, StrictRecord
 from starcast.support.progress import Reporter
 from starcast.support.shards import Job, Shard, merge_shards, write_shard
+from starcast.topologies.network_records import NetworkRecord
 
 
 class _Description(StrictRecord):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from starcast.lab.connection import Connection
 from starcast.lab.results import Answer
-from starcast.lab.signature import Shell
+from starcast.lab.signature import Shell, read_spec
 from starcast.support.errors import InputError, RejectedError, UnavailableError, unreadable
 from starcast.support.table import Table
 from starcast.support.text import pluralize
@@ -129,6 +129,10 @@ class Queries(Connection):
             return self._run_statement(text, name, given, row_limit, timeout)
         rows, seconds = self._limits(row_limit, timeout)
         found = find(name, *self.settings.packs)
+        for each in found.parameters:
+            # The value may be the name of a stored network.
+            if each.type.name == "topology" and isinstance(given.get(each.name), str):
+                given[each.name] = read_spec(given[each.name])
         bound = bind(found.parameters, given)
         if drawable:
             from starcast.queries.picture import check_drawable

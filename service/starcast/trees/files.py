@@ -24,6 +24,7 @@ from starcast.support.errors import InputError, LimitError, StarcastError, unrea
 from starcast.support.limited import DAMAGE, open_archive
 from starcast.support.vocabulary import format_spec, parse_spec
 from starcast.topologies import Topology, memory, topology
+from starcast.topologies.networks import Network
 
 #: Maximum number of trees of a forest: schedules store the index of a tree as uint8.
 MAX_TREES = 256
@@ -83,6 +84,8 @@ VERSION = 1
 _WRITE_AGAIN = "write it again with 'starcast forest build' or Forest.save"
 #: The maximum size of a part other than the port array, in bytes.
 _SMALL_PART = 2**16
+#: Memory for reading a network, per byte of the file.
+_NETWORK_FACTOR = 40
 
 
 def write_fields(path: str | os.PathLike[str], fields: Mapping[str, Any]) -> None:
@@ -104,6 +107,10 @@ def write_fields(path: str | os.PathLike[str], fields: Mapping[str, Any]) -> Non
         "verify_hubs": np.array(list(fields["verify_hubs"] or ()), dtype=np.int64),
         "parent_port": fields["parent_port"],
     }
+    if fields["topology"].family == Network.family:
+        # Bytes, because numpy would take four for each character of a text.
+        content = json.dumps(fields["topology"].as_json()).encode()
+        parts["network"] = np.frombuffer(content, dtype=np.uint8)
     with atomic_write(path) as file:
         np.savez_compressed(file, **parts)
 
@@ -171,8 +178,12 @@ def _parse_parts(path: str | os.PathLike[str], parts: _Parts) -> dict[str, Any]:
         )
     # In older files, the part with the hubs is called "toward".
     hub_ranks = parts.small("verify_hubs" if "verify_hubs" in parts else "toward")
+    # Older files, and those of families, carry no network.
+    carried = _read_network(parts).spec if "network" in parts else None
     try:
         network = topology(parts.text("topology"))
+        if carried not in {None, network.spec}:
+            raise _damaged(path)
         if hub_ranks.dtype.kind not in "iu" or hub_ranks.ndim != 1:
             raise _damaged(path)
         hubs = tuple(network.node(int(rank)) for rank in hub_ranks)
@@ -203,6 +214,14 @@ def _has_format(parts: _Parts) -> bool:
         return parts.text("format") == FORMAT
     except DAMAGE:
         return False
+
+
+def _read_network(parts: _Parts) -> Network:
+    from starcast.topologies.network_records import NetworkRecord  # noqa: PLC0415 - few files
+
+    (size,), _ = parts.header("network")
+    memory.require(_NETWORK_FACTOR * size, f"the network of {size:,} bytes in the forest file")
+    return NetworkRecord.model_validate_json(parts.read("network").tobytes()).restore()
 
 
 def _read_ports(

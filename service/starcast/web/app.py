@@ -28,6 +28,7 @@ from starcast.claims.catalogue import papers
 from starcast.comparison import presentation
 from starcast.comparison.sides import CROSSABLE
 from starcast.drawing.explorer import EXPLORER
+from starcast.lab.signature import read_spec
 from starcast.queries.parameters import STORED
 from starcast.records import PROBLEM_NAMES
 from starcast.stores.database.repository import list_newest
@@ -161,16 +162,18 @@ def show_overview(request: Request, service: ServiceParameter) -> Response:
 
 
 @router.get("/explore")
-def redirect_to_explorer(spec: str = "") -> Response:
+def redirect_to_explorer(service: ServiceParameter, spec: str = "") -> Response:
     """Redirect to the explorer of the topology that a form names, by default of S4."""
-    return RedirectResponse(explorer_url(spec.strip() or "S4", {}))
+    # While a lab is open, names of stored networks are known.
+    with service.lab():
+        return RedirectResponse(explorer_url(read_spec(spec.strip() or "S4"), {}))
 
 
 @router.get("/explore/{spec}")
 def show_explorer(request: Request, spec: str, service: ServiceParameter) -> Response:
     """Show the explorer, which opens the artifacts in its URL and reports invalid ones."""
     try:
-        service.workers.run(computations.check_spec, spec)
+        service.compute(computations.check_spec, spec)
     except InputError as error:
         # The API answers 422 to an unknown spec, but for a reader this page does not exist.
         missing = NotFoundError(error.message, hint=error.hint)

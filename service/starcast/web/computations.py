@@ -4,9 +4,9 @@ Artifacts are cached, because a page requests several arrays of each artifact.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,14 @@ from starcast.support.table import Table
 from starcast.support.vocabulary import Format
 from starcast.topologies import Topology, base
 from starcast.topologies import topology as parse_topology
+from starcast.topologies.networks import Network
 from starcast.trees import Forest, constructions, metrics
 from starcast.trees.construction import forest_from_id, plain_constructions
 
 if TYPE_CHECKING:
     from starcast.claims import Verdict
+
+Result = TypeVar("Result")
 
 #: Largest number of nodes of a topology whose arrays are computed for a request: S8 and Q15.
 MAX_NODES = 50_000
@@ -53,6 +56,11 @@ FOREST = (
     "congestion",
     "load_histogram",
 )
+
+
+def compute_on(_network: Network | None, function: Callable[[], Result]) -> Result:
+    """Call a function in a worker, which knows the network since it was unpickled."""
+    return function()
 
 
 def describe_topology(spec: str) -> dict[str, Any]:

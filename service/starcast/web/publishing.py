@@ -6,7 +6,7 @@ from typing import Annotated
 
 from starcast.embedded import system
 from starcast.lab.connection import Connection
-from starcast.lab.signature import ArtifactId, Jobs, Shell
+from starcast.lab.signature import ArtifactId, Jobs, Shell, read_spec
 from starcast.support.errors import UnavailableError
 from starcast.support.installation import install_command
 from starcast.support.table import Facts
@@ -104,7 +104,9 @@ class Publishing(Connection):
                 count = pluralize(unchecked, "claim has", "claims have")
                 self.reporter.say(f"{count} no stored verdict; verify them with `check_claims`")
             self.reporter.say("rendering the pages")
-            files = site.build(ids, [names.split(",") for names in compare], self.reporter)
+            files = site.build(
+                map(read_spec, ids), [names.split(",") for names in compare], self.reporter
+            )
             self._say_each("not published", map(str, site.problems.values()))
         write_site(target, files)
         self._say_each("no longer published", sorted(earlier - files.keys()))

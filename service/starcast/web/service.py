@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
-from typing import Annotated, cast
+from typing import Annotated, Concatenate, cast
 
 from fastapi import APIRouter, Depends, Request
 from sqlalchemy import text
@@ -13,12 +14,14 @@ from starcast.catalogue.plugins import ORIGINS
 from starcast.claims.report import StoredVerdicts
 from starcast.lab import Lab
 from starcast.queries import Library, load_library
+from starcast.stores.database.networks import load_network
 from starcast.stores.database.sessions import open_session
-from starcast.support.errors import StarcastError, UnavailableError
+from starcast.support.errors import InputError, StarcastError, UnavailableError
 from starcast.support.settings import Settings
 from starcast.support.text import add_flags
+from starcast.topologies.networks import Network, is_network_spec
 from starcast.web import computations, models
-from starcast.web.workers import Pool, Workers
+from starcast.web.workers import P, Pool, Result, Workers
 
 #: Number of requests that can use the stores at the same time.
 LABS = 4
@@ -72,6 +75,44 @@ class Service:
                 lab.close()
                 slot.item = None
                 raise
+
+    def find_network(self, artifact_id: str) -> Network | None:
+        """Return the stored network of an id, or None if its topology belongs to a family.
+
+        Raises:
+            InputError: no such network is stored.
+            UnavailableError: PostgreSQL is not running.
+            BusyError: all connections are in use.
+        """
+        spec = artifact_id.partition(":")[0]
+        if not is_network_spec(spec):
+            return None
+        # This process may still know a network that was dropped, so PostgreSQL is always asked.
+        with self.lab() as lab, open_session(lab.engine) as session:
+            found = load_network(session, spec)
+        if found is None:
+            raise InputError(
+                f"unknown topology '{spec}'",
+                hint="'starcast topology list' lists the stored networks",
+            )
+        return found
+
+    def compute(
+        self,
+        function: Callable[Concatenate[str, P], Result],
+        artifact_id: str,
+        *arguments: P.args,
+        **options: P.kwargs,
+    ) -> Result:
+        """Call a function of `computations` for a topology, or an artifact on it, in a worker.
+
+        Raises:
+            StarcastError: an error of the function, of `find_network` or of `Workers.run`.
+        """
+        network = self.find_network(artifact_id)
+        return self.workers.run(
+            computations.compute_on, network, partial(function, artifact_id, *arguments, **options)
+        )
 
     def library(self) -> Library:
         """Load the query packs from disk."""

@@ -222,7 +222,7 @@ class Site:
         """Add the artifacts of an explorer URL to the site; return the address of their page."""
         path, _, query = url.partition("?")
         spec = unquote(path.removeprefix("/explore/"))
-        network = computations.require_drawable(topology(spec))
+        network = computations.require_drawable(self._service.find_network(spec) or topology(spec))
         shown = self._explorers.get(network.spec, Explorer(network))
         state = dict(parse_qsl(query))
         if name := state.get("forest"):

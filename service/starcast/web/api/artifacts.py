@@ -64,9 +64,9 @@ def show_topology(
 ) -> models.TopologyResource:
     """Show the counts and distances of a topology, and its constructions and algorithms."""
     if output == Format.SVG:
-        picture = service.workers.run(computations.draw_topology, spec)
+        picture = service.compute(computations.draw_topology, spec)
         return text_response(picture, Format.SVG)  # type: ignore[return-value]
-    facts = service.workers.run(computations.describe_topology, spec)
+    facts = service.compute(computations.describe_topology, spec)
     path = f"{quote(facts['spec'])}"
     return models.TopologyResource(
         **facts, labels_url=f"{path}/labels", neighbours_url=f"{path}/neighbours"
@@ -76,13 +76,13 @@ def show_topology(
 @router.get("/topologies/{spec}/labels", tags=["topologies"])
 def list_labels(spec: SpecParameter, service: ServiceParameter) -> models.Labels:
     """List the labels of all nodes, by rank."""
-    return models.Labels(labels=service.workers.run(computations.node_labels, spec))
+    return models.Labels(labels=service.compute(computations.node_labels, spec))
 
 
 @router.get("/topologies/{spec}/neighbours", tags=["topologies"], **ARRAY)
 def get_neighbours(spec: SpecParameter, service: ServiceParameter) -> Response:
     """Return the ranks of the neighbours of all nodes, int32 [nodes, ports]."""
-    return array_response(service.workers.run(computations.neighbour_table, spec))
+    return array_response(service.compute(computations.neighbour_table, spec))
 
 
 @router.get("/topologies/{spec}/layout/{name}", tags=["topologies"], **ARRAY)
@@ -92,7 +92,7 @@ def get_layout(
     service: ServiceParameter,
 ) -> Response:
     """Return the positions of all nodes, float32 [nodes, 2]: x to the right, y downwards."""
-    return array_response(service.workers.run(computations.node_positions, spec, name))
+    return array_response(service.compute(computations.node_positions, spec, name))
 
 
 @router.get("/topologies/{spec}/forests", tags=["topologies"], responses=with_formats(Format.CSV))
@@ -100,7 +100,7 @@ def list_forests_on(
     spec: SpecParameter, service: ServiceParameter, paging: PagingParameter
 ) -> Page[models.ListedArtifact]:
     """List the forests on a topology: one for each construction, and other stored forests."""
-    computed = service.workers.run(computations.list_forests, spec)
+    computed = service.compute(computations.list_forests, spec)
     return paging.respond(models.ListedArtifact, _with_stored(service, "forests", spec, computed))
 
 
@@ -109,7 +109,7 @@ def list_schedules_on(
     spec: SpecParameter, service: ServiceParameter, paging: PagingParameter
 ) -> Page[models.ListedArtifact]:
     """List the schedules on a topology: one for each algorithm, and other stored schedules."""
-    computed = service.workers.run(computations.list_schedules, spec)
+    computed = service.compute(computations.list_schedules, spec)
     return paging.respond(models.ListedArtifact, _with_stored(service, "schedules", spec, computed))
 
 
@@ -192,9 +192,9 @@ def show_schedule(
 ) -> models.ScheduleResource:
     """Show a schedule, given by its id or by a short form, S5:broadcast:multiple(segments=4)."""
     if output == Format.SVG:
-        picture = service.workers.run(computations.draw_schedule, schedule_id)
+        picture = service.compute(computations.draw_schedule, schedule_id)
         return text_response(picture, Format.SVG)  # type: ignore[return-value]
-    facts = service.workers.run(computations.describe_schedule, schedule_id)
+    facts = service.compute(computations.describe_schedule, schedule_id)
     path = quote(facts["id"])
     return models.ScheduleResource(**facts, rows_url=f"{path}/rows", steps_url=f"{path}/steps")
 
@@ -221,10 +221,10 @@ def get_rows(
     The columns are step, sender, port, receiver, tree, unit and, in reductions, combine.
     """
     if output is None:
-        rows = service.workers.run(computations.schedule_rows, schedule_id, expand=expand)
+        rows = service.compute(computations.schedule_rows, schedule_id, expand=expand)
         return array_response(rows, Columns._fields[: len(rows)])
     form = Format(output)
-    listed = service.workers.run(computations.list_schedule_rows, schedule_id, form, expand=expand)
+    listed = service.compute(computations.list_schedule_rows, schedule_id, form, expand=expand)
     return text_response(listed, form)
 
 
@@ -235,7 +235,7 @@ def list_steps(
     schedule_id: ScheduleParameter, service: ServiceParameter, output: FormatParameter = Format.JSON
 ) -> list[models.Step]:
     """List, for each step of the simulation, the number of links used and the largest packet."""
-    listed = service.workers.run(computations.list_steps, schedule_id, output)
+    listed = service.compute(computations.list_steps, schedule_id, output)
     return text_response(listed, output)  # type: ignore[return-value]
 
 
@@ -246,7 +246,7 @@ def simulate(
     fault: FaultParameter = [],  # noqa: B006 - FastAPI copies it
 ) -> models.SimulationResource:
     """Execute a schedule under faults, and return the units that each node received or missed."""
-    facts = service.workers.run(computations.simulate_schedule, schedule, fault)
+    facts = service.compute(computations.simulate_schedule, schedule, fault)
     return models.SimulationResource(**facts)
 
 
@@ -273,9 +273,10 @@ def compute_forest(
     """
     construction = (*forest_id.split(":"), "")[1].partition("(")[0]
     if construction == evidence.CONSTRUCTION:
+        service.find_network(forest_id)
         return function(evidence.build_witness_forest(service.settings.home, forest_id))
     if construction in CONSTRUCTIONS or forest_id.count(":") != 2:
-        return service.workers.run(function, forest_id)
+        return service.compute(function, forest_id)
     with service.lab() as lab:
         stored = lab.forest(normalize_id(forest_id))
     # No worker is needed, because a stored forest is read, so no code of a plug-in runs.

@@ -1,0 +1,40 @@
+"""Networks as files carry them, checked when they are read."""
+
+from collections.abc import Iterable
+from typing import Annotated, Self
+
+import pydantic
+
+from starcast.support.json_files import StrictRecord
+from starcast.topologies.families import count_nodes
+from starcast.topologies.networks import Network, find_network, restore_network
+
+_Rank = Annotated[int, pydantic.Field(ge=0, lt=2**31)]
+
+
+class NetworkRecord(StrictRecord):
+    """A network as files carry it, with its ports; see `Network.as_json`."""
+
+    name: str
+    sha256: str
+    labels: Annotated[list[str], pydantic.FailFast()]
+    titles: Annotated[list[str], pydantic.FailFast()]
+    links: Annotated[list[tuple[_Rank, _Rank, _Rank]], pydantic.FailFast()]
+    positions: Annotated[list[tuple[float, float]], pydantic.FailFast()]
+    source: str
+    licence: str
+
+    @classmethod
+    def of_topologies(cls, specs: Iterable[str]) -> list[Self]:
+        """Return the records of the networks among topologies."""
+        networks = [find_network(spec) for spec in sorted({*specs}) if count_nodes(spec)]
+        return [cls(**network.as_json()) for network in networks if network is not None]
+
+    def restore(self) -> Network:
+        """Return the network, which is then known in this process.
+
+        Raises:
+            StarcastError: the record is not that of a network, or another one with its spec is
+                known.
+        """
+        return restore_network(self.model_dump())

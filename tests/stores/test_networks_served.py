@@ -1,0 +1,209 @@
+"""Stored networks outside the process that added them: pages, sites, queries and forest files."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+from starlette.testclient import TestClient
+
+from starcast import Forest, Lab, forest, network, topology
+from starcast.support.settings import Settings
+from starcast.topologies import networks
+from starcast.web.app import create_app
+from starcast.web.publishing import Publishing
+from starcast.web.service import Service
+from starcast.web.site import Site
+from starcast.web.workers import Workers
+from support.fix_browser import API, get, served
+from support.meeting import refused
+
+LINKS = [("Köln", "Bonn"), ("Bonn", "A,B"), ("A,B", "Köln"), ("Köln", "x.1"), ("x.1", "10")]
+PATHS = "paths/shortest-paths"
+
+
+@pytest.fixture
+def forget(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """A function that makes this process forget all networks, as a new process would."""
+    return lambda: monkeypatch.setattr(networks, "_known", {})
+
+
+@pytest.fixture
+def spec(lab: Lab, forget: Callable[[], None]) -> str:
+    """The spec of a stored network that this process does not know."""
+    forget()
+    found: str = lab.add_network(network(LINKS, name="cities"))["spec"]
+    forget()
+    return found
+
+
+@pytest.fixture
+def service(spec: str) -> Iterator[Service]:  # noqa: ARG001 - the network comes first
+    """The state of a server that starts after the network was stored."""
+    service = Service(Settings.load(), Workers(count=1, seconds=60))
+    yield service
+    service.close()
+
+
+@pytest.fixture
+def client(service: Service) -> TestClient:
+    """A client of this server."""
+    return TestClient(create_app(service), base_url="http://localhost")
+
+
+@pytest.fixture
+def address(service: Service) -> Iterator[str]:
+    """The URL of this server."""
+    with served(create_app(service)) as url:
+        yield url
+
+
+def test_workers_know_the_network_of_a_request(client: TestClient, spec: str) -> None:
+    assert client.get(f"/explore/{spec}").status_code == 200
+    assert get(client, f"/topologies/{spec}")["nodes"] == 5
+    assert get(client, f"/topologies/{spec}/labels")["labels"] == [
+        "10",
+        "A_B",
+        "Bonn",
+        "K_ln",
+        "x.1",
+    ]
+    positions = client.get(f"{API}/topologies/{spec}/layout/spring").content
+    assert len(np.frombuffer(positions, np.float32)) == 10
+    forests = get(client, f"/topologies/{spec}/forests")["items"]
+    assert f"{spec}:breadth-first:10" in {each["id"] for each in forests}
+    assert get(client, f"/forests/{spec}:breadth-first:10")["height"] == 3
+    schedule = f"{spec}:broadcast:forest(base=breadth-first)"
+    assert get(client, f"/simulate?schedule={schedule}")["complete"]
+    cut = get(client, f"/simulate?schedule={schedule}&fault=K_ln-x.1")
+    assert cut["received"] == [0, 0, 0, 0, 1]
+
+
+def test_unknown_networks_and_files_are_pages_with_404(
+    client: TestClient, lab: Lab, spec: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.edges"
+    file.write_text("a b\nb c\n")
+    for wrong in ("cities-000000", str(file), file.as_uri()):
+        assert client.get(f"/explore/{wrong}").status_code == 404
+        assert client.get(f"{API}/topologies/{wrong}").status_code in {404, 422}
+    client.get(f"/explore/{spec}")
+    lab.drop(spec)
+    page = client.get(f"/explore/{spec}")
+    assert page.status_code == 404
+    assert f"unknown topology &#39;{spec}&#39;" in page.text
+
+
+def test_the_form_of_the_explorer_takes_the_name_of_a_network(
+    client: TestClient, lab: Lab, spec: str
+) -> None:
+    found = client.get("/explore?spec=cities", follow_redirects=False)
+    assert found.headers["location"] == f"explore/{spec}"
+    lab.add_network(network(LINKS[:4], name="cities"))
+    assert "2 stored networks are named" in client.get("/explore?spec=cities").text
+
+
+def test_queries_take_the_name_of_a_network(
+    client: TestClient, lab: Lab, spec: str, forget: Callable[[], None]
+) -> None:
+    lab.ingest(spec)
+    forget()
+    values = {"source": "10", "target": "Bonn"}
+    found = lab.query(PATHS, topology="cities", **values)
+    assert found.parameters["topology"] == spec
+    assert found.rows == lab.query(PATHS, topology=spec, **values).rows
+    forget()
+    url = f"/queries/{PATHS}/answer?topology=cities&source=10&target=Bonn"
+    assert get(client, url)["rows"] == found.rows
+    assert client.get(f"{API}{url.replace('answer', 'answer.svg')}").text.startswith("<svg")
+
+
+def test_a_site_shows_networks(
+    lab: Lab,
+    spec: str,
+    forget: Callable[[], None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lab.ingest(spec, trees="breadth-first")
+    forget()
+    # The pages of claims and records take minutes.
+    monkeypatch.setattr(Site, "_collect", lambda *_: None)
+    with Publishing(Settings.load()) as opened:
+        opened.publish(tmp_path / "site", "cities", f"{spec}:breadth-first:10")
+    page = (tmp_path / "site" / "explore" / f"{spec}.html").read_text()
+    assert f'"{spec}:breadth-first:10"' in page
+
+
+def test_explore_writes_a_page_of_a_network(lab: Lab, spec: str, tmp_path: Path) -> None:
+    lab.explore("cities", out=tmp_path / "page.html")
+    assert f'"{spec}"' in (tmp_path / "page.html").read_text()
+
+
+def test_a_forest_file_carries_its_network(
+    lab: Lab, forget: Callable[[], None], tmp_path: Path, spec: str
+) -> None:
+    file = tmp_path / "f.npz"
+    forest(topology(spec), "breadth-first").save(file)
+    table = topology(spec).table()
+    lab.drop(spec)
+    forget()
+    found = Forest.load(file)
+    assert found.id == f"{spec}:breadth-first:10"
+    np.testing.assert_array_equal(found.topology.table(), table)
+
+
+def test_forest_files_without_their_network_are_read_where_it_is_stored(
+    lab: Lab, forget: Callable[[], None], tmp_path: Path, spec: str
+) -> None:
+    file = tmp_path / "f.npz"
+    forest(topology(spec), "breadth-first").save(file)
+    with np.load(file) as archive:
+        parts = {name: archive[name] for name in archive.files if name != "network"}
+    np.savez(file, **parts)
+    forget()
+    assert Forest.load(file).topology.spec == spec
+    lab.drop(spec)
+    forget()
+    with refused("is a damaged forest file"):
+        Forest.load(file)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"links": [[0, 99, 1]]}, "joins a node that it does not have"),
+        ({"sha256": "0" * 64}, "does not have the SHA-256"),
+        ({"source": 5}, "is a damaged forest file"),
+        ({"name": "towns"}, "is a damaged forest file"),
+    ],
+)
+def test_a_changed_network_in_a_forest_file_is_refused(
+    forget: Callable[[], None], tmp_path: Path, spec: str, changes: dict[str, object], message: str
+) -> None:
+    file = tmp_path / "f.npz"
+    built = forest(topology(spec), "breadth-first")
+    built.save(file)
+    with np.load(file) as archive:
+        parts = dict(archive)
+    content = json.loads(parts["network"].tobytes()) | changes
+    parts["network"] = np.frombuffer(json.dumps(content).encode(), np.uint8)
+    np.savez(file, **parts)
+    forget()
+    with refused(message):
+        Forest.load(file)
+
+
+def test_files_of_families_carry_no_network(tmp_path: Path) -> None:
+    for spec in ("S4", "Mesh3x3"):
+        forest(spec, "breadth-first").save(tmp_path / "f.npz")
+        with np.load(tmp_path / "f.npz") as archive:
+            assert "network" not in archive.files
+
+
+def test_the_explorer_in_a_browser_shows_a_network(tab: Page, spec: str) -> None:
+    tab.goto(f"/explore/{spec}?forest=breadth-first:10")
+    expect(tab.locator("[data-node]")).to_have_count(5)
+    expect(tab.locator("[data-node='K_ln']")).to_be_visible()
