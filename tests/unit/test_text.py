@@ -6,6 +6,7 @@ from fractions import Fraction
 from starcast.support.text import (
     as_sentence,
     describe_activity,
+    did_you_mean,
     is_numeric,
     pluralize,
     with_article,
@@ -65,3 +66,7 @@ def test_an_article_suits_its_noun() -> None:
         "an allreduce",
         "an Alltoall",
     ]
+
+
+def test_a_name_is_suggested_for_its_beginning() -> None:
+    assert did_you_mean("cite", ["key", "citation", "title"]) == "did you mean 'citation'? "

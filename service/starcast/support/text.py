@@ -57,9 +57,10 @@ def did_you_mean(name: object, names: Iterable[str]) -> str:
     The result ends with a space, so that a list of all names can follow in the same hint.
     """
     known = list(names)
-    # The ratio of a name and its beginning, such as cite and citation, is below the usual cutoff.
-    close = get_close_matches(str(name), known, n=1) or get_close_matches(
-        str(name), [each for each in known if each[:3] == str(name)[:3]], n=1, cutoff=0.4
+    # Names with the same beginning come first, as citation before title for cite.
+    alike = [each for each in known if each[:3] == str(name)[:3]]
+    close = get_close_matches(str(name), alike, n=1, cutoff=0.5) or get_close_matches(
+        str(name), known, n=1
     )
     return f"did you mean '{close[0]}'? " if close else ""
 
