@@ -166,7 +166,7 @@ def name_plugins(command: str, recorded: Iterable[Provenance]) -> str:
     for module in dict.fromkeys(each["module"] for used in recorded for each in used.values()):
         path = next((path for path in _loaded if Path(path).stem == module), None)
         if path is not None:
-            name = os.path.relpath(path) if os.path.isabs(path) else path
+            name = os.path.relpath(path) if Path(path).is_absolute() else path
         else:
             name = module if "." in module else f"{module}.py"
         options.append(f"--plugin {shlex.quote(name)} ")
