@@ -96,6 +96,7 @@ def test_crossovers_are_reported_with_the_table_and_listed_on_request(starcast: 
     assert f"{best['message_bytes']}: {best['better_below']} is better below" in line
     none = starcast(f"compare {SWEEP} --crossovers --where message_bytes=16")
     assert (none.out, none.err.count("no crossovers between 16 and 16 bytes")) == ("", 1)
+    assert not starcast(f"compare {SWEEP} --crossovers --where message_bytes=16 -f latex").out
     table = starcast(f"compare {SWEEP} --crossovers").out
     assert "better_below" in table
     assert best["message_bytes"] in table

@@ -437,6 +437,10 @@ def test_a_failed_run_is_reported_and_stored_with_the_reason(
     error, _ = refused(grid, 6, remarks=True)
     beginning = "4 runs failed and will not be compared: the first because step 1: "
     assert error.startswith(beginning)
+    assert "'starcast run show 2'" in grid.err
+    assert "error" in starcast("run list").out.split()
+    note = starcast("run list --experiment early -f latex").out.splitlines()[-1]
+    assert note.startswith("% in all rows: experiment early, topology S4, ")
     stored = starcast("run list -f json").json
     assert [(row["status"], row["time"]) for row in stored] == [("failed", None)] * 5
     assert {row["error"][:8] for row in stored} == {"step 1: "}

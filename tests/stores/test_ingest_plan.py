@@ -294,6 +294,11 @@ def test_the_estimate_over_bolt_allows_for_a_server_that_has_just_started() -> N
 def test_stored_artifacts_are_counted_only_for_an_offline_import() -> None:
     """An import loads stored artifacts again, so it can be slower or exceed the limit."""
     assert choose_method(LoadMethod.AUTO, NINE, TEN * 2, embedded=True).method is LoadMethod.BOLT
+    reasons = [
+        choose_method(LoadMethod.BOLT, new, [], embedded=True).reason
+        for new in (plan("S4", "multiple").artifacts, NINE)
+    ]
+    assert ["offline import" in reason for reason in reasons] == [False, True]
     rows = f"{Estimate.of([*NINE, *TEN]).rows:,} rows"
     assert f"all {rows}" in choose_method(LoadMethod.IMPORT, NINE, TEN, embedded=True).reason
     with pytest.raises(LimitError, match="including all stored artifacts"):

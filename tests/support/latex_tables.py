@@ -26,7 +26,7 @@ _TABLE = re.compile(
     r"\\toprule\n(?P<head>.*) \\\\\n\\midrule\n(?P<body>(?:.* \\\\\n)*)"
     r"\\bottomrule\n\\end\{tabular\}(?(scaled)%\n\})(?(group)%\n\})"
     r"(?:\n\\par\\smallskip\\footnotesize\\raggedright(?P<below>(?:\n.*\\par)+))?"
-    r"(?(float)\n\\end\{table(?P=star)\})\n?"
+    r"(?(float)\n\\end\{table(?P=star)\})(?:\n% .*)*\n?"
 )
 _FOLDED = re.compile(r">\{.*?\}p\{\d+pt\}")
 _STACK = re.compile(r"\\shortstack\[[lcr]\]\{(.*)\}")

@@ -564,6 +564,8 @@ def test_the_rule_of_pairing_names_the_parameters_that_vary_and_are_equal_in_eac
     )
     crossed = pair([ours[0], ours[2]], [theirs[1], theirs[3]], across=["t_s"])
     assert describe_pairing(crossed) == "a row compares runs with equal message_bytes and segments"
+    incomparable = pair(run(9, topology="S4"), run(5, topology="S5", message_bytes=Fraction(9)))
+    assert "message_bytes" not in describe_pairing(incomparable.complete)
     with pytest.raises(InputError, match="runs cannot be paired by 'steps'"):
         pair(ours, theirs, by="steps")
 

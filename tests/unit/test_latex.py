@@ -138,6 +138,7 @@ def test_a_table_omits_spare_columns_then_wraps_texts_and_then_is_scaled() -> No
     rows = [["seven words in a row are wrapped", 10**8, 10**8]]
     narrow = read_table(booktabs(columns, rows, spare=["b", "a"]))
     assert (narrow.columns, narrow.is_scaled) == (["a", "c"], False)
+    assert booktabs(columns, rows, spare=["b", "a"]).endswith("\n% not shown: b")
     assert read_table(booktabs(columns, rows)).alignment == "prr"
     scaled = read_table(booktabs(columns, [["word", "x" * 50, "x" * 50]]))
     assert (scaled.columns, scaled.is_scaled) == (columns, True)

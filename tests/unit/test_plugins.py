@@ -282,6 +282,14 @@ def test_ctrl_c_interrupts_a_plug_in(load: Callable[[str], None], kind: str) -> 
         load("raise KeyboardInterrupt")
 
 
+def test_commands_to_copy_name_the_plug_ins_that_their_runs_need() -> None:
+    """A module that is not loaded and not in a package is taken for a file."""
+    used = [{"a": {"module": "mine_x"}, "b": {"module": "mine_x"}}, {}, {"c": {"module": "p.q"}}]
+    expected = "starcast --plugin mine_x.py --plugin p.q run once S4"
+    assert plugins.name_plugins("starcast run once S4", used) == expected
+    assert plugins.name_plugins("starcast run once S4", [{}]) == "starcast run once S4"
+
+
 @pytest.mark.parametrize("kind", BODIES)
 def test_two_plug_ins_cannot_share_a_name(
     load: Callable[[str], None], tmp_path: Path, kind: str

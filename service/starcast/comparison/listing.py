@@ -147,7 +147,7 @@ def list_runs(session: Session, experiment: str | None = None) -> Table:
         for each in experiments
         for run in repository.load_runs(session, each.id)
     ]
-    return RunList.of(rows, RUN_COLUMNS, spare=_SPARE)
+    return RunList.of(rows, RUN_COLUMNS, spare=_spare_columns(rows))
 
 
 def list_grid(side: Side) -> Table:
@@ -157,7 +157,12 @@ def list_grid(side: Side) -> Table:
     """
     rows = [run_row(run, side.name) for run in side.runs]
     columns = [name for name in RUN_COLUMNS if name != "experiment"]
-    return RunList.of(rows, columns, side.incomplete or "", spare=_SPARE)
+    return RunList.of(rows, columns, side.incomplete or "", spare=_spare_columns(rows))
+
+
+def _spare_columns(rows: Sequence[Row]) -> tuple[str, ...]:
+    """Return the columns to omit from a table that is too wide: no error of a listed run."""
+    return _SPARE[:-1] if any(row["error"] for row in rows) else _SPARE
 
 
 def list_repetitions(repetitions: Sequence[Repetition], name: str) -> Table:

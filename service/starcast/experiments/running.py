@@ -48,6 +48,7 @@ class Outcome:
         created: the number of new runs.
         failed: the number of new runs that failed.
         reason: why the first failed run failed.
+        first_failed: the number of this run; None if no run failed.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Outcome:
     created: int
     failed: int = 0
     reason: str = ""
+    first_failed: int | None = None
 
     def require_success(self) -> None:
         """Check that no new run failed.
@@ -66,7 +68,8 @@ class Outcome:
             raise RejectedError(
                 f"{pluralize(self.failed, 'run')} failed and will not be compared:"
                 f"{' the first because' if self.failed > 1 else ''} {self.reason}",
-                hint=f"see 'starcast run list --experiment {self.name}' and 'starcast run show'",
+                hint=f"see 'starcast run list --experiment {self.name}' and"
+                f" 'starcast run show {self.first_failed}'",
             )
 
 
@@ -109,8 +112,11 @@ def run_experiment(
         missing = [point for point in design.points() if point not in stored]
         # Every run is saved in its own session, so that an interruption loses no finished run.
         writer = _Writer(engine, lock, name, design)
-        errors = _run_points(writer, missing, reporter, jobs, executor) if missing else []
-    return Outcome(name, len(stored), len(missing), len(errors), next(iter(errors), ""))
+        failed = _run_points(writer, missing, reporter, jobs, executor) if missing else []
+    counts = (len(stored), len(missing), len(failed))
+    if not failed:
+        return Outcome(name, *counts)
+    return Outcome(name, *counts, failed[0].error or "", failed[0].id)
 
 
 def run_once(
@@ -272,9 +278,9 @@ def _run_points(
     reporter: Reporter,
     jobs: int | None,
     executor: Executor | None,
-) -> list[str]:
-    """Execute points, store their runs, and return the errors of failed runs."""
-    errors: list[str] = []
+) -> list[Run]:
+    """Execute points, store their runs, and return the failed runs."""
+    failed: list[Run] = []
     remarks: dict[str, list[Run]] = {}
     try:
         with (
@@ -286,7 +292,7 @@ def _run_points(
                 for remark in execution.remarks:
                     remarks.setdefault(remark, []).append(run)
                 if execution.error is not None:
-                    errors.append(execution.error)
+                    failed.append(run)
                 task.advance()
     finally:
         # Many runs can have the same remark, so each remark is reported once, at the end.
@@ -295,7 +301,7 @@ def _run_points(
             name = f"run {first.id} ({first.collective} by {first.algorithm} on {first.topology})"
             several = f"{pluralize(len(runs), 'run')}, first " if len(runs) > 1 else ""
             reporter.say(f"{several}{name}: {remark}")
-    return errors
+    return failed
 
 
 def _save(session: Session, experiment: int, point: Point, execution: Execution, jobs: int) -> Run:

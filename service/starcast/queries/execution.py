@@ -216,7 +216,11 @@ def find_problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]
     operators = dict.fromkeys(map(operator_name, planned))
     costly = [name for name in operators if indexes and name in _COSTLY]
     return [
-        *(error.message for error in query.find_column_errors(result.columns)),
+        # The path of the file is not repeated in its problems.
+        *(
+            error.message.removeprefix(f"{query.path}: ")
+            for error in query.find_column_errors(result.columns)
+        ),
         *(notice.text for notice in notices),
         *(f"the plan contains {name}: {_COSTLY[name]}" for name in costly),
         *(f"the plan writes: {name}" for name in operators if _WRITING.search(name)),

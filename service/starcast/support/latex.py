@@ -77,7 +77,8 @@ def booktabs(
 
     Its first line names the packages that a document has to load, always booktabs. If the table
     would be too wide, it has a small font and heads of several lines, then the columns ``spare``
-    are omitted, and long texts are wrapped. If this is not enough, the table is scaled.
+    are omitted (a comment names them), and long texts are wrapped. If this is not enough, the table
+    is scaled.
 
     Headings consist of words and mathematics: ``time_ours`` becomes "time ours", and t_s becomes T
     with the index s. In topology columns, a spec such as S5 becomes S with the index 5. Thin spaces
@@ -131,13 +132,20 @@ def booktabs(
         sum(column.natural * em + 2 * space for column in grid) for em, space in (_NORMAL, _SMALL)
     ]
     lines = _tabular(grid, letters, [column.head for column in grid])
-    if widths[0] > room:
-        lines = [_SMALL_STYLE, *(_fit(grid, room, spare) if widths[1] > room else lines)]
-        if not is_float:
-            lines = ["\\noindent{%", *lines[:-1], f"{lines[-1]}%", "}"]
+    omitted: list[str] = []
+    if widths[1] > room:
+        kept = _fitting(grid, room, spare)
+        omitted = [column.name for column in grid if column not in kept]
+        lines = [_SMALL_STYLE, *_fit(kept, room)]
+    elif widths[0] > room:
+        lines = [_SMALL_STYLE, *lines]
+    if widths[0] > room and not is_float:
+        lines = ["\\noindent{%", *lines[:-1], f"{lines[-1]}%", "}"]
     if is_float:
         lines = _float(lines, caption, label, below, "table*" if wide else "table")
     text = "\n".join(lines)
+    if omitted:
+        text += f"\n% not shown: {', '.join(map(escape, omitted))}"
     needed = ",".join(name for name, command in _PACKAGES.items() if command in text)
     return f"% \\usepackage{{{needed}}}\n{text}"
 
@@ -169,14 +177,20 @@ class _Column:
         return max(map(_width, words))
 
 
-def _fit(grid: Sequence[_Column], room: float, spare: Sequence[str]) -> list[str]:
-    """Return the lines of a table with a small font that fits into the room."""
+def _fitting(grid: Sequence[_Column], room: float, spare: Sequence[str]) -> list[_Column]:
+    """Return the columns without those that are omitted so that a table in a small font fits."""
     em, space = _SMALL
     kept = list(grid)
     for name in spare:
         if sum(column.stacked * em + 2 * space for column in kept) <= room:
             break
         kept = [column for column in kept if column.name != name]
+    return kept
+
+
+def _fit(kept: Sequence[_Column], room: float) -> list[str]:
+    """Return the lines of a table with a small font that fits into the room."""
+    em, space = _SMALL
     stacked = [column.stacked * em for column in kept]
     least = [column.folded * em for column in kept]
     inner = room - 2 * space * len(kept)
