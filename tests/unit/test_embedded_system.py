@@ -348,11 +348,7 @@ def test_the_memory_of_a_process_is_measured_although_a_child_process_ends_meanw
         # Java reports an unusable archive of classes at every start, as an error.
         ("[1s][error][cds] Disabling x\nINFO stopped\n", UnavailableError, "INFO stopped"),
         (
-<<<<<<< HEAD
             "Caused by: java.net.BindException: in use\n\tat org.neo4j.E.log(E:1)\n\t... 1 more\n",
-=======
-            "Caused by: java.net.BindException: in use\n\tat org.neo4j.StartupException.log(E:1)\n",
->>>>>>> h-wallscli
             UnavailableError,
             "Caused by: java.net.BindException: in use",
         ),
