@@ -38,7 +38,7 @@ class IngestOptions(TypedDict, total=False):
     """Options of the schedules and forests of an ingest.
 
     Attributes:
-        root: label of the root of forests and schedules (default: the identity). In Python also
+        root: label of the root of forests and schedules (default: rank 0, the identity). In Python also
             its rank.
         ports: port model of the schedules: all, one, both, or default (each algorithm's default).
         segments: segments per tree, for algorithms that segment the message.

@@ -53,7 +53,7 @@ class ForestOptions(TypedDict, total=False):
     """Options of a construction.
 
     Attributes:
-        root: label of the root (default: the identity). In Python also its rank.
+        root: label of the root (default: rank 0, the identity). In Python also its rank.
         base: construction that label-change and dimension-change start from.
         i: number of places by which dimension-change shifts dimensions.
     """

@@ -67,9 +67,9 @@ class Networks(Artifacts):
     ) -> Facts:
         """Show the counts and distances of a topology, either computed or stored.
 
-        The distance profile counts the nodes at distance 0, 1, ... from any node. The reverse port
-        of a port is the port that the neighbour uses for the same link; the two differ only for
-        residual links of (n,k)-stars.
+        The distance profile counts the nodes at distance 0, 1, ... from a node. If the topology has
+        no translations, nodes differ, and it counts ordered pairs of nodes. The reverse port of a
+        port is the port that the neighbour uses for the same link.
 
         Args:
             topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
@@ -235,7 +235,7 @@ class ScheduleOptions(TypedDict, total=False):
 
     Attributes:
         ports: port model (default: the algorithm's first port model; all for a file).
-        root: label of the root, or of the source of a symmetric schedule (default: the identity).
+        root: label of the root, or of the source of a symmetric schedule (default: rank 0, the identity).
             In Python also its rank.
         segments: segments per tree.
         messages: unit messages.

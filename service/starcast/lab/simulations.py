@@ -261,7 +261,7 @@ class Simulations(Connection):
             collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
                 allreduce.
             ports: port model.
-            root: label of the root (default: the identity). In Python also its rank.
+            root: label of the root (default: rank 0, the identity). In Python also its rank.
             file_format: format of the file (default: recognized by content, or else by suffix).
 
         Raises:

@@ -96,7 +96,7 @@ def node_positions(spec: str, name: str) -> NDArray[Any]:
 def list_forests(spec: str) -> list[tuple[str, str]]:
     """Return the id and name of one forest for each construction that needs no arguments.
 
-    The root is the identity.
+    The root is node 0, the identity of a Cayley graph.
     """
     topology = parse_topology(spec)
     root = topology.stored_label(0)
@@ -106,7 +106,7 @@ def list_forests(spec: str) -> list[tuple[str, str]]:
 def list_schedules(spec: str) -> list[tuple[str, str]]:
     """Return the id and name of one schedule for each algorithm, with default arguments.
 
-    The root is the identity.
+    The root is node 0, the identity of a Cayley graph.
     """
     topology = parse_topology(spec)
     entries = []
