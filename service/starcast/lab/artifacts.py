@@ -38,8 +38,8 @@ class IngestOptions(TypedDict, total=False):
     """Options of the schedules and forests of an ingest.
 
     Attributes:
-        root: label of the root of forests and schedules (default: rank 0, the identity). In Python also
-            its rank.
+        root: label of the root of forests and schedules (default: rank 0, the identity). In Python
+            also its rank.
         ports: port model of the schedules: all, one, both, or default (each algorithm's default).
         segments: segments per tree, for algorithms that segment the message.
         messages: unit messages, for algorithms that send unit messages.

@@ -235,8 +235,8 @@ class ScheduleOptions(TypedDict, total=False):
 
     Attributes:
         ports: port model (default: the algorithm's first port model; all for a file).
-        root: label of the root, or of the source of a symmetric schedule (default: rank 0, the identity).
-            In Python also its rank.
+        root: label of the root, or of the source of a symmetric schedule (default: rank 0, the
+            identity). In Python also its rank.
         segments: segments per tree.
         messages: unit messages.
         copies: number of edge-disjoint trees that carry each message.
