@@ -19,6 +19,7 @@ from oracles.reductions import Sums
 from starcast.collectives import Schedule
 from starcast.drawing.explorer import build_page, build_schedule
 from starcast.judges.simulator import simulate
+from starcast.support.text import pluralize
 from starcast.topologies import topology
 from starcast.topologies.disjoint_paths import find_disjoint_paths
 from starcast.trees import forest as build_forest
@@ -175,7 +176,7 @@ def test_stepping_by_keys_and_buttons_shows_how_many_units_each_node_holds(open_
         assert spoken(page) == names
         busy = {*zip(built.sender[built.step == step], built.port[built.step == step], strict=True)}
         expect(page.locator("#step-text")).to_have_text(
-            f"step {step} of {built.steps}: {len(busy)} links busy"
+            f"step {step} of {built.steps}: {pluralize(len(busy), 'link')} busy"
         )
         assert page.locator(".view circle").count() == len(busy)
     page.click("#back")
@@ -274,7 +275,7 @@ def test_disjoint_paths_from_one_node_to_another_can_be_shown_with_keys(
     least = find_disjoint_paths(network, network.rank(first), network.rank(last))
     assert [len(path) for path in paths] == [len(path) for path in least]
     drawn = page.locator("#legend").inner_text()
-    assert all(f"path of {len(path) - 1} hops" in drawn for path in paths)
+    assert all(f"path of {pluralize(len(path) - 1, 'hop')}" in drawn for path in paths)
     reopened = open_page(spec, address(page).partition("#")[2])
     assert shown_paths(reopened, spec) == paths
     reopened.keyboard.press("d")

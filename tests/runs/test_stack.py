@@ -458,7 +458,7 @@ def test_hashes_of_passwords_are_not_logged(stack_settings: Settings) -> None:
     """The statements that set them may fail, for example on a full disk."""
     postgres = Postgres(Home(stack_settings.home))
     with (
-        postgres._connect(Home(stack_settings.home).port("postgres"), "postgres") as connection,
+        postgres._connect(Home(stack_settings.home).port("postgres")) as connection,
         pytest.raises(psycopg.errors.UndefinedObject),
     ):
         connection.execute("ALTER ROLE absent PASSWORD 'hash'")

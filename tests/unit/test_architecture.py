@@ -26,9 +26,12 @@ SERVICE_LIBRARIES = """
     alembic fastapi jgo neo4j psutil psycopg pydantic pydantic_settings rich sqlalchemy starlette
     typer uvicorn
 """
-#: The only modules that may import pydantic: they validate record files and files of claims, which
-#: are user input.
-FILE_SCHEMAS = {"starcast.records.model", "starcast.claims.pack_file"}
+#: The only modules that may import pydantic: they validate files, which are user input.
+FILE_SCHEMAS = {
+    "starcast.records.model",
+    "starcast.claims.pack_file",
+    "starcast.topologies.network_records",
+}
 #: The only modules of `claims` that may use the database: they store and list verification runs.
 CLAIMS_IN_DATABASE = {
     "starcast.claims.storage",

@@ -21,9 +21,9 @@ from starcast.support.text import pluralize
 from starcast.topologies import Topology
 from starcast.trees.model import Forest
 
-#: Relations between measured and stated values. ``=``: they are equal. ``<=`` and ``>=``: the
-#: stated value is a bound. ``O``: a quotient is bounded by a constant. ``absent``: the papers do
-#: not contain the subject of the claim.
+#: Relations between measured and stated values: ``=`` if they are equal, ``<=`` and ``>=`` if the
+#: stated value is a bound, ``O`` if a quotient is bounded by a constant, and ``absent`` if the
+#: papers do not contain the subject of the claim.
 Relation = Literal["=", "<=", ">=", "O", "absent"]
 Plain = bool | int | str
 Place = Mapping[str, Plain]
