@@ -21,9 +21,9 @@ from starcast.support.text import pluralize
 from starcast.topologies import Topology
 from starcast.trees.model import Forest
 
-#: Relations between measured and stated values: ``=`` if they are equal, ``<=`` and ``>=`` if the
-#: stated value is a bound, ``O`` if a quotient is bounded by a constant, and ``absent`` if the
-#: papers do not contain the subject of the claim.
+#: How measured values relate to stated values. They are equal (``=``), the stated value is a bound
+#: (``<=`` and ``>=``), or a quotient is bounded by a constant (``O``). The relation is ``absent`` if
+#: the papers do not contain the subject of the claim.
 Relation = Literal["=", "<=", ">=", "O", "absent"]
 Plain = bool | int | str
 Place = Mapping[str, Plain]
