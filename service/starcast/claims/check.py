@@ -22,8 +22,8 @@ from starcast.topologies import Topology
 from starcast.trees.model import Forest
 
 #: How measured values relate to stated values. They are equal (``=``), the stated value is a bound
-#: (``<=`` and ``>=``), or a quotient is bounded by a constant (``O``). The relation is ``absent`` if
-#: the papers do not contain the subject of the claim.
+#: (``<=`` and ``>=``), or a quotient is bounded by a constant (``O``). The relation is ``absent``
+#: if the papers do not contain the subject of the claim.
 Relation = Literal["=", "<=", ">=", "O", "absent"]
 Plain = bool | int | str
 Place = Mapping[str, Plain]
