@@ -673,8 +673,11 @@ def test_a_mesh_has_only_links_that_exist(open_page: Open) -> None:
     expect(page.locator("#selection code").first).to_have_text("2")
     page.select_option("#schedule", index=1)
     built = build_schedule(mesh, "broadcast:forest(base=breadth-first)")
-    for _ in range(built.steps):
+    # The schedule is loaded in the background, and keys before that have no effect.
+    expect(page.locator("#step-text")).to_contain_text(f" of {built.steps}")
+    for step in range(1, built.steps + 1):
         page.keyboard.press(".")
+        expect(page.locator("#step-text")).to_contain_text(f"step {step} of")
     # The node at the largest distance is the last one that the message reaches.
     expect(page.locator("[data-node]").last).to_have_attribute("aria-label", "12, holds 1")
     assert spoken(page) == [f"{label}, holds 1" for label in mesh.labels().tolist()]
