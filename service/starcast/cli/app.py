@@ -20,7 +20,7 @@ from starcast.support.text import add_flags
 INTERRUPTED = 130
 #: Number of new objects after which garbage is collected (Python's default is 700). It is large,
 #: because starcast's data are mostly arrays, which are few objects.
-_ALLOCATIONS = 100_000
+_ALLOCATIONS = 300_000
 _REPORT = "the output of the same command under STARCAST_DEBUG=1"
 
 
