@@ -81,9 +81,8 @@ def _locate(root: Path, name: str) -> Path | None:
         str(root) if Path(entry).resolve() == root.resolve() else entry for entry in sys.path
     ]
     spec = PathFinder.find_spec(top, folders)
-    if (
-        spec is None or spec.origin is None
-    ):  # a folder without __init__.py has the lowest precedence
+    # A folder without __init__.py has the lowest precedence.
+    if spec is None or spec.origin is None:
         spec = PathFinder.find_spec(top, [str(root)]) or spec
     for part in parts:
         if spec is None or spec.submodule_search_locations is None:

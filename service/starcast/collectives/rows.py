@@ -214,14 +214,14 @@ def translate_rows(
     units_per_node: int,
     table: Ranks | None = None,
 ) -> Columns:
-    """Return the rows after mapping every node to its translated node.
+    """Return the rows of a schedule with every node replaced by its image under a translation.
 
     Args:
-        topology: the topology of the rows.
-        rows: the rows of one root or source.
-        image: int32 ``[nodes]``, the rank of each translated node.
-        units_per_node: the units per node if the number of a unit encodes a node, which is then
-            also translated; else 0.
+        topology: the topology of the schedule.
+        rows: the schedule's rows for one root or one source.
+        image: int32 ``[nodes]``, the rank of each node's image.
+        units_per_node: if unit ``u`` belongs to the node ``u // units_per_node``, that node is
+            translated too; 0 if units do not belong to nodes.
         table: the topology's table of neighbours, to avoid computing it in every call.
     """
     sender = image[rows.sender]

@@ -385,9 +385,10 @@ def find_optimum(
 
 
 def _square(price: Price, machine: Machine, first: int, period: int) -> Fraction:
-    """Return the square of the optimal real number of pieces, from the costs of two numbers.
+    """Return the square of the real number of pieces with the minimum time.
 
-    These numbers are ``first`` and ``first + period``.
+    It is computed from the costs with ``first`` and with ``first + period`` pieces. The square is
+    exact; its root is not.
     """
     second = first + period
     fewer = price(first)

@@ -159,7 +159,11 @@ class Scene(NamedTuple):
 
 
 def label_box(center: complex, label: str, *, is_root: bool, is_minor: bool) -> Node:
-    """Return the box of a node: dark for a root or source, pale for a less important node."""
+    """Return the box of a node.
+
+    A root or source is dark. A minor node, which is a leaf of a tree or not in the drawn subgraph,
+    is pale.
+    """
     if is_root:
         return Node(center, label, fill=INK, ink=PAPER)
     if is_minor:

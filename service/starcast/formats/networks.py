@@ -59,8 +59,8 @@ def network(
 
     Args:
         links: a graph of NetworkX, igraph or rustworkx, a sparse matrix of SciPy, an array
-            ``[links, 2]``, pairs of labels, or the path of a file: a `Path`, or a text with a slash
-            or a usual suffix. `docs/formats.md` describes the formats.
+            ``[links, 2]``, pairs of labels, or the path of a file: a `Path`, or a string with a
+            slash or a usual suffix. `docs/formats.md` describes the formats.
         name: the first part of the spec: at most 43 letters, digits, ``_`` and ``.`` (default: the
             file's name without suffix, or ``network``).
         file_format: the format of the file (default: by its content, or else its suffix).
@@ -153,7 +153,7 @@ def _recognize(path: Path, text: str) -> NetworkFormat | None:
 
 
 def _list_format(text: str) -> NetworkFormat:
-    """Return whether a text is an edge list, with blanks or as CSV, or a METIS file."""
+    """Return the format of a text: an edge list, separated by spaces or as CSV, or METIS."""
     rows = [line for line in text.splitlines() if line.strip() and line.strip()[0] not in "#%"]
     if re.search(r"[,;\t]", rows[0] if rows else ""):
         return "csv"

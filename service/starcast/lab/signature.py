@@ -150,7 +150,7 @@ def is_network_file(given: object) -> bool:
 def read_topology(given: "str | Path | Topology") -> "Topology":
     """Return the topology that is given by a spec, a stored network's name, a file or an object.
 
-    A file becomes a network of this process. A page must not pass a text of its readers, which
+    A file becomes a network of this process. A page must not pass a string of its readers, which
     could be the path of any file; see `read_stored_topology`.
 
     Raises:

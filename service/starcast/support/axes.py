@@ -239,7 +239,7 @@ class Axis:
 
     @property
     def grid_default(self) -> tuple[Any, ...]:
-        """The values for a grid that omits the axis; empty if there is no common default."""
+        """The values for a grid that omits the axis; empty if the axis has no default."""
         return () if self.default is None else (self.read(self.default, self.name),)
 
     def is_usual(self, value: Any) -> bool:

@@ -42,7 +42,7 @@ MAX_PROFILE_NODES = 5_000
 #: Searches that `Network.diameter` may make. Most networks need fewer than 100.
 _MAX_SEARCHES = 2_000
 
-#: Attributes of nodes with a text to use as label, and with a position; see `build_network`.
+#: Attributes of nodes with a string to use as label, and with a position; see `build_network`.
 _TEXTS = ("label", "name")
 _COORDINATES = (("lon", "lat"), ("longitude", "latitude"), ("x", "y"))
 #: Memory in bytes that a network takes while it is made: per link, and per node and port.
@@ -59,7 +59,7 @@ class Network(Topology):
 
     Args:
         name: the first part of the spec.
-        titles: a text for each node.
+        titles: a string for each node.
         links: pairs of indices of ``titles``; repeated links count once.
         labels: the label of each title. By default, titles become labels: other characters than
             letters, digits, ``_`` and ``.`` are replaced by ``_``, and equal labels get ``.2``,
@@ -441,7 +441,7 @@ def find_network(spec: str) -> Network | None:
 
 
 def is_network_spec(text: str) -> bool:
-    """Return whether a text has the form of a network's spec, such as ``mine-3fa2c1``."""
+    """Return whether a string has the form of a network's spec, such as ``mine-3fa2c1``."""
     return _SPEC.fullmatch(text) is not None
 
 

@@ -158,8 +158,8 @@ def _residual_ports(
 class _Front(NamedTuple):
     """The nodes informed in the last step, as parallel arrays.
 
-    Each node is the source in a substar S_dim1 (Rule 1 of the paper). Unless dim2 is 0, it is also
-    a relay for S_dim2 (Rule 2).
+    Each node is the source in a substar S_dim1 (Sheu, Liaw & Chen 1993, Rule 1). Unless dim2 is 0,
+    it is also a relay for S_dim2 (Rule 2).
     """
 
     node: Ranks

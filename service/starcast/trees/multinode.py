@@ -475,7 +475,9 @@ def dimension_change(topology: Topology, root: int, base: BaseForest, i: Shift) 
 
 
 def _rotate_nodes(topology: Topology, nodes: NDArray[np.integer], i: int) -> Ranks:
-    """Return the rank of R^i(x) for each node x, int32 ``[count]``.
+    """Return each node's image under i rotations R, as ranks, int32 ``[count]``.
+
+    R maps each symbol and position d to d+1 for 2 <= d < n, and n to 2.
 
     Nodes of S_{n,n-1} have the same ranks as the corresponding nodes of S_n.
     """

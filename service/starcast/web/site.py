@@ -320,10 +320,12 @@ def file_name(name: str) -> str:
 
 
 def read_manifest(folder: Path) -> set[str]:
-    """Return the files that an earlier site lists, or an empty set for a new or empty folder.
+    """Return the files that an earlier 'starcast publish' wrote to the folder, by its manifest.
+
+    The set is empty for a new or empty folder.
 
     Raises:
-        InputError: the folder contains other files.
+        InputError: the folder has no valid manifest, or contains files that are not in it.
     """
     try:
         listed = {

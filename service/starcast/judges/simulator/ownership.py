@@ -380,7 +380,8 @@ class Journeys(Deliveries):
     def held_after(self, done: int) -> Held:
         """Return a function that checks which units nodes hold after the first ``done`` rows.
 
-        The returned function expects each unit with its destination as the node.
+        The returned function takes arrays of nodes and units. Each node must be the destination of
+        its unit, because only arrivals at destinations are recorded.
         """
         postcondition = self.postcondition
         arrived = np.zeros(postcondition.units, dtype=bool)

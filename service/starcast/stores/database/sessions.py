@@ -395,9 +395,15 @@ def wait_for_lock(
 ) -> None:
     """Take the advisory lock with this name for the rest of the transaction.
 
+    Args:
+        session: an open transaction.
+        name: the name of the lock.
+        seconds: the maximum time to wait; 0 to fail at once if another transaction holds the lock.
+        busy: the error to raise if the lock is not free in time.
+        shared: take the lock in shared mode.
+
     Raises:
-        BusyError: the given error, if the lock is not released in time; at once if ``seconds`` is
-            0.
+        BusyError: ``busy``, because another transaction holds the lock.
     """
     function = "advisory_xact_lock_shared" if shared else "advisory_xact_lock"
     if not seconds:
