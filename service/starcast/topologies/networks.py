@@ -42,7 +42,7 @@ MAX_PROFILE_NODES = 5_000
 #: Searches that `Network.diameter` may make. Most networks need fewer than 100.
 _MAX_SEARCHES = 2_000
 
-#: Attributes of nodes with a string to use as label, and with a position; see `build_network`.
+#: Attributes of nodes with a string to use as label, and with a position; see `starcast.network`.
 _TEXTS = ("label", "name")
 _COORDINATES = (("lon", "lat"), ("longitude", "latitude"), ("x", "y"))
 #: Memory in bytes that a network takes while it is made: per link, and per node and port.
@@ -317,22 +317,16 @@ class LinkList(NamedTuple):
 def build_network(
     graph: Any, name: str = "network", source: str = "", reporter: Reporter | None = None
 ) -> Network:
-    """Make a topology of any connected graph.
-
-    Ports are the colours of a proper colouring of the links, so there are at most D+1 of them for
-    the largest degree D. Parallel links count once. Labels are made of the attribute ``label`` of
-    the nodes, or else ``name``, if every node has another one; otherwise of the ids. Positions are
-    the attributes ``lon`` and ``lat``, ``longitude`` and ``latitude``, ``x`` and ``y``, or ``pos``.
+    """Make a topology of a connected graph, by the rules of `starcast.network`.
 
     Args:
-        graph: `LinkList`, a graph of NetworkX, igraph or rustworkx, a sparse matrix of SciPy, an
-            array ``[links, 2]``, or pairs of labels.
-        name: the first part of the spec: at most 43 letters, digits, ``_`` and ``.``.
+        graph: a `LinkList`, or a graph as in `starcast.network`, but no file.
+        name: the first part of the spec.
         source: where the network comes from.
         reporter: receives a message if parallel links are merged.
 
     Returns:
-        The network. Its spec, such as ``mine-3fa2c1``, is known in this process.
+        The network, which is then known in this process.
 
     Raises:
         InputError: the graph is empty, not connected or directed, or has a link from a node to
@@ -511,7 +505,7 @@ def _count_merged(links: LinkList) -> int:
 
 
 def _choose_labels(links: LinkList) -> tuple[Sequence[str], Sequence[str]]:
-    """Return titles and labels of the nodes: an attribute or the ids; see `build_network`."""
+    """Return titles and labels of the nodes: an attribute or the ids; see `starcast.network`."""
     given = [texts for key in _TEXTS if (texts := _find_texts(links.attributes, key))]
     for texts in given:
         if len(set(texts)) == len(texts):
