@@ -15,6 +15,7 @@ from typing import NamedTuple, NoReturn
 from xml.parsers import expat
 
 from starcast.collectives.model import REDUCTIONS
+from starcast.formats.chunks import HINT, IN_PLACE
 from starcast.formats.msccl import (
     MAX_BLOCKS,
     MAX_CHANNELS,
@@ -28,7 +29,6 @@ from starcast.support.text import with_article
 from starcast.support.vocabulary import Collective
 from starcast.topologies import Topology
 
-HINT = "write the file again, for this topology and collective"
 #: Types of steps that send, and types of steps that receive. Some do both: `rcs`, for example,
 #: receives a chunk and sends it on.
 SENDS, RECEIVES = ("s", "rcs", "rrs", "rrcs"), ("r", "rcs", "rrc", "rrs", "rrcs")
@@ -38,8 +38,6 @@ ADDS = ("re", "rrc", "rrs", "rrcs")
 WRITES = ("r", "rcs", "cpy", "re", "rrc", "rrcs")
 _READS = ("s", "cpy", *ADDS)
 _TYPES = ("s", "cpy", "nop", *RECEIVES, "re")
-#: Collectives that may be executed in place, with overlapping input and output.
-_IN_PLACE = ("broadcast", "allgather", "alltoall", *REDUCTIONS)
 
 #: Maximum size of a file in bytes: several times the largest file that starcast writes for S5.
 _MAX_BYTES = 100 * MB
@@ -85,6 +83,10 @@ class Block:
     receive: int
     channel: int
     steps: list[Instruction] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        """Return the rank and the thread block, as text for messages."""
+        return f"rank {self.rank}, thread block {self.number}"
 
 
 @dataclass
@@ -196,8 +198,8 @@ class ElementReader:
                 f"has {self._text('ngpus')} GPUs, but {self._topology.spec} has {nodes} nodes"
             )
         self.in_place = bool(self._optional("inplace", 0, 1))
-        if self.in_place and collective not in _IN_PLACE:
-            hint = f"use separate buffers; only {', '.join(_IN_PLACE)} can be in place"
+        if self.in_place and collective not in IN_PLACE:
+            hint = f"use separate buffers; only {', '.join(IN_PLACE)} can be in place"
             self._fail(f"has an unsupported {collective} in place", hint)
 
     def _begin_gpu(self) -> None:
