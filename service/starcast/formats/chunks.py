@@ -30,6 +30,33 @@ ChunkPlace = tuple[int, str, int]
 _COLUMNS = ("step", "sender", "port", "receiver", "unit", "tree", "combine")
 
 
+#: Collectives for which MSCCL has no name; msccl-tools writes "custom" for them.
+_UNNAMED = ("scatter", "gather")
+
+
+def find_mismatch(
+    name: str, gpus: int | str, in_place: bool, topology: Topology, collective: Collective
+) -> str | None:
+    """Return how the head of a file differs from the given topology and collective, if it does.
+
+    Args:
+        name: the collective in the file.
+        gpus: the number of GPUs in the file.
+        in_place: whether the file's collective is executed in place.
+        topology: the topology, with a node for each GPU.
+        collective: the collective.
+    """
+    # msccl-tools writes "reduce_scatter"; RCCL and MSCCL++ write "reducescatter".
+    names = {collective, collective.replace("-", "_"), collective.replace("-", "")}
+    if name not in names and not (name == "custom" and collective in _UNNAMED):
+        return f"is for the collective '{name}', not {collective}"
+    if str(gpus) != str(topology.nodes):
+        return f"has {gpus} GPUs, but {topology.spec} has {topology.nodes} nodes"
+    if in_place and collective not in IN_PLACE:
+        return f"has an unsupported {collective} in place; only {', '.join(IN_PLACE)} can be"
+    return None
+
+
 class Knowledge(NamedTuple):
     """The operations that must have ended, because a thread block has waited for them.
 
@@ -75,6 +102,7 @@ class RunningBlock:
             yield number == self.number or self.now.ended[number] >= step
 
     def fail(self, problem: str) -> NoReturn:
+        """Raise an error that names the thread block and its next operation."""
         raise RejectedError(f"{self} {problem}", hint=HINT)
 
     def __str__(self) -> str:
@@ -117,6 +145,7 @@ class ChunkExecution:
 
     Attributes:
         rows: the rows of the schedule.
+        collective: the collective.
 
     Raises:
         InputError: the buffers cannot hold equal messages of the collective.
@@ -126,9 +155,12 @@ class ChunkExecution:
         self, topology: Topology, collective: Collective, root: int, chunks: int, in_place: bool
     ) -> None:
         self.rows: list[tuple[int, ...]] = []
+        # The rows alone do not tell how many units a message has: those that stay on their GPU may
+        # have the highest numbers.
+        self._unit_count = chunks * (topology.nodes if collective == "alltoall" else 1)
         #: The thread block and operation of each row, as text for messages.
         self._places: dict[tuple[int, ...], str] = {}
-        self._topology, self._collective, self._root = topology, collective, root
+        self._topology, self.collective, self._root = topology, collective, root
         self._input = "o" if in_place else "i"
         nodes = topology.nodes
         units, rest = divmod(chunks, 1 if collective in VECTORS else nodes)
@@ -192,8 +224,9 @@ class ChunkExecution:
         columns = dict(zip(_COLUMNS, table.T, strict=True))
         if not self._complete:
             del columns["combine"]
+        mapping = columns | {"units": self._unit_count}
         schedule = schedule_from_columns(
-            columns, self._topology, self._collective, ports=ports, root=self._root
+            mapping, self._topology, self.collective, ports=ports, root=self._root
         )
         executed = execute(schedule)
         if executed.violation is not None:
@@ -247,13 +280,13 @@ class ChunkExecution:
         for place in places:
             chunk = self._chunk(place)
             if chunk is None:
-                run.fail(f"reads {place[1]}[{place[2]}], which holds nothing yet")
+                run.fail(f"reads {self.name_place(place)}, which holds nothing yet")
             # All writers wrote the same unit, so waiting for one of them suffices.
             if chunk.written and not any(run.knows(chunk.written)):
                 number, first = next(iter(chunk.written.items()))
                 run.fail(
-                    f"reads {place[1]}[{place[2]}] without waiting for {self.name_block(number)}, "
-                    f"step {first}, which writes it"
+                    f"reads {self.name_place(place)} without waiting for "
+                    f"{self.name_block(number)}, step {first}, which writes it"
                 )
             chunk.used[run.number] = run.done
             units.append(chunk.held)
@@ -266,8 +299,8 @@ class ChunkExecution:
             if chunk is None or chunk.held != unit:
                 if chunk is not None and not all(run.knows(chunk.used)):
                     run.fail(
-                        f"writes {place[1]}[{place[2]}] without waiting for the thread blocks that "
-                        f"use its unit {chunk.held.unit}"
+                        f"writes {self.name_place(place)} without waiting for the thread blocks "
+                        f"that use its unit {chunk.held.unit}"
                     )
                 chunk = self._chunks[place] = _Chunk(unit, {run.number: run.done})
             elif chunk.written:
@@ -279,6 +312,10 @@ class ChunkExecution:
     def name_block(self, number: int) -> str:
         """Return a thread block as text for messages."""
         return f"thread block {number}"
+
+    def name_place(self, place: ChunkPlace) -> str:
+        """Return the place of a chunk as text for messages."""
+        return f"{place[1]}[{place[2]}]"
 
     def place(self, rank: int, buffer: str, offset: int) -> ChunkPlace:
         """Return the place of a chunk; buffers that are the same memory have the same places."""

@@ -15,13 +15,12 @@ from typing import NamedTuple, NoReturn
 from xml.parsers import expat
 
 from starcast.collectives.model import REDUCTIONS
-from starcast.formats.chunks import HINT, IN_PLACE
+from starcast.formats.chunks import HINT, find_mismatch
 from starcast.formats.msccl import (
-    MAX_BLOCKS,
-    MAX_CHANNELS,
     MAX_CHUNKS_PER_STEP,
     MAX_OFFSET,
-    MAX_STEPS,
+    RUNTIMES,
+    RuntimeLimits,
 )
 from starcast.support.errors import InputError, unreadable
 from starcast.support.limited import MB, LimitedStream
@@ -39,6 +38,7 @@ WRITES = ("r", "rcs", "cpy", "re", "rrc", "rrcs")
 _READS = ("s", "cpy", *ADDS)
 _TYPES = ("s", "cpy", "nop", *RECEIVES, "re")
 
+_LIMITS = RuntimeLimits(*map(max, zip(*RUNTIMES.values(), strict=True)))
 #: Maximum size of a file in bytes: several times the largest file that starcast writes for S5.
 _MAX_BYTES = 100 * MB
 #: Maximum size of a tag or comment in bytes. Without it, a long tag would take quadratic time: the
@@ -187,20 +187,11 @@ class ElementReader:
         return self._number(name, least, greatest) if name in self._attributes else 0
 
     def _begin_algo(self) -> None:
-        collective, nodes = self._collective, self._topology.nodes
-        # msccl-tools writes "reduce_scatter", and "custom" for collectives that MSCCL does not
-        # know. RCCL reads "reducescatter".
-        names = (collective, "custom", collective.replace("-", "_"), collective.replace("-", ""))
-        if self._text("coll") not in names:
-            self._fail(f"is for the collective '{self._text('coll')}', not {collective}")
-        if self._text("ngpus") != str(nodes):
-            self._fail(
-                f"has {self._text('ngpus')} GPUs, but {self._topology.spec} has {nodes} nodes"
-            )
-        self.in_place = bool(self._optional("inplace", 0, 1))
-        if self.in_place and collective not in IN_PLACE:
-            hint = f"use separate buffers; only {', '.join(IN_PLACE)} can be in place"
-            self._fail(f"has an unsupported {collective} in place", hint)
+        in_place = bool(self._optional("inplace", 0, 1))
+        head = self._text("coll"), self._text("ngpus"), in_place
+        if problem := find_mismatch(*head, self._topology, self._collective):
+            self._fail(problem)
+        self.in_place = in_place
 
     def _begin_gpu(self) -> None:
         rank = self._number("id", 0, self._topology.nodes - 1)
@@ -211,11 +202,11 @@ class ElementReader:
 
     def _begin_block(self) -> None:
         gpu, last = self._gpu, self._topology.nodes - 1
-        number = self._number("id", 0, MAX_BLOCKS - 1)
+        number = self._number("id", 0, _LIMITS.blocks - 1)
         if number != len(gpu.blocks):
             self._fail(f"has thread block {number} instead of {len(gpu.blocks)}")
         send, receive = self._number("send", -1, last), self._number("recv", -1, last)
-        channel = self._number("chan", 0, MAX_CHANNELS - 1)
+        channel = self._number("chan", 0, _LIMITS.channels - 1)
         for other in gpu.blocks:
             is_shared = other.send == send >= 0 or other.receive == receive >= 0
             if is_shared and other.channel == channel:
@@ -225,7 +216,7 @@ class ElementReader:
 
     def _begin_step(self) -> None:
         block = self._gpu.blocks[-1]
-        number = self._number("s", 0, MAX_STEPS - 1)
+        number = self._number("s", 0, _LIMITS.steps - 1)
         if number != len(block.steps):
             self._fail(f"has step {number} instead of {len(block.steps)}")
         kind = self._text("type")
@@ -241,7 +232,7 @@ class ElementReader:
             self._place("src") if kind in _READS else ("", 0),
             self._place("dst") if kind in WRITES else ("", 0),
             self._number("cnt", 0, MAX_CHUNKS_PER_STEP),
-            (self._number("depid", -1, MAX_BLOCKS), self._number("deps", -1, MAX_STEPS)),
+            (self._number("depid", -1, _LIMITS.blocks), self._number("deps", -1, _LIMITS.steps)),
             self._number("hasdep", 0, 1) == 1,
             self._optional("step", 1, 2**31 - 1),
             self._optional("tree", 0, 255),

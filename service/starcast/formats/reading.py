@@ -7,6 +7,7 @@ from pathlib import Path
 from starcast.collectives import Schedule, schedule_from_csv
 from starcast.formats.goal_reader import schedule_from_goal
 from starcast.formats.msccl_reader import schedule_from_msccl
+from starcast.formats.mscclpp_reader import schedule_from_mscclpp
 from starcast.support.errors import InputError, LimitError, unreadable
 from starcast.support.limited import open_lines
 from starcast.support.vocabulary import Collective, Ports, RowsFormat
@@ -17,18 +18,19 @@ READERS: dict[RowsFormat, Callable[..., Schedule]] = {
     "csv": schedule_from_csv,
     "goal": schedule_from_goal,
     "msccl-xml": schedule_from_msccl,
+    "mscclpp-json": schedule_from_mscclpp,
 }
 _SUFFIXES: dict[str, RowsFormat] = {".goal": "goal", ".xml": "msccl-xml"}
 #: The beginnings of schedule files, and of other files that users may take for schedules.
 _BEGINNINGS: dict[str, RowsFormat] = {
     r"(?s)<.*<algo\b|<algo\b": "msccl-xml",
+    r'(?s)\{.*"gpus"': "mscclpp-json",
     r"//|/\*|num_ranks\s": "goal",
     r"[^\n]*\bstep\b[^\n]*\bsender\b|[^\n]*\bsender\b[^\n]*\bstep\b": "csv",
 }
 _OTHERS = {
     r"(?s)<.*<graphml\b|<graphml\b": "GraphML",
     r"<": "XML",
-    r'(?s)\{.*"gpus"': "an MSCCL++ execution plan",
     r"[{\[]": "JSON",
     r"PAR1": "Parquet",
     r"PK\x03\x04": "a spreadsheet or zip archive",

@@ -1,0 +1,445 @@
+"""Read schedules from execution plans of MSCCL++, which its language writes as JSON.
+
+Thread blocks write to and read from the memory of other GPUs. Signals, barriers and semaphores
+order their operations; packets carry a flag, so that their reader waits for them. The plan is
+executed with unit numbers instead of data. Operations of switches, and pipelines, are refused.
+
+Reference: ``python/mscclpp/language``, ``src/core/executor/execution_plan.cc`` and
+``src/core/include/execution_kernel.hpp`` of microsoft/mscclpp.
+"""
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterator, Sequence
+from functools import partial, reduce
+from math import lcm
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+
+import numpy as np
+import pydantic
+
+from starcast.collectives.model import REDUCTIONS, Schedule, check_request
+from starcast.formats.chunks import (
+    HINT,
+    ChunkExecution,
+    ChunkPlace,
+    Knowledge,
+    RunningBlock,
+    Sum,
+    find_mismatch,
+)
+from starcast.formats.msccl import MAX_OFFSET
+from starcast.support.errors import InputError, LimitError, StarcastError, unreadable
+from starcast.support.json_files import Many, describe_error, parse_json
+from starcast.support.limited import MB, read_bytes
+from starcast.support.vocabulary import Collective, Ports
+from starcast.topologies import Topology
+
+Item = TypeVar("Item")
+
+#: Operations that write each source to the target with the same index.
+_MOVES = ("put", "pws", "pwsf", "get", "copy", "ppkt", "cpkt", "upkt")
+#: Operations that write the sum of all sources to every target.
+_ADDS = ("re", "res", "rre", "rres", "repkt", "respkt", "recpkt", "recspkt")
+_SIGNALS = ("signal", "rlxsignal", "pws", "pwsf", "sem_release")
+_WAITS = ("wait", "rlxwait", "sem_acquire")
+_DATA = ("rppkt", *_MOVES, *_ADDS)
+_OPERATIONS = ("nop", "flush", "barrier", *_SIGNALS, *_WAITS, *_DATA)
+_UNSUPPORTED = {
+    **dict.fromkeys(("glres", "gstore", "gstorepkt"), "which a switch executes"),
+    "pipeline": "which repeats operations for parts of a chunk",
+}
+#: The first source that is read as a packet, and the first target that is written as one.
+_PACKET_SOURCES = {"rppkt": 0, "upkt": 0, "repkt": 1, "respkt": 1, "recpkt": 1, "recspkt": 1}
+_PACKET_TARGETS = {"ppkt": 0, "cpkt": 0, "rppkt": 0, "respkt": 1, "recpkt": 1, "recspkt": 1}
+#: Packets take twice their data's space in the scratch buffer, so here they have their own buffer.
+_PACKETS = "packet s"
+
+_MAX_BYTES = 100 * MB
+#: What thread blocks know takes a number for each pair of them.
+_MAX_BLOCKS = 4096
+_MAX_UNITS = 4_000_000
+_Index = Annotated[int, pydantic.Field(strict=True, ge=0, le=MAX_OFFSET)]
+_Count = Annotated[int, pydantic.Field(strict=True, ge=0, le=MAX_OFFSET + 1)]
+_Size = Annotated[int, pydantic.Field(strict=True, ge=1, le=MAX_OFFSET + 1)]
+_Buffer = Literal["i", "o", "s"]
+
+#: That for which a thread block may wait, as text for messages.
+_SIGNAL = "a signal of rank {0} to rank {1} on {2} channel {3}"
+_BARRIER = "the other thread blocks at barrier {1} of rank {0}"
+_SEMAPHORE = "semaphore {1} of rank {0}"
+_PACKET = "the packet s[{1}] of rank {0}"
+
+
+class _Place(pydantic.BaseModel):
+    """Chunks of a buffer of the own GPU (``type``) or of another GPU (``buffer_id``)."""
+
+    type: _Buffer | None = None
+    buffer_id: _Index | None = None
+    index: _Index
+    size: _Size
+
+
+class _Group(pydantic.BaseModel):
+    """The part of each chunk that a thread block of a group moves."""
+
+    tb_id: _Index = 0
+    tbg_size: Annotated[int, pydantic.Field(strict=True, ge=1, le=64)] = 1
+
+
+class _Operation(pydantic.BaseModel):
+    name: str
+    src_buff: Many[_Place] = ()
+    dst_buff: Many[_Place] = ()
+    channel_type: str = ""
+    channel_ids: Many[_Index] = ()
+    barrier_id: _Index = 0
+    num_threadblocks: _Size = 1
+    semaphore_ids: Many[_Index] = ()
+    tbg_info: _Group = _Group()
+
+
+class _BlockChannels(pydantic.BaseModel):
+    channel_type: str
+    channel_ids: Many[_Index]
+
+
+class _BlockBuffers(pydantic.BaseModel):
+    access_channel_type: str
+    remote_buffer_ids: Many[_Index]
+
+
+class _Block(pydantic.BaseModel):
+    ops: Many[_Operation]
+    channels: Many[_BlockChannels] = ()
+    remote_buffer_refs: Many[_BlockBuffers] = ()
+
+
+class _Channel(pydantic.BaseModel):
+    channel_type: str
+    connected_to: Many[_Index] = ()
+
+
+class _RemoteBuffer(pydantic.BaseModel):
+    rank: _Index
+    type: _Buffer
+
+
+class _Semaphore(pydantic.BaseModel):
+    init_value: _Index
+
+
+class _Gpu(pydantic.BaseModel):
+    id: _Index
+    input_chunks: _Count
+    output_chunks: _Count
+    scratch_chunks: _Count
+    threadblocks: Many[_Block]
+    channels: Many[_Channel] = ()
+    remote_buffers: Many[_RemoteBuffer] = ()
+    semaphores: Many[_Semaphore] = ()
+
+
+class _Plan(pydantic.BaseModel):
+    collective: str
+    inplace: bool
+    gpus: Many[_Gpu]
+
+
+def schedule_from_mscclpp(
+    path: str | Path,
+    topology: Topology | str,
+    collective: Collective,
+    ports: Ports = "all",
+    root: int | str = 0,
+) -> Schedule:
+    """Read a schedule from an execution plan of MSCCL++ whose ranks are the nodes of a topology.
+
+    A transfer belongs to the first step after all transfers that it waits for: the earlier ones of
+    its thread block, and those before a signal, barrier, semaphore or packet that it waits for. All
+    reads of an operation are in one step, and all its writes in the same or the next.
+
+    Args:
+        path: the file.
+        topology: the topology or its spec; the plan must have a GPU for every node.
+        collective: the name of the collective.
+        ports: the port model: ``all`` or ``one``.
+        root: rank or label of the root.
+
+    Raises:
+        InputError: the file cannot be read, is not such a plan, is for another collective or
+            topology, has an unsupported operation, or transfers between nodes that are not linked.
+        LimitError: the file is too large, or has too many thread blocks or transfers.
+        RejectedError: as for `starcast.schedule_from_msccl`.
+    """
+    network, origin = check_request(topology, collective, ports, root)
+    try:
+        plan = _read_plan(path)
+        mismatch = find_mismatch(plan.collective, len(plan.gpus), plan.inplace, network, collective)
+        if mismatch:
+            raise InputError(f"it {mismatch}", hint=HINT)
+        execution = _Execution(plan, network, collective, origin)
+        execution.run_all(execution.blocks, execution.advance)
+        return execution.schedule(ports)
+    except StarcastError as error:
+        raise type(error)(f"{path}: {error.message}", hint=error.hint) from None
+
+
+def _read_plan(path: str | Path) -> _Plan:
+    try:
+        plan = _Plan.model_validate(parse_json(read_bytes(path, _MAX_BYTES), "the plan"))
+    except OSError as error:
+        raise unreadable("it", error) from None
+    except ValueError as error:
+        reason = describe_error(error)
+        hint = "give a plan of MSCCL++ as its language writes it"
+        raise InputError(f"it is not an MSCCL++ plan: {reason}", hint=hint) from None
+    blocks = [block for gpu in plan.gpus for block in gpu.threadblocks]
+    places = (each for block in blocks for op in block.ops for each in (*op.src_buff, *op.dst_buff))
+    if sum(place.size for place in places) * _group_units(plan) > _MAX_UNITS:
+        raise LimitError(f"it moves more than {_MAX_UNITS:,} units", hint="use fewer chunks")
+    if len(blocks) > _MAX_BLOCKS:
+        raise LimitError(
+            f"it has more than {_MAX_BLOCKS:,} thread blocks", hint="use fewer thread blocks"
+        )
+    return plan
+
+
+def _group_units(plan: _Plan) -> int:
+    """Return the units of a chunk, so that each block of a group moves a whole number of them."""
+    blocks = (block for gpu in plan.gpus for block in gpu.threadblocks)
+    return lcm(*{op.tbg_info.tbg_size for block in blocks for op in block.ops})
+
+
+class _GpuBlock(NamedTuple):
+    """A thread block of a GPU, with the channels and remote buffers to which its operations refer.
+
+    Attributes:
+        rank: its GPU.
+        place: its index on the GPU.
+        steps: its operations.
+        channels: for each type of channel, the other rank of each channel, and the channel's number
+            among those between both ranks.
+        buffers: for each type of channel, the remote buffers.
+    """
+
+    rank: int
+    place: int
+    steps: tuple[_Operation, ...]
+    channels: dict[str, list[tuple[int, int]]]
+    buffers: dict[str, list[_RemoteBuffer]]
+
+    def __str__(self) -> str:
+        """Return the rank and the thread block, as text for messages."""
+        return f"rank {self.rank}, thread block {self.place}"
+
+
+def _link_blocks(gpu: _Gpu) -> Iterator[_GpuBlock]:
+    ends: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    numbers = Counter[tuple[str, int]]()
+    for channel in gpu.channels:
+        kind = channel.channel_type
+        for peer in channel.connected_to:
+            ends[kind].append((peer, numbers[kind, peer]))
+            numbers[kind, peer] += 1
+    for place, block in enumerate(gpu.threadblocks):
+        linked = _GpuBlock(gpu.id, place, block.ops, defaultdict(list), defaultdict(list))
+        for each in block.channels:
+            kind = each.channel_type
+            if kind != "switch":
+                linked.channels[kind] += [_pick(linked, ends[kind], at) for at in each.channel_ids]
+        for refs in block.remote_buffer_refs:
+            found = [_pick(linked, gpu.remote_buffers, at) for at in refs.remote_buffer_ids]
+            linked.buffers[refs.access_channel_type] += found
+        yield linked
+
+
+def _pick(user: object, values: Sequence[Item], index: int) -> Item:
+    if index >= len(values):
+        problem = f"{user} refers to number {index} of {len(values)} channels or remote buffers"
+        raise InputError(problem, hint=HINT)
+    return values[index]
+
+
+class _Execution(ChunkExecution):
+    """The execution of a plan: all thread blocks of all GPUs, operation by operation.
+
+    Attributes:
+        blocks: the thread blocks.
+    """
+
+    def __init__(self, plan: _Plan, topology: Topology, collective: Collective, root: int) -> None:
+        self._units = _group_units(plan)
+        chunks = max(max(gpu.input_chunks, gpu.output_chunks) for gpu in plan.gpus)
+        super().__init__(topology, collective, root, chunks * self._units, plan.inplace)
+        self._sizes = [
+            {"i": gpu.input_chunks, "o": gpu.output_chunks, "s": gpu.scratch_chunks}
+            for gpu in plan.gpus
+        ]
+        linked = [block for gpu in plan.gpus for block in _link_blocks(gpu)]
+        nothing = Knowledge(np.full(len(linked), -1, dtype=np.int32), 0, 0)
+        self.blocks = [RunningBlock(block, index, nothing) for index, block in enumerate(linked)]
+        #: Signals that no thread block has received yet, with the knowledge of their senders.
+        self._signals: dict[tuple[Any, ...], deque[Knowledge]] = defaultdict(deque)
+        for gpu in plan.gpus:
+            for number, semaphore in enumerate(gpu.semaphores):
+                self._signals[_SEMAPHORE, gpu.id, number] += [nothing] * semaphore.init_value
+        self._at_barrier: dict[tuple[Any, ...], list[RunningBlock]] = defaultdict(list)
+        #: The knowledge of the writers of packets.
+        self._packets: dict[ChunkPlace, Knowledge] = {}
+
+    def name_block(self, number: int) -> str:
+        """Return a thread block as text for messages."""
+        return str(self.blocks[number].block)
+
+    def name_place(self, place: ChunkPlace) -> str:
+        """Return the place of a chunk as text for messages."""
+        rank, buffer, offset = place
+        return f"{buffer}[{offset // self._units}] of rank {rank}"
+
+    def advance(self, run: RunningBlock) -> tuple[Any, ...]:
+        """Execute the next operation of a thread block, unless it must wait.
+
+        Returns:
+            An empty tuple, or that for which the operation waits.
+        """
+        step: _Operation = run.block.steps[run.done]
+        if step.name not in _OPERATIONS:
+            problem = f"has the operation '{step.name}', {_UNSUPPORTED.get(step.name, 'unknown')}"
+            raise InputError(f"{run} {problem}", hint=f"use only {', '.join(_OPERATIONS)}")
+        if step.name in _ADDS and self.collective not in REDUCTIONS:
+            problem = f"has the operation '{step.name}', which adds data in {self.collective}"
+            raise InputError(f"{run} {problem}", hint="use operations that only move data")
+        if step.name == "barrier":
+            return self._wait_at_barrier(run, step)
+        missing: tuple[Any, ...] = ()
+        if step.name in _WAITS:
+            missing = self._wait(run, step)
+        elif step.name in _DATA:
+            missing = self._move(run, step)
+        if not missing and step.name in _SIGNALS:
+            for key in self._signal_keys(run, step):
+                self._signals[key].append(self._knowledge_after(run, step))
+                self.wake(key)
+        return missing
+
+    def _knowledge_after(self, run: RunningBlock, step: _Operation) -> Knowledge:
+        """Return the knowledge that a signal or a packet of an operation passes on."""
+        known = run.now.merge(run.now, run.number, run.done)
+        # A relaxed signal does not order accesses to memory.
+        is_relaxed = step.name == "rlxsignal"
+        return known._replace(ended=np.full_like(known.ended, -1)) if is_relaxed else known
+
+    def _signal_keys(self, run: RunningBlock, step: _Operation) -> list[tuple[Any, ...]]:
+        """Return the signals or semaphores that an operation ends or waits for."""
+        block: _GpuBlock = run.block
+        if step.semaphore_ids:
+            return [(_SEMAPHORE, block.rank, number) for number in step.semaphore_ids]
+        keys = []
+        kind = step.channel_type
+        for index in step.channel_ids:
+            peer, number = _pick(run, block.channels[kind], index)
+            ends = (peer, block.rank) if step.name in _WAITS else (block.rank, peer)
+            keys.append((_SIGNAL, *ends, kind, number))
+        return keys
+
+    def _wait(self, run: RunningBlock, step: _Operation) -> tuple[Any, ...]:
+        keys = self._signal_keys(run, step)
+        for key in keys:
+            if len(self._signals[key]) < keys.count(key):
+                return key
+        for key in keys:
+            known = self._signals[key].popleft()
+            if step.name == "rlxwait":
+                known = known._replace(ended=run.now.ended)
+            run.now = run.now.merge(known, run.number, run.done)
+        return ()
+
+    def _wait_at_barrier(self, run: RunningBlock, step: _Operation) -> tuple[Any, ...]:
+        key = _BARRIER, run.block.rank, step.barrier_id
+        arrived = self._at_barrier[key]
+        arrived.append(run)
+        if len(arrived) < step.num_threadblocks:
+            return key
+        known = run.now
+        for other in arrived:
+            known = known.merge(other.now, other.number, other.done)
+        for other in arrived:
+            other.now = known
+            other.done += other is not run  # `run_all` counts the operation of `run`
+        arrived.clear()
+        self.wake(key)
+        return ()
+
+    def _move(self, run: RunningBlock, step: _Operation) -> tuple[Any, ...]:
+        """Execute an operation that copies, transfers or adds chunks, unless it must wait."""
+        sources = self._find_places(run, step, step.src_buff, _PACKET_SOURCES)
+        targets = self._find_places(run, step, step.dst_buff, _PACKET_TARGETS)
+        for place in (place for places in sources for place in places if place[1] == _PACKETS):
+            if place not in self._packets:
+                return _PACKET, place[0], place[2] // self._units
+            run.now = run.now.merge(self._packets[place], run.number, run.done - 1)
+        here = run.block.rank
+        values = [self.read(run, places) for places in sources]
+        self._transfer(run, values, [(places[0][0], here) for places in sources])
+        if step.name not in _MOVES:
+            values = [reduce(partial(self.add, run), values)] * len(targets)
+        self._transfer(run, values, [(here, places[0][0]) for places in targets])
+        for places, units in zip(targets, values, strict=True):
+            self.write(run, places, units)
+            for place in places:
+                if place[1] == _PACKETS:
+                    self._packets[place] = self._knowledge_after(run, step)
+                    self.wake((_PACKET, place[0], place[2] // self._units))
+        return ()
+
+    def _find_places(
+        self,
+        run: RunningBlock,
+        step: _Operation,
+        buffers: Sequence[_Place],
+        first_packets: dict[str, int],
+    ) -> list[list[ChunkPlace]]:
+        """Return the places of the units to which the sources or targets of an operation refer."""
+        counts = len(step.src_buff), len(step.dst_buff)
+        sizes = [place.size for place in (*step.src_buff, *step.dst_buff)]
+        pairs = zip(step.src_buff, step.dst_buff, strict=False)
+        is_move = step.name in _MOVES
+        is_equal = (
+            all(one.size == two.size for one, two in pairs) if is_move else len({*sizes}) == 1
+        )
+        if not all(counts) or not is_equal or (is_move and counts[0] != counts[1]):
+            problem = f"has the operation '{step.name}' with sources and targets that do not match"
+            raise InputError(f"{run} {problem}", hint=HINT)
+        first = first_packets.get(step.name, len(buffers))
+        return [self._find(run, step, each, at >= first) for at, each in enumerate(buffers)]
+
+    def _find(
+        self, run: RunningBlock, step: _Operation, place: _Place, is_packet: bool
+    ) -> list[ChunkPlace]:
+        rank, buffer = run.block.rank, place.type
+        if place.buffer_id is not None:
+            remote = _pick(run, run.block.buffers[step.channel_type], place.buffer_id)
+            rank, buffer = remote.rank, remote.type
+        chunks = self._sizes[rank][buffer] if buffer and rank < len(self._sizes) else 0
+        group = step.tbg_info
+        if place.index + place.size > chunks or group.tb_id >= group.tbg_size:
+            last = f"{buffer}[{place.index + place.size - 1}] of rank {rank}"
+            raise InputError(f"{run} uses {last}, which does not exist", hint=HINT)
+        if is_packet and buffer != "s":
+            problem = f"{run} has packets in {buffer}[{place.index}] of rank {rank}"
+            raise InputError(problem, hint="keep packets in the scratch buffer, s")
+        part = place.size * self._units // group.tbg_size
+        begin = place.index * self._units + part * group.tb_id
+        name = _PACKETS if is_packet else buffer
+        return [self.place(rank, name, offset) for offset in range(begin, begin + part)]
+
+    def _transfer(
+        self, run: RunningBlock, values: list[list[Sum]], ends: list[tuple[int, int]]
+    ) -> None:
+        """Append the rows of units that cross links, all in the same step."""
+        step = max(run.now.arrived, run.now.sent) + 1
+        for units, pair in zip(values, ends, strict=True):
+            if pair[0] != pair[1]:
+                self.send(run, units, pair, step)
+                run.now = run.now._replace(sent=step)
