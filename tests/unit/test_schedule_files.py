@@ -125,6 +125,9 @@ def test_a_reduce_of_another_program_is_complete(tmp_path: Path) -> None:
         ("a.xml", '"unit";"sender";"step"\n', "csv"),
         ("a.txt", XML, "msccl-xml"),
         ("a", f'<?xml version="1.0"?>\n<!-- by hand -->\n{XML}', "msccl-xml"),
+        ("a.txt", f"<!-- a licence{' - and more' * 1000} -->\n{XML}", "msccl-xml"),
+        ("a.csv", '{"name": "two", "collective": "allgather", "gpus": []}', "mscclpp-json"),
+        ("a.json", "?", "mscclpp-json"),
         ("a.goal", "", "goal"),
         ("a.xml", "?", "msccl-xml"),
         ("a.dat", "time,node\n", "csv"),
@@ -148,7 +151,6 @@ def test_the_content_of_a_schedule_file_decides_before_its_suffix(
     [
         (b'<?xml version="1.0"?>\n<graphml xmlns="x"><graph/></graphml>', "GraphML"),
         (b"<system/>", "XML"),
-        (b'{"name": "two", "collective": "allgather", "gpus": []}', "an MSCCL++ execution plan"),
         (b"[1, 2]", "JSON"),
         (b"PAR1\x15\x04", "Parquet"),
         (b"PK\x03\x04\x14\0", "a spreadsheet or zip archive"),
@@ -162,7 +164,7 @@ def test_other_files_are_named_and_the_formats_that_can_be_read(
         (tmp_path / name).write_bytes(content)
         with refused(f"{name} seems to be {noun}; schedules are read from CSV, GOAL") as refusal:
             read_schedule(tmp_path / name, "S3", "broadcast")
-        assert "`file_format` csv, goal or msccl-xml" in refusal.value.hint
+        assert "`file_format` csv, goal, msccl-xml or mscclpp-json" in refusal.value.hint
 
 
 def test_the_format_can_be_chosen_and_an_error_names_the_assumed_one(tmp_path: Path) -> None:
