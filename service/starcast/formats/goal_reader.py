@@ -5,6 +5,7 @@ Operations are kept in arrays, because a file of a few megabytes can have a mill
 
 import re
 from array import array
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
 from pathlib import Path
@@ -407,9 +408,10 @@ class _Reader:
     ) -> Indices:
         """Return the step of each send: the first step after all sends on which it depends.
 
-        In the one-port model, nodes send and receive one packet per step, in the order in which the
-        sends can begin and, among these, in the order of the file. For an operation that is not a
-        send, the result is the last step of the sends on which it depends.
+        In the one-port model, a node sends one packet per step, in the order in which its sends can
+        begin, then in the order of the file; a packet waits until its receiver has a free step. For
+        an operation that is not a send, the result is the last step of the sends on which it
+        depends.
         """
         count = len(operations.kind)
         arrivals = np.stack([receives, sends, np.zeros_like(sends)], axis=1)
@@ -425,17 +427,30 @@ class _Reader:
         followers, delays = _view(waiting.copy()), _view(later)
         sender, receiver = _view(operations.rank), _view(operations.peer)
         sent, received = (array("q", bytes(8 * self._topology.nodes)) for _ in range(2))
+        #: For each node, in the one-port model, the sends that could begin but wait for their turn.
+        queues: dict[int, deque[int]] = defaultdict(deque)
         # Ready operations, by step and number.
         ready = [levels[number] * count + number for number in np.flatnonzero(left == 0).tolist()]
         heapify(ready)
         done = 0
         while ready:
-            number = heappop(ready) % count
-            done += 1
+            now, number = divmod(heappop(ready), count)
             if self._ports == "one" and sending[number]:
-                ends = sender[number], receiver[number]
-                levels[number] = max(levels[number], sent[ends[0]] + 1, received[ends[1]] + 1)
-                sent[ends[0]] = received[ends[1]] = levels[number]
+                start, end = sender[number], receiver[number]
+                queue = queues[start]
+                if not queue or queue[0] != number:
+                    queue.append(number)
+                if queue[0] != number:
+                    continue
+                if sent[start] >= now:
+                    heappush(ready, (sent[start] + 1) * count + number)
+                    continue
+                step = max(now, received[end] + 1)
+                sent[start] = received[end] = levels[number] = step
+                queue.popleft()
+                if queue:
+                    heappush(ready, (step + 1) * count + queue[0])
+            done += 1
             for each in range(begins[number], begins[number + 1]):
                 following = followers[each]
                 levels[following] = max(levels[following], levels[number] + delays[each])

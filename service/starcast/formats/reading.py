@@ -110,9 +110,7 @@ def _recognize(path: str | Path) -> RowsFormat | None:
 
 
 _READABLE = "schedules are read from CSV, GOAL, MSCCL XML and MSCCL++ plans"
-_FROM = (
-    "if it has another format, name it with `file_format` csv, goal, msccl-xml or mscclpp-json"
-)
+_FROM = "if it has another format, name it with `file_format` csv, goal, msccl-xml or mscclpp-json"
 #: The number of characters by which a format is recognized.
 _BEGINNING = 4096
 _COMMENT = re.compile(r"<!--(?:[^-]|-(?!-))*+-->")
