@@ -194,6 +194,9 @@ def _read_plan(path: str | Path) -> _Plan:
         reason = describe_error(error)
         hint = "give a plan of MSCCL++ as its language writes it"
         raise InputError(f"it is not an MSCCL++ plan: {reason}", hint=hint) from None
+    for rank, gpu in enumerate(plan.gpus):
+        if gpu.id != rank:
+            raise InputError(f"it has GPU {gpu.id} in the place of GPU {rank}", hint=HINT)
     blocks = [block for gpu in plan.gpus for block in gpu.threadblocks]
     places = (each for block in blocks for op in block.ops for each in (*op.src_buff, *op.dst_buff))
     if sum(place.size for place in places) * _group_units(plan) > _MAX_UNITS:
@@ -356,7 +359,7 @@ class _Execution(ChunkExecution):
         return ()
 
     def _wait_at_barrier(self, run: RunningBlock, step: _Operation) -> tuple[Any, ...]:
-        key = _BARRIER, run.block.rank, step.barrier_id
+        key = _BARRIER, run.block.rank, step.barrier_id, step.num_threadblocks
         arrived = self._at_barrier[key]
         arrived.append(run)
         if len(arrived) < step.num_threadblocks:
