@@ -371,7 +371,10 @@ def test_a_thread_block_that_waits_for_another_in_a_circle_is_reported(tmp_path:
         ({"name": "re"}, "has the operation 're', which adds data in allgather"),
         ({"dst_buff": []}, "operation 'put' with sources and targets that do not match"),
         ({"src_buff": [at("i", 0)] * 2}, "operation 'put' with sources and targets that do not"),
-        ({"src_buff": [at("i", 0, 2)] * 3}, "operation 'put' with sources and targets that do not"),
+        (
+            {"dst_buff": [on(0, 1, "o", 0, 2)] * 3},
+            "operation 'put' with sources and targets that do not",
+        ),
         ({"src_buff": [at("i", 7)] * 3}, "step 1 uses i[7] of rank 0, which does not exist"),
         ({"src_buff": [at("i", -1)] * 3}, "ops.1.src_buff.0.index: Input should be greater"),
         ({"src_buff": [at("x", 0)] * 3}, "ops.1.src_buff.0.type: Input should be 'i', 'o' or 's'"),
@@ -452,5 +455,5 @@ def test_a_plan_that_moves_too_many_units_is_refused_before_it_is_executed(tmp_p
     for number, size in enumerate((61, 59, 53, 47)):
         group = {"tb_id": 0, "tbg_size": size}
         made["gpus"][number]["threadblocks"][0]["ops"][0]["tbg_info"] = group
-    with refused("it moves more than 4,000,000 units", exit_code=7):
+    with refused("or moves more than 4,000,000 units", exit_code=7):
         read(made, tmp_path, "allgather")

@@ -28,7 +28,9 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> published_sch
     right = b"".join(render(schedule("S4,1", "allgather", "nk-greedy"), "msccl-xml")).decode()
     (folder / "a.xml").write_text(right)
     (folder / "copy.xml").write_text(right)
-    (folder / "wrong.xml").write_text(right.replace('dstbuf="o" dstoff="2"', 'dstbuf="o" dstoff="1"'))
+    (folder / "wrong.xml").write_text(
+        right.replace('dstbuf="o" dstoff="2"', 'dstbuf="o" dstoff="1"')
+    )
     (folder / "plan.json").write_text(PLAN)
     (folder / "other.txt").write_text("")
     for words in ("init -q", "add .", "-c user.name=a -c user.email=a@b commit -qm x"):

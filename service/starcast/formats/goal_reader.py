@@ -350,19 +350,18 @@ class _Reader:
 
         In an allgather, units have no destination; it is 0.
         """
-        sent, received = (tag * self._topology.nodes + node for node in (sender, receiver))
-        begins = np.unique(sent[~np.isin(sent, received)])
-        ends = received[~np.isin(received, sent)]
-        tags = int(tag.max(initial=-1)) + 1
-        is_tree = len(np.unique(received)) == len(tag) > tags == len(begins)
+        nodes = self._topology.nodes
+        sent, received = tag * nodes + sender, tag * nodes + receiver
+        tags, source = np.divmod(np.setdiff1d(sent, received), nodes)
+        ended, destination = np.divmod(np.setdiff1d(received, sent), nodes)
+        each = np.arange(int(tag.max(initial=-1)) + 1)
+        is_tree = len(np.unique(received)) == len(tag) > len(each) and np.array_equal(tags, each)
         if self._collective == "allgather":
-            source = begins % self._topology.nodes
-            is_all = is_tree and len(np.unique(source)) == self._topology.nodes
-            return (source, np.zeros_like(begins)) if is_all else None
-        is_path = is_tree and len(np.unique(sent)) == len(tag) and len(ends) == tags
-        source, destination = begins % self._topology.nodes, np.sort(ends) % self._topology.nodes
-        wrong = {"gather": destination, "scatter": source}.get(self._collective, self._root)
-        return (source, destination) if is_path and np.all(wrong == self._root) else None
+            is_all = is_tree and len(np.unique(source)) == nodes
+            return (source, np.zeros_like(source)) if is_all else None
+        is_path = is_tree and len(np.unique(sent)) == len(tag) and np.array_equal(ended, each)
+        root = {"gather": destination, "scatter": source}.get(self._collective, self._root)
+        return (source, destination) if is_path and np.all(root == self._root) else None
 
     def _is_direct(self, sender: Indices, receiver: Indices) -> bool:
         """Return whether all messages seem to go directly from their sources to destinations."""

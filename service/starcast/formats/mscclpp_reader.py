@@ -9,11 +9,11 @@ Reference: ``python/mscclpp/language``, ``src/core/executor/execution_plan.cc`` 
 """
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial, reduce
 from math import lcm
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
 import pydantic
@@ -63,6 +63,7 @@ _Index = Annotated[int, pydantic.Field(strict=True, ge=0, le=MAX_OFFSET)]
 _Count = Annotated[int, pydantic.Field(strict=True, ge=0, le=MAX_OFFSET + 1)]
 _Size = Annotated[int, pydantic.Field(strict=True, ge=1, le=MAX_OFFSET + 1)]
 _Buffer = Literal["i", "o", "s"]
+_names = pydantic.AliasChoices
 
 #: That for which a thread block may wait, as text for messages.
 _SIGNAL = "a signal of rank {0} to rank {1} on {2} channel {3}"
@@ -99,20 +100,27 @@ class _Operation(pydantic.BaseModel):
     tbg_info: _Group = _Group()
 
 
-class _BlockChannels(pydantic.BaseModel):
-    channel_type: str
-    channel_ids: Many[_Index]
+class _References(pydantic.BaseModel):
+    """The channels of one type, or the remote buffers reached through them, of a thread block."""
 
-
-class _BlockBuffers(pydantic.BaseModel):
-    access_channel_type: str
-    remote_buffer_ids: Many[_Index]
+    kind: str = pydantic.Field(validation_alias=_names("channel_type", "access_channel_type"))
+    numbers: Many[_Index] = pydantic.Field(
+        validation_alias=_names("channel_ids", "remote_buffer_ids")
+    )
 
 
 class _Block(pydantic.BaseModel):
-    ops: Many[_Operation]
-    channels: Many[_BlockChannels] = ()
-    remote_buffer_refs: Many[_BlockBuffers] = ()
+    """A thread block; `rank` and `place`, its index on its GPU, are set after reading."""
+
+    steps: Many[_Operation] = pydantic.Field(validation_alias="ops")
+    channels: Many[_References] = ()
+    remote_buffer_refs: Many[_References] = ()
+    rank: int = 0
+    place: int = 0
+
+    def __str__(self) -> str:
+        """Return the rank and the thread block, as text for messages."""
+        return f"rank {self.rank}, thread block {self.place}"
 
 
 class _Channel(pydantic.BaseModel):
@@ -125,10 +133,6 @@ class _RemoteBuffer(pydantic.BaseModel):
     type: _Buffer
 
 
-class _Semaphore(pydantic.BaseModel):
-    init_value: _Index
-
-
 class _Gpu(pydantic.BaseModel):
     id: _Index
     input_chunks: _Count
@@ -137,7 +141,7 @@ class _Gpu(pydantic.BaseModel):
     threadblocks: Many[_Block]
     channels: Many[_Channel] = ()
     remote_buffers: Many[_RemoteBuffer] = ()
-    semaphores: Many[_Semaphore] = ()
+    semaphores: Many[dict[str, _Index]] = ()
 
 
 class _Plan(pydantic.BaseModel):
@@ -194,72 +198,33 @@ def _read_plan(path: str | Path) -> _Plan:
         reason = describe_error(error)
         hint = "give a plan of MSCCL++ as its language writes it"
         raise InputError(f"it is not an MSCCL++ plan: {reason}", hint=hint) from None
+    blocks = [block for gpu in plan.gpus for block in gpu.threadblocks]
+    operations = [step for block in blocks for step in block.steps]
+    size = sum(place.size for op in operations for place in (*op.src_buff, *op.dst_buff))
+    if size * _group_units(plan) > _MAX_UNITS or len(blocks) > _MAX_BLOCKS:
+        problem = f"it has more than {_MAX_BLOCKS:,} thread blocks, or moves more than"
+        raise LimitError(f"{problem} {_MAX_UNITS:,} units", hint="use fewer chunks")
     for rank, gpu in enumerate(plan.gpus):
         if gpu.id != rank:
             raise InputError(f"it has GPU {gpu.id} in the place of GPU {rank}", hint=HINT)
-    blocks = [block for gpu in plan.gpus for block in gpu.threadblocks]
-    places = (each for block in blocks for op in block.ops for each in (*op.src_buff, *op.dst_buff))
-    if sum(place.size for place in places) * _group_units(plan) > _MAX_UNITS:
-        raise LimitError(f"it moves more than {_MAX_UNITS:,} units", hint="use fewer chunks")
-    if len(blocks) > _MAX_BLOCKS:
-        raise LimitError(
-            f"it has more than {_MAX_BLOCKS:,} thread blocks", hint="use fewer thread blocks"
-        )
+        for place, block in enumerate(gpu.threadblocks):
+            block.rank, block.place = rank, place
     return plan
 
 
 def _group_units(plan: _Plan) -> int:
     """Return the units of a chunk, so that each block of a group moves a whole number of them."""
     blocks = (block for gpu in plan.gpus for block in gpu.threadblocks)
-    return lcm(*{op.tbg_info.tbg_size for block in blocks for op in block.ops})
+    return lcm(*{step.tbg_info.tbg_size for block in blocks for step in block.steps})
 
 
-class _GpuBlock(NamedTuple):
-    """A thread block of a GPU, with the channels and remote buffers to which its operations refer.
-
-    Attributes:
-        rank: its GPU.
-        place: its index on the GPU.
-        steps: its operations.
-        channels: for each type of channel, the other rank of each channel, and the channel's number
-            among those between both ranks.
-        buffers: for each type of channel, the remote buffers.
-    """
-
-    rank: int
-    place: int
-    steps: tuple[_Operation, ...]
-    channels: dict[str, list[tuple[int, int]]]
-    buffers: dict[str, list[_RemoteBuffer]]
-
-    def __str__(self) -> str:
-        """Return the rank and the thread block, as text for messages."""
-        return f"rank {self.rank}, thread block {self.place}"
+def _numbers(references: Sequence[_References], kind: str) -> list[int]:
+    return [number for each in references if each.kind == kind for number in each.numbers]
 
 
-def _link_blocks(gpu: _Gpu) -> Iterator[_GpuBlock]:
-    ends: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    numbers = Counter[tuple[str, int]]()
-    for channel in gpu.channels:
-        kind = channel.channel_type
-        for peer in channel.connected_to:
-            ends[kind].append((peer, numbers[kind, peer]))
-            numbers[kind, peer] += 1
-    for place, block in enumerate(gpu.threadblocks):
-        linked = _GpuBlock(gpu.id, place, block.ops, defaultdict(list), defaultdict(list))
-        for each in block.channels:
-            kind = each.channel_type
-            if kind != "switch":
-                linked.channels[kind] += [_pick(linked, ends[kind], at) for at in each.channel_ids]
-        for refs in block.remote_buffer_refs:
-            found = [_pick(linked, gpu.remote_buffers, at) for at in refs.remote_buffer_ids]
-            linked.buffers[refs.access_channel_type] += found
-        yield linked
-
-
-def _pick(user: object, values: Sequence[Item], index: int) -> Item:
+def _pick(run: RunningBlock, values: Sequence[Item], index: int) -> Item:
     if index >= len(values):
-        problem = f"{user} refers to number {index} of {len(values)} channels or remote buffers"
+        problem = f"{run} refers to number {index} of {len(values)} channels or remote buffers"
         raise InputError(problem, hint=HINT)
     return values[index]
 
@@ -279,14 +244,25 @@ class _Execution(ChunkExecution):
             {"i": gpu.input_chunks, "o": gpu.output_chunks, "s": gpu.scratch_chunks}
             for gpu in plan.gpus
         ]
-        linked = [block for gpu in plan.gpus for block in _link_blocks(gpu)]
-        nothing = Knowledge(np.full(len(linked), -1, dtype=np.int32), 0, 0)
-        self.blocks = [RunningBlock(block, index, nothing) for index, block in enumerate(linked)]
+        blocks = [block for gpu in plan.gpus for block in gpu.threadblocks]
+        nothing = Knowledge(np.full(len(blocks), -1, dtype=np.int32), 0, 0)
+        self.blocks = [RunningBlock(block, index, nothing) for index, block in enumerate(blocks)]
+        self._remote_buffers = [gpu.remote_buffers for gpu in plan.gpus]
+        #: For each rank and type of channel, the other rank of each channel, and the channel's
+        #: number among those between both ranks.
+        self._channels: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
         #: Signals that no thread block has received yet, with the knowledge of their senders.
         self._signals: dict[tuple[Any, ...], deque[Knowledge]] = defaultdict(deque)
+        numbers = Counter[tuple[int, str, int]]()
         for gpu in plan.gpus:
+            for channel in gpu.channels:
+                for peer in channel.connected_to:
+                    key = gpu.id, channel.channel_type, peer
+                    self._channels[key[:2]].append((peer, numbers[key]))
+                    numbers[key] += 1
             for number, semaphore in enumerate(gpu.semaphores):
-                self._signals[_SEMAPHORE, gpu.id, number] += [nothing] * semaphore.init_value
+                begin = semaphore.get("init_value", 0)
+                self._signals[_SEMAPHORE, gpu.id, number] += [nothing] * begin
         self._at_barrier: dict[tuple[Any, ...], list[RunningBlock]] = defaultdict(list)
         #: The knowledge of the writers of packets.
         self._packets: dict[ChunkPlace, Knowledge] = {}
@@ -335,13 +311,14 @@ class _Execution(ChunkExecution):
 
     def _signal_keys(self, run: RunningBlock, step: _Operation) -> list[tuple[Any, ...]]:
         """Return the signals or semaphores that an operation ends or waits for."""
-        block: _GpuBlock = run.block
+        block: _Block = run.block
         if step.semaphore_ids:
             return [(_SEMAPHORE, block.rank, number) for number in step.semaphore_ids]
         keys = []
         kind = step.channel_type
         for index in step.channel_ids:
-            peer, number = _pick(run, block.channels[kind], index)
+            channel = _pick(run, _numbers(block.channels, kind), index)
+            peer, number = _pick(run, self._channels[block.rank, kind], channel)
             ends = (peer, block.rank) if step.name in _WAITS else (block.rank, peer)
             keys.append((_SIGNAL, *ends, kind, number))
         return keys
@@ -376,8 +353,18 @@ class _Execution(ChunkExecution):
 
     def _move(self, run: RunningBlock, step: _Operation) -> tuple[Any, ...]:
         """Execute an operation that copies, transfers or adds chunks, unless it must wait."""
-        sources = self._find_places(run, step, step.src_buff, _PACKET_SOURCES)
-        targets = self._find_places(run, step, step.dst_buff, _PACKET_TARGETS)
+        sources, targets = (
+            [self._find(run, step, each, at >= packets.get(step.name, at + 1))
+             for at, each in enumerate(buffers)]
+            for buffers, packets in
+            ((step.src_buff, _PACKET_SOURCES), (step.dst_buff, _PACKET_TARGETS))
+        )  # fmt: skip
+        sizes = [len(each) for each in sources], [len(each) for each in targets]
+        is_move = step.name in _MOVES
+        is_equal = sizes[0] == sizes[1] if is_move else len({*sizes[0], *sizes[1]}) == 1
+        if not all(sizes) or not is_equal:
+            problem = f"has the operation '{step.name}' with sources and targets that do not match"
+            raise InputError(f"{run} {problem}", hint=HINT)
         for place in (place for places in sources for place in places if place[1] == _PACKETS):
             if place not in self._packets:
                 return _PACKET, place[0], place[2] // self._units
@@ -385,7 +372,7 @@ class _Execution(ChunkExecution):
         here = run.block.rank
         values = [self.read(run, places) for places in sources]
         self._transfer(run, values, [(places[0][0], here) for places in sources])
-        if step.name not in _MOVES:
+        if not is_move:
             values = [reduce(partial(self.add, run), values)] * len(targets)
         self._transfer(run, values, [(here, places[0][0]) for places in targets])
         for places, units in zip(targets, values, strict=True):
@@ -396,33 +383,14 @@ class _Execution(ChunkExecution):
                     self.wake((_PACKET, place[0], place[2] // self._units))
         return ()
 
-    def _find_places(
-        self,
-        run: RunningBlock,
-        step: _Operation,
-        buffers: Sequence[_Place],
-        first_packets: dict[str, int],
-    ) -> list[list[ChunkPlace]]:
-        """Return the places of the units to which the sources or targets of an operation refer."""
-        counts = len(step.src_buff), len(step.dst_buff)
-        sizes = [place.size for place in (*step.src_buff, *step.dst_buff)]
-        pairs = zip(step.src_buff, step.dst_buff, strict=False)
-        is_move = step.name in _MOVES
-        is_equal = (
-            all(one.size == two.size for one, two in pairs) if is_move else len({*sizes}) == 1
-        )
-        if not all(counts) or not is_equal or (is_move and counts[0] != counts[1]):
-            problem = f"has the operation '{step.name}' with sources and targets that do not match"
-            raise InputError(f"{run} {problem}", hint=HINT)
-        first = first_packets.get(step.name, len(buffers))
-        return [self._find(run, step, each, at >= first) for at, each in enumerate(buffers)]
-
     def _find(
         self, run: RunningBlock, step: _Operation, place: _Place, is_packet: bool
     ) -> list[ChunkPlace]:
         rank, buffer = run.block.rank, place.type
         if place.buffer_id is not None:
-            remote = _pick(run, run.block.buffers[step.channel_type], place.buffer_id)
+            numbers = _numbers(run.block.remote_buffer_refs, step.channel_type)
+            number = _pick(run, numbers, place.buffer_id)
+            remote = _pick(run, self._remote_buffers[rank], number)
             rank, buffer = remote.rank, remote.type
         chunks = self._sizes[rank][buffer] if buffer and rank < len(self._sizes) else 0
         group = step.tbg_info
