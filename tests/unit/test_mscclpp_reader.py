@@ -348,6 +348,15 @@ def test_a_signal_that_orders_no_memory_does_not_replace_one_that_does(tmp_path:
         read(made, tmp_path, "allreduce")
 
 
+def test_a_packet_is_written_only_once(tmp_path: Path) -> None:
+    """Its reader could read the first or the second one."""
+    made = packet_allreduce()
+    operations = made["gpus"][0]["threadblocks"][0]["ops"]
+    operations.append(copy.deepcopy(operations[0]))
+    with refused("rank 0, thread block 0, step 1 writes packet s[0] of rank 1 a", exit_code=6):
+        read(made, tmp_path, "allreduce")
+
+
 def test_a_thread_block_that_waits_for_another_in_a_circle_is_reported(tmp_path: Path) -> None:
     made = grouped_alltoall()
     made["gpus"][2]["threadblocks"][0]["ops"][4]["num_threadblocks"] = 4

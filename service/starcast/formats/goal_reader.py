@@ -317,9 +317,10 @@ class _Reader:
         sender, receiver = operations.rank[sends], operations.peer[sends]
         _, tag = np.unique(operations.tag[sends], return_inverse=True)
         if self._collective == "broadcast":
-            nodes, counts = np.unique(receiver, return_counts=True)
+            counts = np.bincount(receiver)
+            counts = counts[counts > 0]
             pairs = np.unique(np.stack([receiver, tag]), axis=1).shape[1]
-            is_shared = len(tag) > len(nodes) == 1 or int(np.bincount(tag).max(initial=0)) > 1
+            is_shared = len(tag) > len(counts) == 1 or int(np.bincount(tag).max(initial=0)) > 1
             if pairs == len(tag) and is_shared:
                 return tag
             self.is_certain = int(counts.max(initial=0)) < 2
@@ -354,7 +355,7 @@ class _Reader:
         sent, received = tag * nodes + sender, tag * nodes + receiver
         tags, source = np.divmod(np.setdiff1d(sent, received), nodes)
         ended, destination = np.divmod(np.setdiff1d(received, sent), nodes)
-        each = np.arange(int(tag.max(initial=-1)) + 1)
+        each = np.unique(tag)
         is_tree = len(np.unique(received)) == len(tag) > len(each) and np.array_equal(tags, each)
         if self._collective == "allgather":
             is_all = is_tree and len(np.unique(source)) == nodes

@@ -11,12 +11,10 @@ Reference: ``python/mscclpp/language``, ``src/core/executor/execution_plan.cc`` 
 from collections import Counter, defaultdict, deque
 from collections.abc import Sequence
 from functools import partial, reduce
-from math import lcm
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import pydantic
 
 from starcast.collectives.model import REDUCTIONS, Schedule, check_request
 from starcast.formats.chunks import (
@@ -28,12 +26,12 @@ from starcast.formats.chunks import (
     Sum,
     find_mismatch,
 )
-from starcast.formats.msccl import MAX_OFFSET
-from starcast.support.errors import InputError, LimitError, StarcastError, unreadable
-from starcast.support.json_files import Many, describe_error, parse_json
-from starcast.support.limited import MB, read_bytes
+from starcast.support.errors import InputError, StarcastError
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
+
+if TYPE_CHECKING:
+    from starcast.formats.mscclpp_plan import PlanBlock, PlanOperation, ChunkRange, Plan, References
 
 Item = TypeVar("Item")
 
@@ -55,99 +53,11 @@ _PACKET_TARGETS = {"ppkt": 0, "cpkt": 0, "rppkt": 0, "respkt": 1, "recpkt": 1, "
 #: Packets take twice their data's space in the scratch buffer, so here they have their own buffer.
 _PACKETS = "packet s"
 
-_MAX_BYTES = 100 * MB
-#: What thread blocks know takes a number for each pair of them.
-_MAX_BLOCKS = 4096
-_MAX_UNITS = 4_000_000
-_Index = Annotated[int, pydantic.Field(strict=True, ge=0, le=MAX_OFFSET)]
-_Count = Annotated[int, pydantic.Field(strict=True, ge=0, le=MAX_OFFSET + 1)]
-_Size = Annotated[int, pydantic.Field(strict=True, ge=1, le=MAX_OFFSET + 1)]
-_Buffer = Literal["i", "o", "s"]
-_names = pydantic.AliasChoices
-
 #: That for which a thread block may wait, as text for messages.
 _SIGNAL = "a signal of rank {0} to rank {1} on {2} channel {3}"
 _BARRIER = "the other thread blocks at barrier {1} of rank {0}"
 _SEMAPHORE = "semaphore {1} of rank {0}"
 _PACKET = "the packet s[{1}] of rank {0}"
-
-
-class _Place(pydantic.BaseModel):
-    """Chunks of a buffer of the own GPU (``type``) or of another GPU (``buffer_id``)."""
-
-    type: _Buffer | None = None
-    buffer_id: _Index | None = None
-    index: _Index
-    size: _Size
-
-
-class _Group(pydantic.BaseModel):
-    """The part of each chunk that a thread block of a group moves."""
-
-    tb_id: _Index = 0
-    tbg_size: Annotated[int, pydantic.Field(strict=True, ge=1, le=64)] = 1
-
-
-class _Operation(pydantic.BaseModel):
-    name: str
-    src_buff: Many[_Place] = ()
-    dst_buff: Many[_Place] = ()
-    channel_type: str = ""
-    channel_ids: Many[_Index] = ()
-    barrier_id: _Index = 0
-    num_threadblocks: _Size = 1
-    semaphore_ids: Many[_Index] = ()
-    tbg_info: _Group = _Group()
-
-
-class _References(pydantic.BaseModel):
-    """The channels of one type, or the remote buffers reached through them, of a thread block."""
-
-    kind: str = pydantic.Field(validation_alias=_names("channel_type", "access_channel_type"))
-    numbers: Many[_Index] = pydantic.Field(
-        validation_alias=_names("channel_ids", "remote_buffer_ids")
-    )
-
-
-class _Block(pydantic.BaseModel):
-    """A thread block; `rank` and `place`, its index on its GPU, are set after reading."""
-
-    steps: Many[_Operation] = pydantic.Field(validation_alias="ops")
-    channels: Many[_References] = ()
-    remote_buffer_refs: Many[_References] = ()
-    rank: int = 0
-    place: int = 0
-
-    def __str__(self) -> str:
-        """Return the rank and the thread block, as text for messages."""
-        return f"rank {self.rank}, thread block {self.place}"
-
-
-class _Channel(pydantic.BaseModel):
-    channel_type: str
-    connected_to: Many[_Index] = ()
-
-
-class _RemoteBuffer(pydantic.BaseModel):
-    rank: _Index
-    type: _Buffer
-
-
-class _Gpu(pydantic.BaseModel):
-    id: _Index
-    input_chunks: _Count
-    output_chunks: _Count
-    scratch_chunks: _Count
-    threadblocks: Many[_Block]
-    channels: Many[_Channel] = ()
-    remote_buffers: Many[_RemoteBuffer] = ()
-    semaphores: Many[dict[str, _Index]] = ()
-
-
-class _Plan(pydantic.BaseModel):
-    collective: str
-    inplace: bool
-    gpus: Many[_Gpu]
 
 
 def schedule_from_mscclpp(
@@ -176,9 +86,11 @@ def schedule_from_mscclpp(
         LimitError: the file is too large, or has too many thread blocks or transfers.
         RejectedError: as for `starcast.schedule_from_msccl`.
     """
+    from starcast.formats.mscclpp_plan import read_plan  # noqa: PLC0415 - pydantic
+
     network, origin = check_request(topology, collective, ports, root)
     try:
-        plan = _read_plan(path)
+        plan = read_plan(path)
         mismatch = find_mismatch(plan.collective, len(plan.gpus), plan.inplace, network, collective)
         if mismatch:
             raise InputError(f"it {mismatch}", hint=HINT)
@@ -189,36 +101,7 @@ def schedule_from_mscclpp(
         raise type(error)(f"{path}: {error.message}", hint=error.hint) from None
 
 
-def _read_plan(path: str | Path) -> _Plan:
-    try:
-        plan = _Plan.model_validate(parse_json(read_bytes(path, _MAX_BYTES), "the plan"))
-    except OSError as error:
-        raise unreadable("it", error) from None
-    except ValueError as error:
-        reason = describe_error(error)
-        hint = "give a plan of MSCCL++ as its language writes it"
-        raise InputError(f"it is not an MSCCL++ plan: {reason}", hint=hint) from None
-    blocks = [block for gpu in plan.gpus for block in gpu.threadblocks]
-    operations = [step for block in blocks for step in block.steps]
-    size = sum(place.size for op in operations for place in (*op.src_buff, *op.dst_buff))
-    if size * _group_units(plan) > _MAX_UNITS or len(blocks) > _MAX_BLOCKS:
-        problem = f"it has more than {_MAX_BLOCKS:,} thread blocks, or moves more than"
-        raise LimitError(f"{problem} {_MAX_UNITS:,} units", hint="use fewer chunks")
-    for rank, gpu in enumerate(plan.gpus):
-        if gpu.id != rank:
-            raise InputError(f"it has GPU {gpu.id} in the place of GPU {rank}", hint=HINT)
-        for place, block in enumerate(gpu.threadblocks):
-            block.rank, block.place = rank, place
-    return plan
-
-
-def _group_units(plan: _Plan) -> int:
-    """Return the units of a chunk, so that each block of a group moves a whole number of them."""
-    blocks = (block for gpu in plan.gpus for block in gpu.threadblocks)
-    return lcm(*{step.tbg_info.tbg_size for block in blocks for step in block.steps})
-
-
-def _numbers(references: Sequence[_References], kind: str) -> list[int]:
+def _numbers(references: "Sequence[References]", kind: str) -> list[int]:
     return [number for each in references if each.kind == kind for number in each.numbers]
 
 
@@ -236,11 +119,11 @@ class _Execution(ChunkExecution):
         blocks: the thread blocks.
     """
 
-    def __init__(self, plan: _Plan, topology: Topology, collective: Collective, root: int) -> None:
-        self._units = _group_units(plan)
+    def __init__(self, plan: "Plan", topology: Topology, collective: Collective, root: int) -> None:
+        self._units = plan.chunk_units
         chunks = max(max(gpu.input_chunks, gpu.output_chunks) for gpu in plan.gpus)
         super().__init__(topology, collective, root, chunks * self._units, plan.inplace)
-        self._sizes = [
+        self._sizes: list[dict[str, int]] = [
             {"i": gpu.input_chunks, "o": gpu.output_chunks, "s": gpu.scratch_chunks}
             for gpu in plan.gpus
         ]
@@ -282,7 +165,7 @@ class _Execution(ChunkExecution):
         Returns:
             An empty tuple, or that for which the operation waits.
         """
-        step: _Operation = run.block.steps[run.done]
+        step: PlanOperation = run.block.steps[run.done]
         if step.name not in _OPERATIONS:
             problem = f"has the operation '{step.name}', {_UNSUPPORTED.get(step.name, 'unknown')}"
             raise InputError(f"{run} {problem}", hint=f"use only {', '.join(_OPERATIONS)}")
@@ -302,16 +185,16 @@ class _Execution(ChunkExecution):
                 self.wake(key)
         return missing
 
-    def _knowledge_after(self, run: RunningBlock, step: _Operation) -> Knowledge:
+    def _knowledge_after(self, run: RunningBlock, step: "PlanOperation") -> Knowledge:
         """Return the knowledge that a signal or a packet of an operation passes on."""
         known = run.now.merge(run.now, run.number, run.done)
         # A relaxed signal does not order accesses to memory.
         is_relaxed = step.name == "rlxsignal"
         return known._replace(ended=np.full_like(known.ended, -1)) if is_relaxed else known
 
-    def _signal_keys(self, run: RunningBlock, step: _Operation) -> list[tuple[Any, ...]]:
+    def _signal_keys(self, run: RunningBlock, step: "PlanOperation") -> list[tuple[Any, ...]]:
         """Return the signals or semaphores that an operation ends or waits for."""
-        block: _Block = run.block
+        block: PlanBlock = run.block
         if step.semaphore_ids:
             return [(_SEMAPHORE, block.rank, number) for number in step.semaphore_ids]
         keys = []
@@ -323,7 +206,7 @@ class _Execution(ChunkExecution):
             keys.append((_SIGNAL, *ends, kind, number))
         return keys
 
-    def _wait(self, run: RunningBlock, step: _Operation) -> tuple[Any, ...]:
+    def _wait(self, run: RunningBlock, step: "PlanOperation") -> tuple[Any, ...]:
         keys = self._signal_keys(run, step)
         for key in keys:
             if len(self._signals[key]) < keys.count(key):
@@ -335,7 +218,7 @@ class _Execution(ChunkExecution):
             run.now = run.now.merge(known, run.number, run.done)
         return ()
 
-    def _wait_at_barrier(self, run: RunningBlock, step: _Operation) -> tuple[Any, ...]:
+    def _wait_at_barrier(self, run: RunningBlock, step: "PlanOperation") -> tuple[Any, ...]:
         key = _BARRIER, run.block.rank, step.barrier_id, step.num_threadblocks
         arrived = self._at_barrier[key]
         arrived.append(run)
@@ -351,7 +234,7 @@ class _Execution(ChunkExecution):
         self.wake(key)
         return ()
 
-    def _move(self, run: RunningBlock, step: _Operation) -> tuple[Any, ...]:
+    def _move(self, run: RunningBlock, step: "PlanOperation") -> tuple[Any, ...]:
         """Execute an operation that copies, transfers or adds chunks, unless it must wait."""
         sources, targets = (
             [self._find(run, step, each, at >= packets.get(step.name, at + 1))
@@ -379,20 +262,23 @@ class _Execution(ChunkExecution):
             self.write(run, places, units)
             for place in places:
                 if place[1] == _PACKETS:
+                    if place in self._packets:
+                        # A reader could not tell the second packet from the first.
+                        run.fail(f"writes {self.name_place(place)} a second time")
                     self._packets[place] = self._knowledge_after(run, step)
                     self.wake((_PACKET, place[0], place[2] // self._units))
         return ()
 
     def _find(
-        self, run: RunningBlock, step: _Operation, place: _Place, is_packet: bool
+        self, run: RunningBlock, step: "PlanOperation", place: "ChunkRange", is_packet: bool
     ) -> list[ChunkPlace]:
-        rank, buffer = run.block.rank, place.type
+        rank, buffer = run.block.rank, str(place.type)
         if place.buffer_id is not None:
             numbers = _numbers(run.block.remote_buffer_refs, step.channel_type)
             number = _pick(run, numbers, place.buffer_id)
             remote = _pick(run, self._remote_buffers[rank], number)
             rank, buffer = remote.rank, remote.type
-        chunks = self._sizes[rank][buffer] if buffer and rank < len(self._sizes) else 0
+        chunks = self._sizes[rank].get(buffer, 0) if rank < len(self._sizes) else 0
         group = step.tbg_info
         if place.index + place.size > chunks or group.tb_id >= group.tbg_size:
             last = f"{buffer}[{place.index + place.size - 1}] of rank {rank}"
