@@ -31,7 +31,7 @@ from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
 
 if TYPE_CHECKING:
-    from starcast.formats.mscclpp_plan import PlanBlock, PlanOperation, ChunkRange, Plan, References
+    from starcast.formats.mscclpp_plan import ChunkRange, Plan, PlanBlock, PlanOperation, References
 
 Item = TypeVar("Item")
 
