@@ -21,7 +21,7 @@ PLAN = (
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> published_schedules.Source:
-    """A repository with a right schedule, a copy of it, a wrong one, and a plan for a switch."""
+    """A repository with a right schedule and its copy, a wrong schedule, and a plan of a switch."""
     folder = tmp_path / "someone" / "schedules"
     folder.mkdir(parents=True)
     # S4,1 is the complete graph of 4 nodes.

@@ -204,7 +204,7 @@ def test_sends_that_are_not_the_collective_are_reported_as_such(tmp_path: Path) 
         read_schedule(file, "Q3", "broadcast", root=1)
     for collective in ("gather", "scatter", "alltoall", "allgather"):
         with refused("line 4 has a send of an unknown unit: the sends are not a"):
-            read_schedule(file, "Q3", collective)  # type: ignore[arg-type]
+            read_schedule(file, "Q3", collective)
     ring = direct([(rank, (rank + 1) % 4) for rank in range(4)], 4, lambda *_: 7)
     file.write_text(ring)
     with refused("are not a broadcast", exit_code=6):

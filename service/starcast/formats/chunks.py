@@ -51,7 +51,8 @@ def find_mismatch(
     if name not in names and not (name == "custom" and collective in _UNNAMED):
         return f"is for the collective '{name}', not {collective}"
     if str(gpus) != str(topology.nodes):
-        return f"has {gpus} GPUs, but {topology.spec} has {topology.nodes} nodes"
+        noun = "GPU" if str(gpus) == "1" else "GPUs"
+        return f"has {gpus} {noun}, but {topology.spec} has {topology.nodes} nodes"
     if in_place and collective not in IN_PLACE:
         return f"has an unsupported {collective} in place; only {', '.join(IN_PLACE)} can be"
     return None

@@ -88,7 +88,7 @@ def schedule_from_goal(
     A file that starcast wrote has the units, trees and steps of its packets in comments. In other
     files, a send carries one unit, and its step follows from `requires`: it is the first step after
     all sends on which it depends and, in the one-port model, after the sends that its node could
-    begin earlier. GOAL has no data, so units follow from the sends. Tags are no unit numbers:
+    begin earlier. GOAL has no data, so units follow from the sends. Tags are not unit numbers:
 
     * If every message goes directly from its source to its destination, a send is a unit.
     * Otherwise, sends with the same tag carry the same unit: along a path to its destination in a

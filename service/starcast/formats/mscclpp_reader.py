@@ -47,7 +47,7 @@ _UNSUPPORTED = {
     **dict.fromkeys(("glres", "gstore", "gstorepkt"), "which a switch executes"),
     "pipeline": "which repeats operations for parts of a chunk",
 }
-#: The first source that is read as a packet, and the first target that is written as one.
+#: The first source that is read as a packet, and the first target that is written as a packet.
 _PACKET_SOURCES = {"rppkt": 0, "upkt": 0, "repkt": 1, "respkt": 1, "recpkt": 1, "recspkt": 1}
 _PACKET_TARGETS = {"ppkt": 0, "cpkt": 0, "rppkt": 0, "respkt": 1, "recpkt": 1, "recspkt": 1}
 #: Packets take twice their data's space in the scratch buffer, so here they have their own buffer.
