@@ -407,6 +407,7 @@ def test_the_error_for_an_operation_names_it_and_its_place(
     ("old", "new", "message"),
     [
         ('"allgather"', '"sendrecv"', "it is for the collective 'sendrecv', not allgather"),
+        ('"allgather"', f'"{"x" * 999}"', "collective: String should have at most 40 characters"),
         ('"allgather"', '"custom"', "it is for the collective 'custom', not allgather"),
         ('"id": 1', '"id": 3', "it has GPU 3 in the place of GPU 1"),
         ('"input_chunks": 1', '"input_chunks": 40000', "gpus.0.input_chunks: Input should be less"),

@@ -22,6 +22,8 @@ _MAX_UNITS = 4_000_000
 _Index = Annotated[int, pydantic.Field(strict=True, ge=0, le=MAX_OFFSET)]
 _Count = Annotated[int, pydantic.Field(strict=True, ge=0, le=MAX_OFFSET + 1)]
 _Size = Annotated[int, pydantic.Field(strict=True, ge=1, le=MAX_OFFSET + 1)]
+#: A name that may be quoted in a message.
+_Word = Annotated[str, pydantic.Field(max_length=40)]
 _Buffer = Literal["i", "o", "s"]
 _names = pydantic.AliasChoices
 
@@ -45,10 +47,10 @@ class _Group(pydantic.BaseModel):
 class PlanOperation(pydantic.BaseModel):
     """An operation of a thread block; the names of its values are those of the file."""
 
-    name: str
+    name: _Word
     src_buff: Many[ChunkRange] = ()
     dst_buff: Many[ChunkRange] = ()
-    channel_type: str = ""
+    channel_type: _Word = ""
     channel_ids: Many[_Index] = ()
     barrier_id: _Index = 0
     num_threadblocks: _Size = 1
@@ -59,7 +61,7 @@ class PlanOperation(pydantic.BaseModel):
 class References(pydantic.BaseModel):
     """The channels of one type, or the remote buffers reached through them, of a thread block."""
 
-    kind: str = pydantic.Field(validation_alias=_names("channel_type", "access_channel_type"))
+    kind: _Word = pydantic.Field(validation_alias=_names("channel_type", "access_channel_type"))
     numbers: Many[_Index] = pydantic.Field(
         validation_alias=_names("channel_ids", "remote_buffer_ids")
     )
@@ -80,7 +82,7 @@ class PlanBlock(pydantic.BaseModel):
 
 
 class _Channel(pydantic.BaseModel):
-    channel_type: str
+    channel_type: _Word
     connected_to: Many[_Index] = ()
 
 
@@ -111,7 +113,7 @@ class Plan(pydantic.BaseModel):
             group moves a whole number of them.
     """
 
-    collective: str
+    collective: _Word
     inplace: bool
     gpus: Many[_Gpu]
     chunk_units: int = 1
