@@ -35,8 +35,8 @@ ORDINARY = {
         as_json ask backup bound_broadcasts build_forest check_queries close config cost_table
         database doctor draw_forest draw_schedule draw_topology drop engine explore
         export_forest export_schedule export_topology families forests graph ingest
-        merge_forest name new_paper new_query optimum profile_schedule queries query rebuild
-        reproduce restore schedule_rows schedules schema settings show show_forest show_query
+        merge_forest name new_paper new_plugin new_query optimum profile_schedule queries query
+        rebuild reproduce restore schedule_rows schedules schema settings show show_forest show_query
         show_topology simulate_schedule start status stop time_schedule topologies upgrade
         verify_forest args add_note with_traceback exit_code chunks table translation open save
         parse members spanning remarks ends what sizes distance_sum is_edge_disjoint
