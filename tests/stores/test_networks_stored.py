@@ -262,7 +262,7 @@ def test_backups_hold_networks(
 
 
 def test_an_unknown_diameter_is_stored_as_null(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(networks, "_MAX_SEARCHES", 0)
+    monkeypatch.setattr(networks, "MAX_SEARCHES", 0)
     given = network(nx.cycle_graph(9), name="ring")
     lab.ingest(given)
     assert lab.topologies()["diameter"] == [None]
