@@ -144,9 +144,9 @@ class Grid:
             find_faults = cache(partial(resolve_faults, topology))
             for choice in product(*self._choices(algorithm, topology, fixed)):
                 values = dict(zip(_VARIED, choice, strict=True))
-                text, values["seed"] = values["faults"]
+                described, values["seed"] = values["faults"]
                 root = find_root(topology, values["root"])
-                values["faults"] = find_faults(text, values["seed"], root)
+                values["faults"] = find_faults(described, values["seed"], root)
                 if values["segments"] == BEST:
                     # Imported only when needed, because few grids need the closed forms.
                     from starcast import costs  # noqa: PLC0415

@@ -286,9 +286,11 @@ def as_conditions(conditions: Mapping[str, Any] | Iterable[str]) -> list[str]:
 
 
 def _plain_condition(text: str) -> str:
-    axis, equals, value = text.partition("=")
+    axis, _, value = text.partition("=")
+    if axis.strip() != "topology" or not value:
+        return text
     # A page may pass strings of its readers, so the value is never the path of a file.
-    return f"{axis}={read_spec(value.strip())}" if axis.strip() == "topology" else text
+    return f"{axis}={read_spec(value.strip())}"
 
 
 def check_suffix(out: str | Path, *suffixes: str) -> None:

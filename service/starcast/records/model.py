@@ -209,9 +209,10 @@ class Record:
 
     def as_json(self) -> dict[str, Any]:
         """Return `fields` as a file has them: with the topology itself if it is a network."""
-        networks = NetworkRecord.of_topologies([self.topology])
-        carried = {"network": each.model_dump(mode="json") for each in networks}
-        return {**self.fields(), **carried}
+        values = self.fields()
+        for network in NetworkRecord.of_topologies([self.topology]):
+            values["network"] = network.model_dump(mode="json")
+        return values
 
     def fields(self) -> dict[str, Any]:
         """Return all fields except the witness as JSON values."""
