@@ -68,7 +68,7 @@ def export_experiments(engine: Engine, names: Sequence[str], file: Path) -> int:
     )
     # Without networks and roots, earlier versions can read the file.
     omitted: dict[str, Any] = {} if content.networks else {"networks": True}
-    if all(run.root is None for experiment in experiments for run in experiment.runs):
+    if all(Point.of(run).root is None for each in experiments for run in each.runs):
         omitted["experiments"] = {"__all__": {"runs": {"__all__": {"root": True}}}}
     text = content.model_dump_json(exclude=omitted).encode()
     with atomic_write(file) as output:
