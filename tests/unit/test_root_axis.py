@@ -75,6 +75,21 @@ def test_the_centre_of_a_random_network_is_that_of_networkx(
     assert starcast.network(graph, name="random").centre() == first_centre(graph)
 
 
+@max_examples(30)
+@given(nodes=st.integers(3, 30), seed=st.integers(0, 10**6), data=st.data())
+def test_switches_are_no_centres_and_no_roots(nodes: int, seed: int, data: st.DataObject) -> None:
+    graph = nx.random_labeled_tree(nodes, seed=seed)
+    first = data.draw(st.integers(1, nodes))
+    # The last nodes are switches, so that ranks and nodes of NetworkX agree.
+    given = starcast.network(graph, name="hosts", switches=[*range(first, nodes)])
+    lengths = dict(nx.all_pairs_shortest_path_length(graph))
+    furthest = [max(lengths[node][other] for other in range(first)) for node in range(first)]
+    assert given.centre() == furthest.index(min(furthest))
+    for rank in range(first, nodes):
+        with refused("is a switch, which has no messages of its own"):
+            find_root(given, f"#{rank}")
+
+
 def test_with_translations_every_node_is_a_centre_and_none_is_searched(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

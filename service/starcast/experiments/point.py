@@ -189,7 +189,7 @@ def find_root(topology: Topology, root: str | None) -> int:
     """Return the rank of a root as the axis ``root`` writes it: None is rank 0.
 
     Raises:
-        InputError: the topology has no such node.
+        InputError: the topology has no such node, or it is a switch.
         LimitError: the root is `CENTRE`, and the topology is too large to find its centre.
     """
     if root is None:
@@ -198,11 +198,17 @@ def find_root(topology: Topology, root: str | None) -> int:
         return topology.centre()
     rank = _RANK.fullmatch(root)
     try:
-        return topology.node(int(rank[1]) if rank else root)
+        node = topology.node(int(rank[1]) if rank else root)
     except InputError as error:
         raise InputError(
             f"the root '{root}' is not on {topology.spec}: {error.message}", hint=error.hint
         ) from None
+    if node >= topology.endpoints:
+        raise InputError(
+            f"the root '{root}' of {topology.spec} is a switch, which has no messages of its own",
+            hint=f"give an endpoint, such as {topology.label(0)}",
+        )
+    return node
 
 
 @lru_cache(maxsize=4096)

@@ -336,8 +336,8 @@ class Parameters:
     root: Annotated[
         str | None,
         Axis(
-            help="Root: a label, #6 (the node of rank 6), or centre (the node whose furthest node is"
-            " nearest).",
+            help="Root: a label, #6 (the node of rank 6), or centre (the node whose furthest node"
+            " is nearest).",
             meaning="root: a label or centre; null for the node of rank 0",
             read=read_root,
             fallback="the node of rank 0",

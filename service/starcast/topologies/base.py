@@ -157,10 +157,10 @@ class Topology(Displayable, ABC):
         return int(self.distances(root)[: self.endpoints].sum(dtype=np.int64))
 
     def centre(self) -> int:
-        """Return the rank of the centre: the node whose largest distance to a node is smallest.
+        """Return the rank of the centre: the endpoint whose furthest endpoint is nearest.
 
-        Of several such nodes, it is the one with the lowest rank. With translations, all nodes are
-        alike, and it is 0.
+        Of several, it is the one with the lowest rank. With translations, all nodes are alike, and
+        it is 0.
 
         Raises:
             LimitError: too many searches are needed.
@@ -181,10 +181,10 @@ class Topology(Displayable, ABC):
         """
         if self.has_translations:
             return 0
-        ranks = np.arange(self.nodes)
+        ranks = np.arange(self.endpoints)
         # Lower bounds of the eccentricities, which are exact for nodes from which a search began.
-        least = np.zeros(self.nodes, dtype=np.int32)
-        is_open = np.ones(self.nodes, dtype=bool)
+        least = np.zeros(self.endpoints, dtype=np.int32)
+        is_open = np.ones(self.endpoints, dtype=bool)
         radius, best, furthest = self.nodes, 0, 0
         for _ in range(MAX_SEARCHES):
             candidates = np.flatnonzero(
@@ -194,7 +194,7 @@ class Topology(Displayable, ABC):
                 return best
             # The node that is furthest from the last candidate raises the bounds most.
             node = furthest if is_open[furthest] else int(candidates[least[candidates].argmin()])
-            distances = self.distances(node).astype(np.int32)
+            distances = self.distances(node)[: self.endpoints].astype(np.int32)
             largest = int(distances.max())
             np.maximum(least, np.maximum(distances, largest - distances), out=least)
             is_open[node] = False

@@ -3,8 +3,8 @@
 from alembic import op
 from alembic.util import CommandError
 
-revision: str = "0020"
-down_revision: str | None = "0019"
+revision: str = "0021"
+down_revision: str | None = "0020"
 
 
 def upgrade() -> None:
