@@ -285,7 +285,7 @@ def test_other_roots_are_other_problems_unless_they_are_crossed() -> None:
     assert {panel.name for panel in panels(compare(sides).complete)} >= {
         "broadcast on Mesh4x5 from centre, all-port, synchronous, t_s = 100, t_c = 1"
     }
-    for root, text in ((None, "-"), ("centre", "centre"), ("34", "34")):
+    for root, text in ((None, "-"), (None, "#0"), ("centre", "centre"), ("34", "34")):
         (chosen,) = select_runs(
             [Side("e", tuple(runs.values()))], read_conditions([f"root={text}"])
         )

@@ -219,6 +219,8 @@ def _normalize(axis: str, text: str) -> str:
     """Return a condition's value as `as_text` writes runs' values, so that the two can be equal."""
     if axis == "topology":
         return as_topology(text).spec
+    if axis == "root":
+        return as_text(None) if text == "#0" else text
     if AXES[axis].type is Fraction:
         return str(read_number(text, axis))
     return str(read_count(text, axis)) if AXES[axis].type is int else text

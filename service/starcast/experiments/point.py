@@ -90,7 +90,7 @@ class Point(Parameters):
     def _normalize_root(self, topology: Topology) -> str | None:
         """Return the root as it is stored: None for rank 0, the word `CENTRE`, or a label."""
         if self.root is not None and self.collective in MULTI_SOURCE:
-            raise InputError(f"the collective {self.collective} has no root", hint="omit it")
+            raise InputError(f"the collective {self.collective} has no root", hint="omit root")
         if self.root in {None, CENTRE}:
             return self.root
         rank = find_root(topology, self.root)
