@@ -203,7 +203,7 @@ def test_the_largest_degree_is_coloured() -> None:
 
 def test_large_networks_have_no_profile_but_distances(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(networks, "MAX_PROFILE_NODES", 9)
-    monkeypatch.setattr(networks, "_MAX_SEARCHES", 3)
+    monkeypatch.setattr(networks, "MAX_SEARCHES", 3)
     ring = network(nx.cycle_graph(10), name="ring")
     for ask in (ring.distance_profile, lambda: ring.diameter):
         with pytest.raises(LimitError):

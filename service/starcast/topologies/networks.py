@@ -27,7 +27,7 @@ from starcast.support.progress import Reporter, Silent
 from starcast.support.text import did_you_mean, pluralize
 from starcast.support.vocabulary import EXPANDED, LABEL
 from starcast.topologies import memory
-from starcast.topologies.base import MAX_UINT8_DISTANCE, Topology
+from starcast.topologies.base import MAX_SEARCHES, MAX_UINT8_DISTANCE, Topology
 from starcast.topologies.colouring import colour_links
 from starcast.topologies.permutations import Ranks
 
@@ -42,8 +42,6 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 MAX_DEGREE = 253
 #: Networks with more nodes have no `distance_profile`, which needs a search from every node.
 MAX_PROFILE_NODES = 5_000
-#: Searches that `Network.diameter` may make. Most networks need fewer than 100.
-_MAX_SEARCHES = 2_000
 
 #: The largest least common multiple of capacities, which is a factor of every time.
 MAX_COMMON_CAPACITY = 10**6
@@ -245,7 +243,7 @@ class Network(Topology):
                 break
             for node in np.flatnonzero(levels == level).tolist():
                 searches += 1
-                if searches > _MAX_SEARCHES:
+                if searches > MAX_SEARCHES:
                     return largest, False
                 largest = max(largest, int(self._search(node)[: self.endpoints].max()))
         return largest, True
