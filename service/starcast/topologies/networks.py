@@ -13,6 +13,8 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import chain
+from operator import eq
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +35,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.]{0,42}")
 #: The form of the specs of networks, which no family uses.
 _SPEC = re.compile(NAME.pattern + "-[0-9a-f]{6}")
 _LONGEST_LABEL = 40
+_NOT_IN_LABELS = re.compile(r"[^A-Za-z0-9_.]")
 #: Characters of titles that a store, a page or a terminal cannot show.
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 #: Ports are uint8, and a colouring may need one port more than the largest degree.
@@ -95,10 +98,10 @@ class Network(Topology):
         self,
         name: str,
         titles: Sequence[str],
-        links: Sequence[tuple[int, int]],
+        links: ArrayLike,
         *,
         labels: Sequence[str] | None = None,
-        ports: Sequence[int] | None = None,
+        ports: ArrayLike | None = None,
         positions: ArrayLike | None = None,
         source: str = "",
         licence: str = "",
@@ -107,31 +110,31 @@ class Network(Topology):
         titles = [_UNPRINTABLE.sub("\ufffd", title) for title in titles]
         labels = _as_labels(titles) if labels is None else _check_labels(labels, titles)
         order = sorted(range(len(labels)), key=lambda node: _sort_key(labels[node]))
-        ranks = {node: rank for rank, node in enumerate(order)}
         self.titles = tuple(titles[node] for node in order)
         self.positions = None if positions is None else freeze(np.array(positions, float)[order])
         self._labels = freeze(np.array([labels[node] for node in order], dtype=np.str_))
         self.n = self.nodes = len(order)
-        given = [_as_pair(ranks[u], ranks[v], self.titles) for u, v in links]
-        pairs = sorted(set(given))
+        ranks = np.argsort(order)
+        given = np.sort(ranks[np.asarray(links, dtype=np.int64).reshape(-1, 2)], axis=1)
+        for rank in given[given[:, 0] == given[:, 1], 0][:1]:
+            raise InputError(_LOOP % self.titles[rank], hint="remove the link")
+        pairs, first = np.unique(given, axis=0, return_index=True)
         self._check_degrees(pairs)
-        colours = None
-        if ports is not None:
-            port_of = dict(zip(given, ports, strict=True))
-            colours = [port_of[pair] for pair in pairs]
+        colours = None if ports is None else np.asarray(ports)[first]
         self.ports, self._table = _number_ports(self.nodes, pairs, colours)
-        arcs = np.array(sorted([*pairs, *((v, u) for u, v in pairs)]))
+        arcs = np.concatenate([pairs, pairs[:, ::-1]])
+        arcs = arcs[np.lexsort(arcs.T[::-1])]
         self._ends = freeze(arcs[:, 1])
         self._offsets = freeze(np.searchsorted(arcs[:, 0], np.arange(self.nodes)))
         self._check_connected()
-        content = json.dumps({"labels": self._labels.tolist(), "links": pairs})
+        content = json.dumps({"labels": self._labels.tolist(), "links": pairs.tolist()})
         self.sha256 = hashlib.sha256(content.encode()).hexdigest()
         self.spec = f"{name}-{self.sha256[:6]}"
 
-    def _check_degrees(self, pairs: Sequence[tuple[int, int]]) -> None:
-        if not pairs:
+    def _check_degrees(self, pairs: NDArray[np.int64]) -> None:
+        if not len(pairs):
             raise InputError("the network has no links", hint="give at least one link")
-        degrees = np.bincount(np.array(pairs).ravel(), minlength=self.nodes)
+        degrees = np.bincount(pairs.ravel(), minlength=self.nodes)
         node = int(degrees.argmax())
         if degrees[node] > MAX_DEGREE:
             raise InputError(
@@ -222,6 +225,11 @@ class Network(Topology):
             "source": self.source,
             "licence": self.licence,
         }
+
+    def _presentation(self) -> tuple[Any, ...]:
+        """Return the values on which neither the spec nor the SHA-256 depends."""
+        positions = None if self.positions is None else self.positions.tobytes()
+        return self.titles, positions, self.source, self.licence
 
     def distance_profile(self) -> tuple[int, ...]:
         """Return the number of ordered pairs of nodes at each distance.
@@ -334,11 +342,11 @@ def build_network(
     """
     _check_name(name)
     links = graph if isinstance(graph, LinkList) else _read_graph(graph)
-    _check_links(links)
-    merged = _count_merged(links)
+    pairs = _check_links(links)
+    merged = _count_merged(pairs)
     titles, labels = _choose_labels(links)
     positions = _find_positions(links.attributes)
-    network = Network(name, titles, links.pairs, labels=labels, positions=positions, source=source)
+    network = Network(name, titles, pairs, labels=labels, positions=positions, source=source)
     if merged:
         count = pluralize(merged, "parallel link was", "parallel links were")
         (reporter or Silent()).say(f"{count} merged in {network.spec}")
@@ -378,7 +386,7 @@ def remember(network: Network) -> Network:
             hint="use one of the two in another process",
         )
     # The spec does not tell titles, positions and source; the last ones given are kept.
-    if known.as_json() != network.as_json():
+    if known._presentation() != network._presentation():
         _known[network.spec] = network
     return _known[network.spec]
 
@@ -402,9 +410,9 @@ def restore_network(stored: Mapping[str, Any]) -> Network:
     network = Network(
         stored["name"],
         stored["titles"],
-        links[:, :2].tolist(),
+        links[:, :2],
         labels=stored["labels"],
-        ports=links[:, 2].tolist(),
+        ports=links[:, 2],
         positions=_check_positions(stored["positions"], nodes),
         source=stored["source"],
         licence=stored["licence"],
@@ -450,16 +458,16 @@ def _check_name(name: str) -> None:
 def _read_graph(graph: Any) -> LinkList:
     """Return the nodes and links of a graph of another library."""
     directed, attributes = False, list[Any]()
+    ends: list[Any] | None = None
     if hasattr(graph, "get_edgelist"):  # igraph
         nodes = graph.vs["name"] if "name" in graph.vs.attributes() else range(graph.vcount())
-        nodes, pairs, directed = list(nodes), graph.get_edgelist(), graph.is_directed()
+        pairs, directed = graph.get_edgelist(), graph.is_directed()
         attributes = [vertex.attributes() for vertex in graph.vs]
-        ends = [(nodes[u], nodes[v]) for u, v in pairs]
     elif hasattr(graph, "edge_list"):  # rustworkx
-        nodes, pairs = graph.node_indices(), graph.edge_list()
-        names = {node: graph[node] for node in nodes}
+        nodes = graph.nodes()
+        numbers = {index: number for number, index in enumerate(graph.node_indices())}
+        pairs = [(numbers[u], numbers[v]) for u, v in graph.edge_list()]
         directed = not hasattr(graph, "to_directed")
-        nodes, ends = list(names.values()), [(names[u], names[v]) for u, v in pairs]
     elif hasattr(graph, "edges") and hasattr(graph, "is_directed"):  # NetworkX
         nodes, directed = list(graph.nodes), graph.is_directed()
         attributes = [graph.nodes[node] for node in nodes]
@@ -468,40 +476,55 @@ def _read_graph(graph: Any) -> LinkList:
         matrix = graph.tocoo()
         if matrix.shape[0] != matrix.shape[1]:
             raise InputError("the matrix is not square", hint="give an adjacency matrix")
-        nodes, directed = list(range(matrix.shape[0])), True
-        ends = list(zip(matrix.row.tolist(), matrix.col.tolist(), strict=True))
+        nodes, directed = range(matrix.shape[0]), True
+        pairs = list(zip(matrix.row.tolist(), matrix.col.tolist(), strict=True))
     else:
-        ends = [_as_link(link) for link in (graph.tolist() if hasattr(graph, "tolist") else graph)]
-        nodes = list(dict.fromkeys(_as_title(end) for link in ends for end in link))
+        links = graph.tolist() if hasattr(graph, "tolist") else graph
+        ends = [(_as_title(u), _as_title(v)) for u, v in map(_as_link, links)]
+        nodes = list(dict.fromkeys(chain.from_iterable(ends)))
     titles = [_as_title(node) for node in nodes]
-    numbers = {title: number for number, title in enumerate(titles)}
-    if len(numbers) < len(titles):
+    if len({*titles}) < len(titles):
         repeated = next(title for title in titles if titles.count(title) > 1)
         raise InputError(f"two nodes are named '{repeated}'", hint="rename one of them")
-    pairs = [(numbers[_as_title(u)], numbers[_as_title(v)]) for u, v in ends]
+    if ends is not None:
+        numbers = {node: number for number, node in enumerate(nodes)}
+        pairs = [(numbers[u], numbers[v]) for u, v in ends]
     return LinkList(titles, pairs, directed, attributes)
 
 
-def _check_links(links: LinkList) -> None:
-    """Refuse loops, and directed links without their reverse; the message names their line."""
-    given = set(links.pairs)
-    for number, (u, v) in enumerate(links.pairs):
+def _check_links(links: LinkList) -> NDArray[np.int64]:
+    """Return the pairs of nodes as an array, ``[links, 2]``.
+
+    Raises:
+        InputError: a link is a loop, or a directed link has no reverse. The message names its line.
+    """
+    pairs = np.array(links.pairs, dtype=np.int64).reshape(-1, 2)
+    is_wrong = pairs[:, 0] == pairs[:, 1]
+    if links.is_directed:
+        is_wrong |= ~np.isin(_number_pairs(pairs), _number_pairs(pairs[:, ::-1]))
+    for number in np.flatnonzero(is_wrong)[:1]:
+        u, v = (links.nodes[end] for end in pairs[number])
         line = f"line {links.lines[number]}: " if links.lines else ""
         if u == v:
-            raise InputError(f"{line}{_LOOP % links.nodes[u]}", hint="remove the link")
-        if links.is_directed and (v, u) not in given:
-            raise InputError(
-                f"{line}the link from '{links.nodes[u]}' to '{links.nodes[v]}' has no reverse",
-                hint="give an undirected graph, because the links of a topology lead both ways",
-            )
+            raise InputError(f"{line}{_LOOP % u}", hint="remove the link")
+        raise InputError(
+            f"{line}the link from '{u}' to '{v}' has no reverse",
+            hint="give an undirected graph, because the links of a topology lead both ways",
+        )
+    return pairs
 
 
-def _count_merged(links: LinkList) -> int:
+def _number_pairs(pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a different number for each pair of nodes."""
+    numbers: NDArray[np.int64] = pairs[:, 0] << 32 | pairs[:, 1]
+    return numbers
+
+
+def _count_merged(pairs: NDArray[np.int64]) -> int:
     """Return the number of links that are listed again, except those listed once in each way."""
-    arcs = set(links.pairs)
-    if any((v, u) not in arcs for u, v in arcs):
-        arcs = {(min(pair), max(pair)) for pair in arcs}
-    return len(links.pairs) - len(arcs)
+    links = len(np.unique(_number_pairs(np.sort(pairs, axis=1))))
+    arcs = len(np.unique(_number_pairs(pairs))) if links < len(pairs) else links
+    return len(pairs) - (arcs if arcs == 2 * links else links)
 
 
 def _choose_labels(links: LinkList) -> tuple[Sequence[str], Sequence[str]]:
@@ -551,17 +574,13 @@ def _as_link(link: Any) -> tuple[Any, Any]:
     return first, second
 
 
-def _as_pair(u: int, v: int, titles: Sequence[str]) -> tuple[int, int]:
-    if u == v:
-        raise InputError(_LOOP % titles[u], hint="remove the link")
-    return min(u, v), max(u, v)
-
-
 def _as_labels(titles: Sequence[str]) -> list[str]:
     """Return a different label for each title, whatever the order of the titles is."""
     labels: dict[str, str] = {}
     taken = {EXPANDED}
-    written = {title: re.sub(r"[^A-Za-z0-9_.]", "_", title)[:_LONGEST_LABEL] for title in titles}
+    written = {title: _NOT_IN_LABELS.sub("_", title)[:_LONGEST_LABEL] for title in titles}
+    if EXPANDED not in written and all(map(eq, written, written.values())):
+        return list(titles)
     # A title that is a valid label keeps it; the others follow in the order of their code points.
     for title in sorted(titles, key=lambda title: (written[title] != title, title)):
         label, number = written[title] or "_", 1
@@ -580,7 +599,7 @@ def _check_labels(labels: Sequence[str], titles: Sequence[str]) -> Sequence[str]
     Raises:
         InputError: a label is malformed, two are equal, or a title has none.
     """
-    are_labels = all(re.fullmatch(LABEL, label) and label != EXPANDED for label in labels)
+    are_labels = all(map(re.compile(LABEL).fullmatch, labels)) and EXPANDED not in labels
     if not are_labels or not len(set(labels)) == len(labels) == len(titles):
         raise InputError(
             "the labels of the network are malformed, or not one for each node",
@@ -594,17 +613,17 @@ def _sort_key(label: str) -> tuple[bool, int, str]:
 
 
 def _number_ports(
-    nodes: int, pairs: Sequence[tuple[int, int]], ports: Sequence[int] | None
+    nodes: int, pairs: NDArray[np.int64], ports: NDArray[Any] | None
 ) -> tuple[tuple[int, ...], NDArray[np.int32]]:
     """Return the ports of a network and its table of neighbours, int32 ``[ports, nodes]``.
 
     Raises:
         InputError: given ports are not numbered from 1, or two links of a node have the same.
     """
-    given = colour_links(nodes, pairs) if ports is None else ports
+    given = colour_links(nodes, pairs.tolist()) if ports is None else ports
     colours, rows = np.unique(given, return_inverse=True)
     table = np.tile(np.arange(nodes, dtype=np.int32), (len(colours), 1))
-    first, second = np.array(pairs).T
+    first, second = pairs.T
     table[rows, first], table[rows, second] = second, first
     if ports is not None and not (
         np.array_equal(colours, np.arange(1, len(colours) + 1))
