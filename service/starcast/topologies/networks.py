@@ -42,8 +42,9 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 MAX_DEGREE = 253
 #: Networks with more nodes have no `distance_profile`, which needs a search from every node.
 MAX_PROFILE_NODES = 5_000
-#: Searches that `Network.diameter` may make. Most networks need fewer than 100.
-_MAX_SEARCHES = 2_000
+#: Searches that `Network.diameter` may make, and the links that these may follow, in either
+#: direction: some seconds. Most networks need fewer than 100 searches.
+_MAX_SEARCHES, _MAX_FOLLOWED = 2_000, 10**8
 
 #: Attributes of nodes with a string to use as label, and with a position; see `starcast.network`.
 _TEXTS = ("label", "name")
@@ -185,13 +186,14 @@ class Network(Topology):
         levels = self._search(middle)
         largest = int(levels.max())
         searches = 0
+        most = min(_MAX_SEARCHES, max(1, _MAX_FOLLOWED // len(self._ends)))
         for level in range(largest, 0, -1):
             # Two nodes that are both closer than this level have a distance of at most this.
             if largest >= 2 * level:
                 break
             for node in np.flatnonzero(levels == level).tolist():
                 searches += 1
-                if searches > _MAX_SEARCHES:
+                if searches > most:
                     return largest, False
                 largest = max(largest, int(self._search(node).max()))
         return largest, True
@@ -265,6 +267,7 @@ class Network(Topology):
     def _search(self, root: int) -> NDArray[np.int32]:
         """Return the distances from a node, and -1 for nodes that it does not reach."""
         distances = np.full(self.nodes, -1, dtype=np.int32)
+        last = np.empty(self.nodes, dtype=np.int32)
         frontier, distance = np.array([root]), 0
         while len(frontier):
             distances[frontier] = distance
@@ -272,7 +275,11 @@ class Network(Topology):
             starts, counts = self._offsets[frontier], self.degrees[frontier]
             shifts = np.repeat(starts - np.cumsum(counts) + counts, counts)
             ends = self._ends[shifts + np.arange(len(shifts))]
-            frontier = np.unique(ends[distances[ends] < 0])
+            ends = ends[distances[ends] < 0]
+            # Each node is kept where it is listed last, which is faster than sorting.
+            places = np.arange(len(ends), dtype=np.int32)
+            last[ends] = places
+            frontier = ends[last[ends] == places]
             distance += 1
         return distances
 
