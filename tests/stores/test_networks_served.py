@@ -223,4 +223,4 @@ def test_levels_from_a_root_are_positions_of_the_api(client: TestClient, spec: s
     first, other = (np.frombuffer(answer.content, np.float32) for answer in answers)
     assert np.array_equal(first, np.frombuffer(client.get(path).content, np.float32))
     assert not np.array_equal(first, other)
-    assert client.get(f"{path}?root=nowhere").status_code == 404
+    assert client.get(f"{path}?root=nowhere").status_code == 422

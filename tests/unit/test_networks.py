@@ -16,6 +16,7 @@ import starcast
 from starcast import forest, network, schedule, simulate, topology
 from starcast.support import resolvers
 from starcast.support.errors import LimitError
+from starcast.support.progress import Silent
 from starcast.topologies import networks
 from starcast.topologies.colouring import colour_links
 from support.irregular import graph_of
@@ -141,7 +142,7 @@ def test_graphs_of_other_libraries_make_the_same_network() -> None:
         igraph.Graph(links), rustworkx, matrix + matrix.T, np.array(links), iter(links),
         [(str(u), v) for u, v in links],
     ):  # fmt: skip
-        assert network(graph, name="same") is expected
+        assert network(graph, name="same", reporter=Silent()) is expected
     named = igraph.Graph.Ring(3)
     named.vs["name"] = ["x", "y", "z"]
     assert network(named).labels().tolist() == ["x", "y", "z"]

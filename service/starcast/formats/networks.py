@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from starcast.formats.network_readers import READERS, GraphFile
-from starcast.support.errors import InputError, StarcastError, clean_message, unreadable
+from starcast.support.errors import InputError, StarcastError, unreadable
 from starcast.support.limited import MB, decode_text, read_bytes
-from starcast.support.progress import Reporter, Silent
+from starcast.support.progress import Reporter
 from starcast.support.vocabulary import NETWORK_SUFFIXES, NetworkFormat, is_network_path
-from starcast.topologies.networks import Network, build_network
+from starcast.topologies.networks import Network, build_network, report
 
 #: Maximum size in bytes of a file, after decompression.
 MAX_BYTES = 100 * MB
@@ -65,7 +65,8 @@ def network(
             file's name without suffix, or ``network``).
         file_format: the format of the file (default: by its content, or else its suffix).
         source: where the network comes from (default: the file's name).
-        reporter: receives messages about parallel links and unused attributes of links.
+        reporter: receives messages about parallel links and unused attributes of links (default:
+            a `NetworkWarning`).
 
     Returns:
         The network. Its spec, such as ``mine-3fa2c1``, is known in this process.
@@ -104,10 +105,8 @@ def network(
         hint = error.hint if recognized else f"{error.hint}; the file was read as {chosen}: {_FROM}"
         raise type(error)(f"{path}: {error.message}", hint=hint) from None
     if file.unused:
-        message = (
-            f"{made.spec} does not use all data of {path.name}: {', '.join(sorted(file.unused))}"
-        )
-        (reporter or Silent()).say(clean_message(message))
+        unused = ", ".join(sorted(file.unused))
+        report(f"{made.spec} does not use all data of {path.name}: {unused}", reporter)
     return made
 
 

@@ -11,6 +11,7 @@ Stores add networks that they hold when these are asked for; see `starcast.suppo
 import hashlib
 import json
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import chain
@@ -21,8 +22,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from starcast.support.arrays import Integers, freeze
-from starcast.support.errors import InputError, LimitError, RejectedError
-from starcast.support.progress import Reporter, Silent
+from starcast.support.errors import (
+    InputError,
+    LimitError,
+    NetworkWarning,
+    RejectedError,
+    clean_message,
+)
+from starcast.support.progress import Reporter
 from starcast.support.text import did_you_mean, pluralize
 from starcast.support.vocabulary import EXPANDED, LABEL
 from starcast.topologies import memory
@@ -338,7 +345,7 @@ def build_network(
         graph: a `LinkList`, or a graph as in `starcast.network`, but no file.
         name: the first part of the spec.
         source: where the network comes from.
-        reporter: receives a message if parallel links are merged.
+        reporter: receives a message if parallel links are merged (default: a `NetworkWarning`).
 
     Returns:
         The network, which is then known in this process.
@@ -356,8 +363,16 @@ def build_network(
     network = Network(name, titles, pairs, labels=labels, positions=positions, source=source)
     if merged:
         count = pluralize(merged, "parallel link was", "parallel links were")
-        (reporter or Silent()).say(f"{count} merged in {network.spec}")
+        report(f"{count} merged in {network.spec}", reporter)
     return remember(network)
+
+
+def report(message: str, reporter: Reporter | None) -> None:
+    """Pass a message about a network to a reporter, or else warn."""
+    if reporter is None:
+        warnings.warn(clean_message(message), NetworkWarning, stacklevel=2)
+    else:
+        reporter.say(clean_message(message))
 
 
 def network_of_family(spec: str, family: str, links: Any) -> Network:
