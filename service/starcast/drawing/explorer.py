@@ -66,7 +66,8 @@ def build_page(
     """
     _check(topology, forests, schedules)
     first = topology.node(root)
-    roots = {first, *(built.root for built in (*forests, *schedules))} - {0}
+    artifacts: list[Forest | Schedule] = [*forests, *schedules]
+    roots = {first, *(built.root for built in artifacts)} - {0}
     data: dict[str, Any] = {
         "spec": topology.spec,
         "topologies": {topology.spec: pack_topology(topology, sorted(roots))},
@@ -161,7 +162,7 @@ def pack_topology(topology: Topology, roots: Sequence[int] = ()) -> dict[str, An
     The labels are joined by spaces. The layout `levels` from another root than rank 0 is named
     ``levels:LABEL``.
     """
-    positions = {name: pack(layout(topology, name)) for name in layouts(topology)}
+    positions: dict[str, Any] = {n: pack(layout(topology, n)) for n in layouts(topology)}
     for root in roots:
         positions[f"levels:{topology.label(root)}"] = pack(layout(topology, "levels", root))
     return {
