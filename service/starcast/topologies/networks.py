@@ -299,11 +299,6 @@ class Network(Topology):
             "licence": self.licence,
         }
 
-    def _presentation(self) -> tuple[Any, ...]:
-        """Return the values on which neither the spec nor the SHA-256 depends."""
-        positions = None if self.positions is None else self.positions.tobytes()
-        return self.titles, positions, self.capacity_unit, self.source, self.licence
-
     def _in_order(self, values: NDArray[np.int64] | None) -> list[int]:
         """Return values of links in the order of `port_links`, or nothing."""
         if values is None:
@@ -513,9 +508,15 @@ def remember(network: Network) -> Network:
             hint="use one of the two in another process",
         )
     # The spec does not tell titles, positions and source; the last ones given are kept.
-    if known._presentation() != network._presentation():
+    if _presentation(known) != _presentation(network):
         _known[network.spec] = network
     return _known[network.spec]
+
+
+def _presentation(network: Network) -> tuple[Any, ...]:
+    """Return the values on which neither the spec nor the SHA-256 depends."""
+    positions = None if network.positions is None else network.positions.tobytes()
+    return network.titles, positions, network.capacity_unit, network.source, network.licence
 
 
 def restore_network(stored: Mapping[str, Any]) -> Network:
