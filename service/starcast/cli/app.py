@@ -279,11 +279,15 @@ def _run() -> None:
         raise
 
 
-def _show_warning(message: Warning | str, category: type[Warning], *place: Any) -> None:
+def _show_warning(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: Any, **__: Any
+) -> None:
     if issubclass(category, NetworkWarning):
         warn(str(message))
     else:
-        print(warnings.formatwarning(message, category, *place[:2]), file=sys.stderr, end="")
+        print(
+            warnings.formatwarning(message, category, filename, lineno), file=sys.stderr, end=""
+        )
 
 
 @cache
