@@ -285,9 +285,7 @@ def _show_warning(
     if issubclass(category, NetworkWarning):
         warn(str(message))
     else:
-        print(
-            warnings.formatwarning(message, category, filename, lineno), file=sys.stderr, end=""
-        )
+        print(warnings.formatwarning(message, category, filename, lineno), file=sys.stderr, end="")
 
 
 @cache
