@@ -16,6 +16,7 @@ import starcast
 from starcast import forest, network, schedule, simulate, topology
 from starcast.support import resolvers
 from starcast.support.errors import LimitError
+from starcast.support.progress import Silent
 from starcast.topologies import networks
 from starcast.topologies.colouring import colour_links
 from support.irregular import graph_of
@@ -141,8 +142,8 @@ def test_graphs_of_other_libraries_make_the_same_network() -> None:
         igraph.Graph(links), rustworkx, matrix + matrix.T, np.array(links), iter(links),
         [(str(u), v) for u, v in links],
     ):  # fmt: skip
-        assert network(graph, name="same") is expected
-    doubled = network(nx.MultiGraph([*links, (1, 0)]))
+        assert network(graph, name="same", reporter=Silent()) is expected
+    doubled = network(nx.MultiGraph([*links, (1, 0)]), reporter=Silent())
     assert doubled.capacities is not None
     assert doubled.capacities[:, 0].tolist() == [2, 1, 1]
     named = igraph.Graph.Ring(3)

@@ -105,7 +105,7 @@ class Layout(StrEnum):
 #: Names of the layouts in which all nodes of a topology are drawn; see `starcast.drawing.layouts`.
 LayoutName = Literal[
     "substars", "levels", "necklaces", "torus", "projection", "grid", "quotient", "spring",
-    "positions",
+    "positions", "circle",
 ]  # fmt: skip
 LAYOUT_NAMES: tuple[LayoutName, ...] = get_args(LayoutName)
 
