@@ -98,6 +98,18 @@ class Topology(Displayable, ABC):
             counts += self.has_link(port)
         return freeze(counts)
 
+    @cached_property
+    def link_connectivity(self) -> int:
+        """The smallest number of links whose removal disconnects the graph (edge connectivity).
+
+        It is the number of arc-disjoint spanning trees from any root (Edmonds 1973).
+        """
+        if self.has_translations:
+            return self.degree  # Mader 1971
+        from starcast.topologies.flows import FlowNetwork  # noqa: PLC0415 - imports this module
+
+        return FlowNetwork(self).find_least_cut().capacity
+
     @property
     def _has_kept_table(self) -> bool:
         """Whether `neighbours` reads `kept_table`, as small topologies of some families do."""
