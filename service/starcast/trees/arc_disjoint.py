@@ -101,15 +101,20 @@ class _Packing:
         level[:, root] = 0
         self._tails, self._twins = map(self._as_workspace, self._arcs)
         self._owner, self._level = map(self._as_workspace, (owner.astype(np.int16), level.ravel()))
+        distances = topology.distances(root).astype(np.int32)
         self._workspaces = tuple(
-            self._as_workspace(np.zeros(size, dtype=dtype))
-            for size, dtype in (
-                (links, np.uint8),  # has_flow
-                (trees, np.int32),  # source
-                (nodes + trees, np.int64),  # seen, of nodes and of trees
-                (nodes, np.int64),  # came
-                (nodes, np.int32),  # queue
-                (trees * nodes, np.int32),  # used
+            map(
+                self._as_workspace,
+                (
+                    np.zeros(links, dtype=np.uint8),  # has_flow
+                    np.zeros(trees, dtype=np.int32),  # source
+                    np.zeros(nodes + trees, dtype=np.int64),  # seen, of nodes and of trees
+                    np.zeros(nodes, dtype=np.int64),  # came
+                    distances,
+                    np.full(distances.max() + 1, -1, dtype=np.int32),  # top
+                    np.zeros(nodes, dtype=np.int32),  # under
+                    np.zeros(trees * nodes, dtype=np.int32),  # used
+                ),
             )
         )
 

@@ -31,8 +31,8 @@ def is_allowed(
     They can if and only if each set of nodes is entered by at least as many free links as there are
     trees with no node in it (Edmonds 1973). Only sets with the target lose a link. By Menger's
     theorem, it remains to find paths of free links to the target that share no link, one from each
-    other tree that does not contain it. Paths are found backwards, by breadth-first searches; a
-    path may cancel parts of earlier ones.
+    other tree that does not contain it. Paths are found backwards, by searches that prefer nodes
+    close to the root, where all trees begin; a path may cancel parts of earlier ones.
 
     Args:
         target: the node; the link into it already belongs to the tree.
@@ -48,7 +48,7 @@ def is_allowed(
     Returns:
         The answer, and the largest mark now.
     """
-    has_flow, source, seen, came, queue, used = workspaces
+    has_flow, source, seen, came, distances, top, under, used = workspaces
     trees = len(source)
     nodes = len(seen) - trees
     missing = 0
@@ -62,11 +62,17 @@ def is_allowed(
     while missing > 0:
         stamp += 1
         seen[target] = stamp
-        queue[0] = target
-        head, end, first, start = 0, 1, -1, -1
-        while head < end and first < 0:
-            node = queue[head]
-            head += 1
+        closest = distances[target]
+        under[target] = -1
+        top[closest] = target
+        first, start = -1, -1
+        while first < 0:
+            while closest < len(top) and top[closest] < 0:
+                closest += 1
+            if closest == len(top):
+                break
+            node = top[closest]
+            top[closest] = under[node]
             for other in range(trees):
                 if source[other] == _DONE or level[other * nodes + node] < 0:
                     continue
@@ -81,8 +87,9 @@ def is_allowed(
                     if seen[begin] != stamp:
                         seen[begin] = stamp
                         came[begin] = -1 - (node * trees + other)
-                        queue[end] = begin
-                        end += 1
+                        closest = min(closest, distances[begin])
+                        under[begin] = top[distances[begin]]
+                        top[distances[begin]] = begin
             if first >= 0:
                 break
             for arc in range(node * ports, node * ports + ports):
@@ -91,8 +98,11 @@ def is_allowed(
                 if seen[tail] != stamp and (is_open or has_flow[twins[arc]] == 1):
                     seen[tail] = stamp
                     came[tail] = arc
-                    queue[end] = tail
-                    end += 1
+                    closest = min(closest, distances[tail])
+                    under[tail] = top[distances[tail]]
+                    top[distances[tail]] = tail
+        for distance in range(len(top)):
+            top[distance] = -1
         if first < 0:
             break
         source[first] = start
