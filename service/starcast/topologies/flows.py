@@ -65,6 +65,24 @@ class Arcs(NamedTuple):
         return cls(tails, twins.astype(np.int32))
 
 
+def link_connectivity(topology: Topology) -> int:
+    """Return the smallest number of links whose removal disconnects a topology.
+
+    It is the number of arc-disjoint spanning trees from any root (Edmonds 1973).
+
+    Example:
+        >>> link_connectivity(topology("Mesh3x4"))
+        2
+    """
+    if topology.has_translations:
+        return topology.degree  # Mader 1971
+    # Kept in the object, because another topology may have the same spec later.
+    kept = vars(topology)
+    if "_link_connectivity" not in kept:
+        kept["_link_connectivity"] = FlowNetwork(topology).find_least_cut().capacity
+    return int(kept["_link_connectivity"])
+
+
 class FlowNetwork:
     """A topology with capacities, in the form in which flows are computed.
 
