@@ -10,6 +10,7 @@ directions, as on every topology today, it is the same for all roots: a set of n
 root is left by as many links as enter it, and some root is outside.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,13 +75,35 @@ def link_connectivity(topology: Topology) -> int:
         >>> link_connectivity(topology("Mesh3x4"))
         2
     """
-    if topology.has_translations:
-        return topology.degree  # Mader 1971
+    return topology.degree if topology.has_translations else least_cut(topology).capacity
+
+
+def least_cut(topology: Topology) -> Cut:
+    """Return a cut of the fewest links, with node 0 inside; see `FlowNetwork.find_least_cut`."""
+    return _kept(topology, "least cut", lambda: FlowNetwork(topology).find_least_cut())
+
+
+def bottleneck(topology: Topology, root: int | None) -> Cut:
+    """Return the set with the most nodes per link that leaves it.
+
+    See `FlowNetwork.find_bottleneck`.
+
+    Args:
+        topology: the topology.
+        root: the rank of a node outside; None for any set except all nodes.
+    """
+    if root is None:
+        return _kept(topology, "bottleneck", FlowNetwork(topology).find_bottleneck_of_all)
+    name = f"bottleneck {root}"
+    return _kept(topology, name, lambda: FlowNetwork(topology).find_bottleneck(root))
+
+
+def _kept(topology: Topology, name: str, compute: Callable[[], Cut]) -> Cut:
     # Kept in the object, because another topology may have the same spec later.
-    kept = vars(topology)
-    if "_link_connectivity" not in kept:
-        kept["_link_connectivity"] = FlowNetwork(topology).find_least_cut().capacity
-    return int(kept["_link_connectivity"])
+    kept: dict[str, Cut] = vars(topology).setdefault("_kept_cuts", {})
+    if name not in kept:
+        kept[name] = compute()
+    return kept[name]
 
 
 class FlowNetwork:

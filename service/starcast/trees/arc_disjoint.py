@@ -13,7 +13,7 @@ trees stay shallow. Then exchanges of parent links make them shallower. The tree
 smallest possible heights.
 """
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray

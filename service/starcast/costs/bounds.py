@@ -1,0 +1,97 @@
+"""Lower bounds on topologies whose nodes need not look alike: by nodes, cuts and totals.
+
+Every bound is a number of messages that cross the links of a cut, or all links, one after another,
+with the reason. All are exact, and hold for every schedule.
+"""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from starcast.collectives.model import MULTI_SOURCE
+from starcast.support.text import pluralize
+from starcast.topologies import Topology
+from starcast.topologies.base import known_diameter
+from starcast.topologies.flows import Cut, bottleneck, least_cut
+
+MAX_FLOW = "Ford & Fulkerson 1956"
+
+
+class Bound(NamedTuple):
+    """A lower bound with its reason.
+
+    Attributes:
+        amount: the number of start-ups, or of messages that one link or node has to carry.
+        reason: a noun phrase with the reference.
+    """
+
+    amount: Fraction
+    reason: str
+
+
+def least_start_ups(topology: Topology, collective: str, root: int) -> Bound:
+    """Return the least number of links that some unit has to travel."""
+    if collective not in MULTI_SOURCE:
+        furthest = int(topology.distances(root).max())
+        return Bound(Fraction(furthest), "the distance of the node furthest from the root")
+    diameter = known_diameter(topology)
+    if diameter is not None:
+        return Bound(Fraction(diameter), "the diameter")
+    furthest = int(topology.distances(0).max())
+    return Bound(Fraction(furthest), f"the distance of the node furthest from {topology.label(0)}")
+
+
+def least_share(topology: Topology, collective: str, root: int, total: int) -> Bound:
+    """Return how many messages cross some link, at least, in the all-port model.
+
+    * Messages of a set of nodes have to cross the links that leave the set: one in a broadcast,
+      reduce or allreduce; one for each node of the side without the root in a scatter or gather,
+      and of the larger side in an allgather or reduce-scatter; one for each pair of nodes on
+      different sides in an alltoall. The sets are those of one node with the fewest links, of the
+      least cut, and of the cut with the most nodes per link. That cut has the root, or in
+      collectives without a root node 0, outside.
+    * All transmissions share all directed links.
+
+    Args:
+        topology: the topology.
+        collective: the name of the collective.
+        root: the rank of the root.
+        total: the least number of transmissions, `Work.sent`.
+    """
+    arcs = 2 * topology.links
+    work = f"{total:,} transmissions over {arcs:,} directed links"
+    if collective == "alltoall":
+        work = f"the sum of all distances over {arcs:,} directed links"
+    bounds = [
+        _cut_bound(topology, collective, root, cut, reason)
+        for cut, reason in _find_cuts(topology, collective, root)
+    ]
+    return max(*bounds, Bound(Fraction(total, arcs), work), key=lambda bound: bound.amount)
+
+
+def _find_cuts(topology: Topology, collective: str, root: int) -> Iterator[tuple[Cut, str]]:
+    nodes = np.arange(topology.nodes)
+    is_rooted = collective in ("scatter", "gather")
+    node = root if is_rooted else int(topology.degrees.argmin())
+    links = int(topology.degrees[node])
+    name = "the root" if is_rooted else topology.label(node)
+    yield Cut(nodes == node, links), pluralize(links, f"link of {name}", f"links of {name}")
+    for cut in (least_cut(topology), bottleneck(topology, root if is_rooted else 0)):
+        sides = sorted((int(cut.inside.sum()), int((~cut.inside).sum())))
+        crossing = pluralize(cut.capacity, "link")
+        yield cut, f"{crossing} between {sides[0]:,} and {sides[1]:,} nodes ({MAX_FLOW})"
+
+
+def _cut_bound(topology: Topology, collective: str, root: int, cut: Cut, reason: str) -> Bound:
+    inside = int(np.count_nonzero(cut.inside))
+    outside = topology.nodes - inside
+    crossing = 1
+    if collective in ("scatter", "gather"):
+        crossing = outside if cut.inside[root] else inside
+    elif collective in ("allgather", "reduce-scatter"):
+        crossing = max(inside, outside)
+    elif collective == "alltoall":
+        crossing = inside * outside
+    return Bound(Fraction(crossing, cut.capacity), reason)
