@@ -77,7 +77,7 @@ def _find_cuts(topology: Topology, collective: str, root: int) -> Iterator[tuple
     node = root if is_rooted else int(topology.degrees.argmin())
     links = int(topology.degrees[node])
     name = "the root" if is_rooted else topology.label(node)
-    yield Cut(nodes == node, links), pluralize(links, f"link of {name}", f"links of {name}")
+    yield Cut(nodes == node, links), f"the {pluralize(links, 'link')} of {name}"
     for cut in (least_cut(topology), bottleneck(topology, root if is_rooted else 0)):
         sides = sorted((int(cut.inside.sum()), int((~cut.inside).sum())))
         crossing = pluralize(cut.capacity, "link")

@@ -286,7 +286,7 @@ def _least_start_ups(topology: Topology, collective: str, ports: str, root: int)
 def _least_share(topology: Topology, collective: str, ports: str, root: int) -> Bound:
     """Return how many messages one link or node has to carry, one after another."""
     work = least_work(topology, collective, root)
-    single = Bound(work.through, "one packet at a time")
+    single = Bound(work.through, "a node sends or receives one packet at a time")
     if topology.has_translations:
         share = work.through / topology.degree
         return single if ports == "one" else Bound(share, f"{topology.degree} links of a node")

@@ -473,4 +473,4 @@ def _counted(problem: CostProblem, topology: Topology, copies: int) -> Cost:
 def _bound(problem: CostProblem, topology: Topology, copies: int) -> Cost:
     """Return the best bound known on the table's or another topology."""
     optima = problem.optima.values() if topology == problem.topology else ()
-    return max(_counted(problem, topology, copies), *optima, key=lambda cost: cost.time)
+    return max([_counted(problem, topology, copies), *optima], key=lambda cost: cost.time)

@@ -231,7 +231,8 @@ def move_subtree(
             if owner[twins[entering]] == tree:
                 stack[count] = tails[entering]
                 count += 1
-    for link in (old, arc):
+    for changed in (old, arc):
+        link = changed
         while link >= 0:
             node = tails[link]
             height = 0
@@ -282,7 +283,7 @@ def lower_trees(
             for two in range(node * ports, node * ports + ports):
                 tree, other = owner[one], owner[two]
                 # Two trees are compared once; a free link is `two`.
-                if tree < 0 or other == MISSING or other == tree or (other >= 0 and two < one):
+                if tree < 0 or other < FREE or other == tree or (other >= 0 and two < one):
                     continue
                 mine, its = tree * nodes, other * nodes
                 now = level[mine + node] + below[mine + node]
