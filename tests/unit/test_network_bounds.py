@@ -26,7 +26,11 @@ def bytes_of(network: object, collective: str, ports: str = "all", **given: int)
     return lower_bound(network, collective, ports, Fraction(1), UNIT, **given).bytes
 
 
-@given(networks(), st.sampled_from(COLLECTIVES), st.sampled_from(["all", "one"]), st.data())
+#: No algorithm of an alltoall is defined on every network.
+SCHEDULED = [name for name in COLLECTIVES if name != "alltoall"]
+
+
+@given(networks(), st.sampled_from(SCHEDULED), st.sampled_from(["all", "one"]), st.data())
 @settings(max_examples=60)
 def test_no_schedule_is_faster_than_the_bounds(
     network: starcast.Topology, collective: str, ports: str, data: st.DataObject
@@ -40,6 +44,11 @@ def test_no_schedule_is_faster_than_the_bounds(
     assert timing(built, Fraction(60, built.message_units), 1, 1).time >= bound.time
     assert bound.source.startswith("start-ups: the ") or ports == "one"
     assert "; bytes: " in bound.source
+
+
+def is_below(state: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    """Return whether every node has a part of the units that it has in another state."""
+    return state != other and all(a | b == b for a, b in zip(state, other, strict=True))
 
 
 def shortest(graph: nx.Graph, initial: tuple[int, ...], goal: tuple[int, ...], ports: str) -> int:
@@ -71,10 +80,7 @@ def shortest(graph: nx.Graph, initial: tuple[int, ...], goal: tuple[int, ...], p
                     has[v] |= unit or 0
                 following.add(tuple(has))
         # A state with fewer units at every node is never better.
-        states = {
-            s for s in following
-            if not any(t != s and all(a | b == b for a, b in zip(s, t, strict=True)) for t in following)
-        }  # fmt: skip
+        states = {s for s in following if not any(is_below(s, t) for t in following)}
     return steps
 
 
@@ -156,7 +162,7 @@ def test_the_bottleneck_cut_is_the_largest_ratio_and_the_flow_is_not_below_other
         ends = network.neighbours(port).tolist()
         links.add_edges_from((node, end) for node, end in enumerate(ends) if node != end)
     ratios = [
-        Fraction(len(inside), nx.cut_size(links, inside))
+        Fraction(len(inside), len(list(nx.edge_boundary(links, inside))))
         for size in range(1, network.nodes)
         for inside in combinations(range(network.nodes), size)
     ]
@@ -166,7 +172,7 @@ def test_the_bottleneck_cut_is_the_largest_ratio_and_the_flow_is_not_below_other
     # HiGHS and the rounding of its lengths are not exact, but close.
     assert flow >= bytes_of(network, "alltoall") - Fraction(1, 1000)
     sparsest = max(
-        Fraction(size * (network.nodes - size), nx.cut_size(links, inside))
+        Fraction(size * (network.nodes - size), len(list(nx.edge_boundary(links, inside))))
         for size in range(1, network.nodes)
         for inside in combinations(range(network.nodes), size)
     )
@@ -174,7 +180,7 @@ def test_the_bottleneck_cut_is_the_largest_ratio_and_the_flow_is_not_below_other
 
 
 def test_requested_bounds_are_rows_of_the_table_and_the_bounds_of_gaps() -> None:
-    given = ("all", Fraction(12), Machine(Fraction(0), Fraction(1)))
+    given = ("all", Fraction(12), Machine(Fraction(1), Fraction(1)))
     table = build_table(CostProblem("Mesh3x4", "alltoall", *given, bounds="lp"))
     rows = {row.name: row for row in table}
     assert rows["concurrent flow"].cost.time == 144

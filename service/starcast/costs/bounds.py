@@ -14,7 +14,7 @@ from starcast.collectives.model import MULTI_SOURCE
 from starcast.support.text import pluralize
 from starcast.topologies import Topology
 from starcast.topologies.base import known_diameter
-from starcast.topologies.flows import Cut, bottleneck, least_cut
+from starcast.topologies.flows import Cut, bottleneck, least_cut, level_cut
 
 MAX_FLOW = "Ford & Fulkerson 1956"
 
@@ -49,9 +49,9 @@ def least_share(topology: Topology, collective: str, root: int, total: int) -> B
     * Messages of a set of nodes have to cross the links that leave the set: one in a broadcast,
       reduce or allreduce; one for each node of the side without the root in a scatter or gather,
       and of the larger side in an allgather or reduce-scatter; one for each pair of nodes on
-      different sides in an alltoall. The sets are those of one node with the fewest links, of the
-      least cut, and of the cut with the most nodes per link. That cut has the root, or in
-      collectives without a root node 0, outside.
+      different sides in an alltoall. The sets are one node with the fewest links, or the root in a
+      scatter or gather; the least cut; the cut with the most nodes per link among those with the
+      root, or else node 0, outside; and the nodes up to a distance from some node.
     * All transmissions share all directed links.
 
     Args:
@@ -78,7 +78,8 @@ def _find_cuts(topology: Topology, collective: str, root: int) -> Iterator[tuple
     links = int(topology.degrees[node])
     name = "the root" if is_rooted else topology.label(node)
     yield Cut(nodes == node, links), f"the {pluralize(links, 'link')} of {name}"
-    for cut in (least_cut(topology), bottleneck(topology, root if is_rooted else 0)):
+    most = bottleneck(topology, root if is_rooted else 0)
+    for cut in (least_cut(topology), most, level_cut(topology)):
         sides = sorted((int(cut.inside.sum()), int((~cut.inside).sum())))
         crossing = pluralize(cut.capacity, "link")
         yield cut, f"{crossing} between {sides[0]:,} and {sides[1]:,} nodes ({MAX_FLOW})"

@@ -20,7 +20,7 @@ from starcast.support.errors import InputError
 from starcast.support.integers import check_count
 from starcast.support.text import pluralize
 from starcast.topologies import Topology, as_topology
-from starcast.topologies.flows import bottleneck, link_connectivity
+from starcast.topologies.flows import bottleneck, keep, link_connectivity
 
 
 @dataclass(frozen=True)
@@ -268,7 +268,8 @@ def _sum_all_distances(topology: Topology) -> int:
     """Return the sum of the distances of all ordered pairs of nodes."""
     if topology.has_translations:
         return topology.nodes * topology.distance_sum
-    return sum(map(topology.distance_sum_from, range(topology.nodes)))
+    roots = range(topology.nodes)
+    return keep(topology, "distances", lambda: sum(map(topology.distance_sum_from, roots)))
 
 
 def _least_start_ups(topology: Topology, collective: str, ports: str, root: int) -> Bound:

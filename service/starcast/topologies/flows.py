@@ -11,7 +11,7 @@ root is left by as many links as enter it, and some root is outside.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from starcast.support.arrays import Mask
 from starcast.support.errors import InputError
 from starcast.topologies.base import Topology
+
+Value = TypeVar("Value")
 
 #: The capacity of the directed link that leaves a node over a port, int ``[ports, nodes]``; None if
 #: each is 1. Where a node has no link at a port, the value is ignored.
@@ -80,7 +82,7 @@ def link_connectivity(topology: Topology) -> int:
 
 def least_cut(topology: Topology) -> Cut:
     """Return a cut of the fewest links, with node 0 inside; see `FlowNetwork.find_least_cut`."""
-    return _kept(topology, "least cut", lambda: FlowNetwork(topology).find_least_cut())
+    return keep(topology, "least cut", lambda: FlowNetwork(topology).find_least_cut())
 
 
 def bottleneck(topology: Topology, root: int | None) -> Cut:
@@ -93,17 +95,41 @@ def bottleneck(topology: Topology, root: int | None) -> Cut:
         root: the rank of a node outside; None for any set except all nodes.
     """
     if root is None:
-        return _kept(topology, "bottleneck", FlowNetwork(topology).find_bottleneck_of_all)
+        return keep(topology, "bottleneck", lambda: FlowNetwork(topology).find_bottleneck_of_all())
     name = f"bottleneck {root}"
-    return _kept(topology, name, lambda: FlowNetwork(topology).find_bottleneck(root))
+    return keep(topology, name, lambda: FlowNetwork(topology).find_bottleneck(root))
 
 
-def _kept(topology: Topology, name: str, compute: Callable[[], Cut]) -> Cut:
-    # Kept in the object, because another topology may have the same spec later.
-    kept: dict[str, Cut] = vars(topology).setdefault("_kept_cuts", {})
+def level_cut(topology: Topology) -> Cut:
+    """Return a cut with many pairs of nodes per link: the nodes up to a distance from one node.
+
+    The node is one that is furthest from node 0; of all distances, the best one is chosen.
+    """
+    return keep(topology, "level cut", lambda: _find_level_cut(topology))
+
+
+def _find_level_cut(topology: Topology) -> Cut:
+    start = int(topology.distances(0).argmax())
+    levels = topology.distances(start).astype(np.int64)
+    crossing = np.zeros(int(levels.max()), dtype=np.int64)
+    for port in topology.ports:
+        is_crossed = levels[topology.neighbours(port)] > levels
+        crossing += np.bincount(levels[is_crossed], minlength=len(crossing))
+    inside = np.cumsum(np.bincount(levels))[:-1]
+    best = int((inside * (topology.nodes - inside) / crossing).argmax())
+    return Cut(levels <= best, int(crossing[best]))
+
+
+def keep(topology: Topology, name: str, compute: Callable[[], Value]) -> Value:
+    """Return a value that is computed once for each object, and kept in it.
+
+    Specs are no keys, because another topology may have the same spec later.
+    """
+    kept = vars(topology).setdefault("_kept_values", {})
     if name not in kept:
         kept[name] = compute()
-    return kept[name]
+    value: Value = kept[name]
+    return value
 
 
 class FlowNetwork:
