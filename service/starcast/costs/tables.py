@@ -472,5 +472,7 @@ def _counted(problem: CostProblem, topology: Topology, copies: int) -> Cost:
 
 def _bound(problem: CostProblem, topology: Topology, copies: int) -> Cost:
     """Return the best bound known on the table's or another topology."""
-    optima = problem.optima.values() if topology == problem.topology else ()
-    return max([_counted(problem, topology, copies), *optima], key=lambda cost: cost.time)
+    bounds: list[Cost] = [_counted(problem, topology, copies)]
+    if topology == problem.topology:
+        bounds += problem.optima.values()
+    return max(bounds, key=lambda cost: cost.time)

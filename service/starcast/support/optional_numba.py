@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from starcast.support.errors import InputError
 
+__all__ = ["IS_COMPILED", "as_workspace", "jit"]
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 try:

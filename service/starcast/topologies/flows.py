@@ -192,10 +192,13 @@ class FlowNetwork:
         most = int(supply.sum()) if limit is None else limit
         distance, queue, turn = (as_workspace(np.empty(nodes, dtype=np.int64)) for _ in range(3))
         if not hasattr(self, "_loops"):
-            self._loops: Any = tuple(map(as_workspace, self._arcs))
+            self._loops: tuple[Any, Any] = (
+                as_workspace(self._arcs.tails), as_workspace(self._arcs.twins)
+            )  # fmt: skip
+        tails, twins = self._loops
         left = as_workspace(self._capacity * scale)
         flow = push_flow(
-            target, most, self.topology.port_count, *self._loops, left,
+            target, most, self.topology.port_count, tails, twins, left,
             as_workspace(supply.copy()), distance, queue, turn,
         )  # fmt: skip
         return int(flow), np.asarray(distance) < 0

@@ -13,7 +13,7 @@ trees stay shallow. Then exchanges of parent links make them shallower. The tree
 smallest possible heights.
 """
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ _LINK_BYTES = {True: 40, False: 250}
 #: Links that are tried, and nodes whose links are exchanged, before Ctrl-C is answered.
 _CHUNK = 2**14
 
-Trees = Annotated[
+TreeCount = Annotated[
     int,
     Argument(
         "trees", "how many trees, at most as many as exist", link_connectivity,
@@ -52,7 +52,7 @@ Seed = Annotated[
     source="Edmonds 1973; Lovász 1976",
     tree_count=lambda _, arguments: int(arguments["trees"]),
 )  # fmt: skip
-def arc_disjoint(topology: Topology, root: int, trees: Trees, seed: Seed) -> Forest:
+def arc_disjoint(topology: Topology, root: int, trees: TreeCount, seed: Seed) -> Forest:
     """Return arc-disjoint spanning trees.
 
     With translations, the trees of another root are the translated trees of the identity.
@@ -99,24 +99,23 @@ class _Packing:
         owner = np.where(self._arcs.tails == ends, packing_loops.MISSING, packing_loops.FREE)
         level = np.full((trees, nodes), -1, dtype=np.int32)
         level[:, root] = 0
-        self._tails, self._twins = map(self._as_workspace, self._arcs)
-        self._owner, self._level = map(self._as_workspace, (owner.astype(np.int16), level.ravel()))
-        distances = topology.distances(root).astype(np.int32)
-        self._workspaces = tuple(
-            map(
-                self._as_workspace,
-                (
-                    np.zeros(links, dtype=np.uint8),  # has_flow
-                    np.zeros(trees, dtype=np.int32),  # source
-                    np.zeros(nodes + trees, dtype=np.int64),  # seen, of nodes and of trees
-                    np.zeros(nodes, dtype=np.int64),  # came
-                    distances,
-                    np.full(distances.max() + 1, -1, dtype=np.int32),  # top
-                    np.zeros(nodes, dtype=np.int32),  # under
-                    np.zeros(trees * nodes, dtype=np.int32),  # used
-                ),
-            )
+        self._tails, self._twins, self._owner, self._level = self._as_workspaces(
+            self._arcs.tails, self._arcs.twins, owner.astype(np.int16), level.ravel()
         )
+        distances = topology.distances(root).astype(np.int32)
+        self._workspaces = self._as_workspaces(
+            np.zeros(links, dtype=np.uint8),  # has_flow
+            np.zeros(trees, dtype=np.int32),  # source
+            np.zeros(nodes + trees, dtype=np.int64),  # seen, of nodes and of trees
+            np.zeros(nodes, dtype=np.int64),  # came
+            distances,
+            np.full(distances.max() + 1, -1, dtype=np.int32),  # top
+            np.zeros(nodes, dtype=np.int32),  # under
+            np.zeros(trees * nodes, dtype=np.int32),  # used
+        )
+
+    def _as_workspaces(self, *arrays: NDArray[Any]) -> tuple[Any, ...]:
+        return tuple(self._as_workspace(array) for array in arrays)
 
     def build(self, seed: int) -> NDArray[np.uint8]:
         """Return the ports towards the parents, uint8 ``[trees, nodes]``."""

@@ -42,7 +42,9 @@ def is_allowed(
         twins: see `flows.Arcs`.
         owner: the tree of each directed link.
         level: the level of each node in each tree, or -1.
-        workspaces: see `arc_disjoint.py`; all marks in ``seen`` are at most ``stamp``.
+        workspaces: see `arc_disjoint.py`. Those of directed links are 0, ``top`` is -1, and all
+            marks in ``seen`` are at most ``stamp``. ``top`` has a stack of nodes to search from for
+            each distance from the root; ``under`` is the node below in its stack.
         stamp: the largest mark.
 
     Returns:
