@@ -34,12 +34,12 @@ class Bound(NamedTuple):
 def least_start_ups(topology: Topology, collective: str, root: int) -> Bound:
     """Return the least number of links that some unit has to travel."""
     if collective not in MULTI_SOURCE:
-        furthest = int(topology.distances(root).max())
+        furthest = int(topology.distances(root)[: topology.endpoints].max())
         return Bound(Fraction(furthest), "the distance of the node furthest from the root")
     diameter = known_diameter(topology)
     if diameter is not None:
         return Bound(Fraction(diameter), "the diameter")
-    furthest = int(topology.distances(0).max())
+    furthest = int(topology.distances(0)[: topology.endpoints].max())
     return Bound(Fraction(furthest), f"the distance of the node furthest from {topology.label(0)}")
 
 
@@ -60,10 +60,13 @@ def least_share(topology: Topology, collective: str, root: int, total: int) -> B
         root: the rank of the root.
         total: the least number of transmissions, `Work.sent`.
     """
-    arcs = 2 * topology.links
-    work = f"{total:,} transmissions over {arcs:,} directed links"
+    arcs, links = 2 * topology.links, f"{2 * topology.links:,} directed links"
+    if topology.capacities is not None:
+        arcs = int(topology.capacities.sum())
+        links = f"directed links of capacity {arcs:,}"
+    work = f"{total:,} transmissions over {links}"
     if collective == "alltoall":
-        work = f"the sum of all distances over {arcs:,} directed links"
+        work = f"the sum of all distances over {links}"
     bounds = [
         _cut_bound(topology, collective, root, cut, reason)
         for cut, reason in _find_cuts(topology, collective, root)
@@ -74,25 +77,29 @@ def least_share(topology: Topology, collective: str, root: int, total: int) -> B
 def _find_cuts(topology: Topology, collective: str, root: int) -> Iterator[tuple[Cut, str]]:
     nodes = np.arange(topology.nodes)
     is_rooted = collective in ("scatter", "gather")
-    node = root if is_rooted else int(topology.degrees.argmin())
-    links = int(topology.degrees[node])
+    noun, strength = "link", topology.degrees
+    if topology.capacities is not None:
+        noun, strength = "unit of capacity", topology.capacities.sum(axis=0)
+    node = root if is_rooted else int(strength[: topology.endpoints].argmin())
+    links = int(strength[node])
     name = "the root" if is_rooted else topology.label(node)
-    yield Cut(nodes == node, links), f"the {pluralize(links, 'link')} of {name}"
+    plural = "" if noun == "link" else "units of capacity"
+    yield Cut(nodes == node, links), f"the {pluralize(links, noun, plural)} of {name}"
     most = bottleneck(topology, root if is_rooted else 0)
     for cut in (least_cut(topology), most, level_cut(topology)):
         sides = sorted((int(cut.inside.sum()), int((~cut.inside).sum())))
-        crossing = pluralize(cut.capacity, "link")
+        crossing = pluralize(cut.capacity, noun, plural)
         yield cut, f"{crossing} between {sides[0]:,} and {sides[1]:,} nodes ({MAX_FLOW})"
 
 
 def _cut_bound(topology: Topology, collective: str, root: int, cut: Cut, reason: str) -> Bound:
-    inside = int(np.count_nonzero(cut.inside))
-    outside = topology.nodes - inside
-    crossing = 1
+    inside = int(np.count_nonzero(cut.inside[: topology.endpoints]))
+    outside = topology.endpoints - inside
+    crossing = min(inside, outside, 1)
     if collective in ("scatter", "gather"):
         crossing = outside if cut.inside[root] else inside
     elif collective in ("allgather", "reduce-scatter"):
-        crossing = max(inside, outside)
+        crossing *= max(inside, outside)
     elif collective == "alltoall":
         crossing = inside * outside
     return Bound(Fraction(crossing, cut.capacity), reason)

@@ -420,7 +420,7 @@ def bottleneck_cut(topology: Topology | str, message_bytes: Fraction, machine: M
     inside, links = topology.nodes - 1, topology.degree
     if not topology.has_translations:
         cut = bottleneck(topology, None)
-        inside, links = int(cut.inside.sum()), cut.capacity
+        inside, links = int(cut.inside[: topology.endpoints].sum()), cut.capacity
     leave = f"{pluralize(inside, 'node')}, left by {pluralize(links, 'link')}"
     source = FORESTCOLL if topology.has_translations else f"{FORESTCOLL}: {leave}"
     return _without_start_ups(Fraction(inside, links), message_bytes, machine, source)

@@ -77,16 +77,27 @@ def link_connectivity(topology: Topology) -> int:
         >>> link_connectivity(topology("Mesh3x4"))
         2
     """
-    return topology.degree if topology.has_translations else least_cut(topology).capacity
+    if topology.has_translations:
+        return topology.degree  # Mader 1971
+    return keep(topology, "connectivity", lambda: FlowNetwork(topology).find_least_cut().capacity)
+
+
+def own_network(topology: Topology) -> "FlowNetwork":
+    """Return the flow network of a topology with its own capacities and endpoints."""
+    is_endpoint = np.arange(topology.nodes) < topology.endpoints
+    return FlowNetwork(topology, topology.capacities, is_endpoint)
 
 
 def least_cut(topology: Topology) -> Cut:
-    """Return a cut of the fewest links, with node 0 inside; see `FlowNetwork.find_least_cut`."""
-    return keep(topology, "least cut", lambda: FlowNetwork(topology).find_least_cut())
+    """Return a cut of least capacity between endpoints, with node 0 inside.
+
+    See `FlowNetwork.find_least_cut`.
+    """
+    return keep(topology, "least cut", lambda: own_network(topology).find_least_cut())
 
 
 def bottleneck(topology: Topology, root: int | None) -> Cut:
-    """Return the set with the most nodes per link that leaves it.
+    """Return the set with the most endpoints per capacity of leaving it.
 
     See `FlowNetwork.find_bottleneck`.
 
@@ -95,9 +106,9 @@ def bottleneck(topology: Topology, root: int | None) -> Cut:
         root: the rank of a node outside; None for any set except all nodes.
     """
     if root is None:
-        return keep(topology, "bottleneck", lambda: FlowNetwork(topology).find_bottleneck_of_all())
+        return keep(topology, "bottleneck", lambda: own_network(topology).find_bottleneck_of_all())
     name = f"bottleneck {root}"
-    return keep(topology, name, lambda: FlowNetwork(topology).find_bottleneck(root))
+    return keep(topology, name, lambda: own_network(topology).find_bottleneck(root))
 
 
 def level_cut(topology: Topology) -> Cut:
@@ -109,14 +120,14 @@ def level_cut(topology: Topology) -> Cut:
 
 
 def _find_level_cut(topology: Topology) -> Cut:
-    start = int(topology.distances(0).argmax())
-    levels = topology.distances(start).astype(np.int64)
+    levels = topology.distances(int(topology.distances(0).argmax())).astype(np.int64)
     crossing = np.zeros(int(levels.max()), dtype=np.int64)
-    for port in topology.ports:
+    for number, port in enumerate(topology.ports):
         is_crossed = levels[topology.neighbours(port)] > levels
-        crossing += np.bincount(levels[is_crossed], minlength=len(crossing))
-    inside = np.cumsum(np.bincount(levels))[:-1]
-    best = int((inside * (topology.nodes - inside) / crossing).argmax())
+        weights = is_crossed if topology.capacities is None else topology.capacities[number]
+        np.add.at(crossing, levels[is_crossed], weights[is_crossed])
+    inside = np.cumsum(np.bincount(levels[: topology.endpoints], minlength=len(crossing) + 1))[:-1]
+    best = int((inside * (topology.endpoints - inside) / crossing).argmax())
     return Cut(levels <= best, int(crossing[best]))
 
 
@@ -229,20 +240,22 @@ class FlowNetwork:
         return self.cut(self.send(supply, last)[1])
 
     def find_least_cut(self, root: int = 0) -> Cut:
-        """Return a cut of least capacity that has the root inside, between it and any other node.
+        """Return a cut of least capacity between the root, inside, and any other endpoint.
 
-        If no link has a capacity of its own, only flows to the nodes of a dominating set are
+        If there are neither capacities nor switches, only flows to the nodes of a dominating set are
         needed: in a graph of least degree d, both sides of a cut of less than d links have a node
         all neighbours of which are on the same side (Matula 1987).
         """
         nodes = self.topology.nodes
         entering = self._capacity.reshape(nodes, -1).sum(axis=1)
-        entering[root] = entering.max() + 1
+        entering[~self.endpoints] = entering[root] = entering.max() + 1
         single = np.arange(nodes) == entering.argmin()
         best = min(self.cut(~single), self.cut(np.arange(nodes) == root), key=lambda cut: cut[1])
-        if self._has_unit_links and self.topology.has_translations:
-            return best  # the degree, by Mader 1971
-        targets = self._dominating_set(root) if self._has_unit_links else range(nodes)
+        targets = np.flatnonzero(self.endpoints).tolist()
+        if self._has_unit_links and self.endpoints.all():
+            if self.topology.has_translations:
+                return best  # the degree, by Mader 1971
+            targets = self._dominating_set(root)
         for target in targets:
             if target != root:
                 supply = np.zeros(nodes, dtype=np.int64)
