@@ -242,9 +242,9 @@ class FlowNetwork:
     def find_least_cut(self, root: int = 0) -> Cut:
         """Return a cut of least capacity between the root, inside, and any other endpoint.
 
-        If there are neither capacities nor switches, only flows to the nodes of a dominating set are
-        needed: in a graph of least degree d, both sides of a cut of less than d links have a node
-        all neighbours of which are on the same side (Matula 1987).
+        If there are neither capacities nor switches, only flows to the nodes of a dominating set
+        are needed: in a graph of least degree d, both sides of a cut of less than d links have a
+        node all neighbours of which are on the same side (Matula 1987).
         """
         nodes = self.topology.nodes
         entering = self._capacity.reshape(nodes, -1).sum(axis=1)
