@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.support.errors import LimitError, UnavailableError
+from starcast.support.errors import InputError, LimitError, UnavailableError
 from starcast.support.installation import install_command
 from starcast.topologies import Topology
 from starcast.topologies.flows import Arcs
@@ -29,9 +29,16 @@ def least_busiest_link(topology: Topology) -> Fraction:
     """Return how many messages some directed link carries, at least, in any alltoall.
 
     Raises:
+        InputError: the topology has switches or links of different capacities.
         LimitError: the linear program is too large.
         UnavailableError: SciPy is not installed.
     """
+    if topology.capacities is not None or topology.endpoints < topology.nodes:
+        raise InputError(
+            f"the linear program of an alltoall on {topology.spec} is not defined: it has switches "
+            "or links of different capacities",
+            hint="use the lower bound",
+        )
     variables = 2 * topology.links * topology.nodes
     if variables > MAX_VARIABLES:
         raise LimitError(

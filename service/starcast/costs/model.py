@@ -251,16 +251,16 @@ def least_work(topology: Topology, collective: str, root: int = 0) -> Work:
       transmissions until each knows the data of all (Harary & Schwenk 1974). So a node sends
       2(N-1)/N messages on average (Patarasuk & Yuan 2009).
     """
-    others = topology.nodes - 1
+    others = topology.endpoints - 1
     if collective in ("broadcast", "reduce"):
         return Work(Fraction(1), others)
     if collective in ("allgather", "reduce-scatter"):
-        return Work(Fraction(others), topology.nodes * others)
+        return Work(Fraction(others), topology.endpoints * others)
     if collective == "allreduce":
-        return Work(Fraction(2 * others, topology.nodes), 2 * others)
+        return Work(Fraction(2 * others, topology.endpoints), 2 * others)
     if collective == "alltoall":
         total = _sum_all_distances(topology)
-        return Work(Fraction(total, topology.nodes), total)
+        return Work(Fraction(total, topology.endpoints), total)
     return Work(Fraction(others), topology.distance_sum_from(root))
 
 
@@ -268,7 +268,7 @@ def _sum_all_distances(topology: Topology) -> int:
     """Return the sum of the distances of all ordered pairs of nodes."""
     if topology.has_translations:
         return topology.nodes * topology.distance_sum
-    roots = range(topology.nodes)
+    roots = range(topology.endpoints)
     return keep(topology, "distances", lambda: sum(map(topology.distance_sum_from, roots)))
 
 
@@ -277,8 +277,9 @@ def _least_start_ups(topology: Topology, collective: str, ports: str, root: int)
         furthest = Bound(Fraction(topology.diameter), "the diameter")
     else:
         furthest = bounds.least_start_ups(topology, collective, root)
-    rounds = ceil_log2(topology.nodes)
-    # In the one-port model, the number of informed nodes at most doubles in each step.
+    rounds = ceil_log2(topology.nodes) if topology.endpoints == topology.nodes else 0
+    # In the one-port model, the number of informed nodes at most doubles in each step, unless
+    # switches, which send any number of packets, are among them.
     if ports == "one" and rounds > furthest.amount:
         return Bound(Fraction(rounds), f"log2 of {topology.nodes:,} nodes, rounded up")
     return furthest
@@ -287,7 +288,14 @@ def _least_start_ups(topology: Topology, collective: str, ports: str, root: int)
 def _least_share(topology: Topology, collective: str, ports: str, root: int) -> Bound:
     """Return how many messages one link or node has to carry, one after another."""
     work = least_work(topology, collective, root)
-    single = Bound(work.through, "a node sends or receives one packet at a time")
+    through = work.through
+    if topology.endpoints < topology.nodes:
+        # Switches forward any number of packets, so only the endpoints' own messages count.
+        alone = {"alltoall": topology.endpoints - 1, "allreduce": 1}
+        through = Fraction(alone.get(collective, through))
+    # A packet over a link of capacity c takes the c-th part of the time.
+    through /= 1 if topology.capacities is None else int(topology.capacities.max())
+    single = Bound(through, "a node sends or receives one packet at a time")
     if topology.has_translations:
         share = work.through / topology.degree
         return single if ports == "one" else Bound(share, f"{topology.degree} links of a node")
@@ -376,7 +384,11 @@ def lower_bound(
         units = messages * copies
         steps = max(ceil(units * share.amount), start_ups)
         if collective in ("broadcast", "reduce"):
-            links = int(topology.degrees[rank]) if ports == "all" else 1
+            strength = topology.degrees
+            if topology.capacities is not None:
+                strength = topology.capacities.sum(axis=0)
+            single = 1 if topology.capacities is None else int(topology.capacities.max())
+            links = int(strength[rank]) if ports == "all" else single
             # The last unit leaves the root in this step or later. In a reduce, the last unit
             # reaches the root in this step or later.
             steps = max(steps, ceil(Fraction(units, links)) + start_ups - 1)
