@@ -36,7 +36,12 @@ except InputError:
 #: into 64 bits.
 _FACTOR, _PRIME = 48_271, 2**31 - 1
 #: The number of units among which a link takes the one that the fewest nodes hold.
-_SAMPLES = 4
+_SAMPLES = 2
+
+#: The unit of weights in one-port matchings.
+_SCALE = 4096
+#: The number of units in a word of `Holdings`, whose integers are never negative.
+_BITS = 62
 
 _Integers = NDArray[np.int32]
 
@@ -75,21 +80,30 @@ def _add_row(rows: Rows, node: int, slot: int, unit: int) -> None:
 
 
 class Holdings(NamedTuple):
-    """Which node holds which units.
+    """Which node holds which units: bit ``unit % _BITS`` of word ``unit // _BITS`` of its row.
 
     Attributes:
-        order: int32 ``[nodes, units]``, all units for each node, those that it holds first.
-        place: int32 ``[nodes, units]``, the inverse permutations.
-        held: int32 ``[nodes]``, the number of units that each node holds.
-        before: int32 ``[nodes]``, the same at the beginning of the step.
-        holders: int32 ``[units]``, the number of nodes that hold each unit.
+        before: int64 ``[nodes, words]``, the units held at the beginning of the step.
+        now: int64 ``[nodes, words]``, with the units received in this step.
+        lacks: int64 ``[nodes]``, the number of units that each node lacks.
+        holders: int64 ``[units]``, the number of nodes that hold each unit.
     """
 
-    order: _Integers
-    place: _Integers
-    held: _Integers
-    before: _Integers
-    holders: _Integers
+    before: NDArray[np.int64]
+    now: NDArray[np.int64]
+    lacks: NDArray[np.int64]
+    holders: NDArray[np.int64]
+
+
+@jit
+def _lowest_bit(word: int) -> int:
+    """Return the index of the lowest bit of a positive word that is set."""
+    index = 0
+    for width in (32, 16, 8, 4, 2, 1):
+        if word & ((1 << width) - 1) == 0:
+            word >>= width
+            index += width
+    return index
 
 
 @jit
@@ -98,40 +112,45 @@ def _pick(own: Holdings, sender: int, receiver: int, chance: NDArray[np.int64], 
 
     The search begins at a random unit; of the first ``samples`` units found, the rarest is chosen.
     """
-    units = own.order.shape[1]
-    has, lacks = own.before[sender], units - own.held[receiver]
+    words = own.now.shape[1]
+    start = draw(chance, words * _BITS)
+    word = start // _BITS
+    found = own.before[sender, word] & ~own.now[receiver, word]
+    # The units below the start are considered last.
+    last = found & ((1 << (start % _BITS)) - 1)
+    found ^= last
     best, least = -1, 0
-    if has == 0 or lacks == 0:
-        return best
-    # The shorter of the two lists is searched.
-    is_sender = has <= lacks
-    length = min(has, lacks)
-    position = draw(chance, length)
-    for _ in range(length):
-        if is_sender:
-            unit = own.order[sender, position]
-            is_found = own.place[receiver, unit] >= own.held[receiver]
-        else:
-            unit = own.order[receiver, own.held[receiver] + position]
-            is_found = own.place[sender, unit] < has
-        if is_found:
+    for turn in range(words + 1):
+        while found != 0:
+            unit = word * _BITS + _lowest_bit(found)
             if best < 0 or own.holders[unit] < least:
                 best, least = unit, own.holders[unit]
             samples -= 1
             if samples == 0:
                 return best
-        position = position + 1 if position + 1 < length else 0
+            found &= found - 1
+        word = word + 1 if word + 1 < words else 0
+        if turn < words - 1:
+            found = own.before[sender, word] & ~own.now[receiver, word]
+        else:
+            found = last
     return best
 
 
 @jit
+def _can_give(own: Holdings, sender: int, receiver: int) -> bool:
+    """Return whether the sender held a unit before this step that the receiver lacks."""
+    for word in range(own.now.shape[1]):
+        if own.before[sender, word] & ~own.now[receiver, word] != 0:
+            return True
+    return False
+
+
+@jit
 def _give(own: Holdings, node: int, unit: int) -> None:
-    """Let a node hold a unit."""
-    held, place = own.held[node], own.place[node, unit]
-    other = own.order[node, held]
-    own.order[node, held], own.order[node, place] = unit, other
-    own.place[node, unit], own.place[node, other] = held, place
-    own.held[node] = held + 1
+    """Let a node receive a unit."""
+    own.now[node, unit // _BITS] |= 1 << (unit % _BITS)
+    own.lacks[node] -= 1
     own.holders[unit] += 1
 
 
@@ -152,7 +171,7 @@ def _receive(
             # Another link may give its unit to this one, and carry another unit itself.
             for row in range(first, rows.counts[0]):
                 given = rows.unit[row]
-                if own.place[sender, given] >= own.before[sender]:
+                if own.before[sender, given // _BITS] >> (given % _BITS) & 1 == 0:
                     continue
                 other = _pick(own, table[node, rows.slot[row]], node, chance, _SAMPLES)
                 if other >= 0:
@@ -237,36 +256,44 @@ def spread(
 ) -> None:
     """Take steps until there are at least ``goal`` rows."""
     nodes, ports = table.shape
-    units = own.order.shape[1]
     possible = np.zeros((nodes, ports), np.bool_)
-    ahead = np.zeros(nodes, np.int64)
+    need, ahead = np.zeros(nodes, np.int64), np.zeros(nodes, np.int64)
     keys = np.zeros(nodes, np.int64)
     partner, taken = np.empty(nodes, np.int32), np.empty(nodes, np.int32)
     scratch = np.full((4, nodes), -1, np.int32)
     while rows.counts[0] < goal:
         rows.counts[1] += 1
         for node in range(nodes):
-            own.before[node] = own.held[node]
+            for word in range(own.now.shape[1]):
+                own.before[node, word] = own.now[node, word]
         if not one_port:
             for node in range(nodes):
-                if own.held[node] < units:
+                if own.lacks[node] > 0:
                     _receive(table, own, node, rows, chance)
             continue
         for node in range(nodes):
+            near = 0
+            for slot in range(ports):
+                possible[node, slot] = _can_give(own, table[node, slot], node)
+                near += possible[node, slot]
+            # A node that few neighbours can inform depends on each of them.
+            need[node] = _SCALE // (1 + near) ** 3 if own.lacks[node] > 0 else 0
+        for node in range(nodes):
             ahead[node] = 0
             for slot in range(ports):
-                ahead[node] += units - own.held[table[node, slot]]
-                possible[node, slot] = _pick(own, table[node, slot], node, chance, 1) >= 0
+                ahead[node] += need[table[node, slot]]
         count = 0
         for node in range(nodes):
-            if own.held[node] == units:
+            if own.lacks[node] == 0:
                 continue
             further = 0
             for slot in range(ports):
-                further += ahead[table[node, slot]]
-            # Nodes that lack more units come first, then nodes that can send more units soon.
-            weight = 16 * ports * (4 * ports * ports * (units - own.held[node]))
-            weight += 16 * ports * ahead[node] + 4 * further + draw(chance, 8 * ports)
+                if own.lacks[table[node, slot]] > 0:
+                    further += ahead[table[node, slot]]
+            # Nodes that lack more units come first, then nodes whose neighbours depend on them, and
+            # the neighbours of these.
+            weight = ports * ahead[node] + 3 * further + draw(chance, ports * _SCALE // 20)
+            weight += own.lacks[node] * (5 * ports * ports * _SCALE)
             keys[count] = -(weight * nodes + node)
             count += 1
         order = -np.sort(keys[:count]) % nodes
@@ -277,3 +304,126 @@ def spread(
                 unit = _pick(own, sender, node, chance, _SAMPLES)
                 _give(own, node, unit)
                 _add_row(rows, node, partner[node], unit)
+
+
+class Waiting(NamedTuple):
+    """The units that wait at each node, in lists by link and way left.
+
+    A unit is in the lists of all links that bring it nearer to its destination. It is at the index
+    ``unit * ports + slot`` of `following` and `preceding`, so that it can be removed from all
+    lists when it leaves.
+
+    Attributes:
+        left: ``[destinations, nodes]``, the distances to the destinations.
+        goal: int32 ``[units]``, the row of `left` of each unit.
+        first: int32 ``[nodes, ports, distances]``, the first unit of each list, or -1.
+        longest: int32 ``[nodes, ports]``, at least the longest way left in the lists of a link.
+        following: int32 ``[units * ports]``, the next unit in the same list, or -1.
+        preceding: int32 ``[units * ports]``, the previous unit in the same list, or -1.
+        waits: int64 ``[nodes]``, the number of units that wait at each node.
+    """
+
+    left: NDArray[Any]
+    goal: _Integers
+    first: NDArray[np.int32]
+    longest: _Integers
+    following: _Integers
+    preceding: _Integers
+    waits: NDArray[np.int64]
+
+
+@jit
+def insert(table: _Integers, waiting: Waiting, node: int, unit: int) -> None:
+    """Let a unit wait at a node, unless this is its destination."""
+    ports = table.shape[1]
+    goal = waiting.goal[unit]
+    left = np.int64(waiting.left[goal, node])
+    if left == 0:
+        return
+    waiting.waits[node] += 1
+    for slot in range(ports):
+        if waiting.left[goal, table[node, slot]] + 1 != left:
+            continue
+        index = unit * ports + slot
+        other = waiting.first[node, slot, left]
+        waiting.following[index], waiting.preceding[index] = other, -1
+        if other >= 0:
+            waiting.preceding[other * ports + slot] = unit
+        waiting.first[node, slot, left] = unit
+        if waiting.longest[node, slot] < left:
+            waiting.longest[node, slot] = left
+
+
+@jit
+def _remove(table: _Integers, waiting: Waiting, node: int, unit: int) -> None:
+    """Remove a unit from all lists of the node at which it waits."""
+    ports = table.shape[1]
+    goal = waiting.goal[unit]
+    left = np.int64(waiting.left[goal, node])
+    waiting.waits[node] -= 1
+    for slot in range(ports):
+        if waiting.left[goal, table[node, slot]] + 1 != left:
+            continue
+        index = unit * ports + slot
+        after, before = waiting.following[index], waiting.preceding[index]
+        if after >= 0:
+            waiting.preceding[after * ports + slot] = before
+        if before >= 0:
+            waiting.following[before * ports + slot] = after
+        else:
+            waiting.first[node, slot, left] = after
+
+
+@jit
+def _furthest(waiting: Waiting, node: int, slot: int) -> int:
+    """Return a unit with the longest way left that a link brings nearer, or -1."""
+    left = waiting.longest[node, slot]
+    while left > 0 and waiting.first[node, slot, left] < 0:
+        left -= 1
+    waiting.longest[node, slot] = left
+    return waiting.first[node, slot, left]
+
+
+@jit
+def route(
+    table: _Integers,
+    waiting: Waiting,
+    rows: Rows,
+    chance: NDArray[np.int64],
+    one_port: bool,
+    goal: int,
+) -> None:
+    """Take steps until there are at least ``goal`` rows."""
+    nodes, ports = table.shape
+    possible = np.zeros((nodes, ports), np.bool_)
+    keys = np.zeros(nodes, np.int64)
+    partner, taken = np.empty(nodes, np.int32), np.empty(nodes, np.int32)
+    scratch = np.full((4, nodes), -1, np.int32)
+    while rows.counts[0] < goal:
+        rows.counts[1] += 1
+        first = rows.counts[0]
+        if one_port:
+            count = 0
+            for node in range(nodes):
+                if waiting.waits[node] == 0:
+                    continue
+                for slot in range(ports):
+                    possible[node, slot] = _furthest(waiting, node, slot) >= 0
+                weight = waiting.waits[node] * ports + draw(chance, ports)
+                keys[count] = -(weight * nodes + node)
+                count += 1
+            order = -np.sort(keys[:count]) % nodes
+            match(table, possible, order, partner, taken, scratch)
+        for node in range(nodes):
+            turn = draw(chance, ports)
+            for index in range(ports):
+                slot = (index + turn) % ports
+                if one_port and partner[node] != slot:
+                    continue
+                unit = _furthest(waiting, node, slot)
+                if unit >= 0:
+                    _remove(table, waiting, node, unit)
+                    _add_row(rows, node, slot, unit)
+        # Units are inserted at the end of the step, because they cross one link in a step.
+        for row in range(first, rows.counts[0]):
+            insert(table, waiting, table[rows.node[row], rows.slot[row]], rows.unit[row])
