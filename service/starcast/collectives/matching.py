@@ -71,6 +71,21 @@ class Rows(NamedTuple):
     counts: NDArray[np.int64]
 
 
+def allocate_rows(rows: int) -> Rows:
+    """Return arrays with room for a number of rows."""
+    step, node, unit = np.empty((3, rows), dtype=np.int32)
+    return Rows(step, node, np.empty(rows, dtype=np.uint8), unit, np.zeros(2, dtype=np.int64))
+
+
+def seed_chance(seed: int) -> NDArray[np.int64]:
+    """Return the state of the generator for a seed, from 0 to ``_PRIME - 2``."""
+    chance = np.array([seed + 1], dtype=np.int64)
+    # The first numbers of neighbouring seeds are similar.
+    for _ in range(4):
+        draw(chance, 1)
+    return chance
+
+
 @jit
 def _add_row(rows: Rows, node: int, slot: int, unit: int) -> None:
     count = rows.counts[0]
@@ -93,6 +108,15 @@ class Holdings(NamedTuple):
     now: NDArray[np.int64]
     lacks: NDArray[np.int64]
     holders: NDArray[np.int64]
+
+
+def allocate_holdings(nodes: int, source: NDArray[np.int64]) -> Holdings:
+    """Return the holdings in which each unit is held by its source only, ``[units]``."""
+    unit = np.arange(len(source))
+    now = np.zeros((nodes, -(-len(unit) // _BITS)), dtype=np.int64)
+    np.bitwise_or.at(now, (source, unit // _BITS), 1 << (unit % _BITS))
+    lacks = len(unit) - np.bincount(source, minlength=nodes)
+    return Holdings(now.copy(), now, lacks, np.ones(len(unit), dtype=np.int64))
 
 
 @jit
@@ -332,8 +356,36 @@ class Waiting(NamedTuple):
     waits: NDArray[np.int64]
 
 
+def allocate_waiting(
+    table: _Integers,
+    left: NDArray[Any],
+    source: NDArray[np.int64],
+    destination: NDArray[np.int64],
+) -> Waiting:
+    """Return the lists in which all units wait at their sources, ``[units]``."""
+    nodes, ports = table.shape
+    units = len(source)
+    waiting = Waiting(
+        left=left,
+        goal=destination.astype(np.int32),
+        first=np.full((nodes, ports, int(left.max()) + 1), -1, dtype=np.int32),
+        longest=np.zeros((nodes, ports), dtype=np.int32),
+        following=np.empty(units * ports, dtype=np.int32),
+        preceding=np.empty(units * ports, dtype=np.int32),
+        waits=np.zeros(nodes, dtype=np.int64),
+    )
+    _insert_all(table, waiting, source)
+    return waiting
+
+
 @jit
-def insert(table: _Integers, waiting: Waiting, node: int, unit: int) -> None:
+def _insert_all(table: _Integers, waiting: Waiting, source: NDArray[np.int64]) -> None:
+    for unit in range(len(source)):
+        _insert(table, waiting, source[unit], unit)
+
+
+@jit
+def _insert(table: _Integers, waiting: Waiting, node: int, unit: int) -> None:
     """Let a unit wait at a node, unless this is its destination."""
     ports = table.shape[1]
     goal = waiting.goal[unit]
@@ -426,4 +478,4 @@ def route(
                     _add_row(rows, node, slot, unit)
         # Units are inserted at the end of the step, because they cross one link in a step.
         for row in range(first, rows.counts[0]):
-            insert(table, waiting, table[rows.node[row], rows.slot[row]], rows.unit[row])
+            _insert(table, waiting, table[rows.node[row], rows.slot[row]], rows.unit[row])
