@@ -1,4 +1,4 @@
-"""Greedy schedules and rings on any topology, replayed with sets that share no code with starcast."""
+"""Greedy schedules and rings on any topology, replayed with sets by independent code."""
 
 import hashlib
 import os

@@ -52,7 +52,9 @@ Seed = Annotated[
 _Steps = Callable[["Rows", NDArray[np.int64], int], None]
 
 
-def _best_rows(prepare: Callable[[], _Steps], rows: int, least: Callable[[], int], seed: int) -> "Rows":
+def _best_rows(
+    prepare: Callable[[], _Steps], rows: int, least: Callable[[], int], seed: int
+) -> "Rows":
     """Return the rows with the fewest steps of several constructions.
 
     Args:
@@ -65,18 +67,20 @@ def _best_rows(prepare: Callable[[], _Steps], rows: int, least: Callable[[], int
 
     attempts = min(_ATTEMPTS, _ATTEMPTED_ROWS // max(rows, 1))
     bound = least() if attempts > 1 else 0
-    best: Rows | None = None
-    for attempt in range(max(attempts, 1)):
+
+    def construct(attempt: int) -> "Rows":
         found = matching.allocate_rows(rows)
         chance = matching.seed_chance(seed * _ATTEMPTS + attempt)
         take_steps = prepare()
         while found.counts[0] < rows:
             take_steps(found, chance, min(int(found.counts[0]) + _ROWS_PER_CALL, rows))
-        if best is None or found.counts[1] < best.counts[1]:
-            best = found
+        return found
+
+    best = construct(0)
+    for attempt in range(1, attempts):
         if best.counts[1] <= bound:
             break
-    assert best is not None
+        best = min(best, construct(attempt), key=lambda found: int(found.counts[1]))
     return best
 
 
@@ -161,7 +165,9 @@ def _route(
 
 
 @algorithm("broadcast", "greedy-matching", ports=["all", "one"], source=_SOURCE)
-def _broadcast(topology: Topology, root: int, ports: Ports, messages: Messages, seed: Seed) -> Draft:
+def _broadcast(
+    topology: Topology, root: int, ports: Ports, messages: Messages, seed: Seed
+) -> Draft:
     """Build a broadcast; it is named ``greedy`` too where no other algorithm has this name."""
     root = 0 if topology.has_translations else root
     return _spread(topology, ports, np.full(messages, root), seed)._replace(root=root)
@@ -171,7 +177,9 @@ def _broadcast(topology: Topology, root: int, ports: Ports, messages: Messages, 
     "allgather", "greedy", ports=["all", "one"], source=_SOURCE,
     sources=lambda topology, _ports: topology.nodes,
 )  # fmt: skip
-def _allgather(topology: Topology, root: int, ports: Ports, messages: Messages, seed: Seed) -> Draft:
+def _allgather(
+    topology: Topology, root: int, ports: Ports, messages: Messages, seed: Seed
+) -> Draft:
     return _spread(topology, ports, np.repeat(np.arange(topology.nodes), messages), seed)
 
 

@@ -131,7 +131,9 @@ def _lowest_bit(word: int) -> int:
 
 
 @jit
-def _pick(own: Holdings, sender: int, receiver: int, chance: NDArray[np.int64], samples: int) -> int:
+def _pick(
+    own: Holdings, sender: int, receiver: int, chance: NDArray[np.int64], samples: int
+) -> int:
     """Return a unit that the receiver lacks and the sender held before this step, or -1.
 
     The search begins at a random unit; of the first ``samples`` units found, the rarest is chosen.
@@ -402,8 +404,7 @@ def _insert(table: _Integers, waiting: Waiting, node: int, unit: int) -> None:
         if other >= 0:
             waiting.preceding[other * ports + slot] = unit
         waiting.first[node, slot, left] = unit
-        if waiting.longest[node, slot] < left:
-            waiting.longest[node, slot] = left
+        waiting.longest[node, slot] = max(waiting.longest[node, slot], left)
 
 
 @jit

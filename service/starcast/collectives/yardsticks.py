@@ -1,10 +1,10 @@
 """Algorithms for comparison: rings, recursive doubling, and any forest.
 
 The ring needs a Hamiltonian cycle, which starcast constructs for star graphs and hypercubes, and
-searches for on other topologies; recursive doubling needs a hypercube. Records are stored search results that come with starcast.
-With the algorithm ``forest``, a new construction can be compared with those of the papers: units
-that cross a link in the same step travel as one packet, since the trees of a forest may share
-links.
+searches for on other topologies; recursive doubling needs a hypercube. Records are stored search
+results that come with starcast. With the algorithm ``forest``, a new construction can be compared
+with those of the papers: units that cross a link in the same step travel as one packet, since the
+trees of a forest may share links.
 
 References: P. Patarasuk and X. Yuan, JPDC 69(2), 2009 (ring); R. Thakur, R. Rabenseifner and
 W. Gropp, "Optimization of Collective Communication Operations in MPICH", IJHPCA 19(1), 2005.
@@ -85,15 +85,15 @@ def rotate_messages(
     return parts
 
 
-def _cycle(topology: Topology) -> NDArray[np.uint8] | None:
-    """Return the ports of a Hamiltonian cycle of a topology, or None if none was found.
-
-    On Q_d it is the closed Gray code.
-    """
+def _cycle(topology: Topology) -> NDArray[np.uint8]:
+    """Return the ports of a Hamiltonian cycle of a topology; on Q_d it is the closed Gray code."""
     if topology.family == "star":
         return cycle_word(topology.n)
     if topology.family != "hypercube":
-        return find_hamiltonian_cycle(topology)
+        found = find_hamiltonian_cycle(topology)
+        if found is None:
+            raise AssertionError  # `_missing_cycle` excludes the topology
+        return found
     number = np.arange(1, topology.nodes)
     changed = np.array([(value & -value).bit_length() for value in number.tolist()], dtype=np.uint8)
     return np.append(np.uint8(topology.n + 1) - changed, np.uint8(1))
@@ -116,9 +116,7 @@ def _missing_cycle(topology: Topology) -> str | None:
 )  # fmt: skip
 def _build_ring(topology: Topology, root: int, ports: Ports, messages: Messages) -> Draft:
     """Build the ring allgather: all nodes pass their messages along one Hamiltonian cycle."""
-    cycle = _cycle(topology)
-    assert cycle is not None  # `_missing_cycle` has found it
-    parts = rotate_messages(topology, cycle, range(messages), messages, ports)
+    parts = rotate_messages(topology, _cycle(topology), range(messages), messages, ports)
     return Draft(concatenate_rows(parts), messages * topology.nodes)
 
 
