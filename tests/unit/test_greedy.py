@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections import defaultdict
+from fractions import Fraction
 
 import networkx as nx
 import numpy as np
@@ -19,7 +20,7 @@ from starcast.topologies import Topology
 from starcast.topologies.hamiltonian_cycles import find_hamiltonian_cycle
 from support.meeting import refused
 
-MACHINE = Machine(1, 1)
+MACHINE = Machine(Fraction(1), Fraction(1))
 
 
 def random_network(seed: int) -> Topology:
@@ -121,9 +122,10 @@ def test_schedules_on_random_networks_pass_a_replay_with_sets(seed: int) -> None
             assert result.complete
             assert result.violation is None
             bound = lower_bound(
-                network, collective, ports, 1, MACHINE, root=root,
+                network, collective, ports, Fraction(1), MACHINE, root=root,
                 messages=None if collective == "allreduce" else messages,
             )  # fmt: skip
+            assert bound.steps is not None
             assert plan.steps >= bound.steps
 
 

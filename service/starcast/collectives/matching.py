@@ -50,7 +50,7 @@ _Integers = NDArray[np.int32]
 def draw(chance: NDArray[np.int64], limit: int) -> int:
     """Return a pseudo-random number from 0 to ``limit - 1`` and advance ``chance``, int64 [1]."""
     chance[0] = chance[0] * _FACTOR % _PRIME
-    return chance[0] * limit // _PRIME
+    return int(chance[0] * limit // _PRIME)
 
 
 class Rows(NamedTuple):
@@ -156,10 +156,9 @@ def _pick(
                 return best
             found &= found - 1
         word = word + 1 if word + 1 < words else 0
+        found = last
         if turn < words - 1:
             found = own.before[sender, word] & ~own.now[receiver, word]
-        else:
-            found = last
     return best
 
 
@@ -434,7 +433,7 @@ def _furthest(waiting: Waiting, node: int, slot: int) -> int:
     while left > 0 and waiting.first[node, slot, left] < 0:
         left -= 1
     waiting.longest[node, slot] = left
-    return waiting.first[node, slot, left]
+    return int(waiting.first[node, slot, left])
 
 
 @jit

@@ -200,10 +200,10 @@ class Grid:
     def _check_use(self) -> None:
         """Raise an error if values are given for an axis that none of the algorithms uses."""
         names: set[str] = set()
-        for spec, *pair in product(
+        for spec, collective, text in product(
             *(self.axes[axis] for axis in ("topology", "collective", "algorithm"))
         ):
-            algorithm, fixed = _find_algorithm(*pair, as_topology(spec))
+            algorithm, fixed = _find_algorithm(collective, text, as_topology(spec))
             names |= set(algorithm.argument_names) - fixed.keys()
         # If the axis ``messages`` is not given, `_shares` uses ``segments`` instead.
         if not self.axes["messages"] and "messages" in names:

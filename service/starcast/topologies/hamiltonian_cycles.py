@@ -37,7 +37,7 @@ def find_hamiltonian_cycle(topology: Topology) -> NDArray[np.uint8] | None:
         return None
     cycle = np.roll(found, -int(np.flatnonzero(found == 0)[0]))
     slots = (table[:, cycle] == np.roll(cycle, -1)).argmax(axis=0)
-    return np.array(topology.ports, dtype=np.uint8)[slots]
+    return np.asarray(np.array(topology.ports, dtype=np.uint8)[slots])
 
 
 @lru_cache(maxsize=16)
