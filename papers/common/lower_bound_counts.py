@@ -142,7 +142,7 @@ def single_trees(topology: Topology) -> tuple[str, ...]:
 def algorithms_on(topology: Topology, collective: str) -> tuple[Algorithm, ...]:
     """Return starcast's algorithms of a collective that have no required arguments.
 
-    The claims are about algorithms of papers, so those of `starcast.collectives.greedy` are omitted.
+    Greedy algorithms are omitted, because the claims are about those of papers.
     """
     return tuple(
         algorithm

@@ -32,7 +32,7 @@ from starcast.support.vocabulary import Arguments, Ports
 from starcast.topologies import Topology, memory
 
 if TYPE_CHECKING:
-    from starcast.collectives.matching import Rows
+    from starcast.collectives.matching import FoundRows
 
 #: The limits of repeated constructions: their number, and the number of all their rows.
 _ATTEMPTS, _ATTEMPTED_ROWS = 64, 1_000_000
@@ -49,12 +49,12 @@ Seed = Annotated[
     ),
 ]  # fmt: skip
 #: Takes steps until there are at least as many rows as its last argument says.
-_Steps = Callable[["Rows", NDArray[np.int64], int], None]
+_Steps = Callable[["FoundRows", NDArray[np.int64], int], None]
 
 
 def _best_rows(
     prepare: Callable[[], _Steps], rows: int, least: Callable[[], int], seed: int
-) -> "Rows":
+) -> "FoundRows":
     """Return the rows with the fewest steps of several constructions.
 
     Args:
@@ -68,7 +68,7 @@ def _best_rows(
     attempts = min(_ATTEMPTS, _ATTEMPTED_ROWS // max(rows, 1))
     bound = least() if attempts > 1 else 0
 
-    def construct(attempt: int) -> "Rows":
+    def construct(attempt: int) -> "FoundRows":
         found = matching.allocate_rows(rows)
         chance = matching.seed_chance(seed * _ATTEMPTS + attempt)
         take_steps = prepare()

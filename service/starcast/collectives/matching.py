@@ -53,7 +53,7 @@ def draw(chance: NDArray[np.int64], limit: int) -> int:
     return int(chance[0] * limit // _PRIME)
 
 
-class Rows(NamedTuple):
+class FoundRows(NamedTuple):
     """The rows found so far, as arrays with room for all rows.
 
     Attributes:
@@ -71,10 +71,10 @@ class Rows(NamedTuple):
     counts: NDArray[np.int64]
 
 
-def allocate_rows(rows: int) -> Rows:
+def allocate_rows(rows: int) -> FoundRows:
     """Return arrays with room for a number of rows."""
     step, node, unit = np.empty((3, rows), dtype=np.int32)
-    return Rows(step, node, np.empty(rows, dtype=np.uint8), unit, np.zeros(2, dtype=np.int64))
+    return FoundRows(step, node, np.empty(rows, dtype=np.uint8), unit, np.zeros(2, dtype=np.int64))
 
 
 def seed_chance(seed: int) -> NDArray[np.int64]:
@@ -87,7 +87,7 @@ def seed_chance(seed: int) -> NDArray[np.int64]:
 
 
 @jit
-def _add_row(rows: Rows, node: int, slot: int, unit: int) -> None:
+def _add_row(rows: FoundRows, node: int, slot: int, unit: int) -> None:
     count = rows.counts[0]
     rows.step[count], rows.node[count] = rows.counts[1], node
     rows.slot[count], rows.unit[count] = slot, unit
@@ -181,7 +181,7 @@ def _give(own: Holdings, node: int, unit: int) -> None:
 
 @jit
 def _receive(
-    table: _Integers, own: Holdings, node: int, rows: Rows, chance: NDArray[np.int64]
+    table: _Integers, own: Holdings, node: int, rows: FoundRows, chance: NDArray[np.int64]
 ) -> None:
     """Let all links to a node carry units in an all-port step."""
     ports = table.shape[1]
@@ -274,7 +274,7 @@ def match(
 def spread(
     table: _Integers,
     own: Holdings,
-    rows: Rows,
+    rows: FoundRows,
     chance: NDArray[np.int64],
     one_port: bool,
     goal: int,
@@ -440,7 +440,7 @@ def _furthest(waiting: Waiting, node: int, slot: int) -> int:
 def route(
     table: _Integers,
     waiting: Waiting,
-    rows: Rows,
+    rows: FoundRows,
     chance: NDArray[np.int64],
     one_port: bool,
     goal: int,
