@@ -119,6 +119,8 @@ class Entry:
         smallest: the smallest n for which the entry is defined.
         exclusion: ``exclusion(topology)`` returns the reason why the entry is not defined on a
             topology of its families, or None if it is defined.
+        elsewhere: the name of the entry that this name stands for on topologies on which this entry
+            is not defined; empty for none.
     """
 
     name: str
@@ -128,6 +130,7 @@ class Entry:
     arguments: tuple[Argument, ...] = ()
     smallest: int = 1
     exclusion: Callable[[AnyTopology], str | None] = lambda _: None
+    elsewhere: str = ""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name} ({self.source})>"
@@ -238,7 +241,8 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
 
         Args:
             name: the name of an entry.
-            topology: a topology on which the entry must be defined.
+            topology: a topology on which the entry must be defined. If it is not, but has another
+                meaning there (`Entry.elsewhere`), the entry meant is returned.
 
         Raises:
             InputError: no entry has this name, or the entry is not defined on the topology.
@@ -248,9 +252,12 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
                 f"unknown {self.noun} '{name}'",
                 hint=f"{did_you_mean(name, self)}choose one of {', '.join(self)}",
             )
+        entry = self._entries[name]
         if topology is not None:
-            self.check_topology(self._entries[name], topology)
-        return self._entries[name]
+            if entry.elsewhere and not entry.supports(topology):
+                entry = self._entries[entry.elsewhere]
+            self.check_topology(entry, topology)
+        return entry
 
     def supported(self, topology: AnyTopology) -> tuple[AnyEntry, ...]:
         """Return the entries that are defined on a topology."""
