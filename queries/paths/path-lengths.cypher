@@ -11,31 +11,20 @@
 //   paths: number of paths of that length that visit no node twice
 // cost: every path of these two lengths once; in S6 there are about fifteen times as many
 //     next-longer paths as shortest ones. If all paths have the same length, every path from the
-//     source that visits no node twice; before Neo4j 2026.05, every path that uses no link twice
+//     source that uses no link twice
 // revision: 2
 // reference: Akers & Krishnamurthy 1989
 
-CYPHER 25
 MATCH (source:Node {topology: $topology, label: $source})
 // The second node has its own subquery: otherwise the planner builds a cartesian product.
 CALL (source) {
   MATCH (target:Node {topology: source.topology, label: $target})
   RETURN target
 }
-// The condition that no step leaves the target avoids a search behind it, and an endless one if
-// source and target are equal.
-MATCH path = SHORTEST 2 ACYCLIC GROUPS (source)((inner WHERE inner <> target)-[:LINK]-())*(target)
+// The conditions that no step leaves the target or returns to the source avoid a search behind
+// them, and an endless one if source and target are equal.
+MATCH SHORTEST 2 GROUPS (path = (source)
+  ((inner WHERE inner <> target)-[:LINK]-(onward WHERE onward <> source))*(target)
+  WHERE all(v IN onward WHERE single(w IN onward WHERE w = v)))
 RETURN length(path) AS length, count(path) AS paths
 ORDER BY length
-
-// before Neo4j 2026.05:
-// MATCH (source:Node {topology: $topology, label: $source})
-// CALL (source) {
-//   MATCH (target:Node {topology: source.topology, label: $target})
-//   RETURN target
-// }
-// MATCH SHORTEST 2 GROUPS (path = (source)
-//   ((inner WHERE inner <> target)-[:LINK]-(onward WHERE onward <> source))*(target)
-//   WHERE all(v IN onward WHERE single(w IN onward WHERE w = v)))
-// RETURN length(path) AS length, count(path) AS paths
-// ORDER BY length
