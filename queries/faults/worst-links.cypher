@@ -18,8 +18,11 @@
 //     5 (a link fault kills both directions)
 
 MATCH (f:Forest {id: $forest})
-// Neo4j uses the index on forest and tree only if both are constrained; hence `e.tree >= 0`.
-MATCH (parent:Node)-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->(child:Node)
+CALL (f) {
+  // Neo4j uses the index on forest and tree only if both are constrained; hence `e.tree >= 0`.
+  MATCH (parent)-[e:TREE_EDGE WHERE e.forest = f.id AND e.tree >= 0]->(child)
+  RETURN parent, e, child
+}
 WITH f, CASE WHEN parent.rank < child.rank THEN parent ELSE child END AS lower,
   CASE WHEN parent.rank < child.rank THEN child ELSE parent END AS higher,
   sum(e.subtree) AS cut, collect({tree: e.tree, cut: e.subtree}) AS parts

@@ -14,8 +14,11 @@
 // reference: Fragopoulou & Akl 1996, section 4.3
 
 MATCH (f:Forest {id: $forest})
-// Neo4j uses the index on forest and tree only if both are constrained; hence `e.tree >= 0`.
-MATCH ()-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->(node:Node)
+CALL (f) {
+  // Neo4j uses the index on forest and tree only if both are constrained; hence `e.tree >= 0`.
+  MATCH ()-[e:TREE_EDGE WHERE e.forest = f.id AND e.tree >= 0]->(node)
+  RETURN e, node
+}
 WITH f, node, sum(e.subtree - 1) AS cut, collect({tree: e.tree, cut: e.subtree - 1}) AS parts
 ORDER BY cut DESC, node.rank
 LIMIT $limit

@@ -146,9 +146,7 @@ def degrees(topology: str) -> Iterator[Values]:
     yield from ((degree, len(nodes), nodes[0]) for degree, nodes in found.items())
 
 
-@oracle(
-    "topology/eccentricities", "node eccentricity central", TOPOLOGIES, order="eccentricity"
-)
+@oracle("topology/eccentricities", "node eccentricity central", TOPOLOGIES, order="eccentricity")
 def eccentricities(topology: str) -> Iterator[Values]:
     """Yield the eccentricity of every node by NetworkX."""
     found = nx.eccentricity(network(topology))
