@@ -91,9 +91,8 @@ Write `EXPLAIN` or `PROFILE` before a statement to see its plan: NodeByLabelScan
 DirectedRelationshipTypeScan read everything, NodeIndexSeek and DirectedRelationshipIndexSeek only
 what is asked for.
 
-Nodes have no relationship to their topology: a relationship from each of millions of nodes to one
-would double the time of an ingest, and this one node would be slow to expand. A property leads from
-one to the other, also in Neo4j Browser, where a topology expands to its forests only:
+Nodes have no relationship to their topology, which would have millions of them. A property leads
+from one to the other, also in Neo4j Browser, where a topology expands to its forests only:
 
 ```cypher
 MATCH (t:Topology {spec: 'S4'}) MATCH (n:Node {topology: t.spec}) RETURN n LIMIT 100

@@ -25,7 +25,7 @@ CALL (f) {
 }
 WITH f, CASE WHEN parent.rank < child.rank THEN parent ELSE child END AS lower,
   CASE WHEN parent.rank < child.rank THEN child ELSE parent END AS higher,
-  sum(e.subtree) AS cut, collect({tree: e.tree, cut: e.subtree}) AS parts
+  sum(e.subtree_nodes) AS cut, collect({tree: e.tree, cut: e.subtree_nodes}) AS parts
 ORDER BY cut DESC, lower.rank, higher.rank
 LIMIT $limit
 MATCH (lower)-[l:LINK]->(higher)

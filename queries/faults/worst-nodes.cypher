@@ -19,7 +19,8 @@ CALL (f) {
   MATCH ()-[e:TREE_EDGE WHERE e.forest = f.id AND e.tree >= 0]->(node)
   RETURN e, node
 }
-WITH f, node, sum(e.subtree - 1) AS cut, collect({tree: e.tree, cut: e.subtree - 1}) AS parts
+WITH f, node, sum(e.subtree_nodes - 1) AS cut,
+  collect({tree: e.tree, cut: e.subtree_nodes - 1}) AS parts
 ORDER BY cut DESC, node.rank
 LIMIT $limit
 RETURN node.label AS node, cut AS unreached,

@@ -14,6 +14,7 @@
 //     to twice those of the smaller side. Before it runs, starcast computes the paths as
 //     $disjoint_paths and the cut as $smallest_cut
 // revision: 1
+// reference: Menger 1927 (as many disjoint paths as nodes that separate the two)
 
 MATCH (t:Topology {spec: $topology})
 CALL (t) {

@@ -9,6 +9,7 @@
 //     part. A topology that looks the same from every node, and has more than one link at each, has
 //     no bridges, so nothing is searched
 // revision: 1
+// reference: Harary 1969, chapter 3 (bridges); Mader 1971
 
 // The edge connectivity of a connected vertex-transitive graph is its degree (Mader 1971).
 MATCH (t:Topology {spec: $topology} WHERE t.degree = 1 OR NOT t.has_translations)

@@ -8,6 +8,7 @@
 //     to twice the nodes of the smaller part. A topology that looks the same from every node has no
 //     cut nodes, so nothing is searched
 // revision: 1
+// reference: Harary 1969, chapter 3 (cutpoints)
 
 // Removing a node that no automorphism distinguishes from the others would divide the topology at
 // every node, but every connected graph has nodes that can be removed.

@@ -8,6 +8,7 @@
 //   lowest_node (node): node of lowest rank with that many links
 // cost: every node once; Neo4j stores the number of links of a node
 // revision: 1
+// reference: Barabasi & Albert 1999 (degrees of scale-free networks)
 
 // Neo4j uses the index on topology and rank only if both are constrained; hence `rank >= 0`.
 MATCH (node:Node {topology: $topology} WHERE node.rank >= 0)

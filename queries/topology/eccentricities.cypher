@@ -8,9 +8,10 @@
 //   eccentricity: distance from the node to a node farthest from it; the largest one is the
 //     diameter, the smallest one the radius
 //   central: whether the node belongs to the centre, the nodes of smallest eccentricity
-// cost: every link twice for each node: seconds for a thousand nodes, and too much for ten thousand.
-//     Only for one node if the topology looks the same from every node: then all nodes are central
+// cost: every link twice for each node, which is too much for ten thousand nodes; only for one node
+//     if the topology looks the same from every node, so that all nodes are central
 // revision: 1
+// reference: Harary 1969, chapter 4 (eccentricity, radius, centre)
 
 MATCH (t:Topology {spec: $topology})
 CALL (t) {

@@ -12,6 +12,7 @@
 //   shared_links: number of the tree's links that other trees use in the same direction
 // cost: every edge of the forest once, at most trees x (nodes - 1)
 // revision: 1
+// reference: Tseng & Sheu 1997, Lemma 6 (no link carries more than two of the n-1 trees)
 
 // Neo4j uses the index on forest and tree only if both are constrained; hence `e.tree >= 0`.
 MATCH (parent:Node)-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->(child:Node)

@@ -25,7 +25,7 @@ CALL (node, tree) {
   MATCH (node)-[down:TREE_EDGE {forest: $forest, tree: tree}]->(child:Node)
   WITH child, down
   ORDER BY down.port
-  RETURN collect(child.label) AS children, sum(down.subtree) + 1 AS subtree
+  RETURN collect(child.label) AS children, sum(down.subtree_nodes) + 1 AS subtree
 }
 RETURN tree, CASE WHEN top THEN 0 ELSE e.level END AS level, parent.label AS parent,
   e.port AS port, children AS child_nodes, subtree AS subtree_nodes

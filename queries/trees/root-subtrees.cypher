@@ -13,5 +13,5 @@
 
 MATCH (f:Forest {id: $forest})
 MATCH (root:Node {topology: f.topology, rank: f.root})-[e:TREE_EDGE {forest: $forest}]->(child:Node)
-RETURN e.tree AS tree, e.port AS port, child.label AS child, e.subtree AS subtree_nodes
+RETURN e.tree AS tree, e.port AS port, child.label AS child, e.subtree_nodes AS subtree_nodes
 ORDER BY tree, port

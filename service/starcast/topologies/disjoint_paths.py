@@ -117,10 +117,7 @@ class _Flow:
         cut = set()
         for path in self.paths():
             for node, following in pairwise(path):
-                if (following, _ENTRY) not in self.reached or (
-                    following,
-                    _EXIT,
-                ) not in self.reached:
+                if not {(following, _ENTRY), (following, _EXIT)} <= self.reached:
                     cut.add(node if following == self._target else following)
                     break
         return cut - {self._source}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 #: starcast cannot read. Version 2 renamed Topology.name to spec and SEND.payload to unit, 3 added
 #: Topology.reverse_ports, 4 changed the keys of families that the papers do not treat, 5 added
 #: SEND.combine, 6 added Topology.has_translations, Topology.source and Node.title, 7 added
-#: TREE_EDGE.subtree and the indexes on single properties.
+#: TREE_EDGE.subtree_nodes and the indexes on single properties.
 VERSION = 7
 
 #: Bits of a key for the rank, which is at most 12! - 1 < 2^29. Keys stay below 2^53, so that JSON
@@ -297,7 +297,7 @@ TREE_EDGE = Relationship(
         _integer("tree", "number of the tree, from 0"),
         _integer("level", "the child's distance from the root in that tree, from 1"),
         _integer("port", "the parent's port towards the child"),
-        _integer("subtree", "number of nodes in the child's subtree, including the child"),
+        _integer("subtree_nodes", "number of nodes in the child's subtree, including the child"),
     ),
     artifact_property="forest",
     indexed=(("forest",), ("forest", "tree")),
