@@ -85,9 +85,9 @@ is refused when it runs. Two packs cannot have the same name.
 The topologies, forests and schedules that parameters name must be stored and complete. A parameter
 `topology` also takes the name of a stored network without its digits, if no other network has it.
 [Schema](schema.md) shows how statements use the indexes. The queries about complete forests read
-each edge once. The sizes of subtrees (`TREE_EDGE.subtree_nodes`) are stored because they make four of the
-queries four to a hundred times as fast. No other property was found that gains a factor of five:
-the number of children would make `trees/fan-out` four times as fast.
+each edge once. The sizes of subtrees (`TREE_EDGE.subtree_nodes`) are stored because they make four
+of the queries four to a hundred times as fast. No other property was found that gains a factor of
+five: the number of children would make `trees/fan-out` four times as fast.
 
 Queries run in a read transaction, with a row limit (`row_limit`) and a time-out (`timeout`). A
 notice reports that rows were omitted, and a result that does not fit into memory is refused.

@@ -4,6 +4,7 @@ Files are not trusted: their size is limited, and no number in a file sizes an a
 """
 
 import re
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,15 +48,19 @@ def network(
     *,
     name: str | None = None,
     file_format: NetworkFormat | None = None,
+    capacities: Sequence[float] | None = None,
+    latencies: Sequence[int] | None = None,
+    switches: Collection[Any] | None = None,
     source: str | None = None,
     reporter: Reporter | None = None,
 ) -> Network:
     """Make a topology of any connected graph, or of a file with one.
 
     Ports are the colours of a proper colouring of the links, so there are at most D+1 of them for
-    the largest degree D. Parallel links count once. Labels are made of the attribute ``label`` of
-    the nodes, or else ``name``, if every node has another one; otherwise of the ids. Positions are
-    the attributes ``lon`` and ``lat``, ``longitude`` and ``latitude``, ``x`` and ``y``, or ``pos``.
+    the largest degree D. The capacities of parallel links are added. Labels are made of the
+    attribute ``label`` of the nodes, or else ``name``, if every node has another one; otherwise of
+    the ids. Positions are the attributes ``lon`` and ``lat``, ``longitude`` and ``latitude``, ``x``
+    and ``y``, or ``pos``.
 
     Args:
         links: a graph of NetworkX, igraph or rustworkx, a sparse matrix of SciPy, an array
@@ -64,6 +69,13 @@ def network(
         name: the first part of the spec: at most 43 letters, digits, ``_`` and ``.`` (default: the
             file's name without suffix, or ``network``).
         file_format: the format of the file (default: by its content, or else its suffix).
+        capacities: the capacity of each link, in the order of the links (default: its attribute
+            ``capacity`` or ``bandwidth``, else 1). Whole numbers are kept. Other numbers, and those
+            of attributes, are divided by the largest number of which all are multiples.
+        latencies: the latency of each link in the unit of T_s, a whole number (default: its
+            attribute ``latency`` or ``delay``, else 0).
+        switches: nodes that only forward, which own no units and are owed none (default: those
+            whose attribute ``switch`` is true).
         source: where the network comes from (default: the file's name).
         reporter: receives messages about parallel links and unused attributes of links.
 
@@ -82,13 +94,17 @@ def network(
         >>> ring.nodes, ring.links, ring.diameter, ring.ports
         (4, 4, 2, (1, 2))
     """
+    given: dict[str, Any] = {
+        "capacities": capacities, "latencies": latencies, "switches": switches,
+    }  # fmt: skip
     if isinstance(links, str) and not is_network_path(links):
         raise InputError(
             f"'{links}' is not the path of a file",
             hint="write ./ before the name of a file; `starcast.topology` takes specs",
         )
     if not isinstance(links, str | Path):
-        return build_network(links, "network" if name is None else name, source or "", reporter)
+        made_name = "network" if name is None else name
+        return build_network(links, made_name, source or "", reporter, **given)
     path = Path(links)
     text = _read_text(path)
     recognized = file_format or _recognize(path, text)
@@ -99,7 +115,8 @@ def network(
     file = GraphFile(text)
     made_name = _valid_name(path) if name is None else name
     try:
-        made = build_network(READERS[chosen](file), made_name, source or path.name, reporter)
+        found = READERS[chosen](file)
+        made = build_network(found, made_name, source or path.name, reporter, **given)
     except StarcastError as error:
         hint = error.hint if recognized else f"{error.hint}; the file was read as {chosen}: {_FROM}"
         raise type(error)(f"{path}: {error.message}", hint=hint) from None

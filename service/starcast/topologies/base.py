@@ -60,6 +60,9 @@ class Topology(Displayable, ABC):
         n: n of S_n and S_{n,k}, d of Q_d.
         k: k of S_{n,k}, else None.
         nodes: the number of nodes.
+        capacities: the capacity of the link of each node at each port, in the order of `ports`, and
+            0 where there is no link; int64 ``[ports, nodes]``. None if all links have capacity 1.
+        latencies: the latency of each link, in the same form. None if all are 0.
         ports: the ports, ascending; without translations, a node may lack links at some of them.
         has_translations: whether `translation` has an automorphism from the identity to every node.
             Then every node has a link at every port, and the graph looks the same from every node.
@@ -75,8 +78,18 @@ class Topology(Displayable, ABC):
     ports: tuple[int, ...]
     has_translations: bool = False
     translation_keeps_ports: bool = True
+    capacities: NDArray[np.int64] | None = None
+    latencies: NDArray[np.int64] | None = None
     #: Topologies of plug-ins do not keep tables: another topology may have the same spec later.
     _keeps_tables: bool = False
+
+    @property
+    def endpoints(self) -> int:
+        """The number of nodes that own units and are owed some; the other nodes are switches.
+
+        Endpoints have the ranks 0..endpoints-1. Switches only forward.
+        """
+        return self.nodes
 
     @property
     def port_count(self) -> int:
@@ -113,11 +126,11 @@ class Topology(Displayable, ABC):
     @property
     @abstractmethod
     def diameter(self) -> int:
-        """The largest distance between two nodes."""
+        """The largest distance between two endpoints."""
 
     @property
     def mean_distance(self) -> Fraction:
-        """The exact mean distance between two different nodes."""
+        """The exact mean distance between two different endpoints."""
         return Fraction(self.distance_sum, sum(self.distance_profile()[1:]))
 
     @property
@@ -132,14 +145,14 @@ class Topology(Displayable, ABC):
     def distance_profile(self) -> tuple[int, ...]:
         """Return the number of nodes at each distance 0, 1, .., diameter from any node.
 
-        Without translations, it is the number of ordered pairs of nodes at each distance.
+        Without translations, it is the number of ordered pairs of endpoints at each distance.
         """
 
     def distance_sum_from(self, root: int) -> int:
-        """Return the sum of the distances from a node to all nodes."""
+        """Return the sum of the distances from a node to all endpoints."""
         if self.has_translations:
             return self.distance_sum
-        return int(self.distances(root).sum(dtype=np.int64))
+        return int(self.distances(root)[: self.endpoints].sum(dtype=np.int64))
 
     @abstractmethod
     def reverse_port(self, port: int) -> int:

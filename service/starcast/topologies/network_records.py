@@ -21,6 +21,11 @@ class NetworkRecord(StrictRecord):
     titles: Annotated[list[str], pydantic.FailFast()]
     links: Annotated[list[tuple[_Rank, _Rank, _Rank]], pydantic.FailFast()]
     positions: Annotated[list[tuple[float, float]], pydantic.FailFast()]
+    #: Files of earlier versions have none of these four.
+    endpoints: int | None = None
+    capacities: Annotated[tuple[int, ...], pydantic.FailFast()] = ()
+    latencies: Annotated[tuple[int, ...], pydantic.FailFast()] = ()
+    capacity_unit: float = 1.0
     source: str
     licence: str
 

@@ -3,16 +3,19 @@
 The ports of a network are the colours of a proper colouring of its links (`colouring.py`), so each
 port is a partial matching, and crossing a port twice leads back, as on star graphs.
 
-A network is a value: its spec is its name and the first digits of the SHA-256 of its labels and
-links. The networks of this process are known by their specs, so `starcast.topology` returns them.
-Stores add networks that they hold when these are asked for; see `starcast.support.resolvers`.
+A network is a value: its spec is its name and the first digits of the SHA-256 of its labels,
+switches, links, capacities and latencies. The networks of this process are known by their specs, so
+`starcast.topology` returns them. Stores add networks that they hold when these are asked for; see
+`starcast.support.resolvers`.
 """
 
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from fractions import Fraction
 from functools import cached_property
+from math import gcd, lcm
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,6 +45,12 @@ MAX_PROFILE_NODES = 5_000
 #: Searches that `Network.diameter` may make. Most networks need fewer than 100.
 _MAX_SEARCHES = 2_000
 
+#: The largest least common multiple of capacities, which is a factor of every time.
+MAX_COMMON_CAPACITY = 10**6
+#: The largest latency of a link, in the unit of T_s.
+MAX_LATENCY = 10**9
+#: Attributes of links with capacities and latencies; see `starcast.network`.
+CAPACITIES, LATENCIES = ("capacity", "bandwidth"), ("latency", "delay")
 #: Attributes of nodes with a string to use as label, and with a position; see `starcast.network`.
 _TEXTS = ("label", "name")
 _COORDINATES = (("lon", "lat"), ("longitude", "latitude"), ("x", "y"))
@@ -49,13 +58,16 @@ _COORDINATES = (("lon", "lat"), ("longitude", "latitude"), ("x", "y"))
 _LINK_BYTES, _PORT_BYTES = 500, 12
 _LOOP = "a link joins '%s' to itself"
 
+#: A capacity or latency; whole numbers are faster.
+Amount = int | Fraction
 _known: dict[str, "Network"] = {}
 
 
 class Network(Topology):
     """A connected graph that is given by its links; `starcast.network` makes one.
 
-    Nodes are ranked by label: numbers by value, then other labels by code points.
+    Endpoints are ranked before switches, and each by label: numbers by value, then other labels by
+    code points.
 
     Args:
         name: the first part of the spec.
@@ -66,6 +78,10 @@ class Network(Topology):
             ``.3``, ..
         ports: the port of each link, if the network was stored with them.
         positions: the coordinates of each node in a drawing, ``[nodes, 2]``.
+        switches: indices of the ``titles`` of the nodes that only forward.
+        capacities: the capacity of each link, an integer from 1 (default: 1 for all).
+        latencies: the latency of each link in the unit of T_s, an integer from 0 (default: 0).
+        capacity_unit: the capacity in the source of a link with the capacity 1.
         source: where the network comes from.
         licence: the licence of the source.
 
@@ -73,19 +89,22 @@ class Network(Topology):
         name: the first part of the spec.
         titles: the text of each node as it was given, by rank.
         positions: the coordinates of the nodes by rank, float ``[nodes, 2]``, or None.
-        sha256: the SHA-256 of labels and links.
+        capacity_unit: the capacity in the source of a link with the capacity 1.
+        sha256: the SHA-256 of labels, switches, links, capacities and latencies.
         source: where the network comes from, or an empty string.
         licence: the licence of the source, or an empty string.
 
     Raises:
         InputError: a link joins a node to itself, a node has too many links, the graph is empty or
-            not connected, or given labels or ports are not valid.
+            not connected, every node is a switch, or given labels, ports, capacities or latencies
+            are not valid.
     """
 
     family = "network"
     k = None
     titles: tuple[str, ...]
     positions: NDArray[np.float64] | None
+    capacity_unit: float
     name: str
     source: str
     licence: str
@@ -100,18 +119,31 @@ class Network(Topology):
         labels: Sequence[str] | None = None,
         ports: Sequence[int] | None = None,
         positions: ArrayLike | None = None,
+        switches: Collection[int] = (),
+        capacities: Sequence[int] | None = None,
+        latencies: Sequence[int] | None = None,
+        capacity_unit: float = 1.0,
         source: str = "",
         licence: str = "",
     ) -> None:
         self.name, self.source, self.licence = name, source, licence
+        self.capacity_unit = capacity_unit
+        switches = {*switches}
         titles = [_UNPRINTABLE.sub("\ufffd", title) for title in titles]
         labels = _as_labels(titles) if labels is None else _check_labels(labels, titles)
-        order = sorted(range(len(labels)), key=lambda node: _sort_key(labels[node]))
+        order = sorted(
+            range(len(labels)), key=lambda node: (node in switches, *_sort_key(labels[node]))
+        )
         ranks = {node: rank for rank, node in enumerate(order)}
         self.titles = tuple(titles[node] for node in order)
         self.positions = None if positions is None else freeze(np.array(positions, float)[order])
         self._labels = freeze(np.array([labels[node] for node in order], dtype=np.str_))
         self.n = self.nodes = len(order)
+        self._endpoints = self.nodes - len(switches)
+        if switches and not self._endpoints:
+            raise InputError(
+                f"every node of '{name}' is a switch", hint="a network needs at least one endpoint"
+            )
         given = [_as_pair(ranks[u], ranks[v], self.titles) for u, v in links]
         pairs = sorted(set(given))
         self._check_degrees(pairs)
@@ -124,9 +156,34 @@ class Network(Topology):
         self._ends = freeze(arcs[:, 1])
         self._offsets = freeze(np.searchsorted(arcs[:, 0], np.arange(self.nodes)))
         self._check_connected()
-        content = json.dumps({"labels": self._labels.tolist(), "links": pairs})
-        self.sha256 = hashlib.sha256(content.encode()).hexdigest()
+        content: dict[str, Any] = {"labels": self._labels.tolist(), "links": pairs}
+        if switches:
+            content["endpoints"] = self._endpoints
+        for key, values in (
+            ("capacities", _check_capacities(capacities)),
+            ("latencies", _check_latencies(latencies)),
+        ):
+            if values is not None:
+                value_of = dict(zip(given, values, strict=True))
+                content[key] = [value_of[pair] for pair in pairs]
+                setattr(self, key, self._by_port(pairs, content[key]))
+        self.sha256 = hashlib.sha256(json.dumps(content).encode()).hexdigest()
         self.spec = f"{name}-{self.sha256[:6]}"
+
+    def _by_port(
+        self, pairs: Sequence[tuple[int, int]], values: Sequence[int]
+    ) -> NDArray[np.int64]:
+        """Return values of links as an array ``[ports, nodes]``, with 0 where there is no link."""
+        first, second = np.array(pairs).T
+        rows = (self._table[:, first] == second).argmax(axis=0)
+        out = np.zeros(self._table.shape, dtype=np.int64)
+        out[rows, first] = out[rows, second] = values
+        return freeze(out)
+
+    @property
+    def endpoints(self) -> int:
+        """The number of nodes that are no switches; see `Topology.endpoints`."""
+        return self._endpoints
 
     def _check_degrees(self, pairs: Sequence[tuple[int, int]]) -> None:
         if not pairs:
@@ -162,7 +219,7 @@ class Network(Topology):
 
     @property
     def diameter(self) -> int:
-        """The largest distance between two nodes.
+        """The largest distance between two endpoints.
 
         Raises:
             LimitError: too many searches are needed.
@@ -179,10 +236,10 @@ class Network(Topology):
     def _diameter(self) -> tuple[int, bool]:
         """A lower bound by iFUB (Crescenzi et al. 2013), and whether it is the diameter."""
         middle = self._find_middle()
-        levels = self._search(middle)
-        largest = int(levels.max())
+        levels = self._search(middle)[: self.endpoints]
+        largest = 0 if middle >= self.endpoints else int(levels.max())
         searches = 0
-        for level in range(largest, 0, -1):
+        for level in range(int(levels.max()), 0, -1):
             # Two nodes that are both closer than this level have a distance of at most this.
             if largest >= 2 * level:
                 break
@@ -190,7 +247,7 @@ class Network(Topology):
                 searches += 1
                 if searches > _MAX_SEARCHES:
                     return largest, False
-                largest = max(largest, int(self._search(node).max()))
+                largest = max(largest, int(self._search(node)[: self.endpoints].max()))
         return largest, True
 
     def _find_middle(self) -> int:
@@ -219,12 +276,23 @@ class Network(Topology):
             "titles": list(self.titles),
             "links": self.port_links().tolist(),
             "positions": [] if self.positions is None else self.positions.tolist(),
+            "endpoints": self.endpoints,
+            "capacities": self._in_order(self.capacities),
+            "latencies": self._in_order(self.latencies),
+            "capacity_unit": self.capacity_unit,
             "source": self.source,
             "licence": self.licence,
         }
 
+    def _in_order(self, values: NDArray[np.int64] | None) -> list[int]:
+        """Return values of links in the order of `port_links`, or nothing."""
+        if values is None:
+            return []
+        lower, _, ports = self.port_links().T
+        return list(values[ports - 1, lower].tolist())
+
     def distance_profile(self) -> tuple[int, ...]:
-        """Return the number of ordered pairs of nodes at each distance.
+        """Return the number of ordered pairs of endpoints at each distance.
 
         Raises:
             LimitError: the network has more than `MAX_PROFILE_NODES` nodes.
@@ -235,8 +303,8 @@ class Network(Topology):
                 hint="ask for the distances from single nodes",
             )
         counts = np.zeros(self.nodes, dtype=np.int64)
-        for root in range(self.nodes):
-            found = np.bincount(self._search(root))
+        for root in range(self.endpoints):
+            found = np.bincount(self._search(root)[: self.endpoints])
             counts[: len(found)] += found
         return tuple(np.trim_zeros(counts, "b").tolist())
 
@@ -305,6 +373,7 @@ class LinkList(NamedTuple):
         is_directed: whether every link has to be listed in both directions.
         attributes: the attributes of each node, or nothing.
         lines: the line of each link in a file, or nothing.
+        link_attributes: the attributes of each link, or nothing.
     """
 
     nodes: Sequence[str]
@@ -312,10 +381,18 @@ class LinkList(NamedTuple):
     is_directed: bool = False
     attributes: Sequence[Mapping[str, Any]] = ()
     lines: Sequence[int] = ()
+    link_attributes: Sequence[Mapping[str, Any]] = ()
 
 
 def build_network(
-    graph: Any, name: str = "network", source: str = "", reporter: Reporter | None = None
+    graph: Any,
+    name: str = "network",
+    source: str = "",
+    reporter: Reporter | None = None,
+    *,
+    capacities: Sequence[float] | None = None,
+    latencies: Sequence[int] | None = None,
+    switches: Collection[Any] | None = None,
 ) -> Network:
     """Make a topology of a connected graph, by the rules of `starcast.network`.
 
@@ -323,7 +400,10 @@ def build_network(
         graph: a `LinkList`, or a graph as in `starcast.network`, but no file.
         name: the first part of the spec.
         source: where the network comes from.
-        reporter: receives a message if parallel links are merged.
+        reporter: receives a message if parallel links are merged or capacities are scaled.
+        capacities: the capacity of each link (default: its attribute).
+        latencies: the latency of each link (default: its attribute).
+        switches: the nodes that only forward (default: those with the attribute ``switch``).
 
     Returns:
         The network, which is then known in this process.
@@ -335,13 +415,31 @@ def build_network(
     _check_name(name)
     links = graph if isinstance(graph, LinkList) else _read_graph(graph)
     _check_links(links)
-    merged = _count_merged(links)
     titles, labels = _choose_labels(links)
-    positions = _find_positions(links.attributes)
-    network = Network(name, titles, links.pairs, labels=labels, positions=positions, source=source)
-    if merged:
+    pairs, given, delays = _merge(
+        links,
+        _find_values(links, CAPACITIES) if capacities is None else _as_fractions(links, capacities),
+        _find_values(links, LATENCIES) if latencies is None else _as_fractions(links, latencies),
+    )
+    unit = _capacity_unit(given, keep_whole=capacities is not None)
+    numbers = {title: number for number, title in enumerate(links.nodes)}
+    network = Network(
+        name,
+        titles,
+        pairs,
+        labels=labels,
+        positions=_find_positions(links.attributes),
+        switches=_find_switches(links) if switches is None else _as_nodes(numbers, switches),
+        capacities=[int(value if unit == 1 else value / unit) for value in given],
+        latencies=_as_whole(delays),
+        capacity_unit=float(unit),
+        source=source,
+    )
+    if merged := len(links.pairs) - len(pairs) * (1 + _lists_both_ways(links)):
         count = pluralize(merged, "parallel link was", "parallel links were")
-        (reporter or Silent()).say(f"{count} merged in {network.spec}")
+        (reporter or Silent()).say(f"{count} merged in {network.spec}; their capacities add up")
+    if unit != 1:
+        (reporter or Silent()).say(f"a capacity of 1 in {network.spec} is {float(unit):g} as given")
     return remember(network)
 
 
@@ -353,7 +451,7 @@ def network_of_family(spec: str, family: str, links: Any) -> Network:
     """
     given = _read_graph(links)
     _check_links(given)
-    made = Network(family, given.nodes, given.pairs)
+    made = Network(family, given.nodes, given.pairs, switches=_find_switches(given))
     made.spec, made.family = spec, family
     return made
 
@@ -406,6 +504,10 @@ def restore_network(stored: Mapping[str, Any]) -> Network:
         labels=stored["labels"],
         ports=links[:, 2].tolist(),
         positions=_check_positions(stored["positions"], nodes),
+        switches=range(stored["endpoints"] or nodes, nodes),
+        capacities=stored["capacities"] or None,
+        latencies=stored["latencies"] or None,
+        capacity_unit=stored["capacity_unit"],
         source=stored["source"],
         licence=stored["licence"],
     )
@@ -449,21 +551,24 @@ def _check_name(name: str) -> None:
 
 def _read_graph(graph: Any) -> LinkList:
     """Return the nodes and links of a graph of another library."""
-    directed, attributes = False, list[Any]()
+    directed, attributes, values = False, list[Any](), list[Any]()
     if hasattr(graph, "get_edgelist"):  # igraph
         nodes = graph.vs["name"] if "name" in graph.vs.attributes() else range(graph.vcount())
         nodes, pairs, directed = list(nodes), graph.get_edgelist(), graph.is_directed()
         attributes = [vertex.attributes() for vertex in graph.vs]
+        values = [edge.attributes() for edge in graph.es]
         ends = [(nodes[u], nodes[v]) for u, v in pairs]
     elif hasattr(graph, "edge_list"):  # rustworkx
         nodes, pairs = graph.node_indices(), graph.edge_list()
         names = {node: graph[node] for node in nodes}
         directed = not hasattr(graph, "to_directed")
+        values = [edge if isinstance(edge, Mapping) else {} for edge in graph.edges()]
         nodes, ends = list(names.values()), [(names[u], names[v]) for u, v in pairs]
     elif hasattr(graph, "edges") and hasattr(graph, "is_directed"):  # NetworkX
         nodes, directed = list(graph.nodes), graph.is_directed()
         attributes = [graph.nodes[node] for node in nodes]
-        ends = [(u, v) for u, v, *_ in graph.edges]
+        edges = list(graph.edges(data=True))
+        ends, values = [(u, v) for u, v, _ in edges], [data for *_, data in edges]
     elif hasattr(graph, "tocoo"):  # SciPy
         matrix = graph.tocoo()
         if matrix.shape[0] != matrix.shape[1]:
@@ -479,7 +584,7 @@ def _read_graph(graph: Any) -> LinkList:
         repeated = next(title for title in titles if titles.count(title) > 1)
         raise InputError(f"two nodes are named '{repeated}'", hint="rename one of them")
     pairs = [(numbers[_as_title(u)], numbers[_as_title(v)]) for u, v in ends]
-    return LinkList(titles, pairs, directed, attributes)
+    return LinkList(titles, pairs, directed, attributes, link_attributes=values)
 
 
 def _check_links(links: LinkList) -> None:
@@ -496,12 +601,155 @@ def _check_links(links: LinkList) -> None:
             )
 
 
-def _count_merged(links: LinkList) -> int:
-    """Return the number of links that are listed again, except those listed once in each way."""
+def _lists_both_ways(links: LinkList) -> bool:
+    """Return whether each link is listed in both directions."""
     arcs = set(links.pairs)
-    if any((v, u) not in arcs for u, v in arcs):
-        arcs = {(min(pair), max(pair)) for pair in arcs}
-    return len(links.pairs) - len(arcs)
+    return all((v, u) in arcs for u, v in arcs)
+
+
+def _merge(
+    links: LinkList, capacities: Sequence[Fraction] | None, latencies: Sequence[Fraction] | None
+) -> tuple[list[tuple[int, int]], list[Amount], list[Amount]]:
+    """Return each link once, with the sum of the capacities and the latency of those listed.
+
+    Raises:
+        InputError: the two directions of a link have other capacities, or links that are listed
+            several times other latencies.
+    """
+    both_ways = _lists_both_ways(links)
+    sums, latency_of = dict[tuple[int, int], Amount](), dict[tuple[int, int], Amount]()
+    for number, (u, v) in enumerate(links.pairs):
+        pair = (u, v) if both_ways else (min(u, v), max(u, v))
+        sums[pair] = sums.get(pair, 0) + (capacities[number] if capacities else 1)
+        latency = latencies[number] if latencies else 0
+        ends = min(u, v), max(u, v)
+        if latency_of.setdefault(ends, latency) != latency:
+            raise InputError(
+                f"{_at(links, number)}has another latency than before",
+                hint="give parallel links, and both directions of a link, the same latency",
+            )
+    for (u, v), capacity in sums.items() if both_ways else ():
+        if sums[v, u] != capacity:
+            raise InputError(
+                f"the link from '{links.nodes[u]}' to '{links.nodes[v]}' has another capacity than"
+                " its reverse",
+                hint="give both directions of a link the same capacity",
+            )
+    pairs = list(latency_of)
+    return pairs, [sums[pair] for pair in pairs], list(latency_of.values())
+
+
+def _find_values(links: LinkList, names: Sequence[str]) -> list[Fraction] | None:
+    """Return the first of these attributes that links have, or None if no link has one.
+
+    Raises:
+        InputError: only some links have it, or it is not a number.
+    """
+    for name in names:
+        if any(name in attributes for attributes in links.link_attributes):
+            return _as_fractions(links, [each.get(name) for each in links.link_attributes], name)
+    return None
+
+
+def _as_fractions(links: LinkList, values: Sequence[Any], name: str = "number") -> list[Fraction]:
+    if len(values) != len(links.pairs):
+        raise InputError(
+            f"{len(values):,} values are given for {len(links.pairs):,} links",
+            hint="give one number for each link, in the order of the links",
+        )
+    numbers = []
+    for number, value in enumerate(values):
+        try:
+            numbers.append(Fraction(str(value)))
+        except (ValueError, ZeroDivisionError):
+            given = f"the {name} '{value}', which is no number" if value else f"no {name}"
+            raise InputError(
+                f"{_at(links, number)}has {given}",
+                hint="give every link a number, or none",
+            ) from None
+    return numbers
+
+
+def _at(links: LinkList, number: int) -> str:
+    """Return the beginning of a message about a link."""
+    u, v = links.pairs[number]
+    line = f"line {links.lines[number]}: " if links.lines else ""
+    return f"{line}the link from '{links.nodes[u]}' to '{links.nodes[v]}' "
+
+
+def _capacity_unit(capacities: Sequence[Amount], *, keep_whole: bool) -> Fraction:
+    """Return the largest number of which all capacities are multiples."""
+    if keep_whole and all(value.denominator == 1 for value in capacities):
+        return Fraction(1)
+    unit = Fraction(
+        gcd(*(value.numerator for value in capacities)),
+        lcm(*(value.denominator for value in capacities)),
+    )
+    return unit or Fraction(1)
+
+
+def _as_whole(latencies: Sequence[Amount]) -> list[int]:
+    for latency in latencies:
+        if latency.denominator != 1:
+            raise InputError(
+                f"the latency {float(latency):g} is not a whole number",
+                hint="give latencies in a smaller unit, the unit of the time for a start-up",
+            )
+    return [int(latency) for latency in latencies]
+
+
+def _find_switches(links: LinkList) -> list[int]:
+    """Return the numbers of the nodes whose attribute ``switch`` is true."""
+    values = [str(node.get("switch", "")).lower() for node in links.attributes]
+    return [number for number, value in enumerate(values) if value in ("true", "1", "yes")]
+
+
+def _as_nodes(numbers: Mapping[str, int], switches: Collection[Any]) -> list[int]:
+    for switch in switches:
+        if _as_title(switch) not in numbers:
+            raise InputError(
+                f"the switch '{switch}' is not a node", hint="name nodes that have links"
+            )
+    return [numbers[_as_title(switch)] for switch in switches]
+
+
+def _check_capacities(capacities: Sequence[int] | None) -> Sequence[int] | None:
+    """Return capacities, or None if all are 1.
+
+    Raises:
+        InputError: a capacity is not a whole number from 1, or they have no small common multiple.
+    """
+    if capacities is None or {*capacities} == {1}:
+        return None
+    if min(capacities) < 1:
+        raise InputError(
+            f"the capacity {min(capacities)} is not positive",
+            hint="give positive capacities, or remove the link",
+        )
+    if lcm(*{*capacities}) > MAX_COMMON_CAPACITY:
+        raise InputError(
+            f"the capacities from {min(capacities):,} to {max(capacities):,} have no common"
+            f" multiple up to {MAX_COMMON_CAPACITY:,}",
+            hint="round the capacities, because exact times contain this multiple",
+        )
+    return capacities
+
+
+def _check_latencies(latencies: Sequence[int] | None) -> Sequence[int] | None:
+    """Return latencies, or None if all are 0.
+
+    Raises:
+        InputError: a latency is negative or too large.
+    """
+    if latencies is None or not any(latencies):
+        return None
+    if not 0 <= min(latencies) <= max(latencies) <= MAX_LATENCY:
+        outside = min(latencies) if min(latencies) < 0 else max(latencies)
+        raise InputError(
+            f"the latency {outside:,} is not from 0 to {MAX_LATENCY:,}",
+            hint="give latencies in the unit of the time for a start-up",
+        )
+    return latencies
 
 
 def _choose_labels(links: LinkList) -> tuple[Sequence[str], Sequence[str]]:

@@ -80,7 +80,9 @@ class StoredNetwork(Base):
 
     spec: Mapped[str] = key("its name and the first digits of its SHA-256: mine-3fa2c1", check=SPEC)
     name: Mapped[str] = field("name that the user gave it: mine", index=True)
-    sha256: Mapped[str] = field("SHA-256 of labels and links", check="{} ~ '^[0-9a-f]{64}$'")
+    sha256: Mapped[str] = field(
+        "SHA-256 of labels, switches, links, capacities, latencies", check="{} ~ '^[0-9a-f]{64}$'"
+    )
     labels: Mapped[list[Any]] = field("label of each node, in order of rank", check=ARRAY)
     titles: Mapped[list[Any]] = field("text of each node in the source, by rank", check=ARRAY)
     links: Mapped[bytes] = field(
@@ -91,6 +93,20 @@ class StoredNetwork(Base):
         "coordinates of each node in a drawing, by rank, or empty",
         check=ARRAY, server_default=text("'[]'"),
     )  # fmt: skip
+    endpoints: Mapped[int | None] = field(
+        "number of nodes that are no switches, which have the lowest ranks; null: all nodes"
+    )
+    capacities: Mapped[list[Any]] = field(
+        "capacity of each link, in the order of links, or empty if all are 1",
+        check=ARRAY, server_default=text("'[]'"),
+    )  # fmt: skip
+    latencies: Mapped[list[Any]] = field(
+        "latency of each link in the unit of T_s, in the order of links, or empty if all are 0",
+        check=ARRAY, server_default=text("'[]'"),
+    )  # fmt: skip
+    capacity_unit: Mapped[float] = field(
+        "capacity in the source of a link with the capacity 1", server_default=text("1")
+    )
     source: Mapped[str] = field("where the network comes from, or empty", server_default=text("''"))
     licence: Mapped[str] = field("licence of the source, or empty", server_default=text("''"))
     created_at: Mapped[datetime] = moment("when it was stored")
