@@ -30,6 +30,8 @@ EXECUTION_MODELS: tuple[ExecutionModel, ...] = get_args(ExecutionModel)
 
 #: File formats to which schedules, topologies and forests can be exported for other tools.
 ScheduleFormat = Literal["goal", "msccl-xml", "chrome-trace", "csv", "parquet"]
+#: What `starcast new` writes.
+PluginKind = Literal["construction", "algorithm", "family"]
 #: The formats of schedule files that can be read.
 RowsFormat = Literal["csv", "goal", "msccl-xml"]
 NetworkFormat = Literal[
