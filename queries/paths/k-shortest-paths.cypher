@@ -11,7 +11,7 @@
 //   ports: port through which each hop leaves
 // cost: 1000 paths, whatever k is, and the nodes within the length of the longest of these paths;
 //     if fewer than 1000 paths exist, every path from the source that visits no node twice, or
-//     before Neo4j 2026.05 no link. These may be too many if most nodes lie behind a cut node
+//     before Neo4j 2026.05 no link. These may be too many, as behind a cut node
 // revision: 4
 // reference: Akers & Krishnamurthy 1989
 

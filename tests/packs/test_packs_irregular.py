@@ -75,6 +75,8 @@ def cases_of(query: Query, spec: str) -> list[Case]:
 @pytest.mark.parametrize("query", QUERIES.values(), ids=lambda query: query.name)
 def test_query_results_equal_those_of_brute_force(graph: Graph, query: Query, spec: str) -> None:
     oracle = ORACLES[query.name]
+    if spec == "Hubs16" and query.for_server(graph.version) is not query:
+        pytest.skip("before Neo4j 2026.05, the search for more paths than there are is too long")
     for case in cases_of(query, spec):
         if query.name == "topology/substar":
             with refused(f"the labels of {spec} have no patterns"):
