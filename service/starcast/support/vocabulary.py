@@ -33,7 +33,7 @@ ScheduleFormat = Literal["goal", "msccl-xml", "chrome-trace", "csv", "parquet"]
 #: What `starcast new` writes.
 PluginKind = Literal["construction", "algorithm", "family"]
 #: The formats of schedule files that can be read.
-RowsFormat = Literal["csv", "goal", "msccl-xml"]
+RowsFormat = Literal["csv", "goal", "msccl-xml", "mscclpp-json"]
 NetworkFormat = Literal[
     "edges", "csv", "graph6", "metis", "json", "dot", "pajek", "adjlist", "anynet",
     "matrix-market", "graphml", "gexf", "gml", "sparse6",
