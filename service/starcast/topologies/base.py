@@ -61,7 +61,8 @@ class Topology(Displayable, ABC):
         k: k of S_{n,k}, else None.
         nodes: the number of nodes.
         capacities: the capacity of the link of each node at each port, in the order of `ports`, and
-            0 where there is no link; int64 ``[ports, nodes]``. None if all links have capacity 1.
+            0 where there is no link; int64 ``[ports, nodes]``. None if all links have capacity 1, as
+            they have where there are translations.
         latencies: the latency of each link, in the same form. None if all are 0.
         ports: the ports, ascending; without translations, a node may lack links at some of them.
         has_translations: whether `translation` has an automorphism from the identity to every node.
@@ -90,6 +91,11 @@ class Topology(Displayable, ABC):
         Endpoints have the ranks 0..endpoints-1. Switches only forward.
         """
         return self.nodes
+
+    @property
+    def has_equal_links(self) -> bool:
+        """Whether all links have capacity 1 and latency 0."""
+        return self.capacities is None and self.latencies is None
 
     @property
     def port_count(self) -> int:
