@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
+import numpy as np
+
 from starcast.collectives.model import MULTI_SOURCE, Schedule, check_collective, check_ports
 from starcast.judges.simulator import Simulation, simulate, timing
 from starcast.judges.simulator.faults import FaultLike
@@ -284,15 +286,22 @@ def _sum_all_distances(topology: Topology) -> int:
     return sum(map(topology.distance_sum_from, range(topology.nodes)))
 
 
-def _count_links(topology: Topology, collective: str, root: int) -> Fraction | int:
-    """Return how many links share the bytes of `Work.through` in the all-port model."""
-    if topology.has_translations:
-        return topology.degree
+def _count_links(topology: Topology, collective: str, ports: str, root: int) -> Fraction | int:
+    """Return how many links of capacity 1 share the bytes of `Work.through`."""
+    if topology.has_translations or topology.capacities is None:
+        if ports == "one":
+            return 1
+        if topology.has_translations:
+            return topology.degree
+        rates = topology.degrees
+    else:
+        # In the one-port model, a node uses its link with the largest capacity at best.
+        rates = topology.capacities.max(axis=0) if ports == "one" else topology.capacities.sum(axis=0)
     if collective in ("allgather", "reduce-scatter"):
-        return int(topology.degrees.min())
+        return int(rates.min())
     if collective in MULTI_SOURCE:
-        return Fraction(2 * topology.links, topology.nodes)
-    return int(topology.degrees[root])
+        return Fraction(int(rates.sum(dtype=np.int64)), topology.nodes)
+    return int(rates[root])
 
 
 def lower_bound(
@@ -330,7 +339,9 @@ def lower_bound(
 
     Without translations, D is the distance of the root's furthest node, or the diameter if all
     nodes send; and ``degree`` is the number of the root's links, in an allgather or reduce-scatter
-    the smallest degree, and in an alltoall or allreduce the mean degree.
+    the smallest degree, and in an alltoall or allreduce the mean degree. If links have capacities,
+    their sum replaces the number of a node's links (one-port: the largest capacity replaces 1).
+    Latencies are not counted.
 
     With x copies, each through its own spanning tree (or path), there are x times as many bytes.
 
@@ -367,7 +378,7 @@ def lower_bound(
     check_count("copies", copies, max_copies(topology), f"on {topology.spec}")
     rank = topology.node(root)
     work = least_work(topology, collective, rank)
-    links = _count_links(topology, collective, rank) if ports == "all" else 1
+    links = _count_links(topology, collective, ports, rank)
     if topology.has_translations or collective in MULTI_SOURCE:
         start_ups = topology.diameter
     else:
