@@ -229,8 +229,7 @@ def broken_rows(
             "another receiver": exists and plan.world.across[row.sender, row.port] != row.receiver,
             "no such unit": not 0 <= row.unit < plan.units,
             "not held": not held,
-            "too many units on a link": not plan.packets
-            and link[row.sender, row.port] > capacity,
+            "too many units on a link": not plan.packets and link[row.sender, row.port] > capacity,
             "the same row twice": times[row] > 1,
             "two sends": plan.one_port and len(ports) > 1,
             "two receipts": plan.one_port and len(senders) > 1,

@@ -12,15 +12,14 @@ from hypothesis import strategies as st
 
 import starcast
 from oracles import event_times
-from starcast import Schedule, simulate, timing
+from starcast import Schedule, costs, simulate, timing
 from starcast.collectives.model import COLUMNS
-from starcast import costs
 from starcast.costs import Machine, execute_in_model, lower_bound, price_simulation
 from starcast.support.errors import InputError
 from starcast.support.vocabulary import EXECUTION_MODELS, Collective, ExecutionModel
 from starcast.topologies.networks import Network
 from support.examples import max_examples
-from support.simulator_cases import Draw, assert_same_verdict, changed, mutated, no_rows, plan_of
+from support.simulator_cases import assert_same_verdict, changed, mutated, no_rows, plan_of
 
 MACHINES = [(64, 100, 1), (1, 0, 1), (Fraction(23, 7), Fraction(5, 3), Fraction(1, 9)), (3, 1, 0)]
 
@@ -94,7 +93,9 @@ def floods(
 def links_of(network: Network) -> list[tuple[int, int]]:
     """Return the directed links of a network, as pairs of sender and port."""
     return [
-        (int(node), port) for port in network.ports for node in np.flatnonzero(network.has_link(port))
+        (int(node), port)
+        for port in network.ports
+        for node in np.flatnonzero(network.has_link(port))
     ]
 
 

@@ -178,7 +178,9 @@ def execute_in_model(
     units, latency = Fraction(0), 0
     for send in path:
         link = topology.ports.index(send.port), topology.node(send.sender)
-        units += Fraction(send.units, 1 if topology.capacities is None else topology.capacities[link])
+        units += Fraction(
+            send.units, 1 if topology.capacities is None else topology.capacities[link]
+        )
         latency += 0 if topology.latencies is None else int(topology.latencies[link])
     if execution == "asynchronous":
         return result.simulation, CriticalWork(len(path), units, latency)
@@ -296,7 +298,9 @@ def _count_links(topology: Topology, collective: str, ports: str, root: int) -> 
         rates = topology.degrees
     else:
         # In the one-port model, a node uses its link with the largest capacity at best.
-        rates = topology.capacities.max(axis=0) if ports == "one" else topology.capacities.sum(axis=0)
+        rates = (
+            topology.capacities.max(axis=0) if ports == "one" else topology.capacities.sum(axis=0)
+        )
     if collective in ("allgather", "reduce-scatter"):
         return int(rates.min())
     if collective in MULTI_SOURCE:

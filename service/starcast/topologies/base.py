@@ -61,8 +61,8 @@ class Topology(Displayable, ABC):
         k: k of S_{n,k}, else None.
         nodes: the number of nodes.
         capacities: the capacity of the link of each node at each port, in the order of `ports`, and
-            0 where there is no link; int64 ``[ports, nodes]``. None if all links have capacity 1, as
-            they have where there are translations.
+            0 where there is no link; int64 ``[ports, nodes]``. None if all links have capacity 1;
+            where there are translations, they do.
         latencies: the latency of each link, in the same form. None if all are 0.
         ports: the ports, ascending; without translations, a node may lack links at some of them.
         has_translations: whether `translation` has an automorphism from the identity to every node.

@@ -294,7 +294,8 @@ class Ticks:
             link: the index of each packet's directed link; needed only if links differ.
         """
         start_up, per_unit = (
-            each if isinstance(each, int) else each[link] for each in (self.start_ups, self.per_units)
+            each if isinstance(each, int) else each[link]
+            for each in (self.start_ups, self.per_units)
         )
         return units.astype(self.dtype) * per_unit + start_up
 
