@@ -59,7 +59,7 @@ _LINK_BYTES, _PORT_BYTES = 500, 12
 _LOOP = "a link joins '%s' to itself"
 
 #: A capacity or latency; whole numbers are faster.
-Number = int | Fraction
+Amount = int | Fraction
 _known: dict[str, "Network"] = {}
 
 
@@ -624,8 +624,8 @@ def _lists_both_ways(links: LinkList) -> bool:
 
 
 def _merge(
-    links: LinkList, capacities: Sequence[Number], latencies: Sequence[Number]
-) -> tuple[list[tuple[int, int]], list[Number], list[Number]]:
+    links: LinkList, capacities: Sequence[Amount], latencies: Sequence[Amount]
+) -> tuple[list[tuple[int, int]], list[Amount], list[Amount]]:
     """Return each link once, with the sum of the capacities and the latency of those listed.
 
     Raises:
@@ -633,7 +633,7 @@ def _merge(
             several times other latencies.
     """
     both_ways = _lists_both_ways(links)
-    sums, latency_of = dict[tuple[int, int], Number](), dict[tuple[int, int], Number]()
+    sums, latency_of = dict[tuple[int, int], Amount](), dict[tuple[int, int], Amount]()
     for number, (u, v) in enumerate(links.pairs):
         pair = (u, v) if both_ways else (min(u, v), max(u, v))
         sums[pair] = sums.get(pair, 0) + capacities[number]
@@ -720,7 +720,7 @@ def _read_capacity_unit(given: Any) -> Fraction:
 
 def _read_numbers(
     links: LinkList, name: str, values: Sequence[Any] | None, weights: Weights | None
-) -> tuple[list[Number], bool]:
+) -> tuple[list[Amount], bool]:
     """Return the capacity or latency of each link, and whether the source has units.
 
     Args:
@@ -742,7 +742,7 @@ def _read_numbers(
             f"{len(values):,} values are given for {len(links.pairs):,} links",
             hint="give one number for each link, in the order of the links",
         )
-    numbers: list[Number] = []
+    numbers: list[Amount] = []
     have_units = list[bool]()
     for number, value in enumerate(values):
         try:
@@ -776,7 +776,7 @@ def _at(links: LinkList, number: int) -> str:
     return f"{line}the link from '{links.nodes[u]}' to '{links.nodes[v]}' "
 
 
-def _capacity_unit(capacities: Sequence[Number], *, keep_whole: bool) -> Fraction:
+def _capacity_unit(capacities: Sequence[Amount], *, keep_whole: bool) -> Fraction:
     """Return the largest number of which all capacities are multiples."""
     if keep_whole and all(value.denominator == 1 for value in capacities):
         return Fraction(1)
@@ -787,7 +787,7 @@ def _capacity_unit(capacities: Sequence[Number], *, keep_whole: bool) -> Fractio
     return unit or Fraction(1)
 
 
-def _as_whole(latencies: Sequence[Number]) -> list[int]:
+def _as_whole(latencies: Sequence[Amount]) -> list[int]:
     for latency in latencies:
         if latency.denominator != 1:
             raise InputError(
