@@ -218,9 +218,13 @@ def test_no_complete_execution_beats_the_lower_bound(
         return
     messages = judged.message_units
     bound = lower_bound(
-        network, collective, judged.ports, Fraction(64 * messages), Machine(Fraction(9), Fraction(1)),
+        network,
+        collective,
+        judged.ports,
+        Fraction(64 * messages),
+        Machine(Fraction(9), Fraction(1)),
         messages=None if judged.packets else messages,
-    )  # fmt: skip
+    )
     assert run.steps >= bound.steps
     assert timing(judged, 64, 9, 1, execution).time >= bound.time
 

@@ -188,7 +188,8 @@ def _recognize(path: Path, text: str) -> NetworkFormat | None:
 def _list_format(text: str) -> NetworkFormat:
     """Return the format of a text: an edge list, separated by spaces or as CSV, or METIS."""
     rows = [line for line in text.splitlines() if line.strip() and line.strip()[0] not in "#%"]
-    if re.search(r"[,;\t]", rows[0] if rows else ""):
+    # NetworkX writes the attributes of a link in braces, separated by commas.
+    if re.search(r"[,;\t]", rows[0].partition("{")[0] if rows else ""):
         return "csv"
     # As an edge list, a file with these counts would begin with a loop, or with unequal rows.
     counts = [len(row.split()) for row in rows[1:]]

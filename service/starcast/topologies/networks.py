@@ -426,8 +426,8 @@ def build_network(
     keeps_whole = capacities is not None or links.capacity_unit is not None
     unit = _capacity_unit(given, keep_whole=keeps_whole)
     # Nanoseconds and picoseconds are taken as units only if microseconds are not whole numbers.
-    scales = [1, 1000, 10**6] if has_times else [1]
-    step = next((s for s in scales if all(s * each % 1 == 0 for each in delays)), 1)
+    scales = _TIME_UNITS if has_times else [1]
+    scale = next((each for each in scales if all(each * delay % 1 == 0 for delay in delays)), 1)
     numbers = {title: number for number, title in enumerate(links.nodes)}
     network = Network(
         name,
@@ -437,7 +437,7 @@ def build_network(
         positions=_find_positions(links.attributes),
         switches=_find_switches(links) if switches is None else _as_nodes(numbers, switches),
         capacities=[int(value if unit == 1 else value / unit) for value in given],
-        latencies=_as_whole([step * latency for latency in delays]),
+        latencies=_as_whole([scale * delay for delay in delays]),
         capacity_unit=float(unit * _read_capacity_unit(links.capacity_unit)),
         source=source,
     )
@@ -447,10 +447,10 @@ def build_network(
     if unit != 1:
         shown = f"{network.capacity_unit:g}{' bit/s' if has_rates else ' as given'}"
         (reporter or Silent()).say(f"a capacity of 1 in {network.spec} is {shown}")
-    if step != 1:
+    if scale != 1:
         (reporter or Silent()).say(
-            f"the latencies of {network.spec} are in units of {1 / step} microseconds: give T_s and"
-            " T_c in this unit"
+            f"the latencies of {network.spec} are in {_TIME_UNITS[scale]}: give T_s and T_c in"
+            f" {_TIME_UNITS[scale]} too"
         )
     return remember(network)
 
@@ -683,6 +683,10 @@ _UNITS = {
         "ns": Fraction(1, 1000), "ps": Fraction(1, 10**6),
     },
 }  # fmt: skip
+
+
+#: Units of latencies, by their number in a microsecond.
+_TIME_UNITS = {1: "microseconds", 1000: "nanoseconds", 10**6: "picoseconds"}
 
 
 def read_quantity(value: Any, name: str = "") -> tuple[Fraction, bool]:

@@ -53,6 +53,11 @@ class TopologyResource(BaseModel):
     )
     has_translations: bool
     translation_keeps_ports: bool
+    capacities: list[int] | None = Field(None, description="of links; null if all are 1")
+    latencies: list[int] | None = Field(None, description="of links; null if all are 0")
+    capacity_unit: float | None = Field(
+        None, description="the capacity in the source of a link of capacity 1"
+    )
     constructions: list[str]
     algorithms: list[AlgorithmName]
     layouts: list[LayoutEntry] = Field(description="the first one is the default")
