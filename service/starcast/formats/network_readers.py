@@ -259,8 +259,8 @@ def _read_metis(file: GraphFile) -> LinkList:
     for node in range(1, nodes + 1):
         file.add_node(str(node))
     for node, (line, row) in enumerate(rows, start=1):
-        weights = row[skipped + 1 :: step] if step == 2 else []
-        for word, weight in zip_longest(row[skipped::step], weights):
+        own = row[skipped + 1 :: step] if step == 2 else []
+        for word, weight in zip_longest(row[skipped::step], own):
             if not 1 <= _number(word, line) <= nodes:
                 _fail(line, f"names the node {word}, but nodes are numbered from 1 to {nodes:,}")
             values = [] if weight is None else [("weight", _number(weight, line))]
