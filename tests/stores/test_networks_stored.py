@@ -14,7 +14,6 @@ from starcast.stores.database import backup, migrations
 from starcast.stores.database.networks import load_network, save_network
 from starcast.stores.database.sessions import open_session
 from starcast.support import resolvers
-from starcast.support.vocabulary import LoadMethod
 from starcast.topologies import networks
 from support.meeting import refused
 
@@ -293,14 +292,13 @@ def test_saving_tells_whether_a_network_is_new(lab: Lab) -> None:
         assert load_network(session, "cities") is given
 
 
-@pytest.mark.parametrize("method", [LoadMethod.BOLT, LoadMethod.IMPORT])
 def test_links_that_differ_are_stored_with_their_values(
-    lab: Lab, forget: Callable[[], None], method: LoadMethod
+    lab: Lab, forget: Callable[[], None]
 ) -> None:
     """Links of networks with equal links have no such properties."""
     given = network(CITIES, name="cities", capacities=[1, 4, 2, 12, 1], latencies=[0, 70, 1, 1, 5])
     lab.ingest("S3", trees="greedy")
-    lab.ingest(given, trees=FOREST, schedules=SCHEDULE, method=method)
+    lab.ingest(given, trees=FOREST, schedules=SCHEDULE)
     forget()
     assert lab.verify(checksums=True).rows == []
     lower, higher, ports = topology(given.spec).port_links().T
@@ -319,7 +317,7 @@ def test_links_that_differ_are_stored_with_their_values(
         lab.graph.write(one + change)
         assert "LINK A_B-Bonn" in "; ".join(lab.verify()["problem"])
         assert len(lab.verify(checksums=True)) > 1
-        lab.rebuild([given.spec])
+        lab.rebuild(given.spec)
         assert lab.verify(checksums=True).rows == []
 
 
@@ -344,4 +342,3 @@ def test_experiments_on_links_that_differ_are_stored_and_exchanged(
         lab.import_experiment(tmp_path / "changed.json")
     assert lab.import_experiment(file)["created"] == [8]
     assert set(lab.reproduce("far")["agrees"]) == {True}
-    assert len(lab.compare("far", across=["execution"]).rows) > 0
