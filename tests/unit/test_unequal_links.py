@@ -1,5 +1,6 @@
 """Links with capacities and latencies: verdicts and times equal those of the oracles."""
 
+import re
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
@@ -15,8 +16,11 @@ from oracles import event_times
 from starcast import Schedule, costs, simulate, timing
 from starcast.collectives.model import COLUMNS
 from starcast.costs import Machine, execute_in_model, lower_bound, price_simulation
+from starcast.drawing import draw_topology
+from starcast.drawing.explorer import pack_topology
 from starcast.support.errors import InputError
 from starcast.support.vocabulary import EXECUTION_MODELS, Collective, ExecutionModel
+from starcast.topologies import topology
 from starcast.topologies.networks import Network
 from support.examples import max_examples
 from support.simulator_cases import assert_same_verdict, changed, mutated, no_rows, plan_of
@@ -249,3 +253,29 @@ def test_a_closed_form_is_refused_where_links_differ() -> None:
         costs.closed_form(
             network, "broadcast", "greedy", "all", Fraction(1), Machine(Fraction(1), Fraction(1))
         )
+
+
+def test_pictures_and_the_explorer_show_capacities_and_latencies() -> None:
+    """A wider line is a link of a larger capacity."""
+    network = starcast.network(
+        [("a", "b"), ("b", "c"), ("a", "c")],
+        name="wide",
+        capacities=[1, 4, 16],
+        latencies=[0, 7, 9],
+    )
+    picture = draw_topology(network)
+    assert "a -1- c, capacity 16" in picture or "a -2- c, capacity 16" in picture
+    assert {'stroke-width="1.5"', 'stroke-width="3"', 'stroke-width="4.5"'} <= {
+        *re.findall(r'stroke-width="[\d.]+"', picture)
+    }
+    packed = pack_topology(network)
+    pairs = zip(packed["link_capacities"], packed["link_latencies"], strict=True)
+    ports = {1: 0, 4: 0, 16: 0} | {
+        capacity: port
+        for (lower, _, port) in network.port_links().tolist()
+        for capacity in [int(network.capacities[port - 1, lower])]
+    }
+    by_port = {1: (0, "a"), 16: (9, "a"), 4: (7, "b")}
+    expected = sorted(by_port, key=lambda capacity: (by_port[capacity][1], ports[capacity]))
+    assert list(pairs) == [(capacity, by_port[capacity][0]) for capacity in expected]
+    assert pack_topology(topology("S3"))["link_capacities"] is None

@@ -53,11 +53,10 @@ class TopologyResource(BaseModel):
     )
     has_translations: bool
     translation_keeps_ports: bool
-    capacities: list[int] | None = Field(None, description="of links; null if all are 1")
-    latencies: list[int] | None = Field(None, description="of links; null if all are 0")
-    capacity_unit: float | None = Field(
-        None, description="the capacity in the source of a link of capacity 1"
+    link_capacities: list[int] | None = Field(
+        description="of each link, by lower rank and port; null if all are 1"
     )
+    link_latencies: list[int] | None = Field(description="in the same order; null if all are 0")
     constructions: list[str]
     algorithms: list[AlgorithmName]
     layouts: list[LayoutEntry] = Field(description="the first one is the default")
