@@ -143,6 +143,9 @@ class AsynchronousExecution:
         synchronous model.
         """
         step = self._packets.step[self._packets.begins[batch.packets]]
+        # Only from above, the iteration reaches the right one of several fixed points.
+        if not self.duration.all():
+            return np.asarray(self._clock[step], self._ticks.dtype)
         early = self._clock[step[0] - 1] - max(free_from.max() for free_from in free)
         return np.asarray(np.maximum(self._clock[step] - max(early, 0), 0), self._ticks.dtype)
 
