@@ -292,8 +292,10 @@ UNEQUAL_LINK = replace(
     LINK,
     properties=(
         *LINK.properties,
-        _integer("capacity", "its capacity; absent if all links of the network are equal", False),
-        _integer("latency", "its latency in the unit of T_s; absent if all are equal", False),
+        _integer("capacity", "its capacity, if links of the network differ", False),
+        _integer(
+            "latency", "its latency in the unit of T_s, if links of the network differ", False
+        ),
     ),
 )
 TREE_EDGE = Relationship(
