@@ -25,7 +25,13 @@ from starcast.topologies.networks import Network
 from support.examples import max_examples
 from support.simulator_cases import assert_same_verdict, changed, mutated, no_rows, plan_of
 
-MACHINES = [(64, 100, 1), (1, 0, 1), (Fraction(23, 7), Fraction(5, 3), Fraction(1, 9)), (3, 1, 0), (1, 0, 0)]
+MACHINES = [
+    (64, 100, 1),
+    (1, 0, 1),
+    (Fraction(23, 7), Fraction(5, 3), Fraction(1, 9)),
+    (3, 1, 0),
+    (1, 0, 0),
+]
 
 
 def line(**values: Any) -> Network:
