@@ -19,7 +19,6 @@ from starcast.judges.simulator.faults import FaultLike
 from starcast.support.axes import check_execution
 from starcast.support.errors import InputError
 from starcast.support.integers import check_count
-from starcast.support.vocabulary import ExecutionModel
 from starcast.topologies import Topology, as_topology
 
 
@@ -172,8 +171,10 @@ def execute_in_model(
     topology = schedule.topology
     if execution == "synchronous" and topology.has_equal_links:
         return simulate(schedule, faults), None
-    model: ExecutionModel = "synchronous" if execution == "synchronous" else "asynchronous"
-    result = timing(schedule, 1, machine.t_s, unit * machine.t_c, model, faults)
+    if execution == "synchronous":
+        result = timing(schedule, 1, machine.t_s, unit * machine.t_c, "synchronous", faults)
+    else:
+        result = timing(schedule, 1, machine.t_s, unit * machine.t_c, "asynchronous", faults)
     path = result.critical_path
     if topology.has_equal_links:
         return result.simulation, CriticalWork(len(path), sum(send.units for send in path))
