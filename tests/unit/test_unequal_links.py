@@ -285,3 +285,20 @@ def test_pictures_and_the_explorer_show_capacities_and_latencies() -> None:
     expected = sorted(by_port, key=lambda capacity: (by_port[capacity][1], ports[capacity]))
     assert list(pairs) == [(capacity, by_port[capacity][0]) for capacity in expected]
     assert pack_topology(topology("S3"))["link_capacities"] is None
+
+
+def test_links_that_a_schedule_does_not_use_do_not_change_its_times() -> None:
+    """The latency of 10^9 needs more than 32 bits in ticks of 1/3."""
+    network = line(latencies=[0, 10**9])
+    judged = sends(network, (1, "a", "b", 0))
+    for execution in EXECUTION_MODELS:
+        assert timing(judged, 1, Fraction(1, 3), 1, execution).time == Fraction(4, 3)
+
+
+def test_times_over_slow_links_need_more_bits_than_over_fast_ones() -> None:
+    """In ticks of 1/15625, 100 units of 64 bytes last 100 million ticks over the slow link."""
+    network = line(capacities=[1, 10**6])
+    judged = sends(network, *[(1, "a", "b", unit) for unit in range(900)], units=900, packets=True)
+    for execution in EXECUTION_MODELS:
+        assert timing(judged, 64, 100, 1, execution).time == 100 + 900 * 64
+        assert timing(judged, 64, 100, 50, execution).time == 100 + 900 * 64 * 50
