@@ -296,9 +296,11 @@ def test_links_that_a_schedule_does_not_use_do_not_change_its_times() -> None:
 
 
 def test_times_over_slow_links_need_more_bits_than_over_fast_ones() -> None:
-    """In ticks of 1/15625, 100 units of 64 bytes last 100 million ticks over the slow link."""
+    """A unit lasts 64 over the slow link and 64 millionths over the fast one."""
     network = line(capacities=[1, 10**6])
-    judged = sends(network, *[(1, "a", "b", unit) for unit in range(900)], units=900, packets=True)
+    judged = sends(
+        network, *[(1, "a", "b", unit) for unit in range(4000)], units=4000, packets=True
+    )
     for execution in EXECUTION_MODELS:
-        assert timing(judged, 64, 100, 1, execution).time == 100 + 900 * 64
-        assert timing(judged, 64, 100, 50, execution).time == 100 + 900 * 64 * 50
+        assert timing(judged, 64, 100, 1, execution).time == 100 + 4000 * 64
+        assert timing(judged, 64, 100, 50, execution).time == 100 + 4000 * 64 * 50
