@@ -26,10 +26,21 @@ from starcast.judges.simulator.rows import Rows, count_earlier
 from starcast.support.errors import LimitError
 from starcast.support.vocabulary import Collective
 
-#: Limits of MSCCL. Every rank parses the entire file, but keeps only the elements of its own GPU.
-MAX_CHANNELS = 32
-MAX_STEPS = 256
-MAX_BLOCKS = 216
+
+class RuntimeLimits(NamedTuple):
+    """Limits of a runtime: channels, steps of a thread block, and thread blocks of a rank."""
+
+    channels: int
+    steps: int
+    blocks: int
+
+
+#: The runtimes, by name: ``src/include/msccl.h`` and ``devcomm.h`` of microsoft/msccl, and
+#: ``src/include/msccl/msccl_struct.h`` and ``device.h`` of ROCm/rccl. A file is read if each number
+#: is within the limit of some runtime; exported files are for MSCCL.
+RUNTIMES = {"MSCCL": RuntimeLimits(32, 256, 216), "RCCL": RuntimeLimits(128, 64, 64)}
+MAX_CHANNELS, MAX_STEPS, MAX_BLOCKS = RUNTIMES["MSCCL"]
+#: Every rank parses the entire file, but keeps only the elements of its own GPU.
 MAX_ELEMENTS = 4096
 MAX_CHILDREN = 1024
 MAX_CHUNKS_PER_STEP = 71
