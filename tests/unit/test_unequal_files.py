@@ -200,6 +200,15 @@ def test_latencies_that_cannot_be_used_are_refused(read: Any, text: str, message
         read(f"source target latency\n{text}")
 
 
+@pytest.mark.parametrize("value", [10**400, True, [1], {}, None, "", float("nan")])
+def test_values_of_json_that_are_no_capacities_are_refused(value: Any) -> None:
+    graph = nx.Graph()
+    graph.add_edge("a", "b", capacity=value)
+    graph.add_edge("b", "c", capacity=value)
+    with refused("the link from 'a' to 'b' has "):
+        network(graph)
+
+
 def test_a_capacity_unit_that_is_no_number_is_refused() -> None:
     graph = GRAPH.copy()
     for unit in ("x", 0, -1, "1e999"):

@@ -452,7 +452,7 @@ def _read_dot(file: GraphFile) -> LinkList:
             file.add_link(u, v, line, (usual | attributes).items())
         if statement[1] and _unquote(statement[1]) == "capacity_unit":
             file.capacity_unit = _unquote(statement[2])
-        if given[:1] == ["edge"]:
+        if ends and given[0].lower() == "edge":
             usual |= attributes
         elif len(ends) == 1 and given[0].lower() not in ("graph", "node", "edge"):
             file.add_node(ends[0], attributes)

@@ -670,6 +670,7 @@ def find_attribute(links: LinkList, name: str, weights: Weights | None = None) -
 
 #: A number, short enough for an exact fraction, and its unit.
 _QUANTITY = re.compile(r"([+-]?[0-9]{0,40}\.?[0-9]{0,40}(?:[eE][+-]?[0-9]{1,2})?)\s*([A-Za-z/µ]*)")
+_MAX_NUMBER = 10**40
 #: Units of capacities in bits per second, and of latencies in microseconds.
 _UNITS = {
     "capacity": {
@@ -701,7 +702,9 @@ def read_quantity(value: Any, name: str = "") -> tuple[Fraction, bool]:
     Raises:
         ValueError: the value is not a number, or its unit is unknown.
     """
-    if isinstance(value, int | Fraction):
+    if isinstance(value, int | Fraction) and not isinstance(value, bool):
+        if abs(value) >= _MAX_NUMBER:
+            raise ValueError("the number is too large")
         return Fraction(value), False
     match = _QUANTITY.fullmatch(str(value).strip())
     units = {"": Fraction(1), **_UNITS.get(name, {})}
