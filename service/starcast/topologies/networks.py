@@ -703,7 +703,7 @@ def read_quantity(value: Any, name: str = "") -> tuple[Fraction, bool]:
         ValueError: the value is not a number, or its unit is unknown.
     """
     if isinstance(value, int | Fraction) and not isinstance(value, bool):
-        if abs(value) >= _MAX_NUMBER:
+        if not -_MAX_NUMBER < value < _MAX_NUMBER:
             raise ValueError("the number is too large")
         return Fraction(value), False
     match = _QUANTITY.fullmatch(str(value).strip())
