@@ -14,6 +14,8 @@ from starcast.topologies.base import describe_links
 from starcast.topologies.networks import read_quantity
 from support.meeting import refused
 
+pytestmark = pytest.mark.filterwarnings("ignore::starcast.support.errors.NetworkWarning")
+
 LINKS = [("s", "a"), ("a", "b"), ("b", "c"), ("c", "s")]
 LIST = "source target capacity latency\na b 10 5\nb c 40 7\n"
 
