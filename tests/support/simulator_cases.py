@@ -52,8 +52,8 @@ def built(base: Base, **arguments: int | str) -> Schedule:
 
 def plan_of(schedule: Schedule) -> Plan:
     """Convert a schedule to the oracle's `Plan`; an invalid rank becomes an unused label."""
-    on = schedule.topology
-    topology = network_world(on) if isinstance(on, Network) else world(on.spec)
+    given = schedule.topology
+    topology = network_world(given) if isinstance(given, Network) else world(given.spec)
     columns = zip(*(getattr(schedule, name).tolist() for name in COLUMNS), strict=True)
     rows = [
         Row(step, named(topology.nodes, sender), port, named(topology.nodes, receiver), tree, unit)
@@ -68,13 +68,18 @@ def plan_of(schedule: Schedule) -> Plan:
 
 
 def network_world(network: Network) -> World:
-    """Return a network in terms of labels."""
-    labels = network.labels().tolist()
-    across = {}
-    for u, v, port in network.port_links().tolist():
-        across[labels[u], port] = labels[v]
-        across[labels[v], port] = labels[u]
-    return World(labels, across, {})
+    """Return the oracle's form of a network."""
+    stored = network.as_json()
+    nodes = stored["labels"]
+    across, capacities, latencies = dict[tuple[str, int], str](), {}, {}
+    for number, (first, second, port) in enumerate(stored["links"]):
+        for end, other in ((first, second), (second, first)):
+            across[nodes[end], port] = nodes[other]
+            if stored["capacities"]:
+                capacities[nodes[end], port] = stored["capacities"][number]
+            if stored["latencies"]:
+                latencies[nodes[end], port] = stored["latencies"][number]
+    return World(nodes, across, {}, capacities=capacities, latencies=latencies)
 
 
 def named(nodes: Sequence[str], rank: int) -> str:
