@@ -348,7 +348,7 @@ def lower_bound(
     if messages is not None:
         check_count("messages", messages)
     check_count("copies", copies, max_copies(topology), f"on {topology.spec}")
-    rank = topology.node(root)
+    rank = topology.root(root)
     work = least_work(topology, collective, rank)
     links = _count_links(topology, collective, rank) if ports == "all" else 1
     if topology.has_translations or collective in MULTI_SOURCE:
