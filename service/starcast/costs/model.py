@@ -246,12 +246,15 @@ def least_work(topology: Topology, collective: str, root: int = 0) -> Work:
     * allreduce: the message of every node is a vector. N nodes need at least 2(N-1) one-way
       transmissions until each knows the data of all (Harary & Schwenk 1974). So a node sends
       2(N-1)/N messages on average (Patarasuk & Yuan 2009).
+
+    N is the number of endpoints. Switches help with what an average node sends, so that average is
+    over all nodes.
     """
-    others = topology.nodes - 1
+    others = topology.endpoints - 1
     if collective in ("broadcast", "reduce"):
         return Work(Fraction(1), others)
     if collective in ("allgather", "reduce-scatter"):
-        return Work(Fraction(others), topology.nodes * others)
+        return Work(Fraction(others), topology.endpoints * others)
     if collective == "allreduce":
         return Work(Fraction(2 * others, topology.nodes), 2 * others)
     if collective == "alltoall":
@@ -261,10 +264,10 @@ def least_work(topology: Topology, collective: str, root: int = 0) -> Work:
 
 
 def _sum_all_distances(topology: Topology) -> int:
-    """Return the sum of the distances of all ordered pairs of nodes."""
+    """Return the sum of the distances of all ordered pairs of endpoints."""
     if topology.has_translations:
         return topology.nodes * topology.distance_sum
-    return sum(map(topology.distance_sum_from, range(topology.nodes)))
+    return sum(map(topology.distance_sum_from, range(topology.endpoints)))
 
 
 def _count_links(topology: Topology, collective: str, root: int) -> Fraction | int:
@@ -272,7 +275,7 @@ def _count_links(topology: Topology, collective: str, root: int) -> Fraction | i
     if topology.has_translations:
         return topology.degree
     if collective in ("allgather", "reduce-scatter"):
-        return int(topology.degrees.min())
+        return int(topology.degrees[: topology.endpoints].min())
     if collective in MULTI_SOURCE:
         return Fraction(2 * topology.links, topology.nodes)
     return int(topology.degrees[root])
@@ -315,6 +318,10 @@ def lower_bound(
     nodes send; and ``degree`` is the number of the root's links, in an allgather or reduce-scatter
     the smallest degree, and in an alltoall or allreduce the mean degree.
 
+    With switches, D is the largest distance to an endpoint, and N is the number of endpoints. In
+    the one-port model a switch sends any number of packets in a step. So there is no bound of
+    ceil(log2 N) steps, an endpoint sends (N-1) m bytes in an alltoall, and m in an allreduce.
+
     With x copies, each through its own spanning tree (or path), there are x times as many bytes.
 
     Steps: with ``messages``, the bound is for M unit messages, one per link and step:
@@ -354,10 +361,14 @@ def lower_bound(
     if topology.has_translations or collective in MULTI_SOURCE:
         start_ups = topology.diameter
     else:
-        start_ups = int(topology.distances(rank).max())
-    # In the one-port model, the number of informed nodes at most doubles in each step.
-    if ports == "one":
+        start_ups = int(topology.distances(rank)[: topology.endpoints].max())
+    if ports == "one" and topology.endpoints == topology.nodes:
+        # The number of informed nodes at most doubles in each step.
         start_ups = max(start_ups, ceil_log2(topology.nodes))
+    elif ports == "one" and collective in ("alltoall", "allreduce"):
+        # Switches send any number of packets, but an endpoint sends each of its own messages.
+        own = topology.endpoints - 1 if collective == "alltoall" else 1
+        work = work._replace(through=Fraction(own))
     sent = Fraction(message_bytes) * copies * work.through / links
     steps = start_ups
     transmissions = None
