@@ -407,15 +407,21 @@ def test_merged_links_and_unused_data_are_reported(read: Any) -> None:
             network(content, reporter=reporter)
         return [re.sub("-[0-9a-f]{6}", "", line) for line in lines]
 
-    assert reported("a b\nb c\nb a\n", "x.txt") == ["1 parallel link was merged in x; their capacities add up"]
+    assert reported("a b\nb c\nb a\n", "x.txt") == [
+        "1 parallel link was merged in x; their capacities add up"
+    ]
     assert reported("a b\nb c\nb a\nc b\n", "x.txt") == []
-    assert reported("a b\nb c\na b\na b\n", "x.txt") == ["2 parallel links were merged in x; their capacities add up"]
+    assert reported("a b\nb c\na b\na b\n", "x.txt") == [
+        "2 parallel links were merged in x; their capacities add up"
+    ]
     assert reported(nx.MultiGraph([(0, 1), (1, 2), (1, 0)]), "") == [
-        "1 parallel link was merged in network"
+        "1 parallel link was merged in network; their capacities add up"
     ]
     twice = '<edge source="1" target="2"/><edge source="2" target="1"/>'
     text = GRAPHML.replace('<edge source="1" target="2"/>', twice)
-    assert reported(text, "x.graphml") == ["1 parallel link was merged in x; their capacities add up"]
+    assert reported(text, "x.graphml") == [
+        "1 parallel link was merged in x; their capacities add up"
+    ]
     again = GML.replace("2 target 3 ]", "2 target 3 ] edge [ source 3 target 2 ]")
     assert reported(again, "x.gml") == ["1 parallel link was merged in x; their capacities add up"]
     unused = {

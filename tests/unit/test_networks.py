@@ -137,11 +137,14 @@ def test_graphs_of_other_libraries_make_the_same_network() -> None:
     rustworkx.add_nodes_from(range(4))
     rustworkx.add_edges_from_no_data(links)
     for graph in (
-        nx.Graph(links), nx.MultiGraph([*links, (1, 0)]), nx.Graph(links).to_directed(),
+        nx.Graph(links), nx.MultiGraph(links), nx.Graph(links).to_directed(),
         igraph.Graph(links), rustworkx, matrix + matrix.T, np.array(links), iter(links),
         [(str(u), v) for u, v in links],
     ):  # fmt: skip
         assert network(graph, name="same") is expected
+    doubled = network(nx.MultiGraph([*links, (1, 0)]))
+    assert doubled.capacities is not None
+    assert doubled.capacities[:, 0].tolist() == [2, 1, 1]
     named = igraph.Graph.Ring(3)
     named.vs["name"] = ["x", "y", "z"]
     assert network(named).labels().tolist() == ["x", "y", "z"]

@@ -59,7 +59,7 @@ _LINK_BYTES, _PORT_BYTES = 500, 12
 _LOOP = "a link joins '%s' to itself"
 
 #: A capacity or latency; whole numbers are faster.
-Number = int | Fraction
+Amount = int | Fraction
 _known: dict[str, "Network"] = {}
 
 
@@ -609,7 +609,7 @@ def _lists_both_ways(links: LinkList) -> bool:
 
 def _merge(
     links: LinkList, capacities: Sequence[Fraction] | None, latencies: Sequence[Fraction] | None
-) -> tuple[list[tuple[int, int]], list[Number], list[Number]]:
+) -> tuple[list[tuple[int, int]], list[Amount], list[Amount]]:
     """Return each link once, with the sum of the capacities and the latency of those listed.
 
     Raises:
@@ -617,7 +617,7 @@ def _merge(
             several times other latencies.
     """
     both_ways = _lists_both_ways(links)
-    sums, latency_of = dict[tuple[int, int], Number](), dict[tuple[int, int], Number]()
+    sums, latency_of = dict[tuple[int, int], Amount](), dict[tuple[int, int], Amount]()
     for number, (u, v) in enumerate(links.pairs):
         pair = (u, v) if both_ways else (min(u, v), max(u, v))
         sums[pair] = sums.get(pair, 0) + (capacities[number] if capacities else 1)
@@ -677,7 +677,7 @@ def _at(links: LinkList, number: int) -> str:
     return f"{line}the link from '{links.nodes[u]}' to '{links.nodes[v]}' "
 
 
-def _capacity_unit(capacities: Sequence[Number], *, keep_whole: bool) -> Fraction:
+def _capacity_unit(capacities: Sequence[Amount], *, keep_whole: bool) -> Fraction:
     """Return the largest number of which all capacities are multiples."""
     if keep_whole and all(value.denominator == 1 for value in capacities):
         return Fraction(1)
@@ -688,7 +688,7 @@ def _capacity_unit(capacities: Sequence[Number], *, keep_whole: bool) -> Fractio
     return unit or Fraction(1)
 
 
-def _as_whole(latencies: Sequence[Number]) -> list[int]:
+def _as_whole(latencies: Sequence[Amount]) -> list[int]:
     for latency in latencies:
         if latency.denominator != 1:
             raise InputError(
