@@ -311,7 +311,7 @@ _KINDS: Mapping[Any, Literal["integer", "text"]] = {
 #: The options of the decorators, with their types and a description for messages.
 _OPTIONS: Mapping[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(
-        ("collective", "source", "description", "noun", "pattern", "spelling", "group"),
+        ("collective", "source", "description", "noun", "pattern", "spelling", "group", "switches"),
         ((str,), "a string"),
     ),
     **dict.fromkeys(

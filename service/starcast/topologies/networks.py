@@ -443,15 +443,18 @@ def build_network(
     return remember(network)
 
 
-def network_of_family(spec: str, family: str, links: Any) -> Network:
+def network_of_family(spec: str, family: str, links: Any, letters: str = "") -> Network:
     """Make the topology of a spec of a family from the links that the family's function returns.
+
+    Nodes whose labels begin with one of the ``letters`` are switches.
 
     Raises:
         InputError: see `network`.
     """
     given = _read_graph(links)
     _check_links(given)
-    made = Network(family, given.nodes, given.pairs, switches=_find_switches(given))
+    switches = [number for number, node in enumerate(given.nodes) if node[:1] in {*letters}]
+    made = Network(family, given.nodes, given.pairs, switches=switches)
     made.spec, made.family = spec, family
     return made
 
