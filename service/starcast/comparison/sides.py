@@ -18,7 +18,7 @@ from starcast.support.errors import InputError, NotFoundError
 from starcast.support.progress import Reporter
 from starcast.support.runs import Run
 from starcast.support.text import letter
-from starcast.topologies import as_topology, count_nodes
+from starcast.topologies import Topology, as_topology, count_nodes
 from starcast.topologies.base import degree_text
 
 #: Separates experiment and part in the name of a side that is only part of an experiment.
@@ -269,9 +269,16 @@ def describe_networks(runs: Iterable[Run]) -> list[str]:
     specs = dict.fromkeys(run.topology for run in runs)
     known = (as_topology(spec) for spec in specs if count_nodes(spec))
     return [
-        f"{each.spec}: {each.nodes:,} nodes of {degree_text(each)}, {each.links:,} links"
+        f"{each.spec}: {each.nodes:,} nodes of {degree_text(each)}, {_endpoints(each)}"
+        f"{each.links:,} links"
         for each in known
     ]
+
+
+def _endpoints(topology: Topology) -> str:
+    """Return the number of endpoints as text, or an empty text if all nodes are endpoints."""
+    count = topology.endpoints
+    return "" if count == topology.nodes else f"{count:,} of them endpoints, "
 
 
 def crossed_values(side: Side, axes: Sequence[str]) -> dict[str, Any]:

@@ -96,7 +96,7 @@ class Network(Topology):
 
     Raises:
         InputError: a link joins a node to itself, a node has too many links, the graph is empty or
-            not connected, every node is a switch, or given labels, ports, capacities or latencies
+            not connected, fewer than two nodes are no switches, or given labels, ports, capacities or latencies
             are not valid.
     """
 
@@ -140,9 +140,11 @@ class Network(Topology):
         self._labels = freeze(np.array([labels[node] for node in order], dtype=np.str_))
         self.n = self.nodes = len(order)
         self._endpoints = self.nodes - len(switches)
-        if switches and not self._endpoints:
+        if switches and self._endpoints < 2:
+            but = " but one" if self._endpoints else ""
             raise InputError(
-                f"every node of '{name}' is a switch", hint="a network needs at least one endpoint"
+                f"every node of '{name}'{but} is a switch",
+                hint="a network needs at least two endpoints, which send and receive",
             )
         given = [_as_pair(ranks[u], ranks[v], self.titles) for u, v in links]
         pairs = sorted(set(given))

@@ -114,6 +114,7 @@ ARTIFACT = View(
         state.error, -- why it is not complete
         topology.family, -- family of a topology
         topology.nodes, -- nodes of a topology
+        topology.endpoints, -- nodes of a topology that are no switches
         topology.links, -- undirected links of a topology
         topology.degree, -- links at each node of a topology
         topology.diameter, -- largest distance in a topology

@@ -123,6 +123,7 @@ def node_bytes(topology: Topology, width: int) -> int:
         # A symbol of a title takes at most four bytes; two quotation marks are around it.
         + max((4 * len(title) + 2 for title in find_titles(topology)), default=0)
         + len(NODE.names)
+        + len("true")
         + 1
     )
 
@@ -208,7 +209,7 @@ class BulkFiles:
         """Write a row for each node of a topology; its :ID is ``first`` plus its rank."""
         titles = find_titles(topology)
         # The lines of a block have equal lengths, so without translations, where labels and titles
-        # differ in length, every node is a block.
+        # differ in length, and switches from endpoints, every node is a block.
         block = BLOCK if topology.has_translations else 1
         for start in range(0, topology.nodes, block):
             ranks = np.arange(start, min(start + block, topology.nodes))
@@ -218,6 +219,7 @@ class BulkFiles:
                 "rank": ranks,
                 "label": topology.labels(ranks) if block > 1 else topology.label(start),
                 "title": titles[start] if titles else None,
+                "is_switch": True if start >= topology.endpoints else None,
             }
             self._write(NODE, {":ID": ranks + first}, columns, len(ranks))
             task.advance(len(ranks))
