@@ -51,8 +51,8 @@ class Schedule(Displayable):
     Columns are read-only; writable arrays are copied.
 
     Units are numbered from 0. Copies of a unit share its number and differ in ``tree``. Let N be
-    the number of endpoints (nodes that are no switches), and M the number of units per source, destination, or pair of both. The
-    i-th of these M units (i = 0..M-1) has the number
+    the number of endpoints (nodes that are no switches), and M the number of units per source,
+    destination, or pair of both. The i-th of these M units (i = 0..M-1) has the number
 
     * broadcast: 0..units-1, tree by tree if the message is split among trees;
     * allgather: source*M + i, or i in a symmetric schedule;
@@ -63,9 +63,10 @@ class Schedule(Displayable):
       the parts whose sums one node completes;
     * reduce-scatter: destination*M + i, or i in a symmetric schedule.
 
-    In a reduction every endpoint contributes to every unit, and a unit is complete when it is the sum
-    of all N contributions. For each unit and tree, a node holds a partial sum, at first its own
-    contribution, if it is no switch. Copies of a unit, which differ in ``tree``, are summed separately.
+    In a reduction every endpoint contributes to every unit, and a unit is complete when it is the
+    sum of all N contributions. For each unit and tree, a node holds a partial sum, at first its own
+    contribution or, at a switch, nothing. Copies of a unit, which differ in ``tree``, are summed
+    separately.
 
     Units that a node would send to itself have numbers but no rows. A gather is a reversed scatter,
     but its steps count forwards: leaves send first.

@@ -100,7 +100,7 @@ def route_units(
 def flood_units(
     forest: Forest, tree: Integers, delay: Integers, unit: Integers, first: Integers
 ) -> Columns:
-    """Return the rows of units that go to all nodes of a tree, but only to switches that pass it on.
+    """Return the rows of units that go to all nodes of a tree, except switches above no endpoint.
 
     A unit reaches a node in step ``first[tree, node] + delay``.
 

@@ -305,7 +305,7 @@ class _Reader:
         node = (operations.peer if end == "receiver" else operations.rank)[sends]
         pairs = np.unique(np.stack([node, unit]), axis=1).shape[1]
         others, counts = np.unique(node, return_counts=True)
-        is_even = len(others) == self._topology.nodes - 1 and (counts == counts[0]).all()
+        is_even = len(others) == self._topology.endpoints - 1 and (counts == counts[0]).all()
         if is_even and pairs < len(others) * (int(unit.max()) + 1):
             order = np.lexsort((step, tag, node))
             unit[order] = np.arange(len(unit)) % counts[0]

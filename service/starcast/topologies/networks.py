@@ -96,8 +96,8 @@ class Network(Topology):
 
     Raises:
         InputError: a link joins a node to itself, a node has too many links, the graph is empty or
-            not connected, fewer than two nodes are no switches, or given labels, ports, capacities or latencies
-            are not valid.
+            not connected, fewer than two nodes are no switches, or given labels, ports, capacities
+            or latencies are not valid.
     """
 
     family = "network"

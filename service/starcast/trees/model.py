@@ -52,8 +52,8 @@ class Forest(Displayable):
             Hubs make `verify` fast and do not affect its result.
 
     Raises:
-        InputError: the array has a wrong shape or type, the root does not exist or is a switch, or the
-            construction and its arguments cannot be part of an id.
+        InputError: the array has a wrong shape or type, the root does not exist or is a switch, or
+            the construction and its arguments cannot be part of an id.
 
     Example:
         >>> own = Forest("S3", [[0, 3, 2, 2, 2, 3]])

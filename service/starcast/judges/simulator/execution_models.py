@@ -59,8 +59,8 @@ class Timing:
     Attributes:
         execution: ``synchronous`` or ``asynchronous``.
         time: the end of the last packet; in a synchronous execution, the end of the last step.
-        arrivals: ``[nodes]``, when each node has received all of its units; 0 if it receives none or
-            is a switch, -1 if units are missing or the node is dead.
+        arrivals: ``[nodes]``, when each node has received all of its units; 0 if it receives none
+            or is a switch, -1 if units are missing or the node is dead.
         link_busy: ``[nodes, ports]``, the total time for which each directed link carries packets.
             Ports are in the order of ``topology.ports``.
         simulation: the results of `starcast.simulate` for the same schedule and faults.

@@ -1,9 +1,10 @@
 """Partial sums in a reduction: the number of contributions that each node has added.
 
-For each tree and unit, a node holds a partial sum, which is its own contribution at first; switches contribute nothing. A row
-with ``combine`` adds the sender's sum to the receiver's sum; other rows pass on a complete unit. A
-pair of unit and tree is a *lane*. Lanes are independent of one another, except that a unit is
-complete at a node if its sum is complete in any lane.
+For each tree and unit, a node holds a partial sum, which is its own contribution at first; that of
+a switch is empty, and cannot be sent. A row with ``combine`` adds the sender's sum to the
+receiver's sum; other rows pass on a complete unit. A pair of unit and tree is a *lane*. Lanes are
+independent of one another, except that a unit is complete at a node if its sum is complete in any
+lane.
 
 *Counting suffices.* The module stores only the number of contributions in each sum. The size of a
 disjoint union is the sum of the sizes. So as long as no contribution is counted twice, these
