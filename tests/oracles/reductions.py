@@ -15,7 +15,10 @@ REDUCTIONS = ("reduce", "reduce-scatter", "allreduce")
 
 
 class Sums:
-    """The partial sums by node, unit and tree; each is initially the node's own contribution."""
+    """The partial sums by node, unit and tree.
+
+    Each is initially the node's own contribution; only the given ``nodes`` contribute.
+    """
 
     def __init__(self, nodes: Iterable[str], required: Iterable[str]) -> None:
         self.everyone = frozenset(nodes)
@@ -25,7 +28,13 @@ class Sums:
 
     def held(self, node: str, unit: int, tree: int) -> frozenset[str]:
         """Return the nodes whose contributions are in a partial sum."""
-        return self.sets.get((node, unit, tree), frozenset([node]))
+        return self.sets.get((node, unit, tree), self.everyone & {node})
+
+    def may_send(self, row: Row) -> bool:
+        """Return whether the sender of a row has the complete unit, or a sum that is not empty."""
+        if row.combine:
+            return bool(self.held(row.sender, row.unit, row.tree))
+        return self.is_complete(row.sender, row.unit)
 
     def is_complete(self, node: str, unit: int) -> bool:
         """Return whether a node has all required contributions to a unit in the sum of one tree."""

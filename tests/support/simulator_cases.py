@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from oracles.reductions import Sums
 from oracles.schedule_rows import Row
-from oracles.simulator import Faults, Outcome, Plan, execute_all, world
+from oracles.simulator import Faults, Outcome, Plan, World, execute_all, world
 from starcast.collectives import Schedule
 from starcast.collectives import schedule as build
 from starcast.collectives.algorithm import algorithms_on
@@ -25,6 +25,7 @@ from starcast.collectives.model import (
 from starcast.collectives.rows import Columns
 from starcast.judges.simulator import Fault, Simulation, simulate
 from starcast.topologies import Topology, as_topology
+from starcast.topologies.networks import Network
 
 #: Hypothesis's function that draws a value from a strategy.
 Draw = Callable[[st.SearchStrategy[Any]], Any]
@@ -51,7 +52,8 @@ def built(base: Base, **arguments: int | str) -> Schedule:
 
 def plan_of(schedule: Schedule) -> Plan:
     """Convert a schedule to the oracle's `Plan`; an invalid rank becomes an unused label."""
-    topology = world(schedule.topology.spec)
+    given = schedule.topology
+    topology = network_world(given) if isinstance(given, Network) else world(given.spec)
     columns = zip(*(getattr(schedule, name).tolist() for name in COLUMNS), strict=True)
     rows = [
         Row(step, named(topology.nodes, sender), port, named(topology.nodes, receiver), tree, unit)
@@ -63,6 +65,16 @@ def plan_of(schedule: Schedule) -> Plan:
     what = schedule.collective, topology.nodes[schedule.root], schedule.units
     rules = schedule.ports == "one", schedule.packets
     return Plan(topology, *what, *rules, rows, schedule.symmetric)
+
+
+def network_world(network: Network) -> World:
+    """Return the oracle's form of a network."""
+    stored = network.as_json()
+    nodes = stored["labels"]
+    across = dict[tuple[str, int], str]()
+    for first, second, port in stored["links"]:
+        across[nodes[first], port], across[nodes[second], port] = nodes[second], nodes[first]
+    return World(nodes, across, {}, switches=frozenset(nodes[stored["endpoints"] :]))
 
 
 def named(nodes: Sequence[str], rank: int) -> str:
@@ -219,7 +231,7 @@ def random_schedules(draw: st.DrawFn, *specs: str, symmetric: bool | None = None
         draw(st.sampled_from(["all", "one"])),
         each=draw(st.integers(1, 2)),
         packets=draw(st.booleans()),
-        root=draw(st.integers(0, topology.nodes - 1)),
+        root=draw(st.integers(0, topology.endpoints - 1)),
         symmetric=together,
     )
     lot = np.random.default_rng(draw(st.integers(0, 2**32)))
@@ -238,13 +250,14 @@ def no_rows(
         collective=collective,
         algorithm="by-lot",
         ports=ports,
-        units=each * topology.nodes ** powers(collective, symmetric=bool(others.get("symmetric"))),
+        units=each
+        * topology.endpoints ** powers(collective, symmetric=bool(others.get("symmetric"))),
         **{"packets": False} | others,
     )
 
 
 def powers(collective: str, *, symmetric: bool) -> int:
-    """Return the exponent e for which the number of units is proportional to nodes^e."""
+    """Return the exponent e for which the number of units is proportional to endpoints^e."""
     halves = {"allgather": "broadcast", "alltoall": "scatter", "reduce-scatter": "reduce"}
     kind = halves.get(collective, collective) if symmetric else collective
     return {"broadcast": 0, "reduce": 0, "allreduce": 0, "alltoall": 2}.get(kind, 1)
@@ -261,11 +274,11 @@ def random_rows(
     plan, topology = plan_of(schedule), schedule.topology
     holds: dict[str, set[int]] = {node: set() for node in plan.world.nodes}
     for unit, source, _ in plan.messages():
-        for node in [source] if source else holds:
+        for node in [source] if source else plan.world.endpoints:
             holds[node].add(unit)
     rows: list[tuple[int, ...]] = []
     combine: list[bool] = []
-    sums = Sums(plan.world.nodes, plan.world.nodes)
+    sums = Sums(plan.world.endpoints, plan.world.endpoints)
     for step in range(1, steps + 1):
         got = []
         now: list[Row] = []
@@ -278,13 +291,14 @@ def random_rows(
             choice = range(schedule.units) if wrong else sorted(holds[plan.world.nodes[sender]])
             unit = int(lot.choice(choice))
             keys = taken(schedule, sender, port, receiver, unit)
-            if not wrong and keys & used:
+            if not wrong and (keys & used or receiver == sender):  # the same where no link is
                 continue
             tree = int(lot.integers(0, 2))
             ends = named(plan.world.nodes, sender), named(plan.world.nodes, receiver)
             row = Row(step, ends[0], port, ends[1], tree, unit, not sums.is_complete(ends[0], unit))
-            if schedule.combine is not None and not wrong and deepcopy(sums).execute([*now, row]):
-                continue
+            if schedule.combine is not None and not wrong:
+                if not sums.may_send(row) or deepcopy(sums).execute([*now, row]):
+                    continue
             used |= keys
             now.append(row)
             rows.append((step, sender, port, receiver, tree, unit))
@@ -306,7 +320,9 @@ def taken(schedule: Schedule, sender: int, port: int, receiver: int, unit: int) 
     if schedule.symmetric:
         return {"all"} if schedule.ports == "one" else {port}
     if schedule.ports == "one":
-        return {("sends", sender), ("receives", receiver)}
+        ends = [("sends", sender), ("receives", receiver)]
+        nodes = {end for end in ends if end[1] < schedule.topology.endpoints}
+        return nodes | ({(sender, port)} if len(nodes) < 2 else set())
     return {(sender, port, unit)} if schedule.packets else {(sender, port)}
 
 
@@ -316,7 +332,7 @@ def fault_sets(draw: st.DrawFn, topology: Topology, latest: int, most: int = 3) 
     result: dict[object, Fault] = {}
     for _ in range(draw(st.integers(1, most))):
         rank = draw(st.integers(0, topology.nodes - 1))
-        other = int(topology.neighbours(draw(st.sampled_from(topology.ports)), [rank])[0])
+        other = draw(st.sampled_from(topology.linked(rank)))
         what = rank if draw(st.booleans()) else (rank, other)
         fault = Fault(what, draw(st.integers(1, latest))).on(topology)
         result[fault.what] = fault

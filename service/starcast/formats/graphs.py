@@ -37,7 +37,7 @@ class _Edges(NamedTuple):
 def to_networkx(artifact: Topology | Forest, tree: int | None = None) -> "nx.Graph":
     """Convert a topology to a `networkx.Graph`, a forest to a `networkx.DiGraph`.
 
-    Nodes have the attribute ``label``. A link has the ``port`` of its end with the lower rank. An
+    Nodes have the attribute ``label``, and switches ``switch``. A link has the ``port`` of its end with the lower rank. An
     edge of a forest leads from parent to child. Its attributes are its ``tree``, its ``level`` (the
     child's distance from the root in the tree) and the parent's ``port``. Since trees may share
     links, a forest becomes a `networkx.MultiDiGraph`, a subclass of DiGraph, in which the key of an
@@ -67,7 +67,8 @@ def to_networkx(artifact: Topology | Forest, tree: int | None = None) -> "nx.Gra
     graph.graph.update(_graph_attributes(artifact))
     labels = topology.labels(ranks).tolist()
     graph.add_nodes_from(
-        (rank, {"label": label}) for rank, label in zip(ranks.tolist(), labels, strict=True)
+        (rank, {"label": label} | ({"switch": True} if rank >= topology.endpoints else {}))
+        for rank, label in zip(ranks.tolist(), labels, strict=True)
     )
     ends = edges.start.tolist(), edges.end.tolist()
     keys = [edges.attributes["tree"].tolist()] if graph.is_multigraph() else []
@@ -82,8 +83,8 @@ def to_networkx(artifact: Topology | Forest, tree: int | None = None) -> "nx.Gra
 def to_igraph(artifact: Topology | Forest, tree: int | None = None) -> "igraph.Graph":
     """Convert a topology to an undirected `igraph.Graph`, a forest to a directed one.
 
-    Every node becomes a vertex, whose index is the node's rank, with the attribute ``label``. Edges
-    have the same attributes as in `to_networkx`. If trees share a link, the graph has parallel
+    Every node becomes a vertex, whose index is the node's rank, with the attribute ``label`` and,
+    if there are switches, ``switch``. Edges have the same attributes as in `to_networkx`. If trees share a link, the graph has parallel
     edges.
 
     Args:
@@ -102,7 +103,12 @@ def to_igraph(artifact: Topology | Forest, tree: int | None = None) -> "igraph.G
         edges=np.column_stack([edges.start, edges.end]).tolist(),
         directed=isinstance(artifact, Forest),
         graph_attrs=_graph_attributes(artifact),
-        vertex_attrs={"label": topology.labels().tolist()},
+        vertex_attrs={"label": topology.labels().tolist()}
+        | (
+            {"switch": [rank >= topology.endpoints for rank in range(topology.nodes)]}
+            if topology.endpoints < topology.nodes
+            else {}
+        ),
         edge_attrs={name: column.tolist() for name, column in edges.attributes.items()},
     )
 
@@ -238,7 +244,8 @@ def write_forest_dot(forest: Forest, tree: int | None = None) -> Iterator[str]:
 def _dot_nodes(topology: Topology, ranks: NDArray[np.int64]) -> Iterator[str]:
     labels = topology.labels(ranks).tolist()
     for rank, label in zip(ranks.tolist(), labels, strict=True):
-        yield f"  {rank} [label={_dot_quote(label)}];\n"
+        shape = ", shape=box" if rank >= topology.endpoints else ""
+        yield f"  {rank} [label={_dot_quote(label)}{shape}];\n"
 
 
 def _dot_quote(text: str) -> str:
@@ -256,10 +263,11 @@ def write_metis(topology: Topology) -> Iterator[str]:
 
 
 def write_anynet(topology: Topology) -> Iterator[str]:
-    """Yield a file for BookSim's network ``anynet``, with one router and one terminal per node."""
+    """Yield a file for BookSim's network ``anynet``: a router per node, with a terminal, or none."""
     for rank, row in enumerate(_neighbour_lists(topology)):
         neighbours = "".join(f" router {neighbour}" for neighbour in row)
-        yield f"router {rank} node {rank}{neighbours}\n"
+        terminal = f" node {rank}" if rank < topology.endpoints else ""
+        yield f"router {rank}{terminal}{neighbours}\n"
 
 
 def _neighbour_lists(topology: Topology) -> Iterator[list[int]]:

@@ -282,7 +282,11 @@ def _read_anynet(file: GraphFile) -> LinkList:
             if latency:
                 file.unused.add("latencies")
     found = file.links()
-    if any(terminals[router] != 1 for router in found.nodes):
+    # Routers without a terminal only forward; but a network has at least two endpoints.
+    if len(terminals) > 1:
+        switches = [{} if terminals[router] else {"switch": True} for router in found.nodes]
+        found = found._replace(attributes=switches)
+    if len(terminals) < 2 or max(terminals.values()) > 1:
         file.unused.add("nodes of routers")
     return found
 
