@@ -368,7 +368,7 @@ def lower_bound(
     elif ports == "one" and collective in ("alltoall", "allreduce"):
         # Switches send any number of packets, but an endpoint sends each of its own messages.
         own = topology.endpoints - 1 if collective == "alltoall" else 1
-        work = work._replace(through=Fraction(own))
+        work = Work(Fraction(own), work.sent)
     sent = Fraction(message_bytes) * copies * work.through / links
     steps = start_ups
     transmissions = None
