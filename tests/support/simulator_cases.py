@@ -296,9 +296,9 @@ def random_rows(
             tree = int(lot.integers(0, 2))
             ends = named(plan.world.nodes, sender), named(plan.world.nodes, receiver)
             row = Row(step, ends[0], port, ends[1], tree, unit, not sums.is_complete(ends[0], unit))
-            if schedule.combine is not None and not wrong:
-                if not sums.may_send(row) or deepcopy(sums).execute([*now, row]):
-                    continue
+            adds = schedule.combine is not None and not wrong
+            if adds and (not sums.may_send(row) or deepcopy(sums).execute([*now, row])):
+                continue
             used |= keys
             now.append(row)
             rows.append((step, sender, port, receiver, tree, unit))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import starcast
 from oracles import event_times
-from starcast import schedule, simulate, timing, topology
+from starcast import family, schedule, simulate, timing, topology
 from starcast.collectives.columns import schedule_from_columns
 from starcast.collectives.model import COLLECTIVES, describe_schedule
 from starcast.costs import Machine, lower_bound
@@ -21,6 +21,7 @@ from starcast.support.vocabulary import EXECUTION_MODELS, Collective, ExecutionM
 from starcast.topologies.networks import Network
 from starcast.trees.construction import forest_from_id
 from support.examples import max_examples
+from support.fix_plugins import restored_registries
 from support.irregular import graph_of
 from support.meeting import refused
 from support.simulator_cases import (
@@ -168,7 +169,7 @@ def test_a_switch_contributes_nothing_and_cannot_send_an_empty_sum() -> None:
     once = {"step": [1, 1, 2], "sender": [1, 2, 3], "port": [port[1], port[2], port[0]]}
     whole = rows_of_hub("reduce", "all", **once, unit=[0, 0, 0], combine=[1, 1, 1])
     assert simulate(whole).complete
-    # If both other endpoints are dead, the root's own contribution is the sum, and the hub is empty.
+    # If both other endpoints are dead, the root's contribution is the sum, and the hub is empty.
     dead = simulate(whole, faults=["1", "2"])
     assert (dead.complete, dead.transmissions) == (True, 0)
     # A dead switch is owed nothing, but what depends on it is missing.
@@ -291,9 +292,6 @@ def test_dragonflies_have_hosts_at_their_routers(h: int, hosts: int) -> None:
 
 
 def test_families_of_plug_ins_declare_switches_by_their_first_letters() -> None:
-    from starcast import family  # noqa: PLC0415
-    from support.fix_plugins import restored_registries  # noqa: PLC0415
-
     with restored_registries():
 
         @family("rack", pattern=r"Rack(\d+)", source="test", noun="racks", switches="s")

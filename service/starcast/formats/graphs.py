@@ -37,12 +37,12 @@ class _Edges(NamedTuple):
 def to_networkx(artifact: Topology | Forest, tree: int | None = None) -> "nx.Graph":
     """Convert a topology to a `networkx.Graph`, a forest to a `networkx.DiGraph`.
 
-    Nodes have the attribute ``label``, and switches ``switch``. A link has the ``port`` of its end with the lower rank. An
-    edge of a forest leads from parent to child. Its attributes are its ``tree``, its ``level`` (the
-    child's distance from the root in the tree) and the parent's ``port``. Since trees may share
-    links, a forest becomes a `networkx.MultiDiGraph`, a subclass of DiGraph, in which the key of an
-    edge is its tree. A single tree becomes a plain `networkx.DiGraph`. Nodes that are in no tree
-    are omitted.
+    Nodes have the attribute ``label``, and switches ``switch``. A link has the ``port`` of its end
+    with the lower rank. An edge of a forest leads from parent to child. Its attributes are its
+    ``tree``, its ``level`` (the child's distance from the root in the tree) and the parent's
+    ``port``. Since trees may share links, a forest becomes a `networkx.MultiDiGraph`, a subclass of
+    DiGraph, in which the key of an edge is its tree. A single tree becomes a plain
+    `networkx.DiGraph`. Nodes that are in no tree are omitted.
 
     Args:
         artifact: a topology or a forest.
@@ -84,8 +84,8 @@ def to_igraph(artifact: Topology | Forest, tree: int | None = None) -> "igraph.G
     """Convert a topology to an undirected `igraph.Graph`, a forest to a directed one.
 
     Every node becomes a vertex, whose index is the node's rank, with the attribute ``label`` and,
-    if there are switches, ``switch``. Edges have the same attributes as in `to_networkx`. If trees share a link, the graph has parallel
-    edges.
+    if there are switches, ``switch``. Edges have the same attributes as in `to_networkx`. If trees
+    share a link, the graph has parallel edges.
 
     Args:
         artifact: a topology or a forest.
@@ -263,7 +263,7 @@ def write_metis(topology: Topology) -> Iterator[str]:
 
 
 def write_anynet(topology: Topology) -> Iterator[str]:
-    """Yield a file for BookSim's network ``anynet``: a router per node, with a terminal, or none."""
+    """Yield a file for BookSim's ``anynet``: a router per node, with a terminal unless a switch."""
     for rank, row in enumerate(_neighbour_lists(topology)):
         neighbours = "".join(f" router {neighbour}" for neighbour in row)
         terminal = f" node {rank}" if rank < topology.endpoints else ""
