@@ -115,6 +115,10 @@ def test_an_upgrade_keeps_all_rows(engine: Engine, add_revision: Callable[[], No
          "insert into topology (spec, family, n, nodes, links, degree, diameter)"
          " values ('net-2', 'f', 2, 2, 1, 1, 1), ('S2', 'star', 2, 2, 1, 1, 1)"),
          "select topology || ' ' || number from node_key", ["net-2 1408479"]),
+        ("0020", ("insert into family values ('star', 'star graphs') on conflict do nothing;"
+         "insert into topology (spec, family, n, nodes, links, degree, diameter)"
+         " values ('S2', 'star', 2, 2, 1, 1, 1)"),
+         "select endpoints from topology", [2]),
     ],
 )  # fmt: skip
 def test_an_upgrade_converts_the_rows_of_an_earlier_revision(
