@@ -44,9 +44,9 @@ once. starcast starts from the array of ports, and checks these as well.
     "simulation": (
         "Simulation",
         """
-None of the libraries simulates schedules. The yardsticks are the time to sort as many integers, and
-a plain simulator in Python: a set of units per node, and the links of the library's graph. It
-checks adjacency and ownership only.
+None of the libraries simulates schedules. So the times are compared with the time to sort as many
+integers, and with a plain simulator in Python, which keeps a set of units for each node and checks
+only that senders and receivers are neighbours and that senders have the units.
 """,
     ),
     "stores": (

@@ -156,13 +156,13 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """Curves that can share a plot, because their runs have the same values on `AXES`.
+    """The curves of one plot: all their runs have the same values on `AXES`.
 
     Attributes:
-        question: the values on `AXES`; for a crossed axis, a text with the values of all curves.
+        question: the values on `AXES`. If the sides of the comparison differ on an axis, its value
+            is a text with the values of all sides.
         curves: the curves.
-        profiled: the curves whose links used in each step are plotted, each with the run that is
-            plotted.
+        profiled: the curves for which the plot of links used per step shows a run, and that run.
     """
 
     question: Mapping[str, Any]
