@@ -136,7 +136,7 @@ def _find_receivers(forest: Forest) -> Mask:
     The root, which receives nothing, is not among them.
     """
     endpoints = forest.topology.endpoints
-    receives = forest.parent_port != 0
+    receives: Mask = forest.parent_port != 0
     if endpoints == forest.topology.nodes:
         return receives
     receives[:, endpoints:] = False
