@@ -175,7 +175,7 @@ def _compare_nodes(
         expected = [first + rank, rank, label, title, is_switch, topology.spec]
         found = stored.get(first + rank, [])
         if found != [expected]:
-            problem = f"the key, rank, label, title, kind or topology of node {label} differs"
+            problem = f"the key, rank, label, title, is_switch or topology of node {label} differs"
             yield Problem(topology.spec, problem, str(found).strip("[]"), str(expected).strip("[]"))
 
 
