@@ -26,6 +26,7 @@ TUTORIAL, README = ROOT / "docs" / "tutorial.md", ROOT / "README.md"
 PLUGINS = ROOT / "docs" / "plugins.md"
 YOUR_PAPER = ROOT / "docs" / "your-paper.md"
 YOUR_NETWORK = ROOT / "docs" / "your-network.md"
+PROGRAMS = ROOT / "docs" / "programs.md"
 PYTHON = ROOT / "docs" / "python.md"
 
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -255,7 +256,7 @@ def reader_environment(home: Path) -> dict[str, str]:
 
 def main() -> None:
     """Write the outputs of the commands into all pages, and the pictures that they draw."""
-    for page in (TUTORIAL, PLUGINS, YOUR_PAPER, YOUR_NETWORK):
+    for page in (TUTORIAL, PLUGINS, YOUR_PAPER, YOUR_NETWORK, PROGRAMS):
         with work_folder() as work:
             page.write_text(play_page(page, work), encoding="utf-8")
             for picture in work.glob("**/*.svg"):

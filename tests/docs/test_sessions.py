@@ -13,6 +13,7 @@ import pytest
 import sessions
 from sessions import (
     PLUGINS,
+    PROGRAMS,
     PYTHON,
     README,
     ROOT,
@@ -65,6 +66,11 @@ def test_the_page_on_networks_gives_the_outputs_and_the_picture_shown(work: Path
     assert drawn.read_bytes() == (ROOT / "docs" / drawn.name).read_bytes()
     python = sessions.run_python(text, work)
     assert (python.failed, python.attempted) == (0, 4)
+
+
+@pytest.mark.slow
+def test_the_page_for_programs_gives_the_outputs_shown(work: Path) -> None:
+    assert sessions.play_page(PROGRAMS, work) == PROGRAMS.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

@@ -60,7 +60,7 @@ ORDINARY = {
     "API": """
         above after answer answer_rows api available axes below bounds checker claim_id
         commands computation_seconds condition created curves default description drawable
-        elsewhere exact_mean_distance expanded explorer failed finished first health high
+        elsewhere exact_mean_distance expanded explorer failed finished first health high metrics
         hint how items layouts limits listed_rows low matched_by meaning more neo4j networks
         periods port_names
         next notation note pack panels paper parameters parent_ports parts picture_layout

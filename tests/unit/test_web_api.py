@@ -490,6 +490,22 @@ def test_the_health_report_says_what_is_unavailable(client: TestClient) -> None:
     assert state["limits"]["nodes"] == computations.MAX_NODES
 
 
+def test_the_metrics_count_requests_by_status(client: TestClient) -> None:
+    for path in ("/topologies/S4", "/topologies/S99", "/metrics"):
+        client.get(f"{API}{path}")
+    response = client.get(f"{API}/metrics")
+    assert response.headers["content-type"].startswith("text/plain; version=0.0.4")
+    lines = response.text.splitlines()
+    metrics = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+    assert int(metrics['starcast_requests_total{status="200"}']) >= 2
+    assert int(metrics['starcast_requests_total{status="422"}']) >= 1
+    assert metrics["starcast_requests_running"] == "1"
+    assert metrics['starcast_store_connections{state="all"}'] == "4"
+    assert float(metrics["starcast_request_seconds_total"]) > 0
+    named = {line.split()[2] for line in lines if line.startswith("# TYPE ")}
+    assert {name.partition("{")[0] for name in metrics} == named
+
+
 def test_the_openapi_document_describes_every_operation(client: TestClient) -> None:
     document = get(client, "/openapi.json")
     for path, operations in document["paths"].items():

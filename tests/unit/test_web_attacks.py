@@ -89,7 +89,7 @@ def test_requests_fail_at_once_if_too_many_wait_for_a_worker_or_for_the_database
 ) -> None:
     places = threading.BoundedSemaphore(1)
     monkeypatch.setattr(service.workers, "_places", places)
-    monkeypatch.setattr(service._labs, "_places", places)
+    monkeypatch.setattr(service.labs, "_places", places)
     with service.lab():
         with pytest.raises(BusyError, match="all 1 workers are busy"):
             service.workers.run(len, ())

@@ -2,8 +2,8 @@
 
 Most command lines need only one of these functions; the help of the root command needs all.
 So each function imports the operations of its commands only when it is called. The commands
-``demo``, ``logs``, ``serve`` and ``uninstall``, which are not operations of `Lab`, are defined
-below the table.
+``demo``, ``logs``, ``serve``, ``mcp`` and ``uninstall``, which are not operations of `Lab`, are
+defined below the table.
 """
 
 import os
@@ -24,7 +24,8 @@ from starcast.cli import context, results
 from starcast.cli.context import HomeOption
 from starcast.cli.operations import command
 from starcast.cli.output import FormatOption, confirm, emit, reporter, say, warn
-from starcast.support.errors import InputError, NotFoundError
+from starcast.support.errors import InputError, NotFoundError, UnavailableError
+from starcast.support.installation import install_command
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import Format
 
@@ -73,6 +74,7 @@ def add_noun(app: typer.Typer, name: str, text: str) -> typer.Typer:
 def _terminal(app: typer.Typer) -> None:
     app.command("demo")(demo)
     app.command("logs")(logs)
+    app.command("mcp")(mcp)
     app.command("serve")(serve)
     app.command("uninstall")(uninstall)
 
@@ -298,6 +300,7 @@ PARTS: dict[str, Callable[[typer.Typer], None]] = {
     "logs": _terminal,
     "doctor": _servers,
     "serve": _terminal,
+    "mcp": _terminal,
     "publish": _publish,
     "uninstall": _terminal,
     "config": _config,
@@ -479,6 +482,30 @@ def serve(
     except ModuleNotFoundError as error:
         raise explain_missing_package(error) from None
     run(settings, host, port, say, warn, context.named_flags(sys.argv[1:]))
+
+
+def mcp(ctx: typer.Context, home: context.HomeOption = None) -> None:
+    """Answer questions of another program, such as an AI agent, over stdin and stdout.
+
+    The program starts this command and speaks the Model Context Protocol with it. Its tools ask the
+    stored graph in Cypher, run queries, compare experiments, and compute topologies, forests and
+    schedules. They write nothing and read no files. This command needs the packages of the extra
+    mcp.
+
+    \b
+    starcast mcp
+    """
+    settings = context.settings(ctx, home=home)
+    try:
+        from starcast.cli.mcp_server import serve as run
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
+            raise
+        raise UnavailableError(
+            f"the server for programs needs {error.name}, which is not installed",
+            hint=f"install it with: {install_command('mcp')}",
+        ) from None
+    run(settings)
 
 
 def uninstall(

@@ -147,8 +147,8 @@ def command(
     owner = getattr(sys.modules[operation.__module__], operation.__qualname__.partition(".")[0])
     declared = signature(operation)
     _, *known = declared.parameters.values()
-    listed = list(_expanded(known))
-    formats = {each.name: word for each in listed if (word := _kind(each.annotation)[1].format)}
+    listed = list(expanded(known))
+    formats = {each.name: word for each in listed if (word := kind_of(each.annotation)[1].format)}
     asked = [each for each in listed if each.name not in {*fixed, *formats}]
     show = printer or results.PRINTERS[declared.return_annotation.__name__]
     printing = list(signature(show).parameters.values())
@@ -156,7 +156,7 @@ def command(
         Parameter(each, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
         for each, annotation in (settings or {}).items()
     ]
-    about = _documented(operation, known)
+    about = documented(operation, known)
     flags = {each.name: _flag(each) for each in asked if each.kind is Parameter.KEYWORD_ONLY}
 
     def run(ctx: typer.Context, **given: Any) -> None:
@@ -168,7 +168,7 @@ def command(
         chosen = {each.name: given.pop(each.name) for each in printing}
         print_result = show(**chosen)
         for each in asked:
-            question = _kind(each.annotation)[1].confirm
+            question = kind_of(each.annotation)[1].confirm
             # Without a terminal, as in a script, the flag itself counts as the confirmation.
             if question and given[each.name] and sys.stdin.isatty():
                 confirm(question, "nothing was changed")
@@ -186,7 +186,7 @@ def command(
         ):
             if executor is not None:
                 given["executor"] = executor
-            result = _call(operation, lab, known, given | fixed)
+            result = call(operation, lab, known, given | fixed)
             print_result(result)
         # An operation can fail and still return a result. The error, which sets the exit code, is
         # raised after the result has been printed.
@@ -213,7 +213,7 @@ def command(
     app.command(name)(run)
 
 
-def _expanded(parameters: list[Parameter]) -> Iterator[Parameter]:
+def expanded(parameters: list[Parameter]) -> Iterator[Parameter]:
     """Yield the parameters of an operation, with a parameter for each item of ``**options``."""
     for each in parameters:
         if each.kind is Parameter.VAR_KEYWORD:
@@ -226,7 +226,7 @@ def _expanded(parameters: list[Parameter]) -> Iterator[Parameter]:
             yield each
 
 
-def _documented(operation: Operation, parameters: list[Parameter]) -> Documentation:
+def documented(operation: Operation, parameters: list[Parameter]) -> Documentation:
     """Return the parsed docstring of an operation, including the options in ``**options``."""
     about = Documentation.of(operation)
     for each in parameters:
@@ -248,7 +248,7 @@ def _as_typer(parameter: Parameter, meaning: str, flags: Mapping[str, str]) -> P
     """Convert a parameter of an operation to a Typer argument or option, with its help."""
     if parameter.name == "executor":
         return _WORKERS
-    kind, shell = _kind(parameter.annotation)
+    kind, shell = kind_of(parameter.annotation)
     default = None if parameter.default == () else parameter.default
     if parameter.kind is Parameter.VAR_POSITIONAL:
         kind, default = list[kind], Parameter.empty if shell.required else None  # type: ignore[valid-type]
@@ -270,7 +270,7 @@ def _as_typer(parameter: Parameter, meaning: str, flags: Mapping[str, str]) -> P
     )
 
 
-def _kind(annotation: Any) -> tuple[Any, Shell]:
+def kind_of(annotation: Any) -> tuple[Any, Shell]:
     """Return the type of a parameter on the command line, and the `Shell` in its annotation."""
     shell = Shell()
     if get_origin(annotation) is Annotated:
@@ -290,7 +290,7 @@ def _flag(parameter: Parameter) -> str:
     """
     if parameter.name == "executor":
         return "--workers"
-    name = _kind(parameter.annotation)[1].flag or f"--{parameter.name.replace('_', '-')}"
+    name = kind_of(parameter.annotation)[1].flag or f"--{parameter.name.replace('_', '-')}"
     return f"{name}/--no-{name[2:]}" if parameter.default is True else name
 
 
@@ -308,7 +308,7 @@ def _plain(text: str, flags: Mapping[str, str]) -> str:
     return _CODE.sub(replace, ours)
 
 
-def _call(
+def call(
     operation: Operation, lab: "Connection", parameters: list[Parameter], given: dict[str, Any]
 ) -> Any:
     """Call an operation with the values on the command line.
@@ -323,7 +323,7 @@ def _call(
             arguments += given.pop(each.name, ())
         elif each.kind is not Parameter.VAR_KEYWORD and each.kind is not Parameter.KEYWORD_ONLY:
             value = given.pop(each.name, each.default)
-            is_mapping = _kind(each.annotation)[1].type is dict
+            is_mapping = kind_of(each.annotation)[1].type is dict
             arguments.append(_parse_values(value or ()) if is_mapping else value)
     with redirect_stdout(sys.stderr):
         return operation(lab, *arguments, **given)

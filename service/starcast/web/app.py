@@ -125,7 +125,7 @@ def create_app(service: Service, host: str = "127.0.0.1") -> ASGIApp:
     for kind in (StarcastError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, _handle_error)
     # `Guard` wraps the entire application, so that errors have the security headers too.
-    return Guard(app, host)
+    return Guard(app, host, service.counts)
 
 
 def _handle_error(request: Request, error: Exception) -> Response:

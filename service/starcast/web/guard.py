@@ -11,6 +11,8 @@ import hashlib
 import ipaddress
 import logging
 import re
+from collections import Counter
+from dataclasses import dataclass, field
 from time import perf_counter
 from urllib.parse import urlsplit
 
@@ -53,18 +55,39 @@ _API = "/api/v1/"
 _OPENAPI = f"{_API}openapi.json"
 
 
+@dataclass
+class RequestCounts:
+    """Counts of the requests that a server has handled.
+
+    Attributes:
+        running: the number of requests that are being handled.
+        finished: the number of finished requests by HTTP status.
+        seconds: the sum of their durations.
+    """
+
+    running: int = 0
+    finished: Counter[int] = field(default_factory=Counter)
+    seconds: float = 0.0
+
+    def add(self, status: int, seconds: float) -> None:
+        """Count a request that has finished."""
+        self.finished[status] += 1
+        self.seconds += seconds
+
+
 class Guard:
     """ASGI middleware that refuses requests from other sites, and adds headers to responses.
 
     Args:
         app: the application.
         host: the address or name that the server listens on.
+        counts: counts the requests.
     """
 
-    def __init__(self, app: ASGIApp, host: str) -> None:
+    def __init__(self, app: ASGIApp, host: str, counts: "RequestCounts | None" = None) -> None:
         self.app = app
         self.host = host.casefold()
-        self._running = 0
+        self.counts = RequestCounts() if counts is None else counts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
@@ -78,7 +101,7 @@ class Guard:
         problem = None
         if refused := self._refusal(scope):
             problem = refusal(*refused, scope["path"])
-        elif self._running >= MAX_REQUESTS:
+        elif self.counts.running >= MAX_REQUESTS:
             busy = BusyError(
                 "the server is handling as many requests as it can",
                 hint="try again in a few seconds",
@@ -89,12 +112,13 @@ class Guard:
         else:
             # HEAD is handled as GET without the body, so that the headers are the same.
             method = "GET" if is_head else scope["method"]
-            self._running += 1
+            self.counts.running += 1
             try:
                 await self.app({**scope, "method": method, **_split_suffix(scope)}, receive, reply)
             finally:
-                self._running -= 1
+                self.counts.running -= 1
         seconds = round(perf_counter() - start, 3)
+        self.counts.add(reply.status, seconds)
         log.event(
             "request", logging.DEBUG, path=scope["path"], status=reply.status, seconds=seconds
         )

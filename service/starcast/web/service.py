@@ -8,6 +8,7 @@ from importlib.metadata import version
 from typing import Annotated, Concatenate, cast
 
 from fastapi import APIRouter, Depends, Request
+from fastapi.responses import PlainTextResponse
 from sqlalchemy import text
 
 from starcast.catalogue.plugins import ORIGINS
@@ -21,6 +22,7 @@ from starcast.support.settings import Settings
 from starcast.support.text import add_flags
 from starcast.topologies.networks import Network, is_network_spec
 from starcast.web import computations, models
+from starcast.web.guard import RequestCounts
 from starcast.web.workers import P, Pool, Result, Workers
 
 #: Number of requests that can use the stores at the same time.
@@ -44,6 +46,7 @@ class Service:
             no forms, its listings have one page, and opening a page verifies no claim.
         verdicts: for a published site, the verdicts on its pages, stored or computed for it.
         flags: flags that are added to the commands in hints and on pages: home and plug-ins.
+        counts: counts of the requests.
     """
 
     settings: Settings
@@ -51,7 +54,8 @@ class Service:
     published: Sequence[tuple[str, str]] = ()
     verdicts: StoredVerdicts = field(default_factory=dict)
     flags: str = ""
-    _labs: Pool[Lab] = field(
+    counts: RequestCounts = field(default_factory=RequestCounts)
+    labs: Pool[Lab] = field(
         default_factory=lambda: Pool(
             LABS, MAX_STORE_REQUESTS, f"{LABS} requests are using the stores"
         )
@@ -65,7 +69,7 @@ class Service:
             UnavailableError: PostgreSQL is not running.
             BusyError: all connections are in use.
         """
-        with self._labs.borrow(WAIT_SECONDS) as slot:
+        with self.labs.borrow(WAIT_SECONDS) as slot:
             lab = slot.item = slot.item or Lab(self.settings)
             try:
                 yield lab
@@ -134,7 +138,7 @@ class Service:
 
     def close_labs(self) -> None:
         """Close all connections to the stores. Later requests open new connections."""
-        for slot in self._labs.slots:
+        for slot in self.labs.slots:
             lab, slot.item = slot.item, None
             if lab is not None:
                 lab.close()
@@ -167,6 +171,27 @@ def show_health(service: ServiceParameter) -> models.Health:
             query_seconds=settings.timeout,
         ),
     )
+
+
+@router.get("/metrics", response_class=PlainTextResponse)
+def show_metrics(service: ServiceParameter) -> PlainTextResponse:
+    """Show what the server counts, as Prometheus reads it."""
+    counts = service.counts
+    lines = []
+    for name, kind, meaning, values in (
+        ("requests_total", "counter", "finished requests by HTTP status",
+         {f'{{status="{status}"}}': number for status, number in sorted(counts.finished.items())}),
+        ("request_seconds_total", "counter", "duration of the finished requests",
+         {"": round(counts.seconds, 3)}),
+        ("requests_running", "gauge", "requests that are being handled", {"": counts.running}),
+        ("workers", "gauge", "worker processes for computations",
+         {'{state="used"}': service.workers.used, '{state="all"}': service.workers.count}),
+        ("store_connections", "gauge", "requests that can use the stores at the same time",
+         {'{state="used"}': service.labs.used, '{state="all"}': service.labs.count}),
+    ):  # fmt: skip
+        lines += [f"# HELP starcast_{name} {meaning}", f"# TYPE starcast_{name} {kind}"]
+        lines += [f"starcast_{name}{labels} {value}" for labels, value in values.items()]
+    return PlainTextResponse("\n".join([*lines, ""]), media_type="text/plain; version=0.0.4")
 
 
 def _check_store(service: Service, find_version: Callable[[Lab], str]) -> models.StoreHealth:

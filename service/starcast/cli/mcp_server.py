@@ -1,0 +1,208 @@
+"""The server of `starcast mcp`, through which programs, such as AI agents, ask questions.
+
+It speaks the Model Context Protocol over stdin and stdout. Its tools are operations of `Lab` that
+only read, with the parameters and docstrings of which commands are made. As for pages, operations
+run in worker processes with limits on time and memory.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
+from functools import cache
+from importlib.metadata import version
+from inspect import Parameter, Signature, signature
+from pathlib import PurePath
+from typing import Annotated, Any
+
+import mcp_types
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.resources import FileResource
+from pydantic import Field
+
+from starcast.cli import operations
+from starcast.lab import Lab
+from starcast.support.errors import InputError, StarcastError, UnavailableError
+from starcast.support.installation import data_folder
+from starcast.support.settings import Settings
+from starcast.support.table import Table
+from starcast.support.text import to_json
+from starcast.support.vocabulary import NETWORK_SUFFIXES
+from starcast.web.workers import Workers
+
+#: The largest answer of a tool in bytes; longer ones are cut.
+MAX_ANSWER = 100_000
+#: Seconds that a call may take in addition to the time limit of a query.
+_EXTRA_SECONDS = 5.0
+#: The operations that are tools, in the order in which programs see them.
+TOOLS: tuple[Callable[..., Any], ...] = (
+    Lab.ask, Lab.query, Lab.queries, Lab.topologies, Lab.show_topology, Lab.constructions,
+    Lab.show_forest, Lab.algorithms, Lab.simulate_schedule, Lab.cost_table, Lab.compare, Lab.claim,
+)  # fmt: skip
+#: Parameters that name files, matter only for what the command line prints, or are limits.
+_NOT_ASKED = {"drawable", "executor", "file_format", "max_rows", "row_limit", "timeout", "verify"}
+#: The pages that are resources.
+_PAGES = (
+    "glossary", "queries", "schema", "families", "algorithms", "your-network", "execution-models",
+    "claim-rules",
+)  # fmt: skip
+_INSTRUCTIONS = (
+    "starcast builds interconnection networks, spanning trees and schedules, and verifies them by"
+    " execution. A topology is a spec such as S5, Q4 or Mesh4x5. `ask` runs Cypher on the stored"
+    " graph; read the resource of the page `schema` first. `query` runs a prepared question;"
+    " `queries` lists them. The other tools compute, and need no stored data, except `compare` and"
+    " `topologies`. All tools only read."
+)
+#: Parameters that may be paths of files with any name.
+_NAMES = {"topology", "source", "construction", "algorithm"}
+_SUFFIXES = {*NETWORK_SUFFIXES, ".csv", ".cypher", ".goal", ".json", ".npz", ".xml"}
+
+
+def serve(settings: Settings) -> None:
+    """Answer the requests on stdin until it is closed.
+
+    Args:
+        settings: the settings that name the servers.
+    """
+    workers = Workers(seconds=settings.timeout + _EXTRA_SECONDS)
+    server = MCPServer(
+        "starcast", instructions=_INSTRUCTIONS, version=version("starcast"), log_level="WARNING"
+    )
+    for operation in TOOLS:
+
+        def run(given: dict[str, Any], name: str = operation.__name__) -> str:
+            return workers.run(_perform, settings, name, given)
+
+        tool = _make_tool(operation, run)
+        server.add_tool(
+            tool,
+            structured_output=False,
+            annotations=mcp_types.ToolAnnotations(read_only_hint=True, open_world_hint=False),
+        )
+    for page in _PAGES:
+        path = data_folder("docs") / f"{page}.md"
+        title = path.read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")
+        uri = f"starcast://docs/{page}"
+        server.add_resource(
+            FileResource(uri=uri, name=page, title=title, path=path, mime_type="text/markdown")
+        )
+    try:
+        server.run()
+    finally:
+        workers.close()
+
+
+def _make_tool(operation: Callable[..., Any], run: Callable[[dict[str, Any]], str]) -> Any:
+    """Return a function whose signature and docstring are those of the tool."""
+    _, *known = signature(operation).parameters.values()
+    about = operations.documented(operation, known)
+
+    def tool(**given: Any) -> str:
+        try:
+            return run({name: value for name, value in given.items() if value is not None})
+        except StarcastError as error:
+            raise ToolError(f"{error.message}; {error.hint}") from None
+
+    asked = [_as_field(each, about.arguments.get(each.name, "")) for each in _asked(known)]
+    tool.__name__, tool.__doc__ = operation.__name__, about.text
+    tool.__signature__ = Signature(asked, return_annotation=str)  # type: ignore[attr-defined]
+    tool.__annotations__ = {each.name: each.annotation for each in asked} | {"return": str}
+    return tool
+
+
+def _asked(known: list[Parameter]) -> list[Parameter]:
+    return [each for each in operations.expanded(known) if each.name not in _NOT_ASKED]
+
+
+def _as_field(parameter: Parameter, meaning: str) -> Parameter:
+    """Convert a parameter of an operation to one of a tool, with its type and meaning."""
+    kind, shell = operations.kind_of(parameter.annotation)
+    if shell.type is dict:
+        kind = dict[str, Any]
+    if parameter.kind is Parameter.VAR_POSITIONAL:
+        kind = list[kind]  # type: ignore[valid-type]
+    is_required = parameter.default is Parameter.empty and (
+        parameter.kind is Parameter.POSITIONAL_OR_KEYWORD
+        or parameter.kind is Parameter.POSITIONAL_ONLY
+        or shell.required
+    )
+    annotation: Any = Annotated[kind if is_required else kind | None, Field(description=meaning)]
+    default = Parameter.empty if is_required else None
+    return Parameter(parameter.name, Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+
+
+def _perform(settings: Settings, name: str, given: dict[str, Any]) -> str:
+    """Run an operation in a worker process, and return its result as JSON.
+
+    Raises:
+        StarcastError: the error of the operation, or an argument names a file.
+    """
+    for key, value in given.items():
+        _refuse_file(key, value)
+    operation = getattr(Lab, name)
+    _, *known = signature(operation).parameters.values()
+    words = {
+        key: [f"{each}:={json.dumps(item)}" for each, item in value.items()]
+        if isinstance(value, Mapping)
+        else value
+        for key, value in given.items()
+    }
+    try:
+        # stdout is for messages of the protocol.
+        with redirect_stdout(sys.stderr):
+            return _write(operations.call(operation, _lab(settings), known, words))
+    except UnavailableError:
+        # The servers may have restarted on other ports, so the next call opens a new lab.
+        _lab.cache_clear()
+        raise
+
+
+@cache
+def _lab(settings: Settings) -> Lab:
+    return Lab(settings)
+
+
+def _refuse_file(name: str, value: Any) -> None:
+    """Refuse a path: a program that asks questions must not read files of the user.
+
+    Raises:
+        InputError: the value is the path of a file, or ``-``, which is stdin.
+    """
+    if not isinstance(value, str) or any(map(str.isspace, value)):
+        return
+    is_path = value == "-" or value.startswith(("/", ".", "~")) or (name in _NAMES and "/" in value)
+    if is_path or PurePath(value).suffix.lower() in _SUFFIXES:
+        raise InputError(f"tools read no files, such as '{value}'", hint="give a name or a spec")
+
+
+def _write(result: Any) -> str:
+    """Return a result as JSON of at most `MAX_ANSWER` bytes; what is cut is said in ``note``."""
+    if not isinstance(result, Table):
+        return _cut(dict(result) if isinstance(result, Mapping) else {"text": str(result)})
+    rows, note = result.rows, result.note
+    while len((text := _as_text({"rows": rows, "note": note})).encode()) > MAX_ANSWER:
+        # Half of the rows may be far too few, but never too many.
+        rows = rows[: min(len(rows) - 1, int(len(rows) * MAX_ANSWER / len(text)))]
+        note = (
+            f"the first {len(rows):,} of {len(result.rows):,} rows: ask for fewer. {result.note}"
+        ).strip()
+        if not rows:
+            note = f"each row is larger than {MAX_ANSWER:,} bytes: ask for fewer values"
+            return _as_text({"rows": [], "note": note})
+    return text
+
+
+def _cut(facts: dict[str, Any]) -> str:
+    """Return facts as JSON, without the largest ones if they are too large."""
+    omitted = list[str]()
+    while len((text := _as_text(facts)).encode()) > MAX_ANSWER:
+        largest = max(facts, key=lambda name: len(_as_text(facts[name])))
+        omitted.append(largest)
+        facts = {name: value for name, value in facts.items() if name != largest}
+        facts["note"] = f"too large, so omitted: {', '.join(omitted)}"
+    return text
+
+
+def _as_text(value: Any) -> str:
+    return json.dumps(value, default=to_json, ensure_ascii=False)

@@ -1,0 +1,233 @@
+"""`starcast mcp` answers questions over stdio, asked with the SDK's own client."""
+
+import asyncio
+import json
+import os
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters
+
+from starcast import Lab
+from starcast.cli.mcp_server import MAX_ANSWER, TOOLS
+from support.fix_cli import COMMAND
+
+FOREST = "S4:multiple:1234"
+
+
+class Question(NamedTuple):
+    """A question, the call of a tool that answers it, and the answer, found in its result."""
+
+    text: str
+    tool: str
+    arguments: dict[str, Any]
+    find: Callable[[Any], Any]
+    answer: Any
+
+
+def _rows(name: str) -> Callable[[Any], list[Any]]:
+    return lambda found: [row[name] for row in found["rows"]]
+
+
+def _fact(name: str) -> Callable[[Any], Any]:
+    return lambda found: found[name]
+
+
+def _broadcast(spec: str, algorithm: str, **options: Any) -> dict[str, Any]:
+    return {"topology": spec, "collective": "broadcast", "algorithm": algorithm, **options}
+
+
+#: The answers are known from formulas of the papers, or by counting on paper.
+QUESTIONS = [
+    Question("How many nodes has S7?", "show_topology", {"topology": "S7"}, _fact("nodes"), 5040),
+    Question(
+        "How long is the longest of all shortest paths in S7?",
+        "show_topology", {"topology": "S7"}, _fact("diameter"), 9,
+    ),
+    Question(
+        "What is the mean distance in a hypercube of 16 nodes?",
+        "show_topology", {"topology": "Q4"}, _fact("exact_mean_distance"), "32/15",
+    ),
+    Question("Which topologies are stored?", "topologies", {}, _rows("id"), ["S4"]),
+    Question(
+        "How many links has the stored graph?",
+        "ask", {"statement": "MATCH (:Node)-[l:LINK]->(:Node) RETURN count(l) AS links"},
+        _rows("links"), [36],
+    ),
+    Question(
+        "Which forests are stored on S4?",
+        "ask",
+        {
+            "statement": "MATCH (f:Forest {topology: $spec}) RETURN f.id AS id ORDER BY id",
+            "parameters": {"spec": "S4"},
+        },
+        _rows("id"), ["S4:greedy:1234", FOREST],
+    ),
+    Question(
+        "Which prepared questions are about paths in a tree?",
+        "queries", {"search": "tree-path"}, _rows("query"), ["paths/tree-path"],
+    ),
+    Question(
+        "How far is 4321 from 1234 in S4?",
+        "query",
+        {
+            "query": "paths/shortest-path",
+            "parameters": {"topology": "S4", "source": "1234", "target": "4321"},
+        },
+        lambda found: len(found["rows"][0]["path"]) - 1, 4,
+    ),
+    Question(
+        "Over how many directed links do two trees of the forest run?",
+        "query", {"query": "overlap/load-histogram", "parameters": {"forest": FOREST}},
+        lambda found: sum(row["load"] * row["links"] for row in found["rows"]), 3 * 23,
+    ),
+    Question(
+        "Who is the parent of the root's neighbour 2134 in the greedy tree?",
+        "query",
+        {
+            "query": "paths/tree-path",
+            "parameters": {
+                "forest": "S4:greedy:1234", "tree": 0, "source": "1234", "target": "2134",
+            },
+        },
+        lambda found: found["rows"][0]["path"], ["1234", "2134"],
+    ),
+    Question(
+        "How many links of S6 carry more than two trees of 'multiple'?",
+        "show_forest", {"source": "S6", "construction": "multiple"}, _fact("congestion"), 2,
+    ),
+    Question(
+        "Are the trees of 'edge-disjoint' on S5 edge-disjoint?",
+        "show_forest", {"source": "S5", "construction": "edge-disjoint"}, _fact("edge_disjoint"),
+        True,
+    ),
+    Question(
+        "What is the paper of the construction 'multiple'?",
+        "constructions", {"topology": "S4"},
+        lambda found: next(r["paper"] for r in found["rows"] if r["construction"] == "multiple"),
+        "Tseng & Sheu 1997, Def. 2",
+    ),
+    Question(
+        "Which algorithms for an alltoall take messages one by one in the one-port model?",
+        "algorithms", {"topology": "S4", "collective": "alltoall"},
+        lambda found: "one-port" in _rows("algorithm")(found), True,
+    ),
+    Question(
+        "How many steps does a broadcast by recursive substars take on S5? (2n-3)",
+        "simulate_schedule", _broadcast("S5", "recursive-substar"), _fact("steps"), 7,
+    ),
+    Question(
+        "And if a node can send only one packet at a time? (n(n-1)/2)",
+        "simulate_schedule", _broadcast("S5", "recursive-substar", ports="one"), _fact("steps"), 10,
+    ),
+    Question(
+        "Does the broadcast by 'multiple' reach all nodes when a link of the root is broken?",
+        "simulate_schedule", _broadcast("S4", "multiple", fault=["1234-2134"]), _fact("complete"),
+        False,
+    ),
+    Question(
+        "And with a copy of each message in each of the three edge-disjoint trees?",
+        "simulate_schedule", _broadcast("S4", "edge-disjoint", copies=3, fault=["1234-2134"]),
+        _fact("complete"), True,
+    ),
+    Question(
+        "How many steps does the other experiment's broadcast of one message take? (2n-3)",
+        "compare", {"names": ["ours", "theirs"]}, lambda found: found["rows"][0]["steps_theirs"], 5,
+    ),
+    Question(
+        "What did the check of lemma 5 of Tseng & Sheu on S4 find?",
+        "claim",
+        {"claim_id": "TS.L5"},
+        _fact("verdict"),
+        "holds",
+    ),
+]  # fmt: skip
+
+
+def _converse(*calls: tuple[str, *tuple[Any, ...]]) -> list[Any]:
+    """Start the server, call methods of its client, and return their results."""
+
+    async def talk() -> list[Any]:
+        server = StdioServerParameters(
+            command=COMMAND[0],
+            args=[*COMMAND[1:], "mcp"],
+            env={**os.environ, "STARCAST_TIMEOUT": "5"},
+        )
+        async with Client(server) as client:
+            return [await getattr(client, method)(*values) for method, *values in calls]
+
+    return asyncio.run(talk())
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("filled")
+def test_a_program_finds_known_answers_with_the_tools() -> None:
+    listed, resources, *results = _converse(
+        ("list_tools",),
+        ("list_resources",),
+        *(("call_tool", question.tool, question.arguments) for question in QUESTIONS),
+        ("read_resource", "starcast://docs/schema"),
+    )
+    tools = {tool.name: tool for tool in listed.tools}
+    assert list(tools) == [operation.__name__ for operation in TOOLS]
+    assert len(tools) <= 12
+    assert next(iter(tools["ask"].input_schema["properties"])) == "statement"
+    for question, result in zip(QUESTIONS, results, strict=False):
+        [content] = result.content
+        assert not result.is_error, (question, content.text)
+        assert question.find(json.loads(content.text)) == question.answer, question.text
+    assert {question.tool for question in QUESTIONS} == {*tools} - {"cost_table"}
+    assert "starcast://docs/schema" in [str(resource.uri) for resource in resources.resources]
+    assert results[-1].contents[0].text.startswith("# Schema")
+
+
+#: Calls of tools that are refused, and a part of the message.
+REFUSED = [
+    ("ask", {"statement": "CREATE (n:Node)"}, "must begin with a reading clause"),
+    ("ask", {"statement": "MATCH (n) SET n.x = 1 RETURN n"}, "SET"),
+    ("ask", {"statement": "CALL db.labels() YIELD label RETURN label"}, "CALL"),
+    ("ask", {"statement": "-"}, "tools read no files"),
+    (
+        "ask",
+        {"statement": "UNWIND range(1, 10000000000) AS i RETURN sum(i) AS s"},
+        "took longer than 5 s",
+    ),
+    ("query", {"query": "/etc/passwd"}, "tools read no files"),
+    ("query", {"query": "mine/own.cypher"}, "tools read no files"),
+    ("query", {"query": "overlap/nothing"}, "overlap"),
+    ("show_topology", {"topology": "../net.graphml"}, "tools read no files"),
+    ("show_topology", {"topology": "net.csv"}, "tools read no files"),
+    ("show_forest", {"source": "files/forest"}, "tools read no files"),
+    ("show_topology", {"topology": "S40"}, "out of range"),
+    ("show_topology", {"topology": 5}, "topology"),
+    ("show_topology", {}, "topology"),
+    ("simulate_schedule", _broadcast("S4", "rows.csv"), "tools read no files"),
+    ("compare", {"names": ["nobody"]}, "no experiment 'nobody'"),
+]
+
+
+@pytest.mark.slow
+def test_calls_that_write_or_read_files_or_are_too_large_are_refused(lab: Lab) -> None:
+    lab.ingest("S6")
+    statement = "MATCH (n:Node) RETURN n, range(1, $most) AS numbers LIMIT $rows"
+    large = [
+        {"statement": statement, "parameters": {"most": most, "rows": rows}}
+        for most, rows in ((100, 700), (60_000, 1))
+    ]
+    *results, many, huge, last = _converse(
+        *(("call_tool", tool, arguments) for tool, arguments, _ in REFUSED),
+        *(("call_tool", "ask", arguments) for arguments in large),
+        ("call_tool", "show_topology", {"topology": "S3"}),
+    )
+    for (tool, arguments, reason), result in zip(REFUSED, results, strict=True):
+        assert result.is_error, (tool, arguments, result)
+        assert reason in result.content[0].text, (tool, arguments)
+    for result, has_rows in ((many, True), (huge, False)):
+        text = result.content[0].text
+        assert len(text.encode()) <= MAX_ANSWER
+        assert bool(json.loads(text)["rows"]) == has_rows
+        assert "ask for fewer" in json.loads(text)["note"]
+    # The server still answers.
+    assert json.loads(last.content[0].text)["nodes"] == 6
