@@ -15,7 +15,13 @@ if TYPE_CHECKING:
     from starcast.collectives.algorithm import algorithm, algorithms, schedule
     from starcast.collectives.columns import schedule_from_columns, schedule_from_csv
     from starcast.collectives.model import Schedule
-    from starcast.formats import export, network, schedule_from_goal, schedule_from_msccl
+    from starcast.formats import (
+        export,
+        network,
+        schedule_from_goal,
+        schedule_from_msccl,
+        schedule_from_mscclpp,
+    )
     from starcast.judges.simulator import Fault, Simulation, Timing, simulate, timing
     from starcast.lab import Lab, connect
     from starcast.topologies import Topology, topology
@@ -49,6 +55,7 @@ __all__ = [
     "schedule_from_csv",
     "schedule_from_goal",
     "schedule_from_msccl",
+    "schedule_from_mscclpp",
     "simulate",
     "timing",
     "topology",
@@ -78,6 +85,7 @@ _PACKAGES = {
     "schedule_from_csv": "starcast.collectives",
     "schedule_from_goal": "starcast.formats",
     "schedule_from_msccl": "starcast.formats",
+    "schedule_from_mscclpp": "starcast.formats",
     "simulate": "starcast.judges.simulator",
     "timing": "starcast.judges.simulator",
     "topology": "starcast.topologies",

@@ -1,6 +1,7 @@
 """Fuzzed input of every kind: valid examples are changed randomly and given to their readers."""
 
 import io
+import json
 import os
 import shlex
 import signal
@@ -26,7 +27,12 @@ from starcast.collectives.columns import schedule_from_csv
 from starcast.collectives.model import COLUMNS
 from starcast.embedded.endpoints import graph_address, store_url
 from starcast.experiments.design import read_design
-from starcast.formats import render, schedule_from_goal, schedule_from_msccl
+from starcast.formats import (
+    render,
+    schedule_from_goal,
+    schedule_from_msccl,
+    schedule_from_mscclpp,
+)
 from starcast.judges.simulator import Fault, simulate
 from starcast.queries.query import parse_header
 from starcast.stores.database import sessions
@@ -124,6 +130,33 @@ _NEO4J_URIS = (
 _PLAN = schedule("S3", "broadcast", "greedy")
 
 
+def _exchanging_gpu(rank: int) -> dict[str, object]:
+    """Return a GPU of an MSCCL++ plan that exchanges a chunk with another GPU."""
+    peer = 1 - rank
+    own = [{"type": "i", "index": rank, "size": 1}], [{"type": "o", "index": rank, "size": 1}]
+    other = [{"type": "i", "index": peer, "size": 1}], [{"buffer_id": 0, "index": rank, "size": 1}]
+    words = {"channel_type": "memory", "channel_ids": [0]}
+    operations: list[dict[str, object]] = [
+        {"name": "copy", "src_buff": own[0], "dst_buff": own[1]},
+        {"name": "put", "src_buff": other[0], "dst_buff": other[1], **words},
+        {"name": "signal", **words},
+        {"name": "wait", **words},
+    ]
+    buffers = [{"access_channel_type": "memory", "remote_buffer_ids": [0]}]
+    block = {"id": 0, "ops": operations, "channels": [words], "remote_buffer_refs": buffers}
+    sizes = {"input_chunks": 2, "output_chunks": 2, "scratch_chunks": 0}
+    channels = [{"channel_type": "memory", "connected_to": [peer]}]
+    remote = [{"rank": peer, "type": "o"}]
+    return {
+        "id": rank, **sizes, "threadblocks": [block], "channels": channels, "remote_buffers": remote
+    }  # fmt: skip
+
+
+_EXCHANGE = json.dumps(
+    {"collective": "alltoall", "inplace": False, "gpus": [_exchanging_gpu(0), _exchanging_gpu(1)]}
+)
+
+
 def _file(name: str) -> tuple[str]:
     """Return a schedule as the text of a file."""
     return (b"".join(render(_PLAN, name)).decode(),)
@@ -143,9 +176,17 @@ TEXTS: dict[str, tuple[tuple[str, ...], Callable[[Any], object]]] = {
     "rows": (_file("csv"), _schedule_reader(schedule_from_csv)),
     "goal": (_file("goal"), _schedule_reader(schedule_from_goal)),
     "msccl": (_file("msccl-xml"), _schedule_reader(schedule_from_msccl)),
+    "plan": ((_EXCHANGE,), lambda file: simulate(schedule_from_mscclpp(file, "K2", "alltoall"))),
 }
 #: The kinds of texts that are read from a file, with the suffix of its name.
-_SUFFIXES = {"grid": ".toml", "settings": ".toml", "rows": ".csv", "goal": ".goal", "msccl": ".xml"}
+_SUFFIXES = {
+    "grid": ".toml",
+    "settings": ".toml",
+    "rows": ".csv",
+    "goal": ".goal",
+    "msccl": ".xml",
+    "plan": ".json",
+}
 #: Encodings that other programs write; "utf-8-sig" and "utf-16" begin with a byte order mark.
 _ENCODINGS = ("utf-8-sig", "utf-16", "utf-16-le", "utf-32", "latin-1", "cp037", "shift-jis")
 

@@ -30,6 +30,7 @@ SERVICE_LIBRARIES = """
 FILE_SCHEMAS = {
     "starcast.records.model",
     "starcast.claims.pack_file",
+    "starcast.formats.mscclpp_plan",
     "starcast.topologies.network_records",
 }
 #: The only modules of `claims` that may use the database: they store and list verification runs.

@@ -211,7 +211,7 @@ def test_csv_and_parquet_files_contain_the_rows_of_the_schedule(
 
 
 def test_a_goal_file_is_read_as_the_same_schedule(tmp_path: Path, built: Schedule) -> None:
-    """Without the comments of starcast, the same links are used, and in no more steps."""
+    """A file of starcast keeps units, trees and steps in comments."""
     expanded = built.expand()
     file = tmp_path / "mine.goal"
     export(built, file, "goal")
@@ -220,16 +220,8 @@ def test_a_goal_file_is_read_as_the_same_schedule(tmp_path: Path, built: Schedul
     for name in COLUMNS:
         assert np.array_equal(getattr(read, name), getattr(expanded, name)), name
     assert simulate(read).complete
-    text = file.read_text()
-    file.write_text(re.sub(r"(?m)^//.*\n", "", text))
-    plain = schedule_from_goal(file, *names)
-    assert plain.steps <= built.steps
-    # Without the comments, tags do not identify units, so only the links can be compared.
-    sizes = [int(size) for size in re.findall(r"send (\d+)b", text)]
-    assert len(plain) == len(sizes)
+    sizes = [int(size) for size in re.findall(r"send (\d+)b", file.read_text())]
     assert sum(sizes) == 64 * len(expanded)
-    links_used = [{*zip(each.sender, each.receiver, strict=True)} for each in (plain, expanded)]
-    assert links_used[0] == links_used[1]
 
 
 @pytest.mark.parametrize(
@@ -307,9 +299,9 @@ def test_a_goal_file_of_another_program_is_read_and_its_links_and_ports_are_chec
     read = schedule_from_goal(file, "Q2", "broadcast")
     assert simulate(read).complete
     assert read.step.tolist() == [1, 1, 2]
-    violation = simulate(schedule_from_goal(file, "Q2", "broadcast", "one")).violation
-    assert violation
-    assert "one-port" in violation
+    one = schedule_from_goal(file, "Q2", "broadcast", "one")
+    assert simulate(one).complete
+    assert one.step.tolist() == [1, 2, 2]
     pair = "rank 0 {\nsend 1b to 3\n}\nrank 1 {\n}\nrank 2 {\n}\nrank 3 {\nrecv 1b from 0\n}\n"
     file.write_text(f"num_ranks 4\n{pair}")
     with refused("line 3 sends from rank 0 to rank 3, which are not linked"):

@@ -32,17 +32,17 @@ ORDINARY = {
         --verbose --version --wait --where --yes
     """,
     "Python": """
-        as_json ask backup bound_broadcasts build_forest check_queries close config cost_table
-        database doctor draw_forest draw_schedule draw_topology drop engine explore
-        export_forest export_schedule export_topology families forests graph ingest
-        merge_forest name new_paper new_query optimum profile_schedule queries query rebuild
-        reproduce restore schedule_rows schedules schema settings show show_forest show_query
-        show_topology simulate_schedule start status stop time_schedule topologies upgrade
-        verify_forest args add_note with_traceback exit_code chunks table translation open save
-        parse members spanning remarks ends what sizes distance_sum is_edge_disjoint
-        is_shortest_path verify_hubs
-        neighbour_ranks neighbour_values carried_ports translation_keeps_ports forest_id on columns
-        replace_rows translate algorithms check constructions simulate StarcastError
+        as_json ask backup bound_broadcasts build_forest check_queries close config
+        cost_table database doctor draw_forest draw_schedule draw_topology drop engine
+        explore export_forest export_schedule export_topology families forests graph ingest
+        merge_forest name new_paper new_plugin new_query optimum profile_schedule queries
+        query rebuild reproduce restore schedule_rows schedules schema settings show
+        show_forest show_query show_topology simulate_schedule start status stop
+        time_schedule topologies upgrade verify_forest args add_note with_traceback
+        exit_code chunks table translation open save parse members spanning remarks ends
+        what sizes distance_sum is_edge_disjoint is_shortest_path verify_hubs
+        neighbour_ranks neighbour_values carried_ports translation_keeps_ports forest_id on
+        columns replace_rows translate algorithms check constructions simulate StarcastError
         schedule_from_columns schedule_from_csv
     """,
     "SQL": """

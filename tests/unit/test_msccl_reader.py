@@ -21,6 +21,7 @@ from starcast import (
 from starcast.collectives.algorithm import algorithms_on
 from starcast.collectives.model import COLUMNS
 from starcast.formats import msccl_elements, render
+from starcast.formats.msccl import RUNTIMES
 from starcast.support.errors import InputError, LimitError, RejectedError, StarcastError
 from starcast.topologies import topology
 from support.meeting import refused
@@ -168,6 +169,49 @@ def test_chunks_sent_in_one_step_and_over_several_channels_form_one_packet(tmp_p
     result = simulate(back)
     assert (result.steps, result.largest_packet, result.complete) == (1, 6, True)
     assert timing(back, 64, 100, 1).time == 100 + 6 * 64
+
+
+def test_units_that_stay_on_their_gpu_are_counted(tmp_path: Path) -> None:
+    """A message has more units than nodes, so those with the highest numbers are never sent."""
+    back = read(direct(5), tmp_path, "S3,1", "alltoall")
+    assert (back.message_units, back.units, simulate(back).complete) == (10, 90, True)
+
+
+def test_a_file_may_use_the_channels_of_rccl_and_the_steps_of_msccl(tmp_path: Path) -> None:
+    last = max(limits.channels for limits in RUNTIMES.values()) - 1
+    assert last == 127
+    text = ring().replace('chan="0"', f'chan="{last}"')
+    assert simulate(read(text, tmp_path, "K4", "allgather")).complete
+    with refused(f"line 3 has the invalid chan '{last + 1}'"):
+        read(ring().replace('chan="0"', f'chan="{last + 1}"'), tmp_path, "K4", "allgather")
+
+
+def test_a_custom_collective_is_refused_by_name(tmp_path: Path) -> None:
+    with refused("line 2 is for the collective 'custom', not allgather"):
+        read(ring().replace("allgather", "custom"), tmp_path, "K4", "allgather")
+
+
+def test_steps_that_wait_for_each_other_in_a_circle_are_reported(tmp_path: Path) -> None:
+    needs = [("1 0 1", "0 0 1"), ("0 1 1", "0 0 1")]
+    for one, other in needs:
+        blocks = [
+            block(0, -1, -1, step(0, "cpy", "i0", "o0", one), step(1, "cpy", "i0", "o0")),
+            block(1, -1, -1, step(0, "cpy", "i1", "o1", other)),
+        ]
+        text = algo("alltoall", ["".join(blocks)] * 2, (2, 2, 0)).replace('deps="1"', 'deps="0"')
+        with refused("rank 0, thread block 0, step 0 waits for ever for thread block", exit_code=6):
+            read(text, tmp_path, "K2", "alltoall")
+
+
+def test_an_exchange_of_pairs_is_right_and_its_mistake_is_found(tmp_path: Path) -> None:
+    """Two messages that are exchanged, as a file of the field has it."""
+    text = direct()
+    assert simulate(read(text, tmp_path, "K3", "alltoall")).complete
+    first, second = 'srcbuf="i" srcoff="2" dstbuf="o" dstoff="0"', 'srcbuf="i" srcoff="4"'
+    assert first in text
+    wrong = text.replace(first, f'{second} dstbuf="o" dstoff="0"', 1)
+    with refused("rank 1 ends with unit 4 in o[0] instead of unit 2", exit_code=6):
+        read(wrong, tmp_path, "K3", "alltoall")
 
 
 def test_a_gather_may_have_the_collective_name_custom(tmp_path: Path) -> None:

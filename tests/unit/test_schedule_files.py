@@ -1,6 +1,8 @@
 """Schedule files as other programs write them: GOAL, CSV of spreadsheets, and files of any name."""
 
 import re
+from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 import starcast
 from starcast import StarcastError, schedule_from_columns, simulate
 from starcast.experiments.design import read_design
-from starcast.formats import read_schedule
+from starcast.formats import read_schedule, render
 from starcast.formats.reading import READERS
 from starcast.lab import Lab
 from starcast.queries.query import Query
@@ -102,17 +104,127 @@ def test_tags_with_gaps_number_the_segments_of_a_broadcast(tmp_path: Path) -> No
     assert read_schedule(file, "Q1", "broadcast").unit.tolist() == [0, 1]
 
 
-def test_a_reduce_of_another_program_is_complete(tmp_path: Path) -> None:
-    """The broadcast with all messages reversed."""
-    text = MPI.replace("send", "x").replace("recv", "send").replace("x 8b to", "recv 8b from")
-    text = re.sub(r"(a: send 8b) from", r"\1 to", text)
-    text = re.sub(r"([bc]) requires a", r"a requires \1", text)
-    # A label must precede its use, so the send moves to the end of its rank.
-    text = re.sub(r"(a: send.*\n)((?:[bc]: recv.*\n)+)", r"\2\1", text)
-    file = tmp_path / "reduce.goal"
-    file.write_text(text)
-    result = simulate(read_schedule(file, "Q3", "reduce"))
-    assert (result.complete, result.steps) == (True, 3)
+def direct(pairs: list[tuple[int, int]], nodes: int, tag: Callable[[int, int], int]) -> str:
+    """Return a GOAL file in which each pair of nodes has a message, without any order."""
+    lines = [f"num_ranks {nodes}"]
+    for rank in range(nodes):
+        sends = [f"send 8b to {b} tag {tag(a, b)}" for a, b in pairs if a == rank]
+        receives = [f"recv 8b from {a} tag {tag(a, b)}" for a, b in pairs if b == rank]
+        lines += [f"rank {rank} {{", *sends, *receives, "}"]
+    return "\n".join(lines)
+
+
+PAIRS = [(a, b) for a in range(4) for b in range(4) if a != b]
+STARS = {
+    "gather": [(a, 0) for a in range(1, 4)],
+    "scatter": [(0, b) for b in range(1, 4)],
+    "allgather": PAIRS,
+    "alltoall": PAIRS,
+}
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("collective", STARS)
+@pytest.mark.parametrize(
+    "tag", [lambda *_: 42001, lambda a, b: (a - b) % 4, lambda a, b: 70 * a + 9 * b]
+)
+def test_a_direct_exchange_is_complete_whatever_its_tags_are(
+    tmp_path: Path, collective: Any, tag: Callable[[int, int], int]
+) -> None:
+    """In the one-port model, a node sends and receives its messages one after another."""
+    file = tmp_path / "direct.goal"
+    file.write_text(direct(STARS[collective], 4, tag))
+    result = simulate(read_schedule(file, "K4", collective))
+    assert (result.complete, result.steps) == (True, 1)
+    result = simulate(read_schedule(file, "K4", collective, "one"))
+    assert (result.complete, result.violation) == (True, None)
+    assert 3 <= result.steps <= 7
+    missing = direct(STARS[collective][:-1], 4, tag)
+    file.write_text(missing)
+    assert simulate(read_schedule(file, "K4", collective)).missing == 1
+
+
+def tagged_by_unit(built: starcast.Schedule) -> str:
+    """Return a schedule as another program would write it: the tag is 10 plus the unit."""
+    text = b"".join(render(built.expand(), "goal")).decode()
+    tags = {}
+    for unit, tag in re.findall(r"// unit (\d+) .*\ns\d+: send .* tag (\d+)", text):
+        tags[tag] = str(10 + int(unit))
+    text = re.sub(r"(?m)^//.*\n", "", text)
+    return re.sub(r"tag (\d+)", lambda match: f"tag {tags[match[1]]}", text)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("S4", "scatter", "balanced", "all", {"messages": 2, "root": 5}),
+        ("S4", "gather", "one-port", "one", {}),
+        ("S4", "alltoall", "exact", "all", {}),
+        ("S3", "allgather", "necklace", "all", {"messages": 2}),
+        ("S4", "broadcast", "greedy", "one", {"segments": 2, "root": 23}),
+    ],
+    ids=str,
+)
+def test_tags_that_follow_units_along_paths_and_trees_tell_them(tmp_path: Path, case: Any) -> None:
+    """The units are those of the schedule, although the tags are other numbers."""
+    *names, arguments = case
+    built = starcast.schedule(*names, **arguments)
+    file = tmp_path / "tags.goal"
+    file.write_text(tagged_by_unit(built))
+    read = read_schedule(file, built.topology, built.collective, built.ports, built.root)
+    assert simulate(read).complete
+    assert read.units == built.expand().units
+    sent = [
+        Counter(zip(each.sender.tolist(), each.receiver.tolist(), each.unit.tolist(), strict=True))
+        for each in (read, built.expand())
+    ]
+    assert sent[0] == sent[1]
+    if built.collective != "broadcast":
+        # With a number for each packet, as starcast writes it, the tags tell nothing.
+        text = b"".join(render(built, "goal")).decode()
+        file.write_text(re.sub(r"(?m)^//.*\n", "", text))
+        with refused("whose tags or ends tell the units"):
+            read_schedule(file, built.topology, built.collective, built.ports, built.root)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("collective", ["reduce", "reduce-scatter", "allreduce"])
+def test_a_reduction_without_comments_is_refused_with_the_reason(
+    tmp_path: Path, collective: Any
+) -> None:
+    (tmp_path / "mpi.goal").write_text(MPI)
+    with refused("mpi.goal, line 4 has a send without comments", "adds data, and GOAL has none"):
+        read_schedule(tmp_path / "mpi.goal", "Q3", collective)
+
+
+def test_sends_that_are_not_the_collective_are_reported_as_such(tmp_path: Path) -> None:
+    file = tmp_path / "mpi.goal"
+    file.write_text(MPI)
+    with refused("are not a broadcast with the root 001: step 1: 000 sends", exit_code=6):
+        read_schedule(file, "Q3", "broadcast", root=1)
+    for collective in ("gather", "scatter", "alltoall", "allgather"):
+        with refused("line 4 has a send of an unknown unit: the sends are not a"):
+            read_schedule(file, "Q3", collective)
+    ring = direct([(rank, (rank + 1) % 4) for rank in range(4)], 4, lambda *_: 7)
+    file.write_text(ring)
+    with refused("are not a broadcast", exit_code=6):
+        read_schedule(file, "K4", "broadcast")
+    # Without its `requires`, a node forwards what it has not received yet.
+    file.write_text(MPI.replace("b requires a\nc requires a\n", ""))
+    with refused("the sender does not hold the unit yet", exit_code=6):
+        read_schedule(file, "Q3", "broadcast")
+
+
+def test_the_sends_of_a_node_take_turns_in_the_one_port_model(tmp_path: Path) -> None:
+    """Known by hand: 0 sends to 4, 2 and 1 in this order, as the file lists them."""
+    (tmp_path / "mpi.goal").write_text(MPI)
+    read = read_schedule(tmp_path / "mpi.goal", "Q3", "broadcast", "one")
+    result = simulate(read)
+    assert (result.complete, result.steps, result.violation) == (True, 3, None)
+    rows = zip(read.step, read.sender, read.receiver, strict=True)
+    assert {tuple(map(int, row)) for row in rows} == {
+        (1, 0, 4), (2, 0, 2), (3, 0, 1), (2, 4, 6), (3, 4, 5), (3, 2, 3), (3, 6, 7)
+    }  # fmt: skip
 
 
 @pytest.mark.whole
@@ -125,6 +237,9 @@ def test_a_reduce_of_another_program_is_complete(tmp_path: Path) -> None:
         ("a.xml", '"unit";"sender";"step"\n', "csv"),
         ("a.txt", XML, "msccl-xml"),
         ("a", f'<?xml version="1.0"?>\n<!-- by hand -->\n{XML}', "msccl-xml"),
+        ("a.txt", f"<!-- a licence{' - and more' * 1000} -->\n{XML}", "msccl-xml"),
+        ("a.csv", '{"name": "two", "collective": "allgather", "gpus": []}', "mscclpp-json"),
+        ("a.json", "?", "mscclpp-json"),
         ("a.goal", "", "goal"),
         ("a.xml", "?", "msccl-xml"),
         ("a.dat", "time,node\n", "csv"),
@@ -148,7 +263,6 @@ def test_the_content_of_a_schedule_file_decides_before_its_suffix(
     [
         (b'<?xml version="1.0"?>\n<graphml xmlns="x"><graph/></graphml>', "GraphML"),
         (b"<system/>", "XML"),
-        (b'{"name": "two", "collective": "allgather", "gpus": []}', "an MSCCL++ execution plan"),
         (b"[1, 2]", "JSON"),
         (b"PAR1\x15\x04", "Parquet"),
         (b"PK\x03\x04\x14\0", "a spreadsheet or zip archive"),
@@ -162,7 +276,7 @@ def test_other_files_are_named_and_the_formats_that_can_be_read(
         (tmp_path / name).write_bytes(content)
         with refused(f"{name} seems to be {noun}; schedules are read from CSV, GOAL") as refusal:
             read_schedule(tmp_path / name, "S3", "broadcast")
-        assert "`file_format` csv, goal or msccl-xml" in refusal.value.hint
+        assert "`file_format` csv, goal, msccl-xml or mscclpp-json" in refusal.value.hint
 
 
 def test_the_format_can_be_chosen_and_an_error_names_the_assumed_one(tmp_path: Path) -> None:

@@ -4,16 +4,20 @@ It also has the checks of options, names and signatures that all decorators use.
 """
 
 import inspect
+import keyword
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import NoneType
 from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 
 from starcast.catalogue.plugins import ORIGINS, Origin, located
+from starcast.support.atomic import write_new
 from starcast.support.errors import InputError
+from starcast.support.installation import data_folder
 from starcast.support.integers import check_count
 from starcast.support.text import did_you_mean
 from starcast.support.vocabulary import MAX_NAME, ArgumentValue
@@ -308,6 +312,12 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _KINDS: Mapping[Any, Literal["integer", "text"]] = {
     int: "integer", "int": "integer", str: "text", "str": "text",
 }  # fmt: skip
+#: Commands that use a plug-in of each kind, after the spec of a family or the name.
+_USES = {
+    "construction": "forest show S4 {name}",
+    "algorithm": "schedule simulate S4 broadcast {name}",
+    "family": "topology show {spec}6",
+}
 #: The options of the decorators, with their types and a description for messages.
 _OPTIONS: Mapping[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(
@@ -421,3 +431,33 @@ def _read_argument(name: str, origin: Origin, parameter: inspect.Parameter) -> A
         (lambda _: default) if has_default else None,
         kind=kind,
     )
+
+
+def write_template(kind: str, name: str, folder: Path) -> tuple[Path, str]:
+    """Write a plug-in that works, as a file to edit.
+
+    Args:
+        kind: ``construction``, ``algorithm`` or ``family``.
+        name: the name of what it declares.
+        folder: the folder of the file.
+
+    Returns:
+        The file, and the words of a command that uses it.
+
+    Raises:
+        InputError: the kind or the name is not valid, the file exists, or it cannot be written.
+    """
+    if kind not in _USES:
+        raise InputError(f"'{kind}' is not a kind of plug-in", hint=f"use {', '.join(_USES)}")
+    if not _NAME.fullmatch(name) or len(name) > MAX_NAME:
+        raise InputError(
+            f"'{name}' is not a valid name", hint="write lower-case words joined by hyphens"
+        )
+    function = name.replace("-", "_") + "_" * keyword.iskeyword(name)
+    spec = "".join(word.capitalize() for word in name.split("-"))
+    # A spec ends in a number, which its letters must not run into.
+    spec = re.sub(r"\d", lambda digit: chr(ord("a") + int(digit[0])), spec)
+    text = (data_folder("examples") / "new" / f"{kind}.py").read_text(encoding="utf-8")
+    text = text.replace("NAME", name).replace("FUNCTION", function).replace("SPEC", spec)
+    path = write_new(folder / f"{function}.py", text)
+    return path, _USES[kind].format(name=name, spec=spec)

@@ -100,6 +100,7 @@ def _config(app: typer.Typer) -> None:
     from starcast.lab.connection import Connection
 
     command(app, "config", Connection.config)
+    command(app, "new", Connection.new_plugin)
 
 
 def _ingest(app: typer.Typer) -> None:
@@ -304,6 +305,7 @@ PARTS: dict[str, Callable[[typer.Typer], None]] = {
     "publish": _publish,
     "uninstall": _terminal,
     "config": _config,
+    "new": _config,
     "ingest": _ingest,
     "backup": _servers,
     "restore": _servers,

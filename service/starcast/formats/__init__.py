@@ -6,6 +6,7 @@ limits of each format, and the data that it omits.
 
 from starcast.formats.goal_reader import schedule_from_goal
 from starcast.formats.msccl_reader import schedule_from_msccl
+from starcast.formats.mscclpp_reader import schedule_from_mscclpp
 from starcast.formats.networks import network
 from starcast.formats.reading import read_schedule
 from starcast.formats.writing import export, render
@@ -17,4 +18,5 @@ __all__ = [
     "render",
     "schedule_from_goal",
     "schedule_from_msccl",
+    "schedule_from_mscclpp",
 ]

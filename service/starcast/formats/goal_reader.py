@@ -5,23 +5,28 @@ Operations are kept in arrays, because a file of a few megabytes can have a mill
 
 import re
 from array import array
+from collections import defaultdict, deque
 from collections.abc import Iterator
+from heapq import heapify, heappop, heappush
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, TextIO
 
 import numpy as np
 
 from starcast.collectives.columns import schedule_from_columns
-from starcast.collectives.model import (
-    ADDRESSED,
-    MAX_ROWS,
-    Schedule,
-    check_request,
-)
+from starcast.collectives.model import MAX_ROWS, REDUCTIONS, Schedule, check_request
 from starcast.collectives.rows import ports_between
 from starcast.judges.simulator.rows import Indices, count_earlier, repeats_previous
-from starcast.support.errors import InputError, LimitError, StarcastError, unreadable
+from starcast.judges.simulator.simulation import execute
+from starcast.support.errors import (
+    InputError,
+    LimitError,
+    RejectedError,
+    StarcastError,
+    unreadable,
+)
 from starcast.support.limited import open_lines
+from starcast.support.text import with_article
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
 
@@ -47,8 +52,6 @@ _HINT = (
 _DAMAGED = "the file is damaged: write it again"
 _OTHER_TOPOLOGY = "name the topology for which the file was written"
 _CALC, _SEND, _RECEIVE = range(3)
-#: Collectives in which one root sends all units to every node, or receives them from every node.
-_TO_OR_FROM_ALL = {"broadcast": "receiver", "reduce": "sender"}
 
 
 class _OperationTable(NamedTuple):
@@ -84,12 +87,14 @@ def schedule_from_goal(
 
     A file that starcast wrote has the units, trees and steps of its packets in comments. In other
     files, a send carries one unit, and its step follows from `requires`: it is the first step after
-    all sends on which it depends. In a gather, scatter and alltoall, its tag is the number of its
-    unit. In other collectives, sends with the same tag carry the same unit, unless they use the
-    same link; tags may have gaps. If some node would then not receive each unit of a broadcast (in
-    a reduce: not send each unit), but all nodes receive (send) equally many packets, tags do not
-    identify units: each node receives (sends) the units in the order of tags and steps. The
-    schedule is not checked; check it with `starcast.simulate`.
+    all sends on which it depends and, in the one-port model, after the sends that its node could
+    begin earlier. GOAL has no data, so units follow from the sends. Tags are not unit numbers:
+
+    * If every message goes directly from its source to its destination, a send is a unit.
+    * Otherwise, sends with the same tag carry the same unit: along a path to its destination in a
+      gather, scatter or alltoall, and along a tree in an allgather and a broadcast.
+    * If tags do not distinguish the units of a broadcast, each node receives them in the order of
+      tags and steps.
 
     Args:
         path: the file.
@@ -99,12 +104,15 @@ def schedule_from_goal(
         root: rank or label of the root.
 
     Raises:
-        InputError: the file cannot be read, is not GOAL, has a send without a matching receive, or
-            sends between nodes that are not linked. The message names the file and the line.
+        InputError: the file cannot be read, is not GOAL, has a send without a matching receive,
+            sends between nodes that are not linked, or has no comments on units although the
+            collective adds data or tags do not tell the units. The message names file and line.
         LimitError: the file has too many operations.
+        RejectedError: a file without comments is not such a collective, because a node sends what
+            it does not hold.
     """
     network, origin = check_request(topology, collective, ports, root)
-    reader = _Reader(str(path), network, collective)
+    reader = _Reader(str(path), network, collective, ports, origin)
     try:
         with open_lines(path) as file:
             reader.read(file)
@@ -114,9 +122,17 @@ def schedule_from_goal(
         reader.fail("is not UTF-16 text", hint="convert the file to UTF-8")
     columns = reader.columns()
     try:
-        return schedule_from_columns(columns, network, collective, ports=ports, root=origin)
+        schedule = schedule_from_columns(columns, network, collective, ports=ports, root=origin)
+        if reader.has_comments or (violation := execute(schedule).violation) is None:
+            return schedule
     except StarcastError as error:
         raise type(error)(f"{path}: {error.message}", hint=error.hint) from None
+    kind = RejectedError if reader.is_certain else InputError
+    raise kind(
+        f"{path}: as far as tags tell the units, the sends are not {with_article(collective)} with "
+        f"the root {network.label(origin)}: {violation[1]}",
+        hint="name the collective and root of the file, or write comments on the units",
+    )
 
 
 def _view(values: Any) -> memoryview:
@@ -130,10 +146,17 @@ class _Reader:
     simulator, not this class, decides whether a schedule is valid.
     """
 
-    def __init__(self, path: str, topology: Topology, collective: Collective) -> None:
+    def __init__(
+        self, path: str, topology: Topology, collective: Collective, ports: Ports, root: int
+    ) -> None:
+        #: Whether the file tells the unit of each send.
+        self.is_certain = True
+        self.has_comments = True
         self._path = path
         self._topology = topology
         self._collective = collective
+        self._ports = ports
+        self._root = root
         self._line = 0
         # The labels of operations are local to a rank.
         self._names: dict[str, int] = {}
@@ -262,20 +285,20 @@ class _Reader:
                 "write such comments for all sends or for none",
             )
         number, unit, tree, step, combine = rows.T
-        if len(unlike) and self._collective == "allreduce":
+        if len(unlike) and self._collective in REDUCTIONS:
             self.fail(
-                "has a send without comments on its units, which an allreduce needs",
+                f"has a send without comments on its units; {with_article(self._collective)} adds"
+                " data, and GOAL has none",
                 int(operations.line[unlike[0]]),
                 "write a line such as '// unit 0 tree 0 step 1 combine 1' before each send",
             )
         if len(unlike):
+            self.has_comments = False
             number = np.sort(sends)
             step = self._derive_steps(operations, sends, receives)[number]
-            unit = self._number_units(operations, number, step)
+            unit = self._derive_units(operations, number, step)
             tree = np.zeros_like(number)
-            # Every packet of such a reduction is a partial sum, which the receiver adds.
-            is_sum = self._collective in ("reduce", "reduce-scatter")
-            combine = np.full_like(number, 1 if is_sum else -1)
+            combine = np.full_like(number, -1)
         sender, receiver = operations.rank[number], operations.peer[number]
         found = {
             "step": step,
@@ -289,27 +312,67 @@ class _Reader:
             found["combine"] = combine
         return found
 
-    def _number_units(self, operations: _OperationTable, sends: Indices, step: Indices) -> Indices:
+    def _derive_units(self, operations: _OperationTable, sends: Indices, step: Indices) -> Indices:
         """Return the unit of each send in a file without comments; see `schedule_from_goal`."""
-        tag = operations.tag[sends]
-        if self._collective in ADDRESSED:
-            # Units that a node would send to itself have numbers, but no sends.
-            return np.asarray(np.minimum(tag, 2**31), dtype=np.int64)
-        _, unit = np.unique(tag, return_inverse=True)
-        # A link carries different units, even if they have the same tag.
-        turn = count_earlier(tag, operations.peer[sends], operations.rank[sends])
-        _, unit = np.unique(unit * (turn.max(initial=0) + 1) + turn, return_inverse=True)
-        end = _TO_OR_FROM_ALL.get(self._collective)
-        if end is None or not len(sends):
-            return unit
-        node = (operations.peer if end == "receiver" else operations.rank)[sends]
-        pairs = np.unique(np.stack([node, unit]), axis=1).shape[1]
-        others, counts = np.unique(node, return_counts=True)
-        is_even = len(others) == self._topology.endpoints - 1 and (counts == counts[0]).all()
-        if is_even and pairs < len(others) * (int(unit.max()) + 1):
-            order = np.lexsort((step, tag, node))
-            unit[order] = np.arange(len(unit)) % counts[0]
-        return unit
+        sender, receiver = operations.rank[sends], operations.peer[sends]
+        _, tag = np.unique(operations.tag[sends], return_inverse=True)
+        if self._collective == "broadcast":
+            counts = np.bincount(receiver)
+            counts = counts[counts > 0]
+            pairs = np.unique(np.stack([receiver, tag]), axis=1).shape[1]
+            is_shared = len(tag) > len(counts) == 1 or int(np.bincount(tag).max(initial=0)) > 1
+            if pairs == len(tag) and is_shared:
+                return tag
+            self.is_certain = int(counts.max(initial=0)) < 2
+            order = np.lexsort((step, tag, receiver))
+            tag[order] = np.arange(len(tag)) - np.repeat(np.cumsum(counts) - counts, counts)
+            return tag
+        nodes = self._topology.endpoints
+        if (ends := self._trace_tags(sender, receiver, tag)) is not None:
+            message, (source, destination) = tag, ends
+        elif self._is_direct(sender, receiver):
+            message, source, destination = np.arange(len(tag)), sender, receiver
+        else:
+            self.fail(
+                f"has a send of an unknown unit: the sends are not "
+                f"{with_article(self._collective)} whose tags or ends tell the units",
+                int(operations.line[sends[0]]),
+                "use one tag for each unit, or comments such as '// unit 0 tree 0 step 1'",
+            )
+        turn = count_earlier(source * nodes + destination)
+        key = {"scatter": destination, "alltoall": source * nodes + destination}
+        first = key.get(self._collective, source) * (turn.max(initial=0) + 1)
+        return np.asarray((first + turn)[message], dtype=np.int64)
+
+    def _trace_tags(
+        self, sender: Indices, receiver: Indices, tag: Indices
+    ) -> tuple[Indices, Indices] | None:
+        """Return the source and the destination of each tag, if sends with a tag carry one unit.
+
+        In an allgather, units have no destination; it is 0.
+        """
+        nodes = self._topology.nodes
+        sent, received = tag * nodes + sender, tag * nodes + receiver
+        tags, source = np.divmod(np.setdiff1d(sent, received), nodes)
+        ended, destination = np.divmod(np.setdiff1d(received, sent), nodes)
+        each = np.unique(tag)
+        is_tree = len(np.unique(received)) == len(tag) > len(each) and np.array_equal(tags, each)
+        if self._collective == "allgather":
+            is_all = is_tree and len(np.unique(source)) == self._topology.endpoints
+            return (source, np.zeros_like(source)) if is_all else None
+        is_path = is_tree and len(np.unique(sent)) == len(tag) and np.array_equal(ended, each)
+        root = {"gather": destination, "scatter": source}.get(self._collective, self._root)
+        return (source, destination) if is_path and np.all(root == self._root) else None
+
+    def _is_direct(self, sender: Indices, receiver: Indices) -> bool:
+        """Return whether all messages seem to go directly from their sources to destinations."""
+        if self._collective in ("gather", "scatter"):
+            ends = receiver if self._collective == "gather" else sender
+            return bool((ends == self._root).all())
+        nodes = self._topology.nodes
+        # A direct exchange uses all pairs; if a few are missing, it is one with an error.
+        count = self._topology.endpoints
+        return 2 * len(np.unique(sender * nodes + receiver)) > count * (count - 1)
 
     def _match(self, operations: _OperationTable) -> tuple[Indices, Indices]:
         """Match sends with receives; return the sends and, for each, the receive of its packet.
@@ -346,7 +409,9 @@ class _Reader:
     ) -> Indices:
         """Return the step of each send: the first step after all sends on which it depends.
 
-        For an operation that is not a send, the result is the last step of the sends on which it
+        In the one-port model, a node sends one packet per step, in the order in which its sends can
+        begin, then in the order of the file; a packet waits until its receiver has a free step. For
+        an operation that is not a send, the result is the last step of the sends on which it
         depends.
         """
         count = len(operations.kind)
@@ -357,20 +422,43 @@ class _Reader:
         later = is_send[waiting] & ~(start_suffices.astype(bool) & is_send[needed])
         level: Indices = is_send.astype(np.int64)
         left = np.bincount(waiting, minlength=count)
-        ready = array("q", np.flatnonzero(left == 0).tobytes())
         # Views, unlike lists, do not need an object for each number.
-        levels, lefts = _view(level), _view(left)
+        levels, lefts, sending = _view(level), _view(left), _view(is_send)
         begins = _view(np.searchsorted(needed, np.arange(count + 1)))
         followers, delays = _view(waiting.copy()), _view(later)
-        # Recursion could be too deep, because a chain of requirements can be as long as the file.
-        for number in ready:  # grows within the loop
+        sender, receiver = _view(operations.rank), _view(operations.peer)
+        sent, received = (array("q", bytes(8 * self._topology.nodes)) for _ in range(2))
+        #: For each node, in the one-port model, the sends that could begin but wait for their turn.
+        queues: dict[int, deque[int]] = defaultdict(deque)
+        # Ready operations, by step and number.
+        ready = [levels[number] * count + number for number in np.flatnonzero(left == 0).tolist()]
+        heapify(ready)
+        done = 0
+        while ready:
+            now, number = divmod(heappop(ready), count)
+            if self._ports == "one" and sending[number]:
+                start, end = sender[number], receiver[number]
+                queue = queues[start]
+                if not queue or queue[0] != number:
+                    queue.append(number)
+                if queue[0] != number:
+                    continue
+                if sent[start] >= now:
+                    heappush(ready, (sent[start] + 1) * count + number)
+                    continue
+                step = max(now, received[end] + 1)
+                sent[start] = received[end] = levels[number] = step
+                queue.popleft()
+                if queue:
+                    heappush(ready, (step + 1) * count + queue[0])
+            done += 1
             for each in range(begins[number], begins[number + 1]):
                 following = followers[each]
                 levels[following] = max(levels[following], levels[number] + delays[each])
                 lefts[following] -= 1
                 if not lefts[following]:
-                    ready.append(following)
-        if len(ready) < count:
+                    heappush(ready, levels[following] * count + following)
+        if done < count:
             line = int(operations.line[np.flatnonzero(left)[0]])
             self.fail("requires an operation that waits for it", line, "remove the cycle")
         return level

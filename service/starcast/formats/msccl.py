@@ -27,10 +27,21 @@ from starcast.support.errors import InputError, LimitError
 from starcast.support.vocabulary import Collective
 from starcast.topologies import Topology
 
-#: Limits of MSCCL. Every rank parses the entire file, but keeps only the elements of its own GPU.
-MAX_CHANNELS = 32
-MAX_STEPS = 256
-MAX_BLOCKS = 216
+
+class RuntimeLimits(NamedTuple):
+    """Limits of a runtime: channels, steps of a thread block, and thread blocks of a rank."""
+
+    channels: int
+    steps: int
+    blocks: int
+
+
+#: The runtimes, by name: ``src/include/msccl.h`` and ``devcomm.h`` of microsoft/msccl, and
+#: ``src/include/msccl/msccl_struct.h`` and ``device.h`` of ROCm/rccl. A file is read if each number
+#: is within the limit of some runtime; exported files are for MSCCL.
+RUNTIMES = {"MSCCL": RuntimeLimits(32, 256, 216), "RCCL": RuntimeLimits(128, 64, 64)}
+MAX_CHANNELS, MAX_STEPS, MAX_BLOCKS = RUNTIMES["MSCCL"]
+#: Every rank parses the entire file, but keeps only the elements of its own GPU.
 MAX_ELEMENTS = 4096
 MAX_CHILDREN = 1024
 MAX_CHUNKS_PER_STEP = 71
@@ -134,7 +145,7 @@ def check_no_switches(topology: Topology) -> None:
     """
     if topology.endpoints < topology.nodes:
         raise InputError(
-            f"{topology.spec} has switches, but MSCCL XML has only GPUs, which own data",
+            f"{topology.spec} has switches, but files of MSCCL have only GPUs, which own data",
             hint="use the format csv, or goal with the port model all",
         )
 

@@ -15,12 +15,12 @@ from typing import NamedTuple, NoReturn
 from xml.parsers import expat
 
 from starcast.collectives.model import REDUCTIONS
+from starcast.formats.chunks import HINT, find_mismatch
 from starcast.formats.msccl import (
-    MAX_BLOCKS,
-    MAX_CHANNELS,
     MAX_CHUNKS_PER_STEP,
     MAX_OFFSET,
-    MAX_STEPS,
+    RUNTIMES,
+    RuntimeLimits,
 )
 from starcast.support.errors import InputError, unreadable
 from starcast.support.limited import MB, LimitedStream
@@ -28,7 +28,6 @@ from starcast.support.text import with_article
 from starcast.support.vocabulary import Collective
 from starcast.topologies import Topology
 
-HINT = "write the file again, for this topology and collective"
 #: Types of steps that send, and types of steps that receive. Some do both: `rcs`, for example,
 #: receives a chunk and sends it on.
 SENDS, RECEIVES = ("s", "rcs", "rrs", "rrcs"), ("r", "rcs", "rrc", "rrs", "rrcs")
@@ -38,9 +37,8 @@ ADDS = ("re", "rrc", "rrs", "rrcs")
 WRITES = ("r", "rcs", "cpy", "re", "rrc", "rrcs")
 _READS = ("s", "cpy", *ADDS)
 _TYPES = ("s", "cpy", "nop", *RECEIVES, "re")
-#: Collectives that may be executed in place, with overlapping input and output.
-_IN_PLACE = ("broadcast", "allgather", "alltoall", *REDUCTIONS)
 
+_LIMITS = RuntimeLimits(*map(max, zip(*RUNTIMES.values(), strict=True)))
 #: Maximum size of a file in bytes: several times the largest file that starcast writes for S5.
 _MAX_BYTES = 100 * MB
 #: Maximum size of a tag or comment in bytes. Without it, a long tag would take quadratic time: the
@@ -85,6 +83,10 @@ class Block:
     receive: int
     channel: int
     steps: list[Instruction] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        """Return the rank and the thread block, as text for messages."""
+        return f"rank {self.rank}, thread block {self.number}"
 
 
 @dataclass
@@ -185,20 +187,11 @@ class ElementReader:
         return self._number(name, least, greatest) if name in self._attributes else 0
 
     def _begin_algo(self) -> None:
-        collective, nodes = self._collective, self._topology.nodes
-        # msccl-tools writes "reduce_scatter", and "custom" for collectives that MSCCL does not
-        # know. RCCL reads "reducescatter".
-        names = (collective, "custom", collective.replace("-", "_"), collective.replace("-", ""))
-        if self._text("coll") not in names:
-            self._fail(f"is for the collective '{self._text('coll')}', not {collective}")
-        if self._text("ngpus") != str(nodes):
-            self._fail(
-                f"has {self._text('ngpus')} GPUs, but {self._topology.spec} has {nodes} nodes"
-            )
-        self.in_place = bool(self._optional("inplace", 0, 1))
-        if self.in_place and collective not in _IN_PLACE:
-            hint = f"use separate buffers; only {', '.join(_IN_PLACE)} can be in place"
-            self._fail(f"has an unsupported {collective} in place", hint)
+        in_place = bool(self._optional("inplace", 0, 1))
+        head = self._text("coll"), self._text("ngpus"), in_place
+        if problem := find_mismatch(*head, self._topology, self._collective):
+            self._fail(problem)
+        self.in_place = in_place
 
     def _begin_gpu(self) -> None:
         rank = self._number("id", 0, self._topology.nodes - 1)
@@ -209,11 +202,11 @@ class ElementReader:
 
     def _begin_block(self) -> None:
         gpu, last = self._gpu, self._topology.nodes - 1
-        number = self._number("id", 0, MAX_BLOCKS - 1)
+        number = self._number("id", 0, _LIMITS.blocks - 1)
         if number != len(gpu.blocks):
             self._fail(f"has thread block {number} instead of {len(gpu.blocks)}")
         send, receive = self._number("send", -1, last), self._number("recv", -1, last)
-        channel = self._number("chan", 0, MAX_CHANNELS - 1)
+        channel = self._number("chan", 0, _LIMITS.channels - 1)
         for other in gpu.blocks:
             is_shared = other.send == send >= 0 or other.receive == receive >= 0
             if is_shared and other.channel == channel:
@@ -223,7 +216,7 @@ class ElementReader:
 
     def _begin_step(self) -> None:
         block = self._gpu.blocks[-1]
-        number = self._number("s", 0, MAX_STEPS - 1)
+        number = self._number("s", 0, _LIMITS.steps - 1)
         if number != len(block.steps):
             self._fail(f"has step {number} instead of {len(block.steps)}")
         kind = self._text("type")
@@ -239,7 +232,7 @@ class ElementReader:
             self._place("src") if kind in _READS else ("", 0),
             self._place("dst") if kind in WRITES else ("", 0),
             self._number("cnt", 0, MAX_CHUNKS_PER_STEP),
-            (self._number("depid", -1, MAX_BLOCKS), self._number("deps", -1, MAX_STEPS)),
+            (self._number("depid", -1, _LIMITS.blocks), self._number("deps", -1, _LIMITS.steps)),
             self._number("hasdep", 0, 1) == 1,
             self._optional("step", 1, 2**31 - 1),
             self._optional("tree", 0, 255),

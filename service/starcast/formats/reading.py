@@ -7,6 +7,7 @@ from pathlib import Path
 from starcast.collectives import Schedule, schedule_from_csv
 from starcast.formats.goal_reader import schedule_from_goal
 from starcast.formats.msccl_reader import schedule_from_msccl
+from starcast.formats.mscclpp_reader import schedule_from_mscclpp
 from starcast.support.errors import InputError, LimitError, unreadable
 from starcast.support.limited import open_lines
 from starcast.support.vocabulary import Collective, Ports, RowsFormat
@@ -17,18 +18,23 @@ READERS: dict[RowsFormat, Callable[..., Schedule]] = {
     "csv": schedule_from_csv,
     "goal": schedule_from_goal,
     "msccl-xml": schedule_from_msccl,
+    "mscclpp-json": schedule_from_mscclpp,
 }
-_SUFFIXES: dict[str, RowsFormat] = {".goal": "goal", ".xml": "msccl-xml"}
+_SUFFIXES: dict[str, RowsFormat] = {
+    ".goal": "goal",
+    ".xml": "msccl-xml",
+    ".json": "mscclpp-json",
+}
 #: The beginnings of schedule files, and of other files that users may take for schedules.
 _BEGINNINGS: dict[str, RowsFormat] = {
     r"(?s)<.*<algo\b|<algo\b": "msccl-xml",
+    r'(?s)\{.*"gpus"': "mscclpp-json",
     r"//|/\*|num_ranks\s": "goal",
     r"[^\n]*\bstep\b[^\n]*\bsender\b|[^\n]*\bsender\b[^\n]*\bstep\b": "csv",
 }
 _OTHERS = {
     r"(?s)<.*<graphml\b|<graphml\b": "GraphML",
     r"<": "XML",
-    r'(?s)\{.*"gpus"': "an MSCCL++ execution plan",
     r"[{\[]": "JSON",
     r"PAR1": "Parquet",
     r"PK\x03\x04": "a spreadsheet or zip archive",
@@ -44,10 +50,10 @@ def read_schedule(
     root: int | str = 0,
     file_format: RowsFormat | None = None,
 ) -> Schedule:
-    """Read a schedule from a CSV, GOAL or MSCCL XML file.
+    """Read a schedule from a CSV, GOAL or MSCCL XML file, or from an MSCCL++ plan.
 
-    See `starcast.schedule_from_csv`, `starcast.schedule_from_goal` and
-    `starcast.schedule_from_msccl` for the other arguments and errors.
+    See `starcast.schedule_from_csv`, `starcast.schedule_from_goal`, `starcast.schedule_from_msccl`
+    and `starcast.schedule_from_mscclpp` for the other arguments and errors.
 
     Args:
         path: the file.
@@ -55,8 +61,9 @@ def read_schedule(
         collective: the name of the collective.
         ports: the port model: ``all`` or ``one``.
         root: rank or label of the root.
-        file_format: ``csv``, ``goal`` or ``msccl-xml``. By default, the beginning of the file
-            decides, or else its suffix: ``.goal``, ``.xml``, or CSV for others.
+        file_format: ``csv``, ``goal``, ``msccl-xml`` or ``mscclpp-json``. By default, the beginning
+            of the file decides, or else its suffix: ``.goal``, ``.xml``, ``.json``, or CSV for
+            others.
 
     Raises:
         InputError: the file cannot be read, or does not have the given format.
@@ -86,11 +93,13 @@ def _recognize(path: str | Path) -> RowsFormat | None:
         return None  # reading the beginning of a pipe would remove it
     try:
         with open_lines(path) as file:
-            beginning = file.read(_BEGINNING).lstrip()
+            # A comment with a licence may be longer than all that decides the format.
+            text = _COMMENT.sub("", file.read(16 * _BEGINNING))
     except OSError as error:
         raise unreadable(path, error) from None
     except UnicodeError:
         return None
+    beginning = text.lstrip()[:_BEGINNING]
     for pattern, name in _BEGINNINGS.items():
         if re.match(pattern, beginning):
             return name
@@ -100,7 +109,8 @@ def _recognize(path: str | Path) -> RowsFormat | None:
     return None
 
 
-_READABLE = "schedules are read from CSV, GOAL and MSCCL XML"
-_FROM = "if it has another format, name it with `file_format` csv, goal or msccl-xml"
+_READABLE = "schedules are read from CSV, GOAL, MSCCL XML and MSCCL++ plans"
+_FROM = "if it has another format, name it with `file_format` csv, goal, msccl-xml or mscclpp-json"
 #: The number of characters by which a format is recognized.
 _BEGINNING = 4096
+_COMMENT = re.compile(r"<!--(?:[^-]|-(?!-))*+-->")

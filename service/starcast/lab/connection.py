@@ -1,5 +1,6 @@
 """Connections of a lab to its servers, and operations on servers, schema and backups."""
 
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -10,6 +11,7 @@ from starcast.support.errors import RejectedError, UnavailableError
 from starcast.support.progress import ProgressLines, Reporter, Silent
 from starcast.support.resolvers import add_resolver, remove_resolver
 from starcast.support.table import Facts, Table
+from starcast.support.vocabulary import PluginKind
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -108,6 +110,31 @@ class Connection:
         if not file.exists():
             note = f"no settings file: {file} does not exist"
         return Table(listed.columns, listed.rows, note)
+
+    def new_plugin(self, kind: PluginKind, name: str, *, folder: Path | None = None) -> Path:
+        """Write a plug-in to edit: a construction, an algorithm or a family that works.
+
+        Args:
+            kind: construction, algorithm or family.
+            name: its name, in lower case, such as my-trees.
+            folder: folder of the file (default: the working directory).
+
+        Returns:
+            The file.
+
+        Raises:
+            InputError: the kind or the name is not valid, the file exists, or it cannot be
+                written.
+
+        Example:
+            $ starcast new construction my-trees
+            $ starcast new family my-wheel --folder ~/plugins
+        """
+        from starcast.catalogue.entries import write_template
+
+        path, use = write_template(kind, name, folder or Path())
+        self.reporter.say(f"edit it, then run 'starcast --plugin {shlex.quote(str(path))} {use}'")
+        return path
 
     @property
     def database(self) -> "Engine":

@@ -228,7 +228,7 @@ AlgorithmOrFile = Annotated["str | Path", Shell(str, completes="algorithms")]
 
 #: Suffixes by which an argument ``algorithm`` is recognized as a schedule file, even if the file
 #: does not exist.
-_ROW_FILES = (".csv", ".goal", ".xml")
+_ROW_FILES = (".csv", ".goal", ".xml", ".json")
 FileFormatOption = Annotated[RowsFormat | None, Shell(flag="--from")]
 
 

@@ -240,15 +240,14 @@ class Simulations(Connection):
         file instead of an algorithm.
 
         The format is recognized by the beginning of the file, or else by its suffix (.goal, .xml,
-        CSV for others).
+        .json, CSV for others).
 
-        In MSCCL XML, the ids of the GPUs are node ranks. The thread blocks are executed; rank,
-        thread block and step of the first violation are reported.
+        In MSCCL XML and MSCCL++ plans, the ids of the GPUs are node ranks. The thread blocks are
+        executed; rank, thread block and step of the first violation are reported.
 
         In GOAL, ranks are node ranks. A file written by starcast keeps its units and steps. In
-        other files each send carries one unit, as early as ``requires`` allows; tags match sends
-        with receives. They also number the units, except in a broadcast or reduce in which each
-        node receives or sends as many messages.
+        other files each send carries one unit, as early as ``requires`` and the port model allow.
+        Which unit follows from the ends of the sends or from their tags, if these tell it.
 
         CSV begins with the names of the columns step, sender, port and unit, and optionally tree,
         receiver and combine, as ``starcast schedule rows -f csv`` writes them. Values are separated
@@ -256,7 +255,7 @@ class Simulations(Connection):
         is always rank 6.
 
         Args:
-            file: an MSCCL XML file, a GOAL file, or a CSV file of rows.
+            file: an MSCCL XML file, an MSCCL++ plan, a GOAL file, or a CSV file of rows.
             topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
             collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
                 allreduce.
@@ -267,13 +266,14 @@ class Simulations(Connection):
         Raises:
             InputError: a name is wrong, the file cannot be read, or a value in it is not valid.
             LimitError: the rows do not fit into memory.
-            RejectedError: the thread blocks of an MSCCL XML file do not execute the collective.
+            RejectedError: the thread blocks or sends of the file do not execute the collective.
 
         Example:
             >>> lab.import_schedule("a.csv", topology="S4", collective="scatter").failure is None
             True
 
             $ starcast schedule import allgather.xml --topology S4 --collective allgather
+            $ starcast schedule import plan.json --topology K8 --collective allreduce
             $ starcast schedule import tree.goal --topology Q5 --collective broadcast
             $ starcast schedule import mine.csv --topology S4 --collective scatter --ports one
             $ starcast schedule import sends.txt --topology Q5 --collective broadcast --from goal

@@ -18,7 +18,7 @@ from pathlib import Path
 import pydantic
 
 from starcast.queries.query import Query
-from starcast.support.atomic import atomic_write
+from starcast.support.atomic import write_new
 from starcast.support.errors import InputError, NotFoundError, RejectedError, unreadable
 from starcast.support.installation import data_folder
 from starcast.support.table import Table
@@ -196,19 +196,8 @@ def write_template(name: str, directory: Path) -> Path:
         )
     path = directory / pack / f"{query}{SUFFIX}"
     _check_names(pack, query, path)
-    if path.exists():
-        raise InputError(f"{path} already exists", hint="choose another name, or remove the file")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"the folder {path.parent} cannot be created: {error.strerror}",
-            hint="check its path and permissions, or choose another folder with `folder`",
-        ) from None
     text = _TEMPLATE.read_text(encoding="utf-8")
-    with atomic_write(path) as file:
-        file.write(text.replace("TITLE", query.replace("-", " ").capitalize()).encode())
-    return path
+    return write_new(path, text.replace("TITLE", query.replace("-", " ").capitalize()))
 
 
 def _load_pack(folders: Sequence[Path], library: Library, stem: str | None = None) -> None:

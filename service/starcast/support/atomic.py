@@ -50,6 +50,26 @@ def write_text(path: Path, text: str, mode: int = 0o644) -> None:
         file.write(text.encode("utf-8"))
 
 
+def write_new(path: Path, text: str) -> Path:
+    """Write a new file, whose folder is created if it is missing, and return its path.
+
+    Raises:
+        InputError: the file exists, or the folder or the file cannot be written.
+    """
+    if path.exists():
+        raise InputError(f"{path} already exists", hint="choose another name, or remove the file")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"the folder {path.parent} cannot be created: {error.strerror}",
+            hint="check its path and permissions, or choose another folder with `folder`",
+        ) from None
+    with atomic_write(path) as file:
+        file.write(text.encode())
+    return path
+
+
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open an output file that a user named; the new file replaces an old one only when complete.

@@ -30,8 +30,10 @@ EXECUTION_MODELS: tuple[ExecutionModel, ...] = get_args(ExecutionModel)
 
 #: File formats to which schedules, topologies and forests can be exported for other tools.
 ScheduleFormat = Literal["goal", "msccl-xml", "chrome-trace", "csv", "parquet"]
+#: What `starcast new` writes.
+PluginKind = Literal["construction", "algorithm", "family"]
 #: The formats of schedule files that can be read.
-RowsFormat = Literal["csv", "goal", "msccl-xml"]
+RowsFormat = Literal["csv", "goal", "msccl-xml", "mscclpp-json"]
 NetworkFormat = Literal[
     "edges", "csv", "graph6", "metis", "json", "dot", "pajek", "adjlist", "anynet",
     "matrix-market", "graphml", "gexf", "gml", "sparse6",

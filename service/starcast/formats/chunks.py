@@ -1,0 +1,353 @@
+"""Execution of other tools' files with unit numbers instead of data.
+
+MSCCL XML and MSCCL++ plans are programs: thread blocks that copy, send and add chunks of buffers.
+Executing them finds the unit of each send, and checks that each operation waits for the chunks that
+it reads and overwrites. In a reduction, each chunk also records the ranks whose contributions it
+holds, so contributions that are lost or counted twice are detected.
+"""
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.collectives.columns import schedule_from_columns
+from starcast.collectives.model import MAX_ROWS, REDUCTIONS, Schedule
+from starcast.formats.msccl import VECTORS, lay_out
+from starcast.judges.simulator.simulation import execute
+from starcast.support.errors import InputError, LimitError, RejectedError
+from starcast.support.vocabulary import Collective, Ports
+from starcast.topologies import Topology
+
+HINT = "write the file again, for this topology and collective"
+#: Collectives that may be executed in place, with overlapping input and output.
+IN_PLACE: tuple[Collective, ...] = ("broadcast", "allgather", "alltoall", *REDUCTIONS)
+#: The place where a chunk is stored: rank, buffer and offset.
+ChunkPlace = tuple[int, str, int]
+_COLUMNS = ("step", "sender", "port", "receiver", "unit", "tree", "combine")
+
+
+#: Collectives for which MSCCL has no name; msccl-tools writes "custom" for them.
+_UNNAMED = ("scatter", "gather")
+
+
+def find_mismatch(
+    name: str, gpus: int | str, in_place: bool, topology: Topology, collective: Collective
+) -> str | None:
+    """Return how the head of a file differs from the given topology and collective, if it does.
+
+    Args:
+        name: the collective in the file.
+        gpus: the number of GPUs in the file.
+        in_place: whether the file's collective is executed in place.
+        topology: the topology, with a node for each GPU.
+        collective: the collective.
+    """
+    # msccl-tools writes "reduce_scatter"; RCCL and MSCCL++ write "reducescatter".
+    names = {collective, collective.replace("-", "_"), collective.replace("-", "")}
+    if name not in names and not (name == "custom" and collective in _UNNAMED):
+        return f"is for the collective '{name}', not {collective}"
+    if str(gpus) != str(topology.nodes):
+        noun = "GPU" if str(gpus) == "1" else "GPUs"
+        return f"has {gpus} {noun}, but {topology.spec} has {topology.nodes} nodes"
+    if in_place and collective not in IN_PLACE:
+        return f"has an unsupported {collective} in place; only {', '.join(IN_PLACE)} can be"
+    return None
+
+
+class Knowledge(NamedTuple):
+    """The operations that must have ended, because a thread block has waited for them.
+
+    Attributes:
+        ended: for each thread block, its last operation that has ended; -1 for none.
+        arrived: the last step of the schedule in which a chunk arrived.
+        sent: the last step of the schedule in which a chunk was sent.
+    """
+
+    ended: NDArray[Any]
+    arrived: int
+    sent: int
+
+    def merge(self, other: "Knowledge", block: int, step: int) -> "Knowledge":
+        """Return the knowledge after also waiting for an operation of the thread block `block`."""
+        ended = np.maximum(self.ended, other.ended)
+        ended[block] = max(ended[block], step)
+        return Knowledge(ended, max(self.arrived, other.arrived), max(self.sent, other.sent))
+
+
+@dataclass
+class RunningBlock:
+    """A thread block during execution, with its knowledge now.
+
+    Attributes:
+        block: the thread block: its rank and its operations; its text names both for messages.
+        number: the index of the thread block in `Knowledge.ended`.
+        now: its knowledge.
+        done: the number of operations that were executed.
+    """
+
+    block: Any
+    number: int
+    now: Knowledge
+    done: int = 0
+
+    def knows(self, uses: dict[int, int]) -> Iterator[bool]:
+        """Yield, for each thread block of ``uses``, whether its operation is known to have ended.
+
+        A thread block knows the ends of its own operations.
+        """
+        for number, step in uses.items():
+            yield number == self.number or self.now.ended[number] >= step
+
+    def fail(self, problem: str) -> NoReturn:
+        """Raise an error that names the thread block and its next operation."""
+        raise RejectedError(f"{self} {problem}", hint=HINT)
+
+    def __str__(self) -> str:
+        """Return the thread block and its next operation, as text for messages."""
+        return f"{self.block}, step {self.done}"
+
+
+class Sum(NamedTuple):
+    """A unit or its partial sum: the unit number and, in reductions, one bit per contributor."""
+
+    unit: int
+    ranks: int
+
+
+@dataclass
+class _Chunk:
+    """The content of a chunk in a buffer of a GPU, while the file is executed.
+
+    Attributes:
+        held: the unit.
+        written: for each thread block that wrote the unit, the first operation that did; empty for
+            input.
+        used: for each thread block that read or wrote the unit, the last operation that did.
+    """
+
+    held: Sum
+    written: dict[int, int] = field(default_factory=dict)
+    used: dict[int, int] = field(default_factory=dict)
+
+
+class ChunkExecution:
+    """The execution of a file: all thread blocks of all GPUs, operation by operation.
+
+    Args:
+        topology: the topology, with a node for each GPU.
+        collective: the collective.
+        root: the rank of the root.
+        chunks: the number of units in the largest input or output buffer.
+        in_place: whether input and output are the same memory.
+
+    Attributes:
+        rows: the rows of the schedule.
+        collective: the collective.
+
+    Raises:
+        InputError: the buffers cannot hold equal messages of the collective.
+    """
+
+    def __init__(
+        self, topology: Topology, collective: Collective, root: int, chunks: int, in_place: bool
+    ) -> None:
+        self.rows: list[tuple[int, ...]] = []
+        # The rows alone do not tell how many units a message has: those that stay on their GPU may
+        # have the highest numbers.
+        self._unit_count = chunks * (topology.nodes if collective == "alltoall" else 1)
+        #: The thread block and operation of each row, as text for messages.
+        self._places: dict[tuple[int, ...], str] = {}
+        self._topology, self.collective, self._root = topology, collective, root
+        self._input = "o" if in_place else "i"
+        nodes = topology.nodes
+        units, rest = divmod(chunks, 1 if collective in VECTORS else nodes)
+        if rest or not units:
+            raise InputError(f"buffers of {chunks} chunks do not suit {nodes} GPUs", hint=HINT)
+        self._buffers = [lay_out(collective, nodes, units, root, rank) for rank in range(nodes)]
+        # If a collective is executed in place, the input of an allgather is a part of its output,
+        # and the output of a reduce-scatter is a part of its input.
+        parts = {"allgather": "i", "reduce-scatter": "o"} if in_place else {}
+        self._part, self._part_units = parts.get(collective, ""), units
+        #: One bit for each rank's contribution to a complete unit; 0 if this is not a reduction.
+        self._complete = 2**nodes - 1 if collective in REDUCTIONS else 0
+        self._ports = {
+            (rank, neighbour): port
+            for port in topology.ports
+            for rank, neighbour in enumerate(topology.neighbours(port).tolist())
+            if rank != neighbour  # else the node has no link at this port
+        }
+        self._chunks: dict[ChunkPlace, _Chunk] = {}
+        #: The waiting thread blocks, by that for which they wait: a text with the values in it.
+        self._waiting: dict[tuple[Any, ...], list[RunningBlock]] = defaultdict(list)
+        self._ready: deque[RunningBlock] = deque()
+
+    def run_all(
+        self, runs: list[RunningBlock], advance: Callable[[RunningBlock], tuple[Any, ...]]
+    ) -> None:
+        """Execute all operations; check that none waits forever and that the outputs are correct.
+
+        Args:
+            runs: the thread blocks.
+            advance: executes the next operation of a thread block, unless it must wait. It returns
+                an empty tuple, or that for which the operation waits.
+
+        Raises:
+            InputError, LimitError, RejectedError: as in `starcast.schedule_from_msccl`.
+        """
+        self._ready.extend(runs)
+        while self._ready:
+            run = self._ready.popleft()
+            while run.done < len(run.block.steps):
+                missing = advance(run)
+                if missing:
+                    self._waiting[missing].append(run)
+                    break
+                run.done += 1
+        for (text, *values), blocked in self._waiting.items():
+            blocked[0].fail(f"waits for ever for {text.format(*values)}")
+
+    def wake(self, key: tuple[Any, ...]) -> None:
+        """Continue the thread blocks that wait for ``key``."""
+        self._ready += self._waiting.pop(key, [])
+
+    def schedule(self, ports: Ports) -> Schedule:
+        """Return the schedule, after executing it as the simulator does.
+
+        Raises:
+            InputError, RejectedError: as in `starcast.schedule_from_msccl`.
+        """
+        self._check_outputs()
+        table = np.array(self.rows, dtype=np.int64).reshape(-1, len(_COLUMNS))
+        columns = dict(zip(_COLUMNS, table.T, strict=True))
+        if not self._complete:
+            del columns["combine"]
+        mapping = columns | {"units": self._unit_count}
+        schedule = schedule_from_columns(
+            mapping, self._topology, self.collective, ports=ports, root=self._root
+        )
+        executed = execute(schedule)
+        if executed.violation is not None:
+            number, sentence = executed.violation
+            row = tuple(int(getattr(executed.rows, name)[number]) for name in columns)
+            raise RejectedError(f"{self._places[row]}: {sentence}", hint=HINT)
+        return schedule
+
+    def add(self, run: RunningBlock, own: list[Sum], units: list[Sum]) -> list[Sum]:
+        """Return the contents of the GPU's own chunks after adding the arriving units."""
+        sums = []
+        for one, other in zip(own, units, strict=True):
+            if one.unit != other.unit:
+                run.fail(f"adds unit {other.unit} to the different unit {one.unit}")
+            twice = one.ranks & other.ranks
+            if twice:
+                rank = twice.bit_length() - 1
+                run.fail(f"counts the contribution of rank {rank} to unit {one.unit} twice")
+            sums.append(Sum(one.unit, one.ranks | other.ranks))
+        return sums
+
+    def send(
+        self, run: RunningBlock, units: list[Sum], ends: tuple[int, int], step: int, tree: int = 0
+    ) -> None:
+        """Append a row for each unit that crosses a link.
+
+        Args:
+            run: the thread block that executes the operation.
+            units: the units.
+            ends: the ranks of sender and receiver.
+            step: the step of the schedule.
+            tree: the tree along which the units go in the schedule.
+        """
+        port = self._ports.get(ends)
+        if port is None:
+            which = f"to rank {ends[1]}" if ends[0] == run.block.rank else f"from rank {ends[0]}"
+            problem = f"{run} sends {which}, which is not linked in {self._topology.spec}"
+            raise InputError(problem, hint=HINT)
+        for unit, ranks in units:
+            combine = int(ranks != self._complete)
+            row = step, ends[0], port, ends[1], unit, tree, combine
+            self.rows.append(row)
+            # `schedule` looks up a row without `combine` if it is not a reduction.
+            self._places[row if self._complete else row[:-1]] = str(run)
+        if len(self.rows) > MAX_ROWS:
+            raise LimitError(f"it sends more than {MAX_ROWS:,} units", hint="use fewer chunks")
+
+    def read(self, run: RunningBlock, places: list[ChunkPlace]) -> list[Sum]:
+        """Return the units in chunks, whose writers the thread block must have waited for."""
+        units = []
+        for place in places:
+            chunk = self._chunk(place)
+            if chunk is None:
+                run.fail(f"reads {self.name_place(place)}, which holds nothing yet")
+            # All writers wrote the same unit, so waiting for one of them suffices.
+            if chunk.written and not any(run.knows(chunk.written)):
+                number, first = next(iter(chunk.written.items()))
+                run.fail(
+                    f"reads {self.name_place(place)} without waiting for "
+                    f"{self.name_block(number)}, step {first}, which writes it"
+                )
+            chunk.used[run.number] = run.done
+            units.append(chunk.held)
+        return units
+
+    def write(self, run: RunningBlock, places: list[ChunkPlace], units: list[Sum]) -> None:
+        """Write units to chunks, whose last users the thread block must have waited for."""
+        for place, unit in zip(places, units, strict=True):
+            chunk = self._chunk(place)
+            if chunk is None or chunk.held != unit:
+                if chunk is not None and not all(run.knows(chunk.used)):
+                    run.fail(
+                        f"writes {self.name_place(place)} without waiting for the thread blocks "
+                        f"that use its unit {chunk.held.unit}"
+                    )
+                chunk = self._chunks[place] = _Chunk(unit, {run.number: run.done})
+            elif chunk.written:
+                # A second copy of the same unit may be written without a wait, because it does not
+                # change the chunk.
+                chunk.written.setdefault(run.number, run.done)
+            chunk.used[run.number] = run.done
+
+    def name_block(self, number: int) -> str:
+        """Return a thread block as text for messages."""
+        return f"thread block {number}"
+
+    def name_place(self, place: ChunkPlace) -> str:
+        """Return the place of a chunk as text for messages."""
+        return f"{place[1]}[{place[2]}]"
+
+    def place(self, rank: int, buffer: str, offset: int) -> ChunkPlace:
+        """Return the place of a chunk; buffers that are the same memory have the same places."""
+        start = rank * self._part_units if buffer == self._part else 0
+        return rank, self._input if buffer == "i" else buffer, offset + start
+
+    def _chunk(self, place: ChunkPlace) -> _Chunk | None:
+        """Return the chunk at the given place, or None if it holds no unit yet."""
+        if place not in self._chunks:
+            rank, buffer, offset = place
+            inputs = self._buffers[rank][0]
+            offset -= rank * self._part_units if self._part == "i" else 0
+            if buffer != self._input or not 0 <= offset < inputs.chunks:
+                return None
+            self._chunks[place] = _Chunk(Sum(inputs.unit(offset), self._complete & 1 << rank))
+        return self._chunks[place]
+
+    def _check_outputs(self) -> None:
+        for rank, (_, outputs) in enumerate(self._buffers):
+            for offset in range(outputs.chunks):
+                unit = outputs.unit(offset)
+                chunk = self._chunk(self.place(rank, "o", offset))
+                if chunk is None or chunk.held.unit != unit:
+                    held = "nothing" if chunk is None else f"unit {chunk.held.unit}"
+                    problem = f"rank {rank} ends with {held} in o[{offset}]"
+                    raise RejectedError(f"{problem} instead of unit {unit}", hint=HINT)
+                missing = self._complete & ~chunk.held.ranks
+                if missing:
+                    block, last = next(iter(chunk.written.items()), (0, 0))
+                    problem = f"rank {rank}, {self.name_block(block)}, step {last} leaves unit"
+                    problem += f" {unit} without the contribution of rank"
+                    raise RejectedError(
+                        f"{problem} {missing.bit_length() - 1} in o[{offset}]", hint=HINT
+                    )

@@ -1,0 +1,149 @@
+"""Read execution plans of MSCCL++ as objects, and check their values.
+
+Files are not trusted: the size of a file, all numbers and the work of an execution have limits.
+"""
+
+from math import lcm
+from pathlib import Path
+from typing import Annotated, Literal
+
+import pydantic
+
+from starcast.formats.chunks import HINT
+from starcast.formats.msccl import MAX_OFFSET
+from starcast.support.errors import InputError, LimitError, unreadable
+from starcast.support.json_files import Many, describe_error, parse_json
+from starcast.support.limited import MB, read_bytes
+
+_MAX_BYTES = 100 * MB
+#: The knowledge of all thread blocks takes a number for each pair of them.
+_MAX_BLOCKS = 4096
+_MAX_UNITS = 4_000_000
+_Index = Annotated[int, pydantic.Field(strict=True, ge=0, le=MAX_OFFSET)]
+_Count = Annotated[int, pydantic.Field(strict=True, ge=0, le=MAX_OFFSET + 1)]
+_Size = Annotated[int, pydantic.Field(strict=True, ge=1, le=MAX_OFFSET + 1)]
+#: A name that may be quoted in a message.
+_Word = Annotated[str, pydantic.Field(max_length=40)]
+_Buffer = Literal["i", "o", "s"]
+_names = pydantic.AliasChoices
+
+
+class ChunkRange(pydantic.BaseModel):
+    """Chunks of a buffer of the own GPU (``type``) or of another GPU (``buffer_id``)."""
+
+    type: _Buffer | None = None
+    buffer_id: _Index | None = None
+    index: _Index
+    size: _Size
+
+
+class _Group(pydantic.BaseModel):
+    """The part of each chunk that a thread block of a group moves."""
+
+    tb_id: _Index = 0
+    tbg_size: Annotated[int, pydantic.Field(strict=True, ge=1, le=64)] = 1
+
+
+class PlanOperation(pydantic.BaseModel):
+    """An operation of a thread block; the names of its values are those of the file."""
+
+    name: _Word
+    src_buff: Many[ChunkRange] = ()
+    dst_buff: Many[ChunkRange] = ()
+    channel_type: _Word = ""
+    channel_ids: Many[_Index] = ()
+    barrier_id: _Index = 0
+    num_threadblocks: _Size = 1
+    semaphore_ids: Many[_Index] = ()
+    tbg_info: _Group = _Group()
+
+
+class References(pydantic.BaseModel):
+    """The channels of one type, or the remote buffers reached through them, of a thread block."""
+
+    kind: _Word = pydantic.Field(validation_alias=_names("channel_type", "access_channel_type"))
+    numbers: Many[_Index] = pydantic.Field(
+        validation_alias=_names("channel_ids", "remote_buffer_ids")
+    )
+
+
+class PlanBlock(pydantic.BaseModel):
+    """A thread block; `rank` and `place`, its index on its GPU, are set after reading."""
+
+    steps: Many[PlanOperation] = pydantic.Field(validation_alias="ops")
+    channels: Many[References] = ()
+    remote_buffer_refs: Many[References] = ()
+    rank: int = 0
+    place: int = 0
+
+    def __str__(self) -> str:
+        """Return the rank and the thread block, as text for messages."""
+        return f"rank {self.rank}, thread block {self.place}"
+
+
+class _Channel(pydantic.BaseModel):
+    channel_type: _Word
+    connected_to: Many[_Index] = ()
+
+
+class _RemoteBuffer(pydantic.BaseModel):
+    rank: _Index
+    type: _Buffer
+
+
+class _Gpu(pydantic.BaseModel):
+    id: _Index
+    input_chunks: _Count
+    output_chunks: _Count
+    scratch_chunks: _Count
+    threadblocks: Many[PlanBlock]
+    channels: Many[_Channel] = ()
+    remote_buffers: Many[_RemoteBuffer] = ()
+    semaphores: Many[dict[str, _Index]] = ()
+
+
+class Plan(pydantic.BaseModel):
+    """An execution plan.
+
+    Attributes:
+        collective: the collective, as the file names it.
+        inplace: whether input and output are the same memory.
+        gpus: the GPUs by rank.
+        chunk_units: the units of a chunk, set after reading: so many that each thread block of a
+            group moves a whole number of them.
+    """
+
+    collective: _Word
+    inplace: bool
+    gpus: Many[_Gpu]
+    chunk_units: int = 1
+
+
+def read_plan(path: str | Path) -> Plan:
+    """Read a plan, and check its values and the order of its GPUs.
+
+    Raises:
+        InputError: the file cannot be read, or is not such a plan.
+        LimitError: the file is too large, or has too many thread blocks or transfers.
+    """
+    try:
+        plan = Plan.model_validate(parse_json(read_bytes(path, _MAX_BYTES), "the plan"))
+    except OSError as error:
+        raise unreadable("it", error) from None
+    except ValueError as error:
+        reason = describe_error(error)
+        hint = "give a plan of MSCCL++ as its language writes it"
+        raise InputError(f"it is not an MSCCL++ plan: {reason}", hint=hint) from None
+    blocks = [block for gpu in plan.gpus for block in gpu.threadblocks]
+    operations = [step for block in blocks for step in block.steps]
+    size = sum(place.size for op in operations for place in (*op.src_buff, *op.dst_buff))
+    plan.chunk_units = lcm(*{step.tbg_info.tbg_size for step in operations})
+    if size * plan.chunk_units > _MAX_UNITS or len(blocks) > _MAX_BLOCKS:
+        problem = f"it has more than {_MAX_BLOCKS:,} thread blocks, or moves more than"
+        raise LimitError(f"{problem} {_MAX_UNITS:,} units", hint="use fewer chunks")
+    for rank, gpu in enumerate(plan.gpus):
+        if gpu.id != rank:
+            raise InputError(f"it has GPU {gpu.id} in the place of GPU {rank}", hint=HINT)
+        for place, block in enumerate(gpu.threadblocks):
+            block.rank, block.place = rank, place
+    return plan

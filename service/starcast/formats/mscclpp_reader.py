@@ -1,0 +1,304 @@
+"""Read schedules from execution plans of MSCCL++, which its language writes as JSON.
+
+Thread blocks write to and read from the memory of other GPUs. Signals, barriers and semaphores
+order their operations; packets carry a flag, so that their reader waits for them. The plan is
+executed with unit numbers instead of data. Operations of switches, and pipelines, are refused.
+
+Reference: ``python/mscclpp/language``, ``src/core/executor/execution_plan.cc`` and
+``src/core/include/execution_kernel.hpp`` of microsoft/mscclpp.
+"""
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Sequence
+from functools import partial, reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from starcast.collectives.model import REDUCTIONS, Schedule, check_request
+from starcast.formats.chunks import (
+    HINT,
+    ChunkExecution,
+    ChunkPlace,
+    Knowledge,
+    RunningBlock,
+    Sum,
+    find_mismatch,
+)
+from starcast.formats.msccl import check_no_switches
+from starcast.support.errors import InputError, StarcastError
+from starcast.support.vocabulary import Collective, Ports
+from starcast.topologies import Topology
+
+if TYPE_CHECKING:
+    from starcast.formats.mscclpp_plan import ChunkRange, Plan, PlanBlock, PlanOperation, References
+
+Item = TypeVar("Item")
+
+#: Operations that write each source to the target with the same index.
+_MOVES = ("put", "pws", "pwsf", "get", "copy", "ppkt", "cpkt", "upkt")
+#: Operations that write the sum of all sources to every target.
+_ADDS = ("re", "res", "rre", "rres", "repkt", "respkt", "recpkt", "recspkt")
+_SIGNALS = ("signal", "rlxsignal", "pws", "pwsf", "sem_release")
+_WAITS = ("wait", "rlxwait", "sem_acquire")
+_DATA = ("rppkt", *_MOVES, *_ADDS)
+_OPERATIONS = ("nop", "flush", "barrier", *_SIGNALS, *_WAITS, *_DATA)
+_UNSUPPORTED = {
+    **dict.fromkeys(("glres", "gstore", "gstorepkt"), "which a switch executes"),
+    "pipeline": "which repeats operations for parts of a chunk",
+}
+#: The first source that is read as a packet, and the first target that is written as a packet.
+_PACKET_SOURCES = {"rppkt": 0, "upkt": 0, "repkt": 1, "respkt": 1, "recpkt": 1, "recspkt": 1}
+_PACKET_TARGETS = {"ppkt": 0, "cpkt": 0, "rppkt": 0, "respkt": 1, "recpkt": 1, "recspkt": 1}
+#: Packets take twice their data's space in the scratch buffer, so here they have their own buffer.
+_PACKETS = "packet s"
+
+#: That for which a thread block may wait, as text for messages.
+_SIGNAL = "a signal of rank {0} to rank {1} on {2} channel {3}"
+_BARRIER = "the other thread blocks at barrier {1} of rank {0}"
+_SEMAPHORE = "semaphore {1} of rank {0}"
+_PACKET = "the packet s[{1}] of rank {0}"
+
+
+def schedule_from_mscclpp(
+    path: str | Path,
+    topology: Topology | str,
+    collective: Collective,
+    ports: Ports = "all",
+    root: int | str = 0,
+) -> Schedule:
+    """Read a schedule from an execution plan of MSCCL++ whose ranks are the nodes of a topology.
+
+    A transfer belongs to the first step after all transfers that it waits for: the earlier ones of
+    its thread block, and those before a signal, barrier, semaphore or packet that it waits for. All
+    reads of an operation are in one step, and all its writes in the same or the next.
+
+    Args:
+        path: the file.
+        topology: the topology or its spec; the plan must have a GPU for every node.
+        collective: the name of the collective.
+        ports: the port model: ``all`` or ``one``.
+        root: rank or label of the root.
+
+    Raises:
+        InputError: the file cannot be read, is not such a plan, is for another collective or
+            topology, has an unsupported operation, or transfers between nodes that are not linked.
+        LimitError: the file is too large, or has too many thread blocks or transfers.
+        RejectedError: as for `starcast.schedule_from_msccl`.
+    """
+    from starcast.formats.mscclpp_plan import read_plan  # noqa: PLC0415 - pydantic
+
+    network, origin = check_request(topology, collective, ports, root)
+    check_no_switches(network)
+    try:
+        plan = read_plan(path)
+        mismatch = find_mismatch(plan.collective, len(plan.gpus), plan.inplace, network, collective)
+        if mismatch:
+            raise InputError(f"it {mismatch}", hint=HINT)
+        execution = _Execution(plan, network, collective, origin)
+        execution.run_all(execution.blocks, execution.advance)
+        return execution.schedule(ports)
+    except StarcastError as error:
+        raise type(error)(f"{path}: {error.message}", hint=error.hint) from None
+
+
+def _numbers(references: "Sequence[References]", kind: str) -> list[int]:
+    return [number for each in references if each.kind == kind for number in each.numbers]
+
+
+def _pick(run: RunningBlock, values: Sequence[Item], index: int) -> Item:
+    if index >= len(values):
+        problem = f"{run} refers to number {index} of {len(values)} channels or remote buffers"
+        raise InputError(problem, hint=HINT)
+    return values[index]
+
+
+class _Execution(ChunkExecution):
+    """The execution of a plan: all thread blocks of all GPUs, operation by operation.
+
+    Attributes:
+        blocks: the thread blocks.
+    """
+
+    def __init__(self, plan: "Plan", topology: Topology, collective: Collective, root: int) -> None:
+        self._units = plan.chunk_units
+        chunks = max(max(gpu.input_chunks, gpu.output_chunks) for gpu in plan.gpus)
+        super().__init__(topology, collective, root, chunks * self._units, plan.inplace)
+        self._sizes: list[dict[str, int]] = [
+            {"i": gpu.input_chunks, "o": gpu.output_chunks, "s": gpu.scratch_chunks}
+            for gpu in plan.gpus
+        ]
+        blocks = [block for gpu in plan.gpus for block in gpu.threadblocks]
+        nothing = Knowledge(np.full(len(blocks), -1, dtype=np.int32), 0, 0)
+        self.blocks = [RunningBlock(block, index, nothing) for index, block in enumerate(blocks)]
+        self._remote_buffers = [gpu.remote_buffers for gpu in plan.gpus]
+        #: For each rank and type of channel, the other rank of each channel, and the channel's
+        #: number among those between both ranks.
+        self._channels: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
+        #: Signals that no thread block has received yet, with the knowledge of their senders.
+        self._signals: dict[tuple[Any, ...], deque[Knowledge]] = defaultdict(deque)
+        numbers = Counter[tuple[int, str, int]]()
+        for gpu in plan.gpus:
+            for channel in gpu.channels:
+                for peer in channel.connected_to:
+                    key = gpu.id, channel.channel_type, peer
+                    self._channels[key[:2]].append((peer, numbers[key]))
+                    numbers[key] += 1
+            for number, semaphore in enumerate(gpu.semaphores):
+                begin = semaphore.get("init_value", 0)
+                self._signals[_SEMAPHORE, gpu.id, number] += [nothing] * begin
+        self._at_barrier: dict[tuple[Any, ...], list[RunningBlock]] = defaultdict(list)
+        #: The knowledge of the writers of packets.
+        self._packets: dict[ChunkPlace, Knowledge] = {}
+
+    def name_block(self, number: int) -> str:
+        """Return a thread block as text for messages."""
+        return str(self.blocks[number].block)
+
+    def name_place(self, place: ChunkPlace) -> str:
+        """Return the place of a chunk as text for messages."""
+        rank, buffer, offset = place
+        return f"{buffer}[{offset // self._units}] of rank {rank}"
+
+    def advance(self, run: RunningBlock) -> tuple[Any, ...]:
+        """Execute the next operation of a thread block, unless it must wait.
+
+        Returns:
+            An empty tuple, or that for which the operation waits.
+        """
+        step: PlanOperation = run.block.steps[run.done]
+        if step.name not in _OPERATIONS:
+            problem = f"has the operation '{step.name}', {_UNSUPPORTED.get(step.name, 'unknown')}"
+            raise InputError(f"{run} {problem}", hint=f"use only {', '.join(_OPERATIONS)}")
+        if step.name in _ADDS and self.collective not in REDUCTIONS:
+            problem = f"has the operation '{step.name}', which adds data in {self.collective}"
+            raise InputError(f"{run} {problem}", hint="use operations that only move data")
+        if step.name == "barrier":
+            return self._wait_at_barrier(run, step)
+        missing: tuple[Any, ...] = ()
+        if step.name in _WAITS:
+            missing = self._wait(run, step)
+        elif step.name in _DATA:
+            missing = self._move(run, step)
+        if not missing and step.name in _SIGNALS:
+            for key in self._signal_keys(run, step):
+                self._signals[key].append(self._knowledge_after(run, step))
+                self.wake(key)
+        return missing
+
+    def _knowledge_after(self, run: RunningBlock, step: "PlanOperation") -> Knowledge:
+        """Return the knowledge that a signal or a packet of an operation passes on."""
+        known = run.now.merge(run.now, run.number, run.done)
+        # A relaxed signal does not order accesses to memory.
+        is_relaxed = step.name == "rlxsignal"
+        return known._replace(ended=np.full_like(known.ended, -1)) if is_relaxed else known
+
+    def _signal_keys(self, run: RunningBlock, step: "PlanOperation") -> list[tuple[Any, ...]]:
+        """Return the signals or semaphores that an operation ends or waits for."""
+        block: PlanBlock = run.block
+        if step.semaphore_ids:
+            return [(_SEMAPHORE, block.rank, number) for number in step.semaphore_ids]
+        keys = []
+        kind = step.channel_type
+        for index in step.channel_ids:
+            channel = _pick(run, _numbers(block.channels, kind), index)
+            peer, number = _pick(run, self._channels[block.rank, kind], channel)
+            ends = (peer, block.rank) if step.name in _WAITS else (block.rank, peer)
+            keys.append((_SIGNAL, *ends, kind, number))
+        return keys
+
+    def _wait(self, run: RunningBlock, step: "PlanOperation") -> tuple[Any, ...]:
+        keys = self._signal_keys(run, step)
+        for key in keys:
+            if len(self._signals[key]) < keys.count(key):
+                return key
+        for key in keys:
+            known = self._signals[key].popleft()
+            if step.name == "rlxwait":
+                known = known._replace(ended=run.now.ended)
+            run.now = run.now.merge(known, run.number, run.done)
+        return ()
+
+    def _wait_at_barrier(self, run: RunningBlock, step: "PlanOperation") -> tuple[Any, ...]:
+        key = _BARRIER, run.block.rank, step.barrier_id, step.num_threadblocks
+        arrived = self._at_barrier[key]
+        arrived.append(run)
+        if len(arrived) < step.num_threadblocks:
+            return key
+        known = run.now
+        for other in arrived:
+            known = known.merge(other.now, other.number, other.done)
+        for other in arrived:
+            other.now = known
+            other.done += other is not run  # `run_all` counts the operation of `run`
+        arrived.clear()
+        self.wake(key)
+        return ()
+
+    def _move(self, run: RunningBlock, step: "PlanOperation") -> tuple[Any, ...]:
+        """Execute an operation that copies, transfers or adds chunks, unless it must wait."""
+        sources, targets = (
+            [self._find(run, step, each, at >= packets.get(step.name, at + 1))
+             for at, each in enumerate(buffers)]
+            for buffers, packets in
+            ((step.src_buff, _PACKET_SOURCES), (step.dst_buff, _PACKET_TARGETS))
+        )  # fmt: skip
+        sizes = [len(each) for each in sources], [len(each) for each in targets]
+        is_move = step.name in _MOVES
+        is_equal = sizes[0] == sizes[1] if is_move else len({*sizes[0], *sizes[1]}) == 1
+        if not all(sizes) or not is_equal:
+            problem = f"has the operation '{step.name}' with sources and targets that do not match"
+            raise InputError(f"{run} {problem}", hint=HINT)
+        for place in (place for places in sources for place in places if place[1] == _PACKETS):
+            if place not in self._packets:
+                return _PACKET, place[0], place[2] // self._units
+            run.now = run.now.merge(self._packets[place], run.number, run.done - 1)
+        here = run.block.rank
+        values = [self.read(run, places) for places in sources]
+        self._transfer(run, values, [(places[0][0], here) for places in sources])
+        if not is_move:
+            values = [reduce(partial(self.add, run), values)] * len(targets)
+        self._transfer(run, values, [(here, places[0][0]) for places in targets])
+        for places, units in zip(targets, values, strict=True):
+            self.write(run, places, units)
+            for place in places:
+                if place[1] == _PACKETS:
+                    if place in self._packets:
+                        # A reader could not tell the second packet from the first.
+                        run.fail(f"writes {self.name_place(place)} a second time")
+                    self._packets[place] = self._knowledge_after(run, step)
+                    self.wake((_PACKET, place[0], place[2] // self._units))
+        return ()
+
+    def _find(
+        self, run: RunningBlock, step: "PlanOperation", place: "ChunkRange", is_packet: bool
+    ) -> list[ChunkPlace]:
+        rank, buffer = run.block.rank, str(place.type)
+        if place.buffer_id is not None:
+            numbers = _numbers(run.block.remote_buffer_refs, step.channel_type)
+            number = _pick(run, numbers, place.buffer_id)
+            remote = _pick(run, self._remote_buffers[rank], number)
+            rank, buffer = remote.rank, remote.type
+        chunks = self._sizes[rank].get(buffer, 0) if rank < len(self._sizes) else 0
+        group = step.tbg_info
+        if place.index + place.size > chunks or group.tb_id >= group.tbg_size:
+            last = f"{buffer}[{place.index + place.size - 1}] of rank {rank}"
+            raise InputError(f"{run} uses {last}, which does not exist", hint=HINT)
+        if is_packet and buffer != "s":
+            problem = f"{run} has packets in {buffer}[{place.index}] of rank {rank}"
+            raise InputError(problem, hint="keep packets in the scratch buffer, s")
+        part = place.size * self._units // group.tbg_size
+        begin = place.index * self._units + part * group.tb_id
+        name = _PACKETS if is_packet else buffer
+        return [self.place(rank, name, offset) for offset in range(begin, begin + part)]
+
+    def _transfer(
+        self, run: RunningBlock, values: list[list[Sum]], ends: list[tuple[int, int]]
+    ) -> None:
+        """Append the rows of units that cross links, all in the same step."""
+        step = max(run.now.arrived, run.now.sent) + 1
+        for units, pair in zip(values, ends, strict=True):
+            if pair[0] != pair[1]:
+                self.send(run, units, pair, step)
+                run.now = run.now._replace(sent=step)
