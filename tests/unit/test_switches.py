@@ -3,6 +3,7 @@
 from fractions import Fraction
 from itertools import product
 from math import gcd
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -16,8 +17,18 @@ from starcast import family, schedule, simulate, timing, topology
 from starcast.collectives.columns import schedule_from_columns
 from starcast.collectives.model import COLLECTIVES, describe_schedule
 from starcast.costs import Machine, lower_bound
+from starcast.drawing.networks import draw_topology
 from starcast.experiments.faults import resolve_faults
-from starcast.support.vocabulary import EXECUTION_MODELS, Collective, ExecutionModel, Ports
+from starcast.formats.reading import read_schedule
+from starcast.formats.writing import export
+from starcast.support.vocabulary import (
+    EXECUTION_MODELS,
+    Collective,
+    ExecutionModel,
+    Ports,
+    TopologyFormat,
+)
+from starcast.topologies.base import describe_topology
 from starcast.topologies.networks import Network
 from starcast.trees.construction import forest_from_id
 from support.examples import max_examples
@@ -307,3 +318,35 @@ def test_families_of_plug_ins_declare_switches_by_their_first_letters() -> None:
 def test_sizes_out_of_range_are_refused(spec: str) -> None:
     with refused(f"{spec} is out of range"):
         topology(spec)
+
+
+@pytest.mark.parametrize("to", ["graphml", "gexf", "anynet"])
+def test_files_of_networks_keep_switches(tmp_path: Path, to: TopologyFormat) -> None:
+    file = tmp_path / f"switched.{to}"
+    export(switched(), file, to)
+    found = starcast.network(file)
+    assert (found.endpoints, found.nodes, found.diameter) == (7, 12, switched().diameter)
+    assert to == "anynet" or found.sha256 == switched().sha256
+
+
+@pytest.mark.parametrize("collective", ALONG_TREES)
+def test_files_of_schedules_keep_switches_or_are_refused(
+    tmp_path: Path, collective: Collective
+) -> None:
+    built = schedule(switched(), collective, TREE)
+    for to, name in (("goal", "plan.goal"), ("csv", "plan.csv")):
+        export(built, tmp_path / name, to)
+        again = read_schedule(tmp_path / name, switched(), collective)
+        assert (again.units, simulate(again).complete) == (built.units, True)
+    with refused(f"{SPEC} has switches, but files of MSCCL have only GPUs"):
+        export(built, tmp_path / "plan.xml", "msccl-xml")
+    with refused("a GOAL file cannot hold a one-port schedule on"):
+        export(schedule(switched(), collective, TREE, ports="one"), tmp_path / "one.goal", "goal")
+
+
+def test_texts_and_pictures_tell_switches_from_endpoints() -> None:
+    assert describe_topology(switched())["endpoints"] == 7
+    picture = draw_topology(topology("FT4"))
+    assert "squares are switches, which only forward" in picture
+    assert picture.count('rx="0"') == 20
+    assert "squares" not in draw_topology(topology("Mesh3x4"))
