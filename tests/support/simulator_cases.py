@@ -52,8 +52,8 @@ def built(base: Base, **arguments: int | str) -> Schedule:
 
 def plan_of(schedule: Schedule) -> Plan:
     """Convert a schedule to the oracle's `Plan`; an invalid rank becomes an unused label."""
-    given = schedule.topology
-    topology = network_world(given) if isinstance(given, Network) else world(given.spec)
+    on = schedule.topology
+    topology = network_world(on) if isinstance(on, Network) else world(on.spec)
     columns = zip(*(getattr(schedule, name).tolist() for name in COLUMNS), strict=True)
     rows = [
         Row(step, named(topology.nodes, sender), port, named(topology.nodes, receiver), tree, unit)
@@ -68,13 +68,13 @@ def plan_of(schedule: Schedule) -> Plan:
 
 
 def network_world(network: Network) -> World:
-    """Return the oracle's form of a network."""
-    stored = network.as_json()
-    nodes = stored["labels"]
-    across = dict[tuple[str, int], str]()
-    for first, second, port in stored["links"]:
-        across[nodes[first], port], across[nodes[second], port] = nodes[second], nodes[first]
-    return World(nodes, across, {}, switches=frozenset(nodes[stored["endpoints"] :]))
+    """Return a network in terms of labels."""
+    labels = network.labels().tolist()
+    across = {}
+    for u, v, port in network.port_links().tolist():
+        across[labels[u], port] = labels[v]
+        across[labels[v], port] = labels[u]
+    return World(labels, across, {}, switches=frozenset(labels[network.endpoints :]))
 
 
 def named(nodes: Sequence[str], rank: int) -> str:

@@ -331,6 +331,7 @@ _OPTIONS: Mapping[str, tuple[tuple[type, ...], str]] = {
     "smallest": ((int, np.integer), "a whole number"),
     "sizes": ((range, NoneType), "a range"),
     "exclusion": ((Callable,), "a function"),  # type: ignore[dict-item]
+    "tree_count": ((Callable, NoneType), "a function"),  # type: ignore[dict-item]
 }  # fmt: skip
 
 

@@ -36,6 +36,7 @@ _THIRD = (
     "'source target capacity' or 'source target weight', or remove the values"
 )
 _COMPLETE = "the file is damaged or incomplete: write it again"
+_ONE_GRAPH = "give a file with one graph"
 _NUMBER = re.compile(r"[0-9]{1,12}")
 _MAX_LINE = 4096
 #: A comment of an edge list, or the attributes that NetworkX writes after a link.
@@ -304,6 +305,8 @@ def _read_pajek(file: GraphFile) -> LinkList:
                 hint = f"use {', '.join(_PAJEK_SECTIONS)}"
                 _fail(line, f"begins the section '{words[0]}', which is not read", hint)
             if section == "*vertices":
+                if count:
+                    _fail(line, "begins a second graph", _ONE_GRAPH)
                 count, first = _number(words[1] if len(words) > 1 else "", line), line
         elif section == "*vertices":
             attributes = dict(zip(("label", "x", "y"), words[1:], strict=False))
@@ -348,7 +351,7 @@ def _read_graph6(file: GraphFile) -> LinkList:
 def _read_size(text: str) -> tuple[int, NDArray[np.uint8]]:
     """Return the number of nodes of a graph6 or sparse6 text, and the values that follow it."""
     if not _SIX_BITS.fullmatch(text):
-        raise InputError("it is not one line with one graph", hint="give a file with one graph")
+        raise InputError("it is not one line with one graph", hint=_ONE_GRAPH)
     values = np.frombuffer(text.encode(), dtype=np.uint8) - np.uint8(63)
     # A number above 62 follows 63, and one above 258,047 follows 63 63.
     marks = int((values[:2] == 63).cumprod().sum())
@@ -414,6 +417,9 @@ def _read_dot(file: GraphFile) -> LinkList:
     if (mark := file.text[place : place + 1]) != "}":
         found = f"has '{mark}' outside of quotes" if mark else "ends without '}'"
         _fail(line, found, "write no subgraphs, and other text in quotes")
+    rest = re.sub(_DOT_COMMENT, "", file.text[place + 1 :], flags=re.DOTALL | re.MULTILINE)
+    if rest.strip():
+        _fail(line, "ends the graph, but more text follows", _ONE_GRAPH)
     return file.links(is_directed=head[1].lower() == "digraph")
 
 
@@ -452,14 +458,23 @@ def _check_xml(text: str) -> str:
     """Return an XML text without its declaration, which may name another encoding.
 
     Raises:
-        InputError: the text is not XML, or has a document type, which could define entities.
+        InputError: the text is not XML, has a document type, which could define entities, or has
+            several graphs.
     """
+    graphs = list[int]()
 
     def refuse(*_: object) -> None:
         _fail(parser.CurrentLineNumber, "declares a document type", "remove the DOCTYPE")
 
+    def check_element(name: str, _: object) -> None:
+        if name.rpartition(":")[2] == "graph":
+            graphs.append(parser.CurrentLineNumber)
+            if len(graphs) > 1:
+                _fail(graphs[1], "begins a second graph", _ONE_GRAPH)
+
     parser = expat.ParserCreate("utf-8")
     parser.StartDoctypeDeclHandler = refuse
+    parser.StartElementHandler = check_element
     try:
         parser.Parse(text.encode(), True)
     except expat.ExpatError as error:

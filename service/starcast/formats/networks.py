@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from starcast.formats.network_readers import READERS, GraphFile
-from starcast.support.errors import InputError, StarcastError, clean_message, unreadable
+from starcast.support.errors import InputError, StarcastError, unreadable
 from starcast.support.limited import MB, decode_text, read_bytes
-from starcast.support.progress import Reporter, Silent
+from starcast.support.progress import Reporter
 from starcast.support.vocabulary import NETWORK_SUFFIXES, NetworkFormat, is_network_path
-from starcast.topologies.networks import Network, build_network
+from starcast.topologies.networks import Network, build_network, report
 
 #: Maximum size in bytes of a file, after decompression.
 MAX_BYTES = 100 * MB
@@ -77,7 +77,8 @@ def network(
         switches: nodes that only forward, which own no units and are owed none (default: those
             whose attribute ``switch`` is true).
         source: where the network comes from (default: the file's name).
-        reporter: receives messages about parallel links and unused attributes of links.
+        reporter: receives messages about parallel links and unused attributes of links (default:
+            a `NetworkWarning`).
 
     Returns:
         The network. Its spec, such as ``mine-3fa2c1``, is known in this process.
@@ -121,10 +122,8 @@ def network(
         hint = error.hint if recognized else f"{error.hint}; the file was read as {chosen}: {_FROM}"
         raise type(error)(f"{path}: {error.message}", hint=hint) from None
     if file.unused:
-        message = (
-            f"{made.spec} does not use all data of {path.name}: {', '.join(sorted(file.unused))}"
-        )
-        (reporter or Silent()).say(clean_message(message))
+        unused = ", ".join(sorted(file.unused))
+        report(f"{made.spec} does not use all data of {path.name}: {unused}", reporter)
     return made
 
 

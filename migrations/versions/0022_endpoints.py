@@ -3,8 +3,8 @@
 from alembic import op
 from alembic.util import CommandError
 
-revision: str = "0021"
-down_revision: str | None = "0020"
+revision: str = "0022"
+down_revision: str | None = "0021"
 
 
 def upgrade() -> None:
