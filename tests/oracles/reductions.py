@@ -25,6 +25,8 @@ class Sums:
         self.required = frozenset(required)
         self.sets: dict[tuple[str, int, int], frozenset[str]] = {}
         self.trees: dict[int, set[int]] = {}
+        #: Nodes that received a complete unit, which they cannot add again, even if they are switches.
+        self.done: set[tuple[str, int, int]] = set()
 
     def held(self, node: str, unit: int, tree: int) -> frozenset[str]:
         """Return the nodes whose contributions are in a partial sum."""
@@ -50,14 +52,17 @@ class Sums:
         for row in rows:
             self.trees.setdefault(row.unit, set()).add(row.tree)
         leaving = [self.held(row.sender, row.unit, row.tree) for row in rows]
+        before = set(self.done)
         for row in rows:
             if not row.combine:
                 self.sets[row.receiver, row.unit, row.tree] = self.everyone
+                self.done.add((row.receiver, row.unit, row.tree))
         twice = []
         for row, arriving in zip(rows, leaving, strict=True):
             if row.combine:
                 own = self.held(row.receiver, row.unit, row.tree)
-                if own & arriving:
+                is_sent = (row.sender, row.unit, row.tree) in before
+                if own & arriving or is_sent or (row.receiver, row.unit, row.tree) in self.done:
                     twice.append(row)
                 self.sets[row.receiver, row.unit, row.tree] = own | arriving
         return twice
