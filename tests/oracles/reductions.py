@@ -25,7 +25,7 @@ class Sums:
         self.required = frozenset(required)
         self.sets: dict[tuple[str, int, int], frozenset[str]] = {}
         self.trees: dict[int, set[int]] = {}
-        #: Nodes that received a complete unit, which they cannot add again, even if they are switches.
+        #: Nodes that received a complete unit, which even switches cannot add again.
         self.done: set[tuple[str, int, int]] = set()
 
     def held(self, node: str, unit: int, tree: int) -> frozenset[str]:
