@@ -218,7 +218,7 @@ def name_schedule(schedule: Schedule) -> str:
     arguments = dict(schedule.arguments)
     ports = schedule.ports
     try:
-        algorithm = find_algorithm(schedule.collective, schedule.algorithm)
+        algorithm = find_algorithm(schedule.collective, schedule.algorithm, schedule.topology)
         defaults = algorithm.resolve_arguments(schedule.topology, {})
     except InputError:
         # Defaults are unknown if there is no algorithm, as for a schedule from a file, or if an

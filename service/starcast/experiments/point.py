@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Self
 
-from starcast.collectives.algorithm import Algorithm, check_topology, find_algorithm
+from starcast.collectives.algorithm import Algorithm, find_algorithm
 from starcast.collectives.model import MULTI_SOURCE
 from starcast.experiments.faults import canonical_faults
 from starcast.support.axes import (
@@ -41,7 +41,6 @@ class Point(Parameters):
     def __post_init__(self) -> None:
         algorithm = self.catalogue_entry
         topology = as_topology(self.topology)
-        check_topology(algorithm, topology)
         if self.ports not in algorithm.ports:
             raise InputError(
                 f"{algorithm} has no port model '{self.ports}'",
@@ -99,7 +98,8 @@ class Point(Parameters):
         return (f"#{rank}" if label == CENTRE else label) if rank else None
 
     def _normalize_algorithm(self, topology: Topology) -> str:
-        name, own = parse_spec(self.algorithm, "algorithm")
+        _, own = parse_spec(self.algorithm, "algorithm")
+        name = self.catalogue_entry.name
         axis = next((each for each in own if each in ARGUMENT_AXES), None)
         if axis is not None:
             raise InputError(
@@ -145,7 +145,8 @@ class Point(Parameters):
     @property
     def catalogue_entry(self) -> Algorithm:
         """The algorithm's entry in the catalogue."""
-        return find_algorithm(self.collective, parse_spec(self.algorithm, "algorithm")[0])
+        name, _ = parse_spec(self.algorithm, "algorithm")
+        return find_algorithm(self.collective, name, as_topology(self.topology))
 
     @property
     def arguments(self) -> dict[str, int | str]:
@@ -215,5 +216,6 @@ def find_root(topology: Topology, root: str | None) -> int:
 def _with_defaults(
     spec: str, collective: str, algorithm: str, given: tuple[tuple[str, int | str], ...]
 ) -> Mapping[str, int | str]:
-    entry = find_algorithm(collective, algorithm)
-    return entry.resolve_arguments(as_topology(spec), dict(given))
+    topology = as_topology(spec)
+    entry = find_algorithm(collective, algorithm, topology)
+    return entry.resolve_arguments(topology, dict(given))
