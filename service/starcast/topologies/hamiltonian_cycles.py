@@ -1,8 +1,8 @@
 """Find a Hamiltonian cycle of any topology by Pósa's rotations, within a fixed number of steps.
 
-A path grows at its end, towards neighbours with few ways on. At a dead end, it is rotated: a link
-from the end back to a node on the path replaces the next link of the path, which gives the path
-another end. The same topology always gives the same result.
+A path grows at its end, towards neighbours with few unvisited neighbours of their own. At a dead
+end, it is rotated: a link from the end back to a node on the path replaces the next link of the
+path, which gives the path another end. The same topology always gives the same result.
 
 Reference: L. Pósa, "Hamiltonian circuits in random graphs", Discrete Mathematics 14(4), 1976.
 """
@@ -25,8 +25,7 @@ def find_hamiltonian_cycle(topology: Topology) -> NDArray[np.uint8] | None:
     """Return the ports along a Hamiltonian cycle from rank 0, including its last link.
 
     Returns:
-        uint8 ``[nodes]``, or None if the search found no cycle, which need not mean that there is
-        none.
+        uint8 ``[nodes]``, or None if the search found no cycle; one may still exist.
     """
     if not 3 <= topology.nodes <= MAX_NODES or int(topology.degrees.min()) < 2:
         return None

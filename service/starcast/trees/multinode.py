@@ -418,7 +418,7 @@ Shift = Annotated[
 
 
 def _no_dimension_change(topology: Topology) -> str | None:
-    """Return why a dimension change (DC) is not defined on a topology; None if it is defined."""
+    """Return the reason why a dimension change (DC) is not defined on a topology, or None."""
     if topology.k is None or topology.k in (1, topology.n - 1):
         return None
     return "no automorphism maps links that exchange symbols to links that replace the first symbol"
@@ -453,8 +453,8 @@ def dimension_change(topology: Topology, root: int, base: BaseForest, i: Shift) 
         topology: the topology of the forest.
         root: rank of the root.
         base: the trees T, rooted at the identity.
-        i: by how many places the dimensions move, 0 to n-2. The definition takes i modulo n-1. With
-            the smaller range, every tree has only one id.
+        i: the number of places by which the dimensions move, 0 to n-2. The definition takes i
+            modulo n-1; the range ensures that every tree has only one id.
 
     Reference: Tseng & Sheu 1997, Def. 4.
     """
