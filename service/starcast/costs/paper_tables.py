@@ -1,4 +1,4 @@
-"""The papers' tables, with printed rows and columns and with numbers computed for one case.
+"""The papers' tables: rows and columns as printed, and numbers computed for one case.
 
 A case is a topology with a message and a machine. A row stands for an algorithm that starcast
 executes, for a lower bound, or for work that the paper cites and that cannot be executed. The

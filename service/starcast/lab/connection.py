@@ -263,9 +263,9 @@ class Connection:
         return None
 
     def _raise_if_configured(self, error: UnavailableError) -> None:
-        """Raise the error, unless it says that the embedded PostgreSQL is not running.
+        """Raise the error, unless it only says that the embedded PostgreSQL is not running.
 
-        So the error is raised if the settings name another server, or if the lab is closed.
+        It is raised if the settings name another server, or if the lab is closed.
         """
         if self._is_closed or self.settings.postgres_uri is not None:
             raise error
@@ -292,8 +292,8 @@ class Administration(Connection):
     def status(self) -> Table:
         """Show process, port, uptime, memory and log of the embedded servers.
 
-        The servers are asked whether they can write: after a full disk, Neo4j has to be restarted.
-        In a shell, the exit code is 0 if both are running and can write, else 4.
+        A test shows whether they can write: after the disk was full, Neo4j must be restarted. In a
+        shell, the exit code is 0 if both are running and can write, else 4.
         """
         from starcast.embedded import stack
 
