@@ -75,7 +75,7 @@ class ExperimentList(Table):
     """A listing of experiments with the values of their axes."""
 
     def readable(self) -> Table:
-        """Return the table with a few values per axis; complete grids omit the number of points."""
+        """Return the table with a few values per axis, and points only for incomplete grids."""
         rows = []
         for row in self.rows:
             incomplete = row["points"] is not None and row["runs"] < row["points"]

@@ -263,7 +263,7 @@ class Artifacts(Connection):
             return name, find_artifact(session, None, name).kind
 
     def _spell(self, artifact_id: str) -> str:
-        """Return an id as it is stored; the name of a stored network becomes its spec."""
+        """Return an id in its stored form, in which the spec replaces the name of a network."""
         from starcast.topologies import normalize_id
 
         return read_spec(normalize_id(artifact_id))

@@ -81,7 +81,7 @@ class Answer(Table):
 
 
 def _are_paths(rows: Sequence[Row]) -> bool:
-    """Return whether each row holds a path: nodes, and a port for every node but the last."""
+    """Return whether all rows hold paths: nodes, and a port for every node but the last."""
     # A query may have columns `path` and `ports` with other contents, which `hops` cannot join.
     pairs = [(row["path"] or [], row["ports"] or []) for row in rows]
     return all(

@@ -60,7 +60,7 @@ def _one_tree(
     within: NDArray[np.int32],
     distance: int,
 ) -> None:
-    """Add clauses by which a node has exactly one parent in a tree, which is closer to the root."""
+    """Add clauses for one tree: each node has exactly one parent, which is closer to the root."""
     height = within.shape[1] - 1
     if node == 0:
         for port in range(len(table)):
@@ -369,9 +369,9 @@ def _spanning_links(
 def _oriented(table: list[list[int]], labels: list[int], a: int, b: int) -> dict[int, int]:
     """Assign each node of the classes a and b a neighbour in the other class, over distinct links.
 
-    In each component of the links between a and b, nodes get their parents in a spanning tree. To
-    leave a link for the root, one link outside the tree is used, and on the tree path from this
-    link to the root, each parent gets its child instead.
+    In each component of the links between a and b, nodes get their parents in a spanning tree. The
+    root of the spanning tree needs a link too. So one link outside this tree is used, and on the
+    tree path from that link to the root, each node is assigned its child instead of its parent.
     """
     other = {a: b, b: a}
     target: dict[int, int] = {}
