@@ -113,7 +113,7 @@ def rows(verdicts: Iterable[Verdict]) -> list[ReportRow]:
 
 
 def counts(listed: Iterable[ReportRow]) -> dict[str, dict[str, int]]:
-    """Return the number of claims with each verdict, by paper; a conjunction is one claim."""
+    """Count the claims with each verdict, by paper; a conjunction counts as one claim."""
     counter = Counter((row.paper, row.word) for row in listed)
     by_paper: dict[str, dict[str, int]] = {}
     for paper in papers():
@@ -178,7 +178,7 @@ def page_values(
 
 
 def _failing(listed: Sequence[ReportRow]) -> list[ReportRow]:
-    """Return the rows of failing claims except conjunctions, which fail because a part fails."""
+    """Return the rows of failing claims, without conjunctions, which fail only through a part."""
     return [row for row in listed if row.word == "fails" and row.claim.check is not None]
 
 

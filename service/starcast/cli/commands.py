@@ -519,8 +519,8 @@ def uninstall(
     """Stop the embedded servers and delete all their data, downloads, logs and passwords.
 
     The command first lists everything that it would delete, and asks. It keeps files that starcast
-    did not create, and everything that other homes still need. At the end, it names what is left,
-    such as your other homes and the Python packages.
+    did not create, and files that other homes still need. At the end, it lists the remains, such as
+    your other homes and the Python packages.
     """
     from starcast.embedded.stack import find_traces, remove
 

@@ -276,7 +276,7 @@ def _status(server: Server, running: ServerProcess | None) -> ServerStatus:
 
 
 def describe_failure(servers: Sequence[ServerStatus]) -> UnavailableError | None:
-    """Return the error to raise if a server is not running or cannot write, else None."""
+    """Return the error to raise if a server is not running or cannot write, or None."""
     if broken := [each for each in servers if each.problem]:
         return UnavailableError(
             "; ".join(f"{each.server} cannot write: {each.problem}" for each in broken),

@@ -194,7 +194,7 @@ def drop_run(session: Session, experiment: int, point: Parameters) -> None:
 def copy_steps(
     session: Session, model: type[models.Base], column: str, key: int | str, steps: "Profile"
 ) -> None:
-    """Insert the step profile of the run or schedule whose number or id is ``key``."""
+    """Insert the step profile of a run (``key`` is its number) or a schedule (``key``: its id)."""
     # Imported only here, because commands that read runs do not need the simulator.
     from starcast.judges.simulator.simulation import PROFILE_COLUMNS  # noqa: PLC0415
 
