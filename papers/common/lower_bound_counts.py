@@ -35,7 +35,7 @@ _MAX_ROWS = 10_000_000
 
 
 class NetworkCounts(NamedTuple):
-    """The counts from which bounds follow, seen from one node that represents all nodes.
+    """The counts from which bounds follow, for one node that represents all nodes.
 
     Attributes:
         nodes: number of nodes.
@@ -374,7 +374,7 @@ def _one_port_alltoall(check: ClaimCheck) -> Schedule:
 
 
 def _all_port_alltoall(check: ClaimCheck) -> Schedule:
-    """Return an all-port alltoall on Q_k; each port sends the unit with the most links left."""
+    """Return an all-port alltoall on Q_k; each port sends the unit with the longest way to go."""
     rows = []
     left = {node: node for node in range(1, check.nodes)}
 
@@ -412,7 +412,7 @@ def _rotate_nodes(check: ClaimCheck, tree: int) -> NDArray[np.int64]:
 
 
 def _levels(check: ClaimCheck, forest: Forest) -> NDArray[np.int64]:
-    """Return the level of each node in the first edge-disjoint tree of a hypercube.
+    """Return each node's level in the first of a hypercube's edge-disjoint trees.
 
     The other trees are its rotations.
     """

@@ -124,7 +124,7 @@ def growth_cells(
 
 
 def one_message(_n: int) -> list[tuple[int, ...]]:
-    """Return a list with one empty tuple: bounds for one message depend on no amounts besides n."""
+    """Return a list with one empty tuple, because bounds for one message depend only on n."""
     return [()]
 
 
@@ -146,7 +146,7 @@ def _greatest(quotient: ClosedForm, amounts: Amounts, n: int) -> Number:
 
 
 def same_order(check: ClaimCheck, what: str, quotient: ClosedForm, amounts: Amounts) -> None:
-    """Check that a quotient is between two positive constants, for all n, M messages, x copies."""
+    """Check that a quotient has two positive constant bounds, for all n, M messages, x copies."""
     order(check, what, quotient, amounts)
     order(check, f"{what}{REVERSED}", lambda *values: divide(1, quotient(*values)), amounts)
 

@@ -323,7 +323,7 @@ def _traversal(check: ClaimCheck, row: NDArray[np.uint8], subtree: int) -> Ranks
 
 @checks("EDT.L7")
 def sources_do_not_conflict(check: ClaimCheck) -> None:
-    """Check that translates of links of different dimensions never are the same link."""
+    """Check that translated links of different dimensions are never the same link."""
     images = stars.translations(check)
     schedule = check.schedule("allgather", "edge-disjoint", messages=1, copies=check.n - 1)
     rng = np.random.default_rng(check.n)

@@ -245,7 +245,7 @@ class ClaimCheck(CachedTopology):
         self._add(what, "O", np.array([measured], dtype=object), place)
 
     def same_order(self, what: str, quotient: Callable[..., Number]) -> None:
-        """Record whether closed forms have the same order: quotient and reciprocal are bounded."""
+        """Record whether a quotient of closed forms and its reciprocal are bounded: same order."""
         self.order(what, quotient)
         self.order(f"{what}{REVERSED}", lambda *size: divide(1, quotient(*size)))
 

@@ -178,7 +178,7 @@ def page_values(
 
 
 def _failing(listed: Sequence[ReportRow]) -> list[ReportRow]:
-    """Return the rows of failing claims, without conjunctions, which fail only through a part."""
+    """Return the rows of failing claims, except conjunctions; their failing parts are included."""
     return [row for row in listed if row.word == "fails" and row.claim.check is not None]
 
 
