@@ -233,7 +233,7 @@ def _escaped(text: str) -> str:
 #: The newest verdict of each claim, and the verification run that stored it.
 #: It is None if the pack has changed since.
 StoredVerdicts = Mapping[str, tuple[models.ClaimRun | None, Verdict | None]]
-#: What is shown instead of a verdict whose pack has changed since.
+#: The text shown instead of a verdict whose pack has changed since.
 OUTDATED = "verified with another version of the pack; check again"
 
 CLAIM_COLUMNS = (

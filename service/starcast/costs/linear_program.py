@@ -71,7 +71,7 @@ def _solve(nodes: int, tails: NDArray[Any], heads: NDArray[Any]) -> NDArray[np.f
         ) from None
     count = len(tails)
     number = np.arange(count)
-    # What enters a node minus what leaves it: one message, or all others' at the source.
+    # Inflow minus outflow of a node: 1 message, or minus the N-1 messages of the source.
     signs = np.r_[np.ones(count), -np.ones(count)]
     rows, columns = np.r_[heads, tails], np.r_[number, number]
     balance = coo_array((signs, (rows, columns)), shape=(nodes, count))

@@ -21,7 +21,7 @@ _CHUNK = 2**15
 #: neighbours in it is much faster than computing them.
 _MAX_KEPT = 2**15
 
-#: Searches for which a diameter or a centre is worth waiting. Most networks need fewer than 100.
+#: Maximum number of searches for a diameter or a centre. Most networks need fewer than 100.
 MAX_SEARCHES = 2_000
 #: Distances are uint8 if none is larger than this, else int32.
 MAX_UINT8_DISTANCE = 254

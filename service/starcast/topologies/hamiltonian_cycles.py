@@ -17,7 +17,7 @@ from starcast.topologies.base import Topology
 
 #: Larger topologies are not searched: an allgather on one would have too many rows.
 MAX_NODES = 10_000
-#: The number of steps: a minimum, and those added for each node.
+#: The maximum number of steps is the first number plus the second for each node.
 _STEPS, _STEPS_PER_NODE = 10_000, 20
 
 
@@ -30,7 +30,7 @@ def find_hamiltonian_cycle(topology: Topology) -> NDArray[np.uint8] | None:
     if not 3 <= topology.nodes <= MAX_NODES or int(topology.degrees.min()) < 2:
         return None
     table = topology.table()
-    # Not the topology is the key: a plug-in may define another topology with the same spec.
+    # The cache key is not the spec: a plug-in may define another topology with the same spec.
     found = _search(table.tobytes(), *table.shape)
     if found is None:
         return None

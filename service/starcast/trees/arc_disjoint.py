@@ -28,11 +28,11 @@ from starcast.trees.model import Forest
 
 #: Seconds per directed link of all trees, compiled (measured on S_9) and interpreted.
 _SECONDS_PER_LINK = {True: 5e-5, False: 2e-3}
-#: The largest estimate with which trees are built.
+#: Trees are built only if the estimated time, in seconds, is at most this.
 MAX_SECONDS = 600
 #: Bytes per directed link of the topology or of the trees, in arrays and in lists.
 _LINK_BYTES = {True: 40, False: 250}
-#: Links that are tried, and nodes whose links are exchanged, before Ctrl-C is answered.
+#: Number of links tried, or of nodes whose links are exchanged, between two checks for Ctrl-C.
 _CHUNK = 2**14
 
 TreeCount = Annotated[

@@ -66,7 +66,7 @@ def _digit_table(size: int) -> NDArray[Any]:
 _DIGITS = {size: _digit_table(size) for size in (4, 2, 1)}
 
 CsvValue = str | int | bool | list[int] | None
-#: A value for each row, as an array or, for texts of different lengths, a tuple; or for all rows.
+#: One value per row (an array, or a tuple of texts of different lengths), or one for all rows.
 CsvColumn = NDArray[Any] | tuple[str, ...] | CsvValue
 
 
