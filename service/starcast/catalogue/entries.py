@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import NoneType
-from typing import Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import numpy as np
 
@@ -102,6 +102,19 @@ class Argument:
 
 def _is_word(text: str) -> bool:
     return len(text) <= MAX_NAME and text.isprintable() and not re.search(r"[()=,\s]", text)
+
+
+#: The argument ``seed``. The generators of random numbers have no more seeds.
+Seed = Annotated[
+    int,
+    Argument(
+        "seed",
+        "a whole number from 0, which selects one of many results",
+        lambda _: 0,
+        maximum=lambda _: 2**24 - 1,
+        kind="index",
+    ),
+]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -328,7 +341,7 @@ _USES = {
 #: The options of the decorators, with their types and a description for messages.
 _OPTIONS: Mapping[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(
-        ("collective", "source", "description", "noun", "pattern", "spelling", "group"),
+        ("collective", "source", "description", "noun", "pattern", "spelling", "group", "switches"),
         ((str,), "a string"),
     ),
     **dict.fromkeys(

@@ -18,12 +18,12 @@ Topology-Aware Collective Algorithm Synthesizer for Distributed Machine Learning
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.catalogue.entries import Argument
+from starcast.catalogue.entries import Seed
 from starcast.collectives.algorithm import Messages, algorithm
 from starcast.collectives.model import BYTES_PER_ROW, Draft
 from starcast.collectives.rows import Columns
@@ -39,15 +39,6 @@ _ATTEMPTS, _ATTEMPTED_ROWS = 64, 1_000_000
 #: The number of rows between which Ctrl-C can interrupt a construction.
 _ROWS_PER_CALL = 1_000_000
 _SOURCE = "starcast: greedy matching (idea: Won et al. 2024)"
-
-Seed = Annotated[
-    int,
-    Argument(
-        "seed", "the random seed, a whole number from 0", lambda _: 0,
-        # Each attempt has a number of its own, which must be below the generator's period.
-        maximum=lambda _: 2**24 - 1, kind="index",
-    ),
-]  # fmt: skip
 #: Takes steps until there are at least as many rows as its last argument says.
 _Steps = Callable[["FoundRows", NDArray[np.int64], int], None]
 

@@ -141,7 +141,7 @@ def required_memory(point: Point) -> int:
     # A symmetric schedule has the rows of one source. The rows of all sources are built if faults
     # break the symmetry or translations may change ports.
     if point.collective in MULTI_SOURCE and (point.faults or not topology.translation_keeps_ports):
-        rows *= topology.nodes // algorithm.sources(topology, point.ports)
+        rows *= topology.endpoints // algorithm.sources(topology, point.ports)
     return rows * BYTES_PER_ROW
 
 
@@ -299,7 +299,8 @@ def formula_costs(point: Point) -> dict[str, costs.Cost]:
     These are the closed form, if the algorithm has one, and the lower bound.
     """
     known = {}
-    if (point.collective, point.algorithm) in costs.FORMS:
+    has_form = (point.collective, point.algorithm) in costs.FORMS
+    if has_form and as_topology(point.topology).has_equal_links:
         known["closed form"] = costs.closed_form(
             as_topology(point.topology),
             point.collective,

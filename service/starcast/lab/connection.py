@@ -292,8 +292,8 @@ class Administration(Connection):
     def status(self) -> Table:
         """Show process, port, uptime, memory and log of the embedded servers.
 
-        A test shows whether they can write: after the disk was full, Neo4j must be restarted. In a
-        shell, the exit code is 0 if both are running and can write, else 4.
+        A test shows whether they can write: after a full disk, Neo4j must be restarted.
+        In a shell, the exit code is 0 if both are running and can write, else 4.
         """
         from starcast.embedded import stack
 

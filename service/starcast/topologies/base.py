@@ -61,10 +61,12 @@ class Topology(Displayable, ABC):
         spec: the string that `starcast.topology` accepts, such as ``S5``.
         n: n of S_n and S_{n,k}, d of Q_d.
         k: k of S_{n,k}, else None.
-        nodes: the number of nodes.
+        nodes: the number of nodes, switches too; see `endpoints`.
         capacities: the capacity of the link of each node at each port, in the order of `ports`, and
-            0 where there is no link; int64 ``[ports, nodes]``. None if all links have capacity 1.
+            0 where there is no link; int64 ``[ports, nodes]``. None if all links have capacity 1;
+            where there are translations, they do.
         latencies: the latency of each link, in the same form. None if all are 0.
+        capacity_unit: the capacity in the source of a link of capacity 1.
         ports: the ports, ascending; without translations, a node may lack links at some of them.
         has_translations: whether `translation` has an automorphism from the identity to every node.
             Then every node has a link at every port, and the graph looks the same from every node.
@@ -82,6 +84,7 @@ class Topology(Displayable, ABC):
     translation_keeps_ports: bool = True
     capacities: NDArray[np.int64] | None = None
     latencies: NDArray[np.int64] | None = None
+    capacity_unit: float = 1.0
     #: Topologies of plug-ins do not keep tables: another topology may have the same spec later.
     _keeps_tables: bool = False
 
@@ -92,6 +95,11 @@ class Topology(Displayable, ABC):
         Endpoints have the ranks 0..endpoints-1. The other nodes are switches, which only forward.
         """
         return self.nodes
+
+    @property
+    def has_equal_links(self) -> bool:
+        """Whether all links have capacity 1 and latency 0."""
+        return self.capacities is None and self.latencies is None
 
     @property
     def port_count(self) -> int:
@@ -397,6 +405,21 @@ class Topology(Displayable, ABC):
             )
         return int(node)
 
+    def root(self, node: int | str) -> int:
+        """Return the rank of the root of trees or of a collective, given as for `node`.
+
+        Raises:
+            InputError: there is no such node, or it is a switch.
+        """
+        rank = self.node(node)
+        if rank >= self.endpoints:
+            raise InputError(
+                f"'{self.label(rank)}' of {self.spec} is a switch, which only forwards and cannot"
+                " be a root",
+                hint=f"give a node that is no switch, such as {self.label(0)}",
+            )
+        return rank
+
     def ports_between(self, node: int, other: int) -> list[int]:
         """Return the ports of a node that lead to another node; both are given by their ranks.
 
@@ -476,6 +499,7 @@ def describe_topology(topology: Topology) -> dict[str, Any]:
         "n": topology.n,
         "k": topology.k,
         "nodes": topology.nodes,
+        "endpoints": topology.endpoints,
         "links": topology.links,
         "degree": topology.degree,
         "port_count": topology.port_count,
@@ -487,7 +511,27 @@ def describe_topology(topology: Topology) -> dict[str, Any]:
         "distance_profile": profile,
         "has_translations": topology.has_translations,
         "translation_keeps_ports": topology.translation_keeps_ports,
+        **describe_links(topology),
     }
+
+
+def describe_links(topology: Topology) -> dict[str, Any]:
+    """Return the different capacities and latencies of links, by name; nothing if all are equal.
+
+    ``capacity_unit`` is the capacity in the source of a link of capacity 1.
+    """
+    if topology.has_equal_links:
+        return {}
+    has_link = topology.table() != np.arange(topology.nodes)
+    links = {"capacities": topology.capacities, "latencies": topology.latencies}
+    found: dict[str, Any] = {
+        name: np.unique(column[has_link]).tolist()
+        for name, column in links.items()
+        if column is not None
+    }
+    if topology.capacities is not None:
+        found["capacity_unit"] = topology.capacity_unit
+    return found
 
 
 def degree_text(topology: Topology) -> str:

@@ -18,7 +18,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.catalogue.entries import Argument
+from starcast.catalogue.entries import Argument, Seed
 from starcast.support.errors import LimitError
 from starcast.support.text import format_duration
 from starcast.topologies import Topology, memory
@@ -42,9 +42,6 @@ TreeCount = Annotated[
         maximum=link_connectivity,
     ),
 ]  # fmt: skip
-Seed = Annotated[
-    int, Argument("seed", "a number that selects one of many results", lambda _: 0, kind="index")
-]
 
 
 @construction(
