@@ -32,13 +32,13 @@ _WORDS = {"ft": "fault-tolerant", "allport": "all-port", "oneport": "one-port", 
 
 @cache
 def star(n: int) -> NetworkCounts:
-    """Return the counts of S_n from which bounds follow."""
+    """Return the counts from which the lower bounds on S_n follow."""
     return NetworkCounts(factorial(n), n - 1, diameter(n), distance_sum(n))
 
 
 @cache
 def cube(n: int) -> NetworkCounts:
-    """Return the counts of the hypercube with which S_n is compared, from which bounds follow."""
+    """Return the counts from which the lower bounds on S_n's comparison hypercube follow."""
     # For huge n, log2 n! is not rounded up to an integer: its fractional part is unknown.
     k = int(factorial(n) - 1).bit_length() if n <= EXACT else log2(factorial(n))
     nodes = power_of_2(k)
@@ -69,7 +69,7 @@ def check_counts(
 
 
 def describe_cell(cell: str) -> str:
-    """Describe a table's cell: ``alltoall-oneport-time`` gives "steps of one-port alltoall"."""
+    """Return a cell's id in words: ``alltoall-oneport-time`` is "steps of one-port alltoall"."""
     *named, what = cell.split("-")
     of = sorted(named, key=lambda word: word not in _WORDS)
     return f"{_WORDS.get(what, what)} of {' '.join(_WORDS.get(word, word) for word in of)}"

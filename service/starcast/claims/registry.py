@@ -70,7 +70,7 @@ def unless_symmetric(size: Topology) -> bool:
 class RegisteredCheck:
     """A check function, its memory estimate, and the module that registered it.
 
-    The attributes except for the origin are those of `starcast.claims.catalogue.Claim`.
+    `starcast.claims.catalogue.Claim` explains all attributes but ``origin``.
     """
 
     check: CheckFunction

@@ -164,7 +164,7 @@ def html(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None) ->
 def page_values(
     listed: Sequence[ReportRow], about: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """Return the variables of the claims page's template, except those for its filters."""
+    """Return the variables of the claims page's template; those for its filters are added later."""
     return {
         "rows": listed,
         "failing": _failing(listed),

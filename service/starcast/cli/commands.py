@@ -378,7 +378,7 @@ NEXT_STEPS = (
 def demo(ctx: typer.Context, home: context.HomeOption = None) -> None:
     """Run the main workflow on the embedded stack: build, verify, store, query and compare.
 
-    The commands are printed before they run. A second demo creates nothing.
+    The commands are printed before they run. Running the demo again creates nothing.
     """
     _require_embedded(context.settings(ctx, home=home))
     flags = ["--home", str(home)] if home else _global_flags(ctx)

@@ -102,7 +102,7 @@ def value(run: Run, parameter: str) -> Any:
 
 
 def figure(run: Run | None, name: str, kind: str = "simulated") -> Any:
-    """Return a figure of a run: a cost, such as ``time``, of the given kind, or the missing units.
+    """Return a run's figure: a part, such as ``time``, of the cost of a kind, or its missing units.
 
     The result is None if there is no run or no such cost.
     """

@@ -229,7 +229,7 @@ def list_addresses(home: Path) -> list[dict[str, str]]:
 
 
 def down(home: Path, reporter: Reporter) -> None:
-    """Stop the servers of a home within 15 seconds; report if none is running."""
+    """Stop the servers of a home, which takes at most 15 seconds; report if none is running."""
     stack_home = Home(home)
     stopped: dict[str, bool] = {}
     if stack_home.root.is_dir():

@@ -242,7 +242,7 @@ class Connection:
             )
 
     def _load_network(self, spec_or_name: str) -> "Network | None":
-        """Return the stored network with a spec or name, or None; see `resolvers`."""
+        """Return the stored network with the given spec or name, or None."""
         from starcast.stores.database.networks import load_network
 
         with self._session() as session:

@@ -201,7 +201,7 @@ class EdgeDisjointTrees(FormulaProblem):
         return {"parent_port": ports}
 
     def _solve_rotated(self, images: NDArray[np.int64], target: int, budget: Budget) -> Decision:
-        """Search for a forest whose trees are the images of one tree under powers of a node map."""
+        """Search for a forest in which all trees are rotations of one tree."""
         graph = self.topology
         subject = f"rotated trees on {graph.spec} of height {target}"
         require_fit(self.literals(target) // graph.degree, budget.memory, subject)
@@ -308,7 +308,7 @@ def quotients(graph: Topology, classes: int, chance: np.random.Generator) -> lis
 
 
 def _common_order(images: NodeImages) -> int:
-    """Return the common length of all cycles of a permutation of nodes; 1 if lengths differ."""
+    """Return the length of all cycles of a permutation of nodes, or 1 if the lengths differ."""
     powers, everything, order = images, np.arange(len(images)), 1
     while not (fixed := powers == everything).any():
         powers, order = images[powers], order + 1

@@ -233,7 +233,7 @@ def _price(tree: BroadcastTree, node: int) -> float:
 
 @jit
 def _cost(tree: BroadcastTree, node: int, informer: int, slot: int) -> float:
-    """Return the cost of letting ``informer`` inform ``node`` in round slot ``slot``.
+    """Return the cost of a change: ``informer`` informs ``node`` in slot ``slot``.
 
     It is the cost of freeing the node that ``informer`` now informs in this slot, and the children
     that ``node`` now informs in this slot or before.

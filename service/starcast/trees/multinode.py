@@ -79,8 +79,8 @@ PortWord = NDArray[np.uint8]
 def rotated_hamiltonian(topology: Topology, root: int) -> Forest:
     """Return the tree of rotated Hamiltonian paths (Fragopoulou & Akl 1993, section 3.1).
 
-    In step t of phase 1, the path that starts across dimension j is extended across dimension
-    `phase_1_word` [t-1], rotated j-2 times.
+    In step t of phase 1, the path that starts across dimension j is extended by a link. Its
+    dimension is entry t-1 of `phase_1_word`, rotated j-2 times.
     """
     n = topology.n
     row = np.zeros((1, topology.nodes), dtype=np.uint8)

@@ -215,7 +215,7 @@ def open_session(engine: Engine) -> Iterator[Session]:
     """Open a session that commits at the end of the context, and rolls back after an error.
 
     Raises:
-        UnavailableError: the connection was lost, or so was the store's lock that the engine holds.
+        UnavailableError: the connection was lost, or the store's lock that the engine held.
     """
     with (
         translated_errors(engine.url),
@@ -245,7 +245,7 @@ def holds_store(engine: Engine) -> bool:
 
 
 def verify_store_lock(engine: Engine, session: Session | Connection) -> None:
-    """Check that the store's lock is still held; other engines than those of `lock_store` pass."""
+    """Check that the store's lock is still held, if the engine holds it; see `lock_store`."""
     if lock := engine.get_execution_options().get(_HELD):
         lock.verify(session)
 

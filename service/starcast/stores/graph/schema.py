@@ -119,7 +119,7 @@ class Element(ABC):
     @property
     @abstractmethod
     def pattern(self) -> str:
-        """The Cypher pattern that matches all nodes or relationships of this kind, as ``n``."""
+        """The Cypher pattern that matches all elements of this kind, as the variable ``n``."""
 
     @property
     def names(self) -> tuple[str, ...]:
