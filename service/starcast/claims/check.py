@@ -89,8 +89,7 @@ class Evidence:
         size: spec of the topology, such as ``S5``.
         findings: in the order in which they were recorded.
         asides: other readings and corrections.
-        seconds: duration of the check, including the creation of shared objects that were not
-            cached.
+        seconds: duration of the check, including the creation of objects that were not cached.
         undefined: why the check is not defined at this size; empty if it is.
     """
 
@@ -127,8 +126,7 @@ class ClaimCheck(CachedTopology):
     constant, ``node=check.ranks`` an array that broadcasts to the values, ``link=(tails, heads)`` a
     pair of arrays; a function is called with the index of the value. Nodes are ranks, from which
     the counterexample gets labels. The first value that differs becomes the counterexample, so
-    arrays should be in rank order. The keyword ``of`` is the forest or schedule that the values
-    belong to.
+    arrays should be in rank order. The keyword ``of`` is the forest or schedule of the values.
 
     Attributes:
         topology: the topology on which the claim is checked.
@@ -245,7 +243,7 @@ class ClaimCheck(CachedTopology):
         self._add(what, "O", np.array([measured], dtype=object), place)
 
     def same_order(self, what: str, quotient: Callable[..., Number]) -> None:
-        """Record whether a quotient of closed forms and its reciprocal are bounded: same order."""
+        """Record whether closed forms have the same order: both of their quotients are bounded."""
         self.order(what, quotient)
         self.order(f"{what}{REVERSED}", lambda *size: divide(1, quotient(*size)))
 

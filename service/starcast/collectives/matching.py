@@ -9,8 +9,8 @@ units, a link takes the one that the fewest nodes hold. In the one-port model, t
 are a matching of senders with receivers.
 
 **Routing** (scatter, alltoall): units travel along shortest paths. In each step every directed link
-takes the unit with the largest remaining distance among the waiting units that it brings nearer to
-their destinations. In the one-port model, the links of a step are a matching again.
+takes, among the waiting units that it brings nearer to their destinations, the unit with the
+largest remaining distance. In the one-port model, the links of a step are a matching again.
 """
 
 from typing import Any, NamedTuple
@@ -330,8 +330,7 @@ class Waiting(NamedTuple):
         left: ``[destinations, nodes]``, the distances to the destinations.
         goal: int32 ``[units]``, the row of `left` of each unit.
         first: int32 ``[nodes, ports, distances]``, the first unit of each list, or -1.
-        longest: int32 ``[nodes, ports]``, an upper bound on the remaining distances in the lists of
-            a link.
+        longest: int32 ``[nodes, ports]``, an upper bound on the distances in the lists of a link.
         following: int32 ``[units * ports]``, the next unit in the same list, or -1.
         preceding: int32 ``[units * ports]``, the previous unit in the same list, or -1.
         waits: int64 ``[nodes]``, the number of units that wait at each node.

@@ -108,8 +108,7 @@ def _first_steps(spread: Schedule) -> NDArray[np.int64]:
 def _exchange_units(first: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return new numbers for the units of a reversed broadcast, int64 ``[units]``.
 
-    A reversed broadcast completes the units in the reverse of the order in which the broadcast
-    sends them. As all units are
+    A reversed broadcast completes the units in reverse order of the broadcast. As all units are
     alike, they are renumbered: the unit that was sent last gets the number of the unit that was
     sent first, and so on.
     """

@@ -223,8 +223,7 @@ def _build_allgather(
 ) -> Draft:
     """Build the allgather that pipelines the segments of each source down its own trees.
 
-    The trees are translated from those of the identity or, if the topology has no translations,
-    built with the source as root.
+    The trees are translated from the identity or, without translations, built at the source.
     """
     if not topology.has_translations:
         return allgather.build_packets_of_all(topology, base, ports, segments)

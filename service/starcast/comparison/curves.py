@@ -93,8 +93,8 @@ class Curve:
     def path(self) -> Polyline:
         """Return the points to draw: `spots`, and samples between them where the time is linear.
 
-        Samples are needed because straight lines are curved on logarithmic axes. Points with a
-        message of 0 bytes or a time of 0 are omitted.
+        Samples are needed because lines are curved on logarithmic axes. Points at 0 bytes or at
+        time 0 are omitted.
         """
         spots = [spot for spot in self.spots() if spot.message_bytes > 0 and spot.time > 0]
         lines = self.lines([spot.message_bytes for spot in spots])

@@ -10,9 +10,8 @@ Runs of two sides that solve the same problem are matched on one choice after th
 sides have some value of a choice, runs with equal values are matched; otherwise that choice is the
 difference to be compared. The last choice is the number of units into which a message is split.
 (``segments`` of `multiple` split each tree's share, but those of `edge-disjoint` split the entire
-message.) Some runs remain, because their number of units does not occur on the other side. The
-fastest remaining runs of the two sides are matched, so each algorithm is compared at its best
-number.
+message.) Runs whose number of units does not occur on the other side remain. The fastest of these
+on each side are matched, so each algorithm is compared at its best number.
 """
 
 from collections.abc import Iterable, Sequence

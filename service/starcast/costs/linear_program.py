@@ -4,8 +4,8 @@ Every node sends a flow of one message to every other node, and the largest flow
 is minimized (Shahrokhi & Matula 1990). The linear program is solved by HiGHS in floating-point
 numbers; its dual solution gives every link a length. The bound is then computed from these lengths
 exactly: every message travels at least the distance between its ends, so the sum of all distances
-is at most the sum of all lengths times the number of messages on the busiest link. This holds for
-any lengths.
+is at most the sum of all lengths times the messages on the busiest link. This holds for any
+lengths.
 """
 
 from fractions import Fraction

@@ -555,8 +555,8 @@ def _place_by_springs(topology: Topology) -> NDArray[np.float64]:
     """Return positions with a small stress: the weighted sum of squared errors of distances.
 
     Each step moves every node to the mean of its ideal positions relative to each other node
-    (Gansner, Koren & North 2005). The initial positions are computed from the distances to four
-    nodes that are far apart.
+    (Gansner, Koren & North 2005). Initial positions are computed from the distances to four far
+    nodes.
     """
     distances = np.array([topology.distances(node) for node in range(topology.nodes)], dtype=float)
     far = [int(distances[0].argmax())]

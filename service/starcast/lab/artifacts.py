@@ -193,9 +193,8 @@ class Artifacts(Connection):
     ) -> Facts:
         """Drop a stored artifact from both stores.
 
-        Fails if other stored artifacts depend on it, unless ``cascade`` is given. If a run
-        or a record is on a network, the network stays stored; if it is not ingested, the command
-        fails.
+        Fails if other stored artifacts depend on it, unless ``cascade`` is given. A network with a
+        run or a record stays stored; if it is not ingested, the command fails.
 
         From the embedded Neo4j, large artifacts are dropped by importing all other artifacts into a
         new store, which then replaces the old store while Neo4j restarts. This is faster and frees

@@ -205,8 +205,7 @@ class Axis:
         least: the smallest allowed number.
         bits: the size of the database column in bits, if the values are integers.
         is_argument: whether the axis is an argument of some algorithms; other algorithms ignore it.
-        is_structural: whether the axis affects a synchronous execution, not only the computed
-            costs.
+        is_structural: whether the axis affects a synchronous execution, not only its costs.
         matching: ``question`` if comparable runs must have equal values, ``choice`` if their values
             may differ, None if comparisons ignore the axis.
         not_crossed: the reason why ``compare --across`` does not allow the axis; empty if it allows

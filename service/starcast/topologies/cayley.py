@@ -375,8 +375,7 @@ class CayleyGraph(Topology):
         family: the name of its family.
         generators: elements of the group; ports are numbered from 2 in the order of this list.
         group: the group; by default all permutations of 1..n, and generators are permutations of
-            the positions. With `Subgroup`, the nodes are only the elements that the generators
-            generate.
+            the positions. `Subgroup` has only the elements that the generators generate.
 
     Raises:
         InputError: the generators are not distinct elements of the group, one of them is the

@@ -102,8 +102,7 @@ def read_all_contents(graph: Graph) -> dict[tuple[str, str], Content]:
 def _sums_in_page(element: Element) -> str:
     """Return Cypher for the count and checksum of an artifact's elements on a page of nodes.
 
-    Elements are nodes or relationships; the page has the nodes with keys between ``$low`` and
-    ``$high``.
+    The page has the nodes with keys between ``$low`` and ``$high``.
     """
     pattern = f"(a:{NODE.name})"
     if element is not NODE:
