@@ -178,7 +178,7 @@ _ROOTED = ("broadcast", "scatter")
 def unit_schedules(
     check: ClaimCheck, collective: str, ports: str = "all", messages: int = 1, copies: int = 1
 ) -> Iterator[Schedule]:
-    """Yield a collective's schedules of unit messages; for all-port, also the one-port schedules.
+    """Yield a collective's schedules of unit messages; the all-port model includes one-port ones.
 
     On star graphs, collectives with a root are executed from two roots.
     """
@@ -257,7 +257,7 @@ _TREE = "binomial"
 def unit_schedules_on_cube(
     check: ClaimCheck, collective: str, ports: str = "all", messages: int = 1, copies: int = 1
 ) -> Iterator[Schedule]:
-    """Yield all hypercube schedules of a collective; for all-port, also the one-port schedules."""
+    """Yield a collective's schedules on a hypercube; the all-port model includes one-port ones."""
     if collective == "broadcast":
         yield check.schedule(collective, _TREES, messages=messages, copies=copies)
         if copies == 1:

@@ -235,7 +235,7 @@ def optimal_depth(check: ClaimCheck, forest: Forest) -> None:
 def _depth_of_lower_trees(check: ClaimCheck) -> int | None:
     """Return the depth of the trees of `_LOWER_TREE`, the S_4 trees less deep than EDT.
 
-    The result is None unless the trees are as the claim requires.
+    The result is None if they lack a property that the claim requires.
     """
     tree = np.array([int(port) for port in _LOWER_TREE], dtype=np.uint8)
     forest = Forest(check.topology, _with_rotations(check, tree))

@@ -1,4 +1,4 @@
-"""Registration of checks with their memory, and providers of objects for checks."""
+"""Registration of checks and of their memory estimates, and providers of objects for checks."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

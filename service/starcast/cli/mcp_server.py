@@ -194,7 +194,7 @@ def _write(result: Any) -> str:
 
 
 def _cut(facts: dict[str, Any]) -> str:
-    """Return facts as JSON, without the largest ones if they are too large."""
+    """Return facts as JSON; if that is too long, the largest facts are omitted."""
     omitted = list[str]()
     while len((text := _as_text(facts)).encode()) > MAX_ANSWER:
         largest = max(facts, key=lambda name: len(_as_text(facts[name])))

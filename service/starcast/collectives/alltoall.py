@@ -221,9 +221,10 @@ def choose_entries(cycles: Sequence[Cycle], capacity: Mapping[int, int]) -> list
 def schedule_words(words: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
     """Return the steps in which the messages cross the dimensions of their words (list scheduling).
 
-    In each step every dimension serves one of the words that have to cross it next: the word with
-    the most dimensions left, or the first such word. A word waits for only one dimension at a time,
-    so serving the dimensions one by one gives the same result as serving the words in that order.
+    In each step, every dimension is crossed by one of the words that must cross it next: the word
+    with the most dimensions left, or the first of several. A word waits for only one dimension at a
+    time, so serving the dimensions one by one gives the same result as serving the words in that
+    order.
     """
     waiting: dict[int, list[tuple[int, int]]] = {
         dimension: [] for word in words for dimension in word

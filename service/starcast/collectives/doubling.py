@@ -220,7 +220,7 @@ class _Step(NamedTuple):
 
 
 def _doubling(size: int) -> list[_Step]:
-    """Return the steps that inform, for each possible first symbol, one node of a substar.
+    """Return steps that inform, in one substar, a node that begins with each possible symbol.
 
     The first node has index 0. Step i informs node i + 1, whose first symbol is node 0's symbol at
     position i + 2. In each round all informed nodes send, until all symbols are used.

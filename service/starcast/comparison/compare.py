@@ -180,7 +180,7 @@ class Comparison:
         return list(dict.fromkeys(columns))
 
     def crossed_columns(self) -> list[str]:
-        """Return the names of each side's columns for the crossed axes.
+        """Return the names of each side's columns for the crossed axes (those in ``across``).
 
         If the topology is crossed, the columns include the nodes, degree and links of the side's
         network.

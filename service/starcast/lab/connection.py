@@ -195,7 +195,7 @@ class Connection:
 
     @contextmanager
     def _session(self, engine: "Engine | None" = None) -> "Iterator[Session]":
-        """Open a session; it may write only if the engine was yielded by `_writing`."""
+        """Open a session, which may write only if `_writing` yielded the engine."""
         from starcast.stores.database.sessions import open_session
 
         with open_session(engine or self.engine) as session:

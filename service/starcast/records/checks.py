@@ -99,7 +99,7 @@ class _Judge:
         return cls(record.problem, record.topology, record.id, record.witness)
 
     def array(self, name: str, *shape: int | None) -> NDArray[np.int64]:
-        """Return an integer array of the witness. Its shape is checked; None allows any length."""
+        """Return an integer array of the witness after checking its shape; None: any length."""
         array = self._witness.get(name)
         self.require(array is not None, f"the array '{name}' is missing")
         values = np.asarray(array)

@@ -335,9 +335,10 @@ def _visiting_order(symbols: Perms, first: NDArray[np.uint8], last: NDArray[np.u
 def _legs(order: Perms, start: Perms, goal: Perms) -> tuple[Perms, Perms]:
     """Return the nodes at which a Hamiltonian path enters and leaves each substar.
 
-    The path leaves the k-th substar at the node with the next substar's symbol first and the other
-    symbols ascending, the last two swapped if parity requires it. Crossing the fixed position then
-    brings the k-th symbol to the front. The path leaves the last substar at the goal.
+    The path leaves a substar at the node that begins with the fixed symbol of the next substar; its
+    other symbols ascend, but the last two are swapped if parity requires it. The next link crosses
+    the fixed position, and so leads into the next substar. The path leaves the last substar at the
+    goal.
 
     Returns:
         Both nodes as symbols, ``[count * m, m - 1]``.
