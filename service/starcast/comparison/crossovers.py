@@ -128,7 +128,7 @@ def all_crossovers(comparison: Comparison) -> list[Crossing]:
 
 
 def best_crossovers(crossings: Iterable[Crossing]) -> list[Crossing]:
-    """Return the crossovers of the best simulated times, sorted by panel and message size."""
+    """Return the crossovers of minimum simulated times, sorted by panel and message size."""
     best = [
         crossing
         for crossing in crossings

@@ -342,7 +342,7 @@ class WitnessFile(pydantic.BaseModel):
 class RecordFields(pydantic.BaseModel):
     """The fields of a record as they are stored in JSON or PostgreSQL, without the witness.
 
-    In JSON, ``network`` is the complete topology if it is a network.
+    In JSON, the field ``network`` has the complete topology if it is a network.
     """
 
     model_config = _STRICT

@@ -144,7 +144,7 @@ class Neighbours(NodeArray):
         out += np.take(self._patterns, smaller, axis=0)
 
     def read_values(self, values: Integers, ranks: slice) -> Integers:
-        """Return an array's values at a chunk's neighbours across a port within the prefix."""
+        """Return an array's values at the neighbours of a chunk, across a port in the prefix."""
         size = self._size
         neighbours = self._first[ranks.start // size : ranks.stop // size] // size
         return np.take(values.reshape(-1, size), neighbours, axis=0, mode="clip").reshape(-1)

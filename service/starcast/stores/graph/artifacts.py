@@ -54,8 +54,8 @@ FACTOR = 1_103_515_245
 _BETWEEN = 4
 #: Number of rows whose checksums are computed at a time: few enough for the processor's cache.
 _CACHED = 2**15
-#: Number of final rounds without a value. Without them, the checksum would be linear in the last
-#: column.
+#: The values of additional rounds at the end of a row's checksum. Without them, the checksum
+#: would be linear in the last column.
 _FINAL = (0, 0)
 ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 #: The value of each symbol in a label, as a digit in base 37. Digits start at 1, because leading
