@@ -397,7 +397,7 @@ class Parameters:
     messages: Annotated[
         int,
         Axis(
-            help="Number of unit messages, for algorithms that send them: a number, best, or degree.",
+            help="Number of unit messages, for algorithms that send them; or best, or degree.",
             meaning="M: unit messages; 1 for an algorithm that takes segments",
             read=partial(read_count, words=(BEST, DEGREE)),
             fallback="the segments",
