@@ -180,7 +180,10 @@ REGISTRIES: dict[str, Registry[Algorithm]] = {
 
 
 class Foresight(TypedDict, total=False):
-    """Optional arguments of the decorator `algorithm`, explained in `Algorithm`."""
+    """Optional arguments of the decorator `algorithm`.
+
+    They are attributes: `Entry` explains ``exclusion``, `Algorithm` explains the others.
+    """
 
     exclusion: Callable[[Topology], str | None]
     rows: Callable[[Topology, Arguments], int]

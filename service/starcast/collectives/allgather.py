@@ -245,7 +245,10 @@ def _rotate(
 
 
 def _positions_within_port(port: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Number the links of a tree that have the same port 1, 2, ..; return each link's number."""
+    """Return consecutive numbers, from 1, for the links of each port.
+
+    They are the steps in which last links are crossed, so that a step has one link per port.
+    """
     position = np.empty(len(port), dtype=np.int64)
     for number in np.unique(port):
         of_port = port == number

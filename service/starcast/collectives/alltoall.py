@@ -264,7 +264,11 @@ def _displaced_cycles(node: Perms) -> list[Cycle]:
 
 
 def _entry_capacities(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
-    """Return how often each symbol may be an entry of its cycle without overloading a dimension."""
+    """Return how often each symbol may be the entry of its cycle.
+
+    A path crosses the dimension of each symbol of a cycle once, and that of the entry twice. The
+    numbers ensure that no dimension is crossed more often than the rounded-up mean.
+    """
     crossed = Counter(symbol for cycle in cycles for symbol in cycle)
     limit = ceil_div(crossed.total() + len(cycles), n - 1)
     return {symbol: limit - crossed[symbol] for symbol in range(2, n + 1)}
@@ -280,7 +284,17 @@ def _crossed_dimensions(cycle: Cycle, entry: int) -> Iterator[int]:
 def _idle_steps(
     n: int, words: Sequence[Word], steps: Sequence[Sequence[int]], length: int
 ) -> NDArray[np.int64]:
-    """Return, for each dimension, the first steps of the opening in which no word can cross it."""
+    """Return idle cells of the opening: for each dimension, steps in which no word crosses it.
+
+    Args:
+        n: the number of symbols.
+        words: the paths to the nodes of short necklaces.
+        steps: for each word, the step of each hop.
+        length: the number of steps of the opening.
+
+    Returns:
+        int64 ``[n-1, idle cells]``: the first idle steps, equally many for each dimension.
+    """
     busy = {
         cell
         for word, crossed in zip(words, steps, strict=True)
@@ -357,7 +371,14 @@ def full_necklaces(topology: Topology) -> FullNecklaces:
 
 
 def _build_round(topology: Topology, full: FullNecklaces, messages: int, total: int) -> Columns:
-    """Return the rows of one round, which sends up to n-1 of the messages to each node."""
+    """Return the rows of one round, which sends up to n-1 of the messages to each node.
+
+    Args:
+        topology: the star graph.
+        full: the paths to the smallest nodes of full necklaces.
+        messages: the number of messages per node in this round.
+        total: the number of messages per node in all rounds, by which units are numbered.
+    """
     opening = plan_opening(topology.n, messages)
     short_rows = _serve_short_necklaces(topology, opening, total)
     full_rows = _serve_full_necklaces(topology, full, opening, messages, total)
@@ -365,7 +386,10 @@ def _build_round(topology: Topology, full: FullNecklaces, messages: int, total: 
 
 
 def _serve_short_necklaces(topology: Topology, opening: Opening, total: int) -> Iterator[Columns]:
-    """Yield the rows for the short necklaces in batches; batch h has hop h of every word."""
+    """Yield the rows for the short necklaces in batches; batch h has hop h of every word (path).
+
+    ``total`` is the number of messages per node in all rounds.
+    """
     words = opening.words
     node = np.zeros(len(words), dtype=np.int32)
     unit = np.array([word.node * total + word.message for word in words], dtype=np.int64)
@@ -384,7 +408,7 @@ def _serve_full_necklaces(
     """Yield the rows for the full necklaces; after the opening, each step is one hop of a group.
 
     A group is one message to each of the n-1 nodes of a necklace. The first groups cross their
-    first dimensions in idle cells of the opening.
+    first dimensions in idle cells of the opening. The arguments are those of `_build_round`.
     """
     group = np.arange(len(full.length) * messages)
     necklace, message = np.divmod(group, messages)
@@ -415,6 +439,11 @@ def _group_begins(
     """Return, for each group of messages, a step s; hop h of the group takes place in step s + h.
 
     The exception is hop 1 of the groups that cross their first dimension in the opening.
+
+    Args:
+        length: the number of hops of each group.
+        early: whether each group crosses its first dimension in the opening.
+        opening: the plan of the opening.
     """
     idle_cells = opening.idle.shape[1]
     if np.count_nonzero(early) < idle_cells:

@@ -160,7 +160,13 @@ def hop_numbers(forest: Forest) -> Ranks:
 def _sizes_of_earlier_siblings(
     parents: Ranks, turn: NDArray[np.int32], sizes: Ranks
 ) -> NDArray[np.int64]:
-    """Return, for each node, the total size of its siblings' subtrees that come earlier."""
+    """Return, for each node, the total size of its siblings' subtrees that come earlier.
+
+    Args:
+        parents: the parent of each node.
+        turn: numbers that give the order in which the children of a node are visited.
+        sizes: the number of nodes in the subtree of each node.
+    """
     order = np.lexsort((turn, parents))
     # One cumulative sum covers all nodes; the part before the first sibling is subtracted below.
     before = np.cumsum(sizes[order], dtype=np.int64) - sizes[order]

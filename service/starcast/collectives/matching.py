@@ -178,7 +178,9 @@ def _exchange(
     rows: FoundRows,
     chance: NDArray[np.int64],
 ) -> bool:
-    """Let another link to a node give its unit to this link, and carry another unit itself.
+    """Find a unit for a link to ``node`` whose sender has no unit that the node still lacks.
+
+    The link takes the unit of another link to the node, which carries another unit instead.
 
     Returns:
         Whether there is such a link among the rows from ``first`` on.

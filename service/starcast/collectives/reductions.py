@@ -106,11 +106,15 @@ def _first_steps(spread: Schedule) -> NDArray[np.int64]:
 
 
 def _exchange_units(first: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return new numbers for the units of a reversed broadcast, int64 ``[units]``.
+    """Return new numbers for the units of the reduce in an allreduce, int64 ``[units]``.
 
-    A reversed broadcast completes the units in reverse order of the broadcast. As all units are
-    alike, they are renumbered: the unit that was sent last gets the number of the unit that was
-    sent first, and so on.
+    The reduce is the reversed broadcast, so it would complete last the unit that the broadcast
+    sends first. All units are alike, so they are renumbered: the unit that the reduce completes
+    first gets the number of the unit that the broadcast sends first, and so on. Then the broadcast
+    can begin early.
+
+    Args:
+        first: the step in which the broadcast first sends each unit, ``[units]``.
     """
     unit = np.arange(len(first))
     exchanged = np.empty_like(unit)
@@ -166,7 +170,7 @@ def _declare(
     turn: Callable[[Schedule], Schedule],
     passes: int = 1,
 ) -> None:
-    """Declare a reduction whose schedules are derived from those of another algorithm.
+    """Declare a reduction whose schedules ``turn`` derives from those of another algorithm.
 
     The derived algorithm has the same arguments, port models and trees, and ``passes`` times as
     many rows.

@@ -131,9 +131,9 @@ def flood_units(
 
 
 def _find_receivers(forest: Forest) -> Mask:
-    """Return which nodes of each tree are endpoints or above one, bool ``[trees, nodes]``.
+    """Return which nodes of each tree have to receive units, bool ``[trees, nodes]``.
 
-    The root, which receives nothing, is not among them.
+    These are the endpoints and the switches above them, except the root, which receives nothing.
     """
     endpoints = forest.topology.endpoints
     receives: Mask = forest.parent_port != 0

@@ -305,5 +305,8 @@ def _line_regions(
 
 
 def _segments_at(envelope: Sequence[tuple[Fraction, int]], m: Fraction) -> int:
-    """Return the number of segments of the lowest line at message size m and just above m."""
+    """Return the number of segments of the lowest line at message size m and just above m.
+
+    ``envelope`` is a result of `lower_envelope`.
+    """
     return next(segments for start, segments in reversed(envelope) if start <= m)

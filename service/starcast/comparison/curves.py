@@ -339,7 +339,7 @@ def _order(question: _Key) -> tuple[Any, ...]:
 
 
 def _varying(parts: Iterable[_Key]) -> list[int]:
-    """Return the positions at which the keys of the curves' parts are not all equal."""
+    """Return the positions at which keys are not all equal; each key identifies a curve's part."""
     return [at for at, values in enumerate(zip(*parts, strict=True)) if len(set(values)) > 1]
 
 

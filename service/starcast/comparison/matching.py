@@ -254,7 +254,10 @@ class _Pairing:
         choice: Sequence[str],
         matched: tuple[str, ...],
     ) -> None:
-        """Match runs of both sides that solve the same problem, by one choice after another."""
+        """Match runs of both sides that solve the same problem, by one choice after another.
+
+        ``choice`` has the axes by which runs are still to be matched, ``matched`` those before.
+        """
         if not choice or not ours or not theirs:
             self._matched |= dict.fromkeys((*ours, *theirs), matched)
             for run in ours:

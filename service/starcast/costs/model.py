@@ -310,7 +310,7 @@ def _least_start_ups(topology: Topology, collective: str, ports: str, root: int)
 
 
 def _least_share(topology: Topology, collective: str, ports: str, root: int) -> Bound:
-    """Return how many messages one link or node has to carry, one after another."""
+    """Return a lower bound on the messages that some link or node carries one after another."""
     work = least_work(topology, collective, root)
     through = work.through
     if topology.endpoints < topology.nodes:

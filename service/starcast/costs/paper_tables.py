@@ -110,7 +110,11 @@ class PaperTable(ABC):
 
     @abstractmethod
     def _rows(self, case: Case, line: Any, find: Find) -> list[Row]:
-        """Return the rows of this table for one line of the printed table."""
+        """Return the rows of this table for one line of the printed table.
+
+        ``find`` returns the figures of the fastest execution of an algorithm, for the columns that
+        contain them.
+        """
 
 
 def paper_tables() -> dict[str, PaperTable]:

@@ -110,7 +110,13 @@ def _push_left(contours: Sequence[_Contour]) -> list[float]:
 
 
 def _merge(merged: _Contour, contour: _Contour, position: float) -> None:
-    """Extend the common contours of subtrees, in place, by one more subtree to the right."""
+    """Add a subtree to the right of others: extend ``merged``, the outer contours of all of them.
+
+    Args:
+        merged: the contours of the other subtrees together; changed in place.
+        contour: the contours of the new subtree, relative to its root.
+        position: the position of its root.
+    """
     depth = len(contour.left)
     merged.left.extend(position + x for x in contour.left[len(merged.left) :])
     merged.right[:depth] = [position + x for x in contour.right]

@@ -426,7 +426,10 @@ class ClassArchive:
         return []
 
     def prepare(self, reporter: Reporter) -> None:
-        """Archive Java's own classes if this archive part is missing; `record` needs it."""
+        """Write the first part of the archive (the classes of Java itself), if it is missing.
+
+        `record` writes the second part and requires the first.
+        """
         if not self._should_write():
             return
         reporter.say("this start takes longer, to make later ones faster")
@@ -435,7 +438,7 @@ class ClassArchive:
                 _run(self._program, "-Xshare:dump", f"-XX:SharedArchiveFile={part}")
 
     def record(self, home: Path, pid: int, reporter: Reporter) -> None:
-        """Archive the classes that a server has loaded, if their archive part is missing.
+        """Write the second part of the archive (the classes that a server has loaded), if missing.
 
         Args:
             home: the working directory of the server.

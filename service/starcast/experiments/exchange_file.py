@@ -89,7 +89,7 @@ _PLUGINS = pydantic.TypeAdapter(Annotated[dict[str, _Plugin], pydantic.BeforeVal
 
 
 def _axis_field(axis: Axis) -> tuple[Any, Any]:
-    """Return the type and the default of an axis; older files may lack the axis."""
+    """Return the type and the default of the field of an axis; older files may lack the field."""
     kinds: dict[Any, Any] = {
         Fraction: _Rational,
         int: Annotated[int, pydantic.Field(ge=axis.least, le=2 ** (axis.bits - 1) - 1)],

@@ -427,7 +427,11 @@ def compare_figures(
 
 
 def _figures(run: Run, steps: Steps) -> dict[str, dict[str, str]]:
-    """Return the parts of each figure by name; messages name the parts that differ."""
+    """Return each figure of a run as a dict from part to value, for comparison.
+
+    A message about a difference names the part, such as the step of a profile. A figure with a
+    single value has one part, which has no name.
+    """
     costs = {cost.kind: cost for cost in run.costs}
     simulated = costs.get("simulated")
     return {

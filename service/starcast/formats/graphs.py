@@ -174,7 +174,7 @@ def _graph_attributes(artifact: Topology | Forest) -> dict[str, str | int | floa
 
 
 def _capacity_unit(topology: Topology) -> dict[str, float]:
-    """Return the unit of capacities as an attribute of the graph, which ends their scaling."""
+    """Return the source's capacity of a link of capacity 1, as an attribute of the graph."""
     return {} if topology.capacities is None else {"capacity_unit": topology.capacity_unit}
 
 

@@ -193,8 +193,9 @@ class Artifacts(Connection):
     ) -> Facts:
         """Drop a stored artifact from both stores.
 
-        Fails if other stored artifacts depend on it, unless ``cascade`` is given. A network with a
-        run or a record stays stored; if it is not ingested, the command fails.
+        Fails if other stored artifacts depend on it, unless ``cascade`` is given. A network that a
+        stored run or record uses is deleted from Neo4j, but its definition stays in PostgreSQL. If
+        such a network is not ingested, the command fails.
 
         From the embedded Neo4j, large artifacts are dropped by importing all other artifacts into a
         new store, which then replaces the old store while Neo4j restarts. This is faster and frees

@@ -413,8 +413,8 @@ class Records(Connection):
     ) -> Facts:
         """Verify all records, and store them in PostgreSQL. Better stored records are kept.
 
-        The result of each check is stored with the record, as ``starcast records verify`` prints
-        it: verified, not made again, or not checked.
+        The state of each bound is stored with its record: verified, not made again (the proof
+        exists but was not generated again), or not checked.
 
         Args:
             proofs: generate the proofs of bounds again.

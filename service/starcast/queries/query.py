@@ -348,7 +348,7 @@ class Query:
 
     @cached_property
     def _older(self) -> "tuple[list[int], Query] | None":
-        """The first release that runs the statement, and the query for older servers."""
+        """The first release that runs the statement, and the query for older servers, if any."""
         match = _OLDER.search(self.text)
         if match is None:
             return None

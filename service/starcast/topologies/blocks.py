@@ -1,11 +1,14 @@
 """Arrays over all nodes of S_n and S_{n,k}, computed block by block; S_n is the case k = n.
 
-A *block* is a run of consecutive ranks: the nodes that share a *prefix*, their first k-m symbols.
-The *rest* of a block is the ascending list of the r = n-k+m symbols that the prefix lacks. Within a
-block the last m positions, the *suffix*, take all arrangements of these symbols, in rank order. A
-suffix is stored as a *pattern*: the indices 0..r-1 of its symbols in the rest. The effect of an
-operation on the prefix is computed once per block; its effect on the pattern is looked up in tables
-that serve all blocks. No array of labels is ever stored for all nodes
+The last m symbols of a label are its *suffix*; the first k-m symbols are its *prefix*. A *block* is
+the set of nodes with the same prefix; their ranks are consecutive. The *rest* of a block is the
+ascending list of the r = n-k+m symbols that the prefix lacks. The suffixes of a block are all
+arrangements of m of these symbols, in rank order. A suffix is stored as a *pattern*: the indices
+0..r-1 of its symbols in the rest. In S_4 with m = 2, for example, the block with the prefix 13 has
+the rest 2 4. Its nodes are 1324 (rank 2, pattern 0 1) and 1342 (rank 3, pattern 1 0).
+
+The effect of an operation on the prefix is computed once per block; its effect on the pattern is
+looked up in tables that serve all blocks. No array of labels is ever stored for all nodes
 (docs/definitions/encodings.md, docs/decisions/0005-blocks.md).
 """
 
@@ -200,8 +203,12 @@ def _exchange(n: int, k: int, port: int, smaller: int) -> tuple[NDArray[np.intp]
 def _next_in_clique(n: int, k: int, steps: int, smaller: int) -> NDArray[np.intp]:
     """Return, for each pattern, the symbol ``steps`` places after the first symbol.
 
-    Places are counted cyclically through the sorted first symbols of the node's clique. The symbols
-    are returned as indices in the rest, ``[size]``.
+    Places are counted cyclically through the sorted first symbols of the node's clique, the nodes
+    that differ from it in the first symbol only. ``smaller`` is the number of symbols of the rest
+    that are smaller than the first symbol.
+
+    Returns:
+        The symbols as indices in the rest, ``[size]``.
     """
     blocks = _blocks(n, k)
     is_missing = np.ones((blocks.size, blocks.rest.shape[1]), dtype=bool)

@@ -149,7 +149,10 @@ def displacements(n: int, orbits: Necklaces | None = None) -> NDArray[np.uint8]:
 
 
 def _from_generator(orbits: Necklaces, cycle: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Return, for every node, how many rotations map its necklace's generator to the node."""
+    """Return, for every node, how many rotations map its necklace's generator to the node.
+
+    The generator is the node with the smallest number in ``cycle``, then with the lowest rank.
+    """
     # The sort is stable, so nodes with equal cycles stay in rank order.
     order = np.lexsort((cycle, orbits.leader))
     leaders, first = np.unique(orbits.leader[order], return_index=True)

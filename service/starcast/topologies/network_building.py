@@ -387,7 +387,10 @@ def _at(links: LinkList, number: int) -> str:
 
 
 def _capacity_unit(capacities: Sequence[Amount], *, keep_whole: bool) -> Fraction:
-    """Return the largest number of which all capacities are multiples."""
+    """Return the largest number of which all capacities are multiples.
+
+    With ``keep_whole``, it is 1 if all capacities are whole numbers.
+    """
     if keep_whole and all(value.denominator == 1 for value in capacities):
         return Fraction(1)
     unit = Fraction(

@@ -288,7 +288,7 @@ class Network(Topology):
         }
 
     def _in_order(self, values: NDArray[np.int64] | None) -> list[int]:
-        """Return values of links in the order of `port_links`, or nothing."""
+        """Return values of links in the order of `port_links`; an empty list for None."""
         if values is None:
             return []
         lower, _, ports = self.port_links().T
@@ -398,7 +398,7 @@ def remember(network: Network) -> Network:
 
 
 def _presentation(network: Network) -> tuple[Any, ...]:
-    """Return the values on which neither the spec nor the SHA-256 depends."""
+    """Return the values of a network on which neither its spec nor its SHA-256 depends."""
     positions = None if network.positions is None else network.positions.tobytes()
     return network.titles, positions, network.capacity_unit, network.source, network.licence
 

@@ -144,6 +144,11 @@ def _first_nodes(n: int, leader: NDArray[np.int64], begin: NDArray[np.int64]) ->
 
     This is the lowest node whose symbol in position v = v(m) is not v; its parent can be across v.
     The result is indexed by the necklace's leader, the node of lowest rank.
+
+    Args:
+        n: the number of symbols.
+        leader: the leader of each node's necklace.
+        begin: the first number of each necklace, by leader.
     """
     nodes = np.arange(1, len(leader))
     v = numbered_dimensions(n, begin[leader[nodes]])

@@ -98,7 +98,10 @@ def write_s1(n: int, rows: NDArray[np.uint8]) -> None:
 
 
 def _first_displaced(positions: SymbolPositions, k: int) -> NDArray[np.uint8]:
-    """Return each node's first displaced position in the cyclic order k+1, .., n, 2, .., k."""
+    """Return p(x) for nodes x with x_1 = k and symbol 1 in position k.
+
+    This is the first displaced position in the cyclic order k+1, .., n, 2, .., k.
+    """
     dimension = np.full(positions.shape[1], k, dtype=np.uint8)
     for position in reversed([*range(k + 1, len(positions)), *range(2, k)]):
         dimension[positions[position] != position] = position

@@ -139,7 +139,10 @@ def _write_greedy_ports(topology: ArrangementGraph, root: Perms, out: NDArray[np
 def _residual_ports(
     topology: ArrangementGraph, root: Perms, home: NDArray[np.uint8], rows: Perms
 ) -> NDArray[np.uint8]:
-    """Return the parent ports of nodes whose first symbol is not in the root's label."""
+    """Return the parent ports of nodes whose first symbol is not in the root's label.
+
+    ``home`` is each symbol's position in the root, or 0; ``rows`` are the nodes' symbols.
+    """
     count, k = rows.shape
     # The position in the node of the root's i-th symbol, 0 if the node lacks it.
     position = np.zeros((count, k + 1), dtype=np.uint8)

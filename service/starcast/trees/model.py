@@ -459,7 +459,10 @@ def _values_at_parents(
     chunk: slice,
     readers: Mapping[int, ValueReader],
 ) -> Integers:
-    """Return an array's values at the parents of a chunk's nodes; at the root, its own value."""
+    """Return an array's values at the parents of a chunk's nodes; at the root, its own value.
+
+    ``readers`` has a function for each port, which reads the values at the neighbours across it.
+    """
     first = int(ports[0])
     # This case is common, because constructions write long runs of the same port.
     if first and not np.count_nonzero(ports != first):

@@ -191,7 +191,10 @@ def _list_necklaces(topology: Topology) -> _NecklaceList:
 
 
 def _first_nodes(topology: Topology, orbits: _NecklaceList, turn: Ranks) -> Ranks:
-    """Return the first node of each necklace: the node that gets the necklace's lowest number."""
+    """Return the first node of each necklace: the node that gets the necklace's lowest number.
+
+    The module's docstring has the rule. ``turn`` contains each node's image under the rotation R.
+    """
     distances = topology.distances()
     v = numbered_dimensions(topology.n, orbits.number)
     first = np.full(len(orbits.smallest), topology.nodes, dtype=np.int32)
@@ -335,13 +338,18 @@ def _visiting_order(symbols: Perms, first: NDArray[np.uint8], last: NDArray[np.u
 def _legs(order: Perms, start: Perms, goal: Perms) -> tuple[Perms, Perms]:
     """Return the nodes at which a Hamiltonian path enters and leaves each substar.
 
-    The path leaves a substar at the node that begins with the fixed symbol of the next substar; its
-    other symbols ascend, but the last two are swapped if parity requires it. The next link crosses
-    the fixed position, and so leads into the next substar. The path leaves the last substar at the
-    goal.
+    The path leaves a substar at a node that begins with the fixed symbol of the next substar, so
+    that the link across the fixed position leads there. The other symbols of this node ascend, but
+    the last two are swapped if it would not be an odd permutation of the node of entry, as
+    `_paths_between` requires. The path leaves the last substar at the goal.
+
+    Args:
+        order: the fixed symbol of each substar, in the order of the visits, ``[count, m]``.
+        start: the first node of each path, without its fixed symbol, ``[count, m - 1]``.
+        goal: the last node of each path, without its fixed symbol, ``[count, m - 1]``.
 
     Returns:
-        Both nodes as symbols, ``[count * m, m - 1]``.
+        Both nodes as symbols, without the fixed one, ``[count * m, m - 1]``.
     """
     count, m = order.shape
     enter, leave = np.empty((2, count, m, m - 1), dtype=np.uint8)
@@ -387,7 +395,15 @@ def _s4_paths() -> NDArray[np.uint8]:
 
 
 def _search(nodes: list[tuple[int, ...]], goal: tuple[int, ...]) -> list[int]:
-    """Extend a path in S_4 depth first until it visits all nodes and ends at the goal."""
+    """Search for the rest of a Hamiltonian path in S_4, depth first.
+
+    Args:
+        nodes: the nodes that the path has visited so far.
+        goal: the last node.
+
+    Returns:
+        The position that each further step swaps with position 0; empty if there is no such path.
+    """
     node = nodes[-1]
     for position in range(1, _BASE):
         neighbour = (node[position], *node[1:position], node[0], *node[position + 1 :])
@@ -476,11 +492,10 @@ def dimension_change(topology: Topology, root: int, base: BaseForest, i: Shift) 
 
 
 def _rotate_nodes(topology: Topology, nodes: NDArray[np.integer], i: int) -> Ranks:
-    """Return each node's image under i rotations R, as ranks, int32 ``[count]``.
+    """Return the ranks of the nodes' images under R applied i times, int32 ``[count]``.
 
-    R maps each symbol and position d to d+1 for 2 <= d < n, and n to 2.
-
-    Nodes of S_{n,n-1} have the same ranks as the corresponding nodes of S_n.
+    R maps each symbol and position d to d+1 (2 <= d < n), and n to 2. S_{n,n-1} needs no case of
+    its own: its nodes have the same ranks as those of S_n.
     """
     if topology.k == 1:
         return np.asarray(_rotated_symbols(topology.n, i)[nodes + 1], dtype=np.int32) - 1

@@ -341,7 +341,11 @@ class Crossover(BaseModel):
 
 
 class ProfileData(BaseModel):
-    """The links used in each step of a curve's fastest run at the largest common message size."""
+    """The number of links that one run of a curve uses in each step.
+
+    It is the fastest run at the largest message size that all curves of the panel have or, if they
+    have none in common, at the curve's own largest size.
+    """
 
     label: str
     run: int

@@ -469,7 +469,8 @@ def edge_disjoint_levels(n: int, x: Array, first: int, last: int, out: Array) ->
 def _distance_of_others(n: int, x: Array, on_cycle: int) -> int:
     """Return the number of swaps towards the root for symbols outside the cycle of symbol 1.
 
-    This is the number of displaced symbols outside this cycle plus the number of their cycles.
+    This is the number of displaced symbols outside this cycle plus the number of their cycles. The
+    bit set ``on_cycle`` contains the positions on the cycle of symbol 1.
     """
     total = 0
     seen = on_cycle

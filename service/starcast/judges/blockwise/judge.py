@@ -106,7 +106,10 @@ def read_block(blocks: Blocks, tables: Tables, block: int) -> tuple[Array, Array
 
 @jit
 def _examine(blocks: Blocks, tables: Tables, found: Findings, start: int, stop: int) -> None:
-    """Examine the nodes of blocks row by row, and one by one only if a row needs it."""
+    """Examine the blocks ``start`` to ``stop`` - 1, and write the results to ``found``.
+
+    Nodes are examined row by row, and one by one only if a row needs it.
+    """
     n, m = blocks.n, blocks.m
     trees = len(blocks.homes)
     size = len(tables.orders)
@@ -229,7 +232,10 @@ def _any_flag(flags: Array) -> bool:
 
 @jit
 def _has_several_ports(row: Array, flags: Array) -> bool:
-    """Return whether the nodes of a row have different ports to their parents in one tree."""
+    """Return whether the nodes of a row have different ports to their parents in one tree.
+
+    ``flags`` is overwritten.
+    """
     port = row[0]
     # The loop has no early exit, because without branches it is compiled to vector instructions.
     for order in range(len(row)):
@@ -265,6 +271,11 @@ def _is_plain(own: Array, flags: Array, recorded: int) -> bool:
     """Return whether a row of nodes has no exception and no potential that must be recorded.
 
     The loop has no branches, so it is compiled to vector instructions; almost all rows pass.
+
+    Args:
+        own: the potentials of the nodes.
+        flags: the potentials of their parents, which are overwritten.
+        recorded: the smallest potential that must be recorded.
     """
     limit = np.uint8(recorded)
     for order in range(len(own)):

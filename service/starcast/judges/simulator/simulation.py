@@ -215,7 +215,10 @@ def _receives_again(step: Integers, sender: Integers, receiver: Integers, packet
 
 
 def _occurred_before(step: Integers, port: Integers) -> Mask:
-    """Return which rows of a schedule have the step and port of an earlier row."""
+    """Return which rows of a symmetric schedule have the step and port of an earlier row.
+
+    The translations of such rows to other sources use the same directed link in one step.
+    """
     repeated = np.zeros(len(step), dtype=bool)
     # Ports are uint8, so this factor gives different pairs of step and port different keys.
     key = np.multiply(step - step[0], 256, dtype=np.int64) + port

@@ -184,7 +184,10 @@ class Sums(Deliveries):
             self.taken[pair] = np.minimum(self.taken[pair], step)
 
     def _fill(self, added: Indices) -> Indices:
-        """Return the rows of a step that send a sum, and drop those that send an empty one."""
+        """Return the rows of a step that send a sum, and drop those that send an empty one.
+
+        The sum of a switch is empty until it receives a contribution.
+        """
         if self._empty is None:
             return added
         is_empty = self._empty[self.lanes.cells(self.rows.sender[added], added)]
@@ -238,7 +241,8 @@ def _find_overlap(
 ) -> int | None:
     """Execute the lanes ``odd`` again, with sets of contributors, which reveal double counting.
 
-    A lane is a pair of unit and tree.
+    A lane is a pair of unit and tree. The lanes ``odd`` are those in which a node sends its sum
+    twice, or adds to it after sending it. ``added`` has the indices of all rows that add.
 
     Returns:
         The first row whose sum overlaps the receiver's sum, or None.

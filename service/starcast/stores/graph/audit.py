@@ -248,16 +248,20 @@ def describe_undeclared(graph: Graph) -> list[str]:
 def describe_losses(
     graph: Graph, topologies: Sequence[str] | None = None
 ) -> tuple[list[str], list[str]]:
-    """Describe the data of other programs that a rebuild or an import keeps, or would delete.
+    """Describe the data of other programs before a rebuild or an import replaces topologies.
+
+    The nodes of the replaced topologies are deleted with all their relationships, including those
+    that other programs have created. The nodes of other programs are kept. An offline import
+    replaces the entire database, so it keeps nothing.
 
     Args:
         graph: the database.
-        topologies: specs of the topologies whose nodes are deleted, with all their relationships;
-            by default everything is deleted.
+        topologies: specs of the replaced topologies; None if the entire database is replaced.
 
     Returns:
-        Phrases for kept nodes and for deleted data, such as ``2 nodes with the label Person`` and
-        ``1 relationship of the type KNOWS``.
+        Two lists of phrases: the nodes of other programs that are kept, such as ``2 nodes with the
+        label Person``; and their data that would be deleted, such as ``1 relationship of the type
+        KNOWS``.
     """
     nodes, types = _count_undeclared(graph)
     if topologies is not None:

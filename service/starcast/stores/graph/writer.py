@@ -156,7 +156,10 @@ class BoltWriter:
 
 
 def create_constraints(graph: Graph) -> None:
-    """Create missing constraints, which are also used to find nodes by their keys."""
+    """Create the missing uniqueness constraints.
+
+    Their indexes also serve to look up nodes by key.
+    """
     # The constraint on the keys of nodes takes longest, so it is begun first.
     ordered = sorted(INDEXES, key=lambda index: index.element is not NODE)
     with graph.concurrent(2) as pool:
