@@ -433,7 +433,10 @@ def place_necklaces(topology: Topology) -> NDArray[np.float64]:
 
 
 def _count_rings(innermost: float, nodes: int) -> int:
-    """Return how many rings around a disc are needed for nodes that are at least 1 apart."""
+    """Return how many rings are needed for nodes that are at least 1 apart.
+
+    Each ring is at least as long as the innermost one, whose radius is ``innermost``.
+    """
     count = 1
     while 2 * pi * innermost * count < nodes:
         count += 1

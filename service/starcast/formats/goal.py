@@ -128,7 +128,10 @@ class _Operations:
         return int(self._packets.units[packet]) * self._unit_bytes
 
     def _place(self, port: int, direction: int) -> str:
-        """Return the CPU and network interface of an operation as text; zeros are omitted."""
+        """Return the CPU and network interface of an operation as text; zeros are omitted.
+
+        ``direction`` is 0 for a send and 1 for a receive.
+        """
         number = self._interfaces[port]
         if self._has_cpus:
             number = 2 * number + direction

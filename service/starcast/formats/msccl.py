@@ -307,7 +307,10 @@ class _Program:
     def _end_of_receive(
         self, numbers: dict[tuple[str, int, int], int], row: int
     ) -> tuple[int, int]:
-        """Return the thread block and step that receive the unit of a row; (-1, -1) for row -1."""
+        """Return the thread block and step that receive the unit of a row; (-1, -1) for row -1.
+
+        ``numbers`` has the numbers of a GPU's thread blocks by direction, peer and channel.
+        """
         if row < 0:
             return -1, -1
         return numbers["r", self._sender[row], self._channel[row]], self._step[row]

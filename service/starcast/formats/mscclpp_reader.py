@@ -195,7 +195,7 @@ class _Execution(ChunkExecution):
         return known._replace(ended=np.full_like(known.ended, -1)) if is_relaxed else known
 
     def _signal_keys(self, run: RunningBlock, step: "PlanOperation") -> list[tuple[Any, ...]]:
-        """Return the signals or semaphores that an operation ends or waits for."""
+        """Return the keys of the signals or semaphores that an operation sends or waits for."""
         block: PlanBlock = run.block
         if step.semaphore_ids:
             return [(_SEMAPHORE, block.rank, number) for number in step.semaphore_ids]

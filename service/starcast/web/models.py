@@ -355,7 +355,10 @@ class ProfileData(BaseModel):
 
 
 class PanelData(BaseModel):
-    """Curves that share a plot: their runs differ only in message size, algorithm, ``across``."""
+    """Curves that share a plot.
+
+    Their runs differ only in message size, algorithm, and the axes ``across`` of the comparison.
+    """
 
     name: str
     curves: list[CurveData]
