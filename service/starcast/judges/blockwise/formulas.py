@@ -491,7 +491,7 @@ def _merges_next(n: int, x: Array, k: int, q: int) -> bool:
     """Return whether two hops from node x towards the root lead to a node that starts with q.
 
     The first hop leads to the neighbour that starts with k, the second to that neighbour's parent
-    in the tree SPT. This decides how long the path from x in tree q is.
+    in the tree SPT. This determines the level of x in tree q.
     """
     port = 1
     while x[port] != k:
