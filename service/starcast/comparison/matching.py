@@ -256,7 +256,8 @@ class _Pairing:
     ) -> None:
         """Match runs of both sides that solve the same problem, by one choice after another.
 
-        ``choice`` has the axes by which runs are still to be matched, ``matched`` those before.
+        ``choice`` has the axes on which runs are still to be matched, ``matched`` the axes on which
+        these runs already agree.
         """
         if not choice or not ours or not theirs:
             self._matched |= dict.fromkeys((*ours, *theirs), matched)

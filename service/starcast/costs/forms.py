@@ -392,8 +392,8 @@ def find_optimum(
 def _square(price: Price, machine: Machine, first: int, period: int) -> Fraction:
     """Return the square of the real number of pieces with the minimum time.
 
-    It is computed from the costs with ``first`` and with ``first + period`` pieces, on
-    which rounding has the same effect (see `find_optimum`). The square is exact; its root is not.
+    It is computed from the costs with ``first`` and with ``first + period`` pieces, on which
+    rounding has the same effect (see `find_optimum`). The square is exact; its root is not.
     """
     second = first + period
     fewer = price(first)

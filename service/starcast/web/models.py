@@ -343,8 +343,8 @@ class Crossover(BaseModel):
 class ProfileData(BaseModel):
     """The number of links that one run of a curve uses in each step.
 
-    It is the fastest run at the largest message size that all curves of the panel have or, if they
-    have none in common, at the curve's own largest size.
+    This is the curve's fastest run at the largest message size that all curves of the panel have
+    or, if there is none, at the curve's own largest size.
     """
 
     label: str
