@@ -25,13 +25,16 @@ class World:
     """A topology in terms of labels.
 
     ``across`` has the neighbour for each node and port. ``translations`` has, for each node q, the
-    automorphism that maps the identity to q.
+    automorphism that maps the identity to q. ``capacities`` and ``latencies`` have the values of
+    directed links that are not 1 and 0.
     """
 
     nodes: list[str]
     across: dict[tuple[str, int], str]
     translations: dict[str, dict[str, str]]
     keeps_ports: bool = True
+    capacities: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    latencies: Mapping[tuple[str, int], int] = field(default_factory=dict)
 
     def port(self, start: str, other: str) -> int:
         """Return the port of ``start`` that leads to its neighbour ``other``."""
@@ -218,6 +221,7 @@ def broken_rows(
         exists = (row.sender, row.port) in plan.world.across
         ports = {other.port for other in now if other.sender == row.sender}
         senders = {other.sender for other in now if other.receiver == row.receiver}
+        capacity = plan.world.capacities.get((row.sender, row.port), 1)
         held = holds is None or row.unit in holds.get(row.sender, ())
         rules = {
             "no such step": row.step < 1,
@@ -225,7 +229,7 @@ def broken_rows(
             "another receiver": exists and plan.world.across[row.sender, row.port] != row.receiver,
             "no such unit": not 0 <= row.unit < plan.units,
             "not held": not held,
-            "two units on a link": not plan.packets and link[row.sender, row.port] > 1,
+            "too many units on a link": not plan.packets and link[row.sender, row.port] > capacity,
             "the same row twice": times[row] > 1,
             "two sends": plan.one_port and len(ports) > 1,
             "two receipts": plan.one_port and len(senders) > 1,

@@ -1,5 +1,6 @@
 """Networks in the stores: kept with their ports, found by spec or name, dropped when unused."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -289,3 +290,55 @@ def test_saving_tells_whether_a_network_is_new(lab: Lab) -> None:
         assert not save_network(session, given.spec)
         assert not save_network(session, "S4")
         assert load_network(session, "cities") is given
+
+
+def test_links_that_differ_are_stored_with_their_values(
+    lab: Lab, forget: Callable[[], None]
+) -> None:
+    """Links of networks with equal links have no such properties."""
+    given = network(CITIES, name="cities", capacities=[1, 4, 2, 12, 1], latencies=[0, 70, 1, 1, 5])
+    lab.ingest("S3", trees="greedy")
+    lab.ingest(given, trees=FOREST, schedules=SCHEDULE)
+    forget()
+    assert lab.verify(checksums=True).rows == []
+    lower, higher, ports = topology(given.spec).port_links().T
+    assert lab.ask(
+        "MATCH (a)-[l:LINK]->(b) WHERE l.capacity IS NOT NULL"
+        " RETURN a.rank AS a, b.rank AS b, l.capacity AS c, l.latency AS l ORDER BY a, b"
+    ).rows == [
+        {"a": a, "b": b, "c": given.capacities[p - 1, a], "l": given.latencies[p - 1, a]}
+        for a, b, p in zip(lower.tolist(), higher.tolist(), ports.tolist(), strict=True)
+    ]
+    assert lab.ask("MATCH ()-[l:LINK {topology: 'S3'}]->() RETURN DISTINCT keys(l) AS k").rows == [
+        {"k": ["topology", "port"]}
+    ]
+    one = "MATCH (:Node {label: 'Bonn'})-[l:LINK]-(:Node {label: 'A_B'}) "
+    for change in ("SET l.capacity = 3", "SET l.latency = '70'", "REMOVE l.capacity"):
+        lab.graph.write(one + change)
+        assert "LINK A_B-Bonn" in "; ".join(lab.verify()["problem"])
+        assert len(lab.verify(checksums=True)) > 1
+        lab.rebuild(given.spec)
+        assert lab.verify(checksums=True).rows == []
+
+
+def test_experiments_on_links_that_differ_are_stored_and_exchanged(
+    lab: Lab, tmp_path: Path, forget: Callable[[], None]
+) -> None:
+    """The time has latencies in addition to start-ups and bytes."""
+    given = network(CITIES, name="cities", capacities=[1, 4, 2, 12, 1], latencies=[0, 70, 1, 1, 5])
+    grid = {**GRID, "topology": [given.spec], "collective": "broadcast",
+            "execution": ["synchronous", "asynchronous"], "t_s": [0, 100]}  # fmt: skip
+    assert lab.experiment("far", grid=grid)["created"] == 8
+    file = tmp_path / "far.json"
+    lab.export_experiment("far", out=file)
+    lab.drop_experiment("far")
+    lab.drop(given.spec)
+    forget()
+    changed = re.sub(
+        r'("kind":"simulated".*?"time":")(\d+)', r"\g<1>9\g<2>", file.read_text(), count=1
+    )
+    (tmp_path / "changed.json").write_text(changed)
+    with refused("has inconsistent figures", exit_code=6):
+        lab.import_experiment(tmp_path / "changed.json")
+    assert lab.import_experiment(file)["created"] == [8]
+    assert set(lab.reproduce("far")["agrees"]) == {True}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from oracles.reductions import Sums
 from oracles.schedule_rows import Row
-from oracles.simulator import Faults, Outcome, Plan, execute_all, world
+from oracles.simulator import Faults, Outcome, Plan, World, execute_all, world
 from starcast.collectives import Schedule
 from starcast.collectives import schedule as build
 from starcast.collectives.algorithm import algorithms_on
@@ -25,6 +25,7 @@ from starcast.collectives.model import (
 from starcast.collectives.rows import Columns
 from starcast.judges.simulator import Fault, Simulation, simulate
 from starcast.topologies import Topology, as_topology
+from starcast.topologies.networks import Network
 
 #: Hypothesis's function that draws a value from a strategy.
 Draw = Callable[[st.SearchStrategy[Any]], Any]
@@ -51,7 +52,8 @@ def built(base: Base, **arguments: int | str) -> Schedule:
 
 def plan_of(schedule: Schedule) -> Plan:
     """Convert a schedule to the oracle's `Plan`; an invalid rank becomes an unused label."""
-    topology = world(schedule.topology.spec)
+    given = schedule.topology
+    topology = network_world(given) if isinstance(given, Network) else world(given.spec)
     columns = zip(*(getattr(schedule, name).tolist() for name in COLUMNS), strict=True)
     rows = [
         Row(step, named(topology.nodes, sender), port, named(topology.nodes, receiver), tree, unit)
@@ -63,6 +65,21 @@ def plan_of(schedule: Schedule) -> Plan:
     what = schedule.collective, topology.nodes[schedule.root], schedule.units
     rules = schedule.ports == "one", schedule.packets
     return Plan(topology, *what, *rules, rows, schedule.symmetric)
+
+
+def network_world(network: Network) -> World:
+    """Return the oracle's form of a network."""
+    stored = network.as_json()
+    nodes = stored["labels"]
+    across, capacities, latencies = dict[tuple[str, int], str](), {}, {}
+    for number, (first, second, port) in enumerate(stored["links"]):
+        for end, other in ((first, second), (second, first)):
+            across[nodes[end], port] = nodes[other]
+            if stored["capacities"]:
+                capacities[nodes[end], port] = stored["capacities"][number]
+            if stored["latencies"]:
+                latencies[nodes[end], port] = stored["latencies"][number]
+    return World(nodes, across, {}, capacities=capacities, latencies=latencies)
 
 
 def named(nodes: Sequence[str], rank: int) -> str:

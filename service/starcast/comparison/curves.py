@@ -363,10 +363,12 @@ def _line(runs: Sequence[Run], sizes: Sequence[Fraction], kind: str) -> Line | N
     # The line is computed from the run with the largest size, because that size is never 0, and
     # is then checked against all runs.
     largest = stored[max(sizes)]
-    start_ups, carried = figure(largest, "start_ups", kind), figure(largest, "bytes", kind)
-    if start_ups is None or carried is None:
+    time, carried = figure(largest, "time", kind), figure(largest, "bytes", kind)
+    if carried is None or figure(largest, "start_ups", kind) is None:
         return None
-    line = Line(start_ups * largest.t_s, carried / largest.message_bytes * largest.t_c)
+    # The rest of the time is that of the start-ups and, where links have them, of latencies.
+    sending = carried * largest.t_c
+    line = Line(time - sending, sending / largest.message_bytes)
     straight = all(line.at(m) == figure(stored[m], "time", kind) for m in sizes)
     return line if straight else None
 

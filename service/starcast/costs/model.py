@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
+import numpy as np
+
 from starcast.collectives.model import MULTI_SOURCE, Schedule, check_collective, check_ports
 from starcast.judges.simulator import Simulation, simulate, timing
 from starcast.judges.simulator.faults import FaultLike
+from starcast.support.axes import check_execution
 from starcast.support.errors import InputError
 from starcast.support.integers import check_count
 from starcast.topologies import Topology, as_topology
@@ -52,7 +55,8 @@ class Cost:
         start_ups: the coefficient of T_s.
         bytes: the coefficient of T_c.
         transmissions: number of times that a unit crosses a link; None if unknown.
-        time: ``start_ups * T_s + bytes * T_c``; for a lower bound, the larger of these two terms.
+        time: ``start_ups * T_s + bytes * T_c``, and the latencies of links if there are any; for a
+            lower bound, the larger of the two terms.
         source: the paper, and the number of the theorem, rule or table.
         note: how an execution differs from a closed form; empty if it does not differ.
     """
@@ -120,18 +124,22 @@ def stepwise_form(
 
 @dataclass(frozen=True)
 class CriticalWork:
-    """The packets and units on the critical path of an asynchronous execution.
+    """The packets and units on the critical path of an execution.
 
     The packets on the path follow one another without a pause, so the total time is the sum of
     their durations.
 
     Attributes:
         packets: the number of packets on the path.
-        units: the number of units in these packets.
+        units: the sum of their numbers of units, each divided by the capacity of the packet's link.
+        latency: the sum of the latencies of their links.
+        source: the origin of a cost that is computed from this work.
     """
 
     packets: int
-    units: int
+    units: int | Fraction
+    latency: int = 0
+    source: str = "simulated, asynchronous"
 
 
 def execute_in_model(
@@ -150,20 +158,38 @@ def execute_in_model(
         faults: as in `starcast.simulate`.
 
     Returns:
-        The simulation and, for an asynchronous execution, the work on the critical path, which
-        determines the time. A synchronous execution depends neither on the size of a unit nor on
-        the machine.
+        The simulation and the work on the critical path, which determines the time. The work is
+        None for a synchronous execution over equal links, which depends neither on the size of a
+        unit nor on the machine.
 
     Raises:
-        RejectedError: the schedule violates its port model, in an asynchronous execution; in a
-            synchronous execution, the simulation reports the violation instead.
+        RejectedError: the schedule violates its port model; if the work is None, the simulation
+            reports the violation instead.
         LimitError: the execution does not fit into memory.
     """
-    if execution == "synchronous":
+    check_execution(execution)
+    topology = schedule.topology
+    if execution == "synchronous" and topology.has_equal_links:
         return simulate(schedule, faults), None
-    result = timing(schedule, 1, machine.t_s, unit * machine.t_c, "asynchronous", faults)
+    if execution == "synchronous":
+        result = timing(schedule, 1, machine.t_s, unit * machine.t_c, "synchronous", faults)
+    else:
+        result = timing(schedule, 1, machine.t_s, unit * machine.t_c, "asynchronous", faults)
     path = result.critical_path
-    return result.simulation, CriticalWork(len(path), sum(send.units for send in path))
+    if topology.has_equal_links:
+        return result.simulation, CriticalWork(len(path), sum(send.units for send in path))
+    units, latency = Fraction(0), 0
+    for send in path:
+        link = topology.ports.index(send.port), topology.node(send.sender)
+        units += Fraction(
+            send.units, 1 if topology.capacities is None else topology.capacities[link]
+        )
+        latency += 0 if topology.latencies is None else int(topology.latencies[link])
+    if execution == "asynchronous":
+        return result.simulation, CriticalWork(len(path), units, latency)
+    # Every step takes T_s, with packets or without.
+    work = CriticalWork(result.simulation.steps, units, latency, "simulated")
+    return result.simulation, work
 
 
 def price_simulation(
@@ -177,21 +203,19 @@ def price_simulation(
         simulation: the simulation of the execution.
         unit: bytes per unit; see `starcast.costs.unit_bytes`.
         machine: T_s and T_c.
-        critical: the work on the critical path, if the execution was asynchronous.
+        critical: the work on the critical path, as `execute_in_model` returns it.
     """
     if critical is None:
-        critical = CriticalWork(simulation.steps, int(simulation.packet_sizes.sum()))
-        source = "simulated"
-    else:
-        source = "simulated, asynchronous"
+        sizes = int(simulation.packet_sizes.sum())
+        critical = CriticalWork(simulation.steps, sizes, source="simulated")
     sent = critical.units * Fraction(unit)
     return Cost(
         steps=simulation.steps,
         start_ups=Fraction(critical.packets),
         bytes=sent,
         transmissions=simulation.transmissions,
-        time=critical.packets * machine.t_s + sent * machine.t_c,
-        source=source,
+        time=critical.packets * machine.t_s + critical.latency + sent * machine.t_c,
+        source=critical.source,
     )
 
 
@@ -267,15 +291,24 @@ def _sum_all_distances(topology: Topology) -> int:
     return sum(map(topology.distance_sum_from, range(topology.nodes)))
 
 
-def _count_links(topology: Topology, collective: str, root: int) -> Fraction | int:
-    """Return how many links share the bytes of `Work.through` in the all-port model."""
-    if topology.has_translations:
-        return topology.degree
+def _count_links(topology: Topology, collective: str, ports: str, root: int) -> Fraction | int:
+    """Return how many links of capacity 1 share the bytes of `Work.through`."""
+    if topology.has_translations or topology.capacities is None:
+        if ports == "one":
+            return 1
+        if topology.has_translations:
+            return topology.degree
+        rates = topology.degrees
+    else:
+        # In the one-port model, a node uses its link with the largest capacity at best.
+        rates = (
+            topology.capacities.max(axis=0) if ports == "one" else topology.capacities.sum(axis=0)
+        )
     if collective in ("allgather", "reduce-scatter"):
-        return int(topology.degrees.min())
+        return int(rates.min())
     if collective in MULTI_SOURCE:
-        return Fraction(2 * topology.links, topology.nodes)
-    return int(topology.degrees[root])
+        return Fraction(int(rates.sum(dtype=np.int64)), topology.nodes)
+    return int(rates[root])
 
 
 def lower_bound(
@@ -313,7 +346,9 @@ def lower_bound(
 
     Without translations, D is the distance of the root's furthest node, or the diameter if all
     nodes send; and ``degree`` is the number of the root's links, in an allgather or reduce-scatter
-    the smallest degree, and in an alltoall or allreduce the mean degree.
+    the smallest degree, and in an alltoall or allreduce the mean degree. If links have capacities,
+    their sum replaces the number of a node's links (one-port: the largest capacity replaces 1).
+    Latencies are not counted.
 
     With x copies, each through its own spanning tree (or path), there are x times as many bytes.
 
@@ -350,7 +385,7 @@ def lower_bound(
     check_count("copies", copies, max_copies(topology), f"on {topology.spec}")
     rank = topology.node(root)
     work = least_work(topology, collective, rank)
-    links = _count_links(topology, collective, rank) if ports == "all" else 1
+    links = _count_links(topology, collective, ports, rank)
     if topology.has_translations or collective in MULTI_SOURCE:
         start_ups = topology.diameter
     else:

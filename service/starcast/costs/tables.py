@@ -308,7 +308,7 @@ def _algorithm_row(problem: CostProblem, algorithm: Algorithm) -> CostRow:
     values: dict[str, Any] = {"copies": problem.copies} if has_copies else {}
     bound = _bound(problem, topology, problem.copies if has_copies else 1)
     real_pieces = None
-    has_form = (algorithm.collective, algorithm.name) in FORMS
+    has_form = (algorithm.collective, algorithm.name) in FORMS and topology.has_equal_links
     if algorithm.split_argument is not None:
         pieces = _requested_pieces(problem, algorithm.split_argument == "messages")
         if pieces is None and has_form:

@@ -298,7 +298,8 @@ def formula_costs(point: Point) -> dict[str, costs.Cost]:
     These are the closed form, if the algorithm has one, and the lower bound.
     """
     known = {}
-    if (point.collective, point.algorithm) in costs.FORMS:
+    has_form = (point.collective, point.algorithm) in costs.FORMS
+    if has_form and as_topology(point.topology).has_equal_links:
         known["closed form"] = costs.closed_form(
             as_topology(point.topology),
             point.collective,

@@ -133,10 +133,12 @@ class Point(Parameters):
         """The values that determine the schedule and its execution.
 
         Points that differ only in message_bytes, t_s, t_c and seed have the same structure if the
-        execution is synchronous. In an asynchronous execution, these numbers determine which
-        packets wait, so they are part of the structure.
+        execution is synchronous and all links are equal. Otherwise these numbers determine which
+        packets wait, or which packet of a step is the longest, so they are part of the structure.
         """
-        is_stepwise = self.execution == "synchronous"
+        network = find_network(self.topology)
+        has_equal_links = network is None or network.has_equal_links
+        is_stepwise = self.execution == "synchronous" and has_equal_links
         return tuple(
             getattr(self, name)
             for name in POINT_AXES

@@ -169,7 +169,9 @@ def _write_chrome_trace(
     executed = _execute(schedule)
     start_up, per_byte = Fraction(t_s), Fraction(t_c)
     times = time_executed(
-        executed, make_ticks(unit_bytes, start_up, per_byte, execution), execution
+        executed,
+        make_ticks(schedule.topology, unit_bytes, start_up, per_byte, execution),
+        execution,
     )
     parameters = {"unit_bytes": unit_bytes, "t_s": str(start_up), "t_c": str(per_byte)}
     return _write_events(executed.rows, times, parameters)

@@ -205,7 +205,7 @@ def _describe_row(rows: Rows, row: Sequence[Any]) -> str:
     start, end = (_node_name(rows.topology, key) for key in row[:2])
     values = zip_longest(rows.relationship.columns, row[2:], fillvalue="and")
     listed = ", ".join(f"{name} {value}" for name, value in values)
-    joint = "-" if rows.relationship is LINK else " to "
+    joint = "-" if rows.relationship.name == LINK.name else " to "
     return f"{rows.relationship.name} {start}{joint}{end} ({listed})"
 
 

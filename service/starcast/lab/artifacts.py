@@ -22,7 +22,7 @@ from starcast.lab.signature import (
 from starcast.support.errors import InputError, LimitError, RejectedError
 from starcast.support.table import Facts, Table
 from starcast.support.text import pluralize
-from starcast.support.vocabulary import LoadMethod, NetworkFormat
+from starcast.support.vocabulary import LoadMethod, NetworkFormat, Weights
 
 if TYPE_CHECKING:
     from starcast.ingest import Plan
@@ -274,6 +274,7 @@ class Artifacts(Connection):
         *,
         name: str | None = None,
         file_format: Annotated[NetworkFormat | None, Shell(flag="--from")] = None,
+        weights: Weights | None = None,
         wait: bool = False,
     ) -> Facts:
         """Store a network, so that its spec and its name can be used without its file.
@@ -285,10 +286,12 @@ class Artifacts(Connection):
             network: a file with a network. In Python also a `Network`.
             name: first part of the spec (default: the name of the file).
             file_format: format of the file (default: recognized by content, or else by suffix).
+            weights: what the weights of links in the file are (default: they are not used).
             wait: wait for a restore instead of failing.
 
         Returns:
-            The spec of the network, and its numbers of nodes and links.
+            The spec of the network, and its numbers of nodes and links; if links differ, also their
+            capacities and latencies.
 
         Raises:
             InputError: the file cannot be read, or the name is malformed.
@@ -303,6 +306,7 @@ class Artifacts(Connection):
         """
         from starcast.formats import network as read_network
         from starcast.stores.database.networks import save_network
+        from starcast.topologies.base import describe_links
         from starcast.topologies.networks import Network
 
         if name is not None and not is_network_file(network):
@@ -311,7 +315,9 @@ class Artifacts(Connection):
                 hint="give a file; in Python, starcast.network(links, name=...)",
             )
         found: Topology = (
-            read_network(network, name=name, file_format=file_format, reporter=self.reporter)
+            read_network(
+                network, name=name, file_format=file_format, weights=weights, reporter=self.reporter
+            )
             if is_network_file(network)
             else read_topology(network)
         )
@@ -326,6 +332,7 @@ class Artifacts(Connection):
         ):
             is_new = save_network(session, found.spec)
         values = {"spec": found.spec, "nodes": found.nodes, "links": found.links}
+        values |= describe_links(found)
         return Facts(values, f"{found.spec} {'is stored' if is_new else 'was stored before'}")
 
     def topologies(self) -> Table:

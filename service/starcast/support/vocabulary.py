@@ -38,6 +38,8 @@ NetworkFormat = Literal[
     "edges", "csv", "graph6", "metis", "json", "dot", "pajek", "adjlist", "anynet",
     "matrix-market", "graphml", "gexf", "gml", "sparse6",
 ]  # fmt: skip
+#: What the weights of links are read as.
+Weights = Literal["capacity", "latency"]
 #: Suffixes of files whose content does not tell their format.
 NETWORK_SUFFIXES: dict[str, NetworkFormat] = {
     ".adjlist": "adjlist", ".anynet": "anynet", ".dot": "dot", ".g6": "graph6", ".gexf": "gexf",

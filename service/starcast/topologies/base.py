@@ -61,8 +61,10 @@ class Topology(Displayable, ABC):
         k: k of S_{n,k}, else None.
         nodes: the number of nodes.
         capacities: the capacity of the link of each node at each port, in the order of `ports`, and
-            0 where there is no link; int64 ``[ports, nodes]``. None if all links have capacity 1.
+            0 where there is no link; int64 ``[ports, nodes]``. None if all links have capacity 1;
+            where there are translations, they do.
         latencies: the latency of each link, in the same form. None if all are 0.
+        capacity_unit: the capacity in the source of a link of capacity 1.
         ports: the ports, ascending; without translations, a node may lack links at some of them.
         has_translations: whether `translation` has an automorphism from the identity to every node.
             Then every node has a link at every port, and the graph looks the same from every node.
@@ -80,6 +82,7 @@ class Topology(Displayable, ABC):
     translation_keeps_ports: bool = True
     capacities: NDArray[np.int64] | None = None
     latencies: NDArray[np.int64] | None = None
+    capacity_unit: float = 1.0
     #: Topologies of plug-ins do not keep tables: another topology may have the same spec later.
     _keeps_tables: bool = False
 
@@ -90,6 +93,11 @@ class Topology(Displayable, ABC):
         Endpoints have the ranks 0..endpoints-1. Switches only forward.
         """
         return self.nodes
+
+    @property
+    def has_equal_links(self) -> bool:
+        """Whether all links have capacity 1 and latency 0."""
+        return self.capacities is None and self.latencies is None
 
     @property
     def port_count(self) -> int:
@@ -439,7 +447,27 @@ def describe_topology(topology: Topology) -> dict[str, Any]:
         "distance_profile": profile,
         "has_translations": topology.has_translations,
         "translation_keeps_ports": topology.translation_keeps_ports,
+        **describe_links(topology),
     }
+
+
+def describe_links(topology: Topology) -> dict[str, Any]:
+    """Return the different capacities and latencies of links, by name; nothing if all are equal.
+
+    ``capacity_unit`` is the capacity in the source of a link of capacity 1.
+    """
+    if topology.has_equal_links:
+        return {}
+    has_link = topology.table() != np.arange(topology.nodes)
+    links = {"capacities": topology.capacities, "latencies": topology.latencies}
+    found: dict[str, Any] = {
+        name: np.unique(column[has_link]).tolist()
+        for name, column in links.items()
+        if column is not None
+    }
+    if topology.capacities is not None:
+        found["capacity_unit"] = topology.capacity_unit
+    return found
 
 
 def degree_text(topology: Topology) -> str:

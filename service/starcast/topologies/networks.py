@@ -25,7 +25,7 @@ from starcast.support.arrays import Integers, freeze
 from starcast.support.errors import InputError, LimitError, RejectedError
 from starcast.support.progress import Reporter, Silent
 from starcast.support.text import did_you_mean, pluralize
-from starcast.support.vocabulary import EXPANDED, LABEL
+from starcast.support.vocabulary import EXPANDED, LABEL, Weights
 from starcast.topologies import memory
 from starcast.topologies.base import MAX_UINT8_DISTANCE, Topology
 from starcast.topologies.colouring import colour_links
@@ -50,7 +50,7 @@ MAX_COMMON_CAPACITY = 10**6
 #: The largest latency of a link, in the unit of T_s.
 MAX_LATENCY = 10**9
 #: Attributes of links with capacities and latencies; see `starcast.network`.
-CAPACITIES, LATENCIES = ("capacity", "bandwidth"), ("latency", "delay")
+_ATTRIBUTES = {"capacity": ("capacity", "bandwidth"), "latency": ("latency", "delay")}
 #: Attributes of nodes with a string to use as label, and with a position; see `starcast.network`.
 _TEXTS = ("label", "name")
 _COORDINATES = (("lon", "lat"), ("longitude", "latitude"), ("x", "y"))
@@ -382,6 +382,8 @@ class LinkList(NamedTuple):
     attributes: Sequence[Mapping[str, Any]] = ()
     lines: Sequence[int] = ()
     link_attributes: Sequence[Mapping[str, Any]] = ()
+    #: The capacity in the source of a link of capacity 1, if the capacities are not to be scaled.
+    capacity_unit: Any = None
 
 
 def build_network(
@@ -393,6 +395,7 @@ def build_network(
     capacities: Sequence[float] | None = None,
     latencies: Sequence[int] | None = None,
     switches: Collection[Any] | None = None,
+    weights: Weights | None = None,
 ) -> Network:
     """Make a topology of a connected graph, by the rules of `starcast.network`.
 
@@ -404,6 +407,7 @@ def build_network(
         capacities: the capacity of each link (default: its attribute).
         latencies: the latency of each link (default: its attribute).
         switches: the nodes that only forward (default: those with the attribute ``switch``).
+        weights: what the attribute ``weight`` is read as (default: it is not read).
 
     Returns:
         The network, which is then known in this process.
@@ -413,15 +417,17 @@ def build_network(
             itself; a node has more than 253 links; or the name is malformed.
     """
     _check_name(name)
-    links = graph if isinstance(graph, LinkList) else _read_graph(graph)
+    links = graph if isinstance(graph, LinkList) else read_graph(graph)
     _check_links(links)
     titles, labels = _choose_labels(links)
-    pairs, given, delays = _merge(
-        links,
-        _find_values(links, CAPACITIES) if capacities is None else _as_fractions(links, capacities),
-        _find_values(links, LATENCIES) if latencies is None else _as_fractions(links, latencies),
-    )
-    unit = _capacity_unit(given, keep_whole=capacities is not None)
+    widths, has_rates = _read_numbers(links, "capacity", capacities, weights)
+    delays, has_times = _read_numbers(links, "latency", latencies, weights)
+    pairs, given, delays = _merge(links, widths, delays)
+    keeps_whole = capacities is not None or links.capacity_unit is not None
+    unit = _capacity_unit(given, keep_whole=keeps_whole)
+    # Nanoseconds and picoseconds are taken as units only if microseconds are not whole numbers.
+    scales = _TIME_UNITS if has_times else [1]
+    scale = next((each for each in scales if all(each * delay % 1 == 0 for delay in delays)), 1)
     numbers = {title: number for number, title in enumerate(links.nodes)}
     network = Network(
         name,
@@ -431,15 +437,21 @@ def build_network(
         positions=_find_positions(links.attributes),
         switches=_find_switches(links) if switches is None else _as_nodes(numbers, switches),
         capacities=[int(value if unit == 1 else value / unit) for value in given],
-        latencies=_as_whole(delays),
-        capacity_unit=float(unit),
+        latencies=_as_whole([scale * delay for delay in delays]),
+        capacity_unit=float(unit * _read_capacity_unit(links.capacity_unit)),
         source=source,
     )
     if merged := len(links.pairs) - len(pairs) * (1 + _lists_both_ways(links)):
         count = pluralize(merged, "parallel link was", "parallel links were")
         (reporter or Silent()).say(f"{count} merged in {network.spec}; their capacities add up")
     if unit != 1:
-        (reporter or Silent()).say(f"a capacity of 1 in {network.spec} is {float(unit):g} as given")
+        shown = f"{network.capacity_unit:g}{' bit/s' if has_rates else ' as given'}"
+        (reporter or Silent()).say(f"a capacity of 1 in {network.spec} is {shown}")
+    if scale != 1:
+        (reporter or Silent()).say(
+            f"the latencies of {network.spec} are in {_TIME_UNITS[scale]}: give T_s and T_c in"
+            f" {_TIME_UNITS[scale]} too"
+        )
     return remember(network)
 
 
@@ -449,7 +461,7 @@ def network_of_family(spec: str, family: str, links: Any) -> Network:
     Raises:
         InputError: see `network`.
     """
-    given = _read_graph(links)
+    given = read_graph(links)
     _check_links(given)
     made = Network(family, given.nodes, given.pairs, switches=_find_switches(given))
     made.spec, made.family = spec, family
@@ -549,14 +561,15 @@ def _check_name(name: str) -> None:
         )
 
 
-def _read_graph(graph: Any) -> LinkList:
+def read_graph(graph: Any) -> LinkList:
     """Return the nodes and links of a graph of another library."""
-    directed, attributes, values = False, list[Any](), list[Any]()
+    directed, attributes, values, unit = False, list[Any](), list[Any](), None
     if hasattr(graph, "get_edgelist"):  # igraph
         nodes = graph.vs["name"] if "name" in graph.vs.attributes() else range(graph.vcount())
         nodes, pairs, directed = list(nodes), graph.get_edgelist(), graph.is_directed()
         attributes = [vertex.attributes() for vertex in graph.vs]
         values = [edge.attributes() for edge in graph.es]
+        unit = graph["capacity_unit"] if "capacity_unit" in graph.attributes() else None
         ends = [(nodes[u], nodes[v]) for u, v in pairs]
     elif hasattr(graph, "edge_list"):  # rustworkx
         nodes, pairs = graph.node_indices(), graph.edge_list()
@@ -567,6 +580,7 @@ def _read_graph(graph: Any) -> LinkList:
     elif hasattr(graph, "edges") and hasattr(graph, "is_directed"):  # NetworkX
         nodes, directed = list(graph.nodes), graph.is_directed()
         attributes = [graph.nodes[node] for node in nodes]
+        unit = graph.graph.get("capacity_unit")
         edges = list(graph.edges(data=True))
         ends, values = [(u, v) for u, v, _ in edges], [data for *_, data in edges]
     elif hasattr(graph, "tocoo"):  # SciPy
@@ -584,7 +598,9 @@ def _read_graph(graph: Any) -> LinkList:
         repeated = next(title for title in titles if titles.count(title) > 1)
         raise InputError(f"two nodes are named '{repeated}'", hint="rename one of them")
     pairs = [(numbers[_as_title(u)], numbers[_as_title(v)]) for u, v in ends]
-    return LinkList(titles, pairs, directed, attributes, link_attributes=values)
+    if any(values):
+        values = [{str(key).lower(): value for key, value in each.items()} for each in values]
+    return LinkList(titles, pairs, directed, attributes, (), values, unit)
 
 
 def _check_links(links: LinkList) -> None:
@@ -608,7 +624,7 @@ def _lists_both_ways(links: LinkList) -> bool:
 
 
 def _merge(
-    links: LinkList, capacities: Sequence[Fraction] | None, latencies: Sequence[Fraction] | None
+    links: LinkList, capacities: Sequence[Amount], latencies: Sequence[Amount]
 ) -> tuple[list[tuple[int, int]], list[Amount], list[Amount]]:
     """Return each link once, with the sum of the capacities and the latency of those listed.
 
@@ -620,8 +636,8 @@ def _merge(
     sums, latency_of = dict[tuple[int, int], Amount](), dict[tuple[int, int], Amount]()
     for number, (u, v) in enumerate(links.pairs):
         pair = (u, v) if both_ways else (min(u, v), max(u, v))
-        sums[pair] = sums.get(pair, 0) + (capacities[number] if capacities else 1)
-        latency = latencies[number] if latencies else 0
+        sums[pair] = sums.get(pair, 0) + capacities[number]
+        latency = latencies[number]
         ends = min(u, v), max(u, v)
         if latency_of.setdefault(ends, latency) != latency:
             raise InputError(
@@ -639,35 +655,122 @@ def _merge(
     return pairs, [sums[pair] for pair in pairs], list(latency_of.values())
 
 
-def _find_values(links: LinkList, names: Sequence[str]) -> list[Fraction] | None:
-    """Return the first of these attributes that links have, or None if no link has one.
+def find_attribute(links: LinkList, name: str, weights: Weights | None = None) -> str | None:
+    """Return the attribute of links that holds their capacities or latencies, or None.
+
+    Args:
+        links: nodes and links, with lower-case names of attributes.
+        name: ``capacity`` or ``latency``.
+        weights: which of the two the attribute ``weight`` holds.
+    """
+    names = (*(["weight"] if weights == name else []), *_ATTRIBUTES[name])
+    found = (each for each in names if any(each in values for values in links.link_attributes))
+    return next(found, None)
+
+
+#: A number, short enough for an exact fraction, and its unit.
+_QUANTITY = re.compile(r"([+-]?[0-9]{0,40}\.?[0-9]{0,40}(?:[eE][+-]?[0-9]{1,2})?)\s*([A-Za-z/µ]*)")
+#: Units of capacities in bits per second, and of latencies in microseconds.
+_UNITS = {
+    "capacity": {
+        prefix + unit: Fraction(bits * 1000**power)
+        for power, prefixes in enumerate(("", "kK", "mM", "gG", "tT"))
+        for prefix in prefixes or [""]
+        for unit, bits in {"bps": 1, "bit/s": 1, "b/s": 1, "Bps": 8, "B/s": 8}.items()
+    },
+    "latency": {
+        "s": Fraction(10**6), "ms": Fraction(1000), "us": Fraction(1), "µs": Fraction(1),
+        "ns": Fraction(1, 1000), "ps": Fraction(1, 10**6),
+    },
+}  # fmt: skip
+
+
+#: Units of latencies, by their number in a microsecond.
+_TIME_UNITS = {1: "microseconds", 1000: "nanoseconds", 10**6: "picoseconds"}
+
+
+def read_quantity(value: Any, name: str = "") -> tuple[Fraction, bool]:
+    """Return a number such as 4, 0.25 or 100Gbps, and whether it has a unit.
+
+    Args:
+        value: a number, or a string.
+        name: ``capacity`` for numbers that may have a unit such as Gbps or GB/s, which are
+            converted to bits per second; ``latency`` for us, ms and others, which are converted to
+            microseconds.
 
     Raises:
-        InputError: only some links have it, or it is not a number.
+        ValueError: the value is not a number, or its unit is unknown.
     """
-    for name in names:
-        if any(name in attributes for attributes in links.link_attributes):
-            return _as_fractions(links, [each.get(name) for each in links.link_attributes], name)
-    return None
+    if isinstance(value, int | Fraction):
+        return Fraction(value), False
+    match = _QUANTITY.fullmatch(str(value).strip())
+    units = {"": Fraction(1), **_UNITS.get(name, {})}
+    if match is None or match[2] not in units:
+        raise ValueError(value)
+    return Fraction(match[1]) * units[match[2]], bool(match[2])
 
 
-def _as_fractions(links: LinkList, values: Sequence[Any], name: str = "number") -> list[Fraction]:
+def _read_capacity_unit(given: Any) -> Fraction:
+    try:
+        unit = Fraction(1) if given is None else read_quantity(given)[0]
+    except ValueError:
+        unit = Fraction(0)
+    if unit <= 0:
+        raise InputError(
+            f"the capacity_unit '{str(given)[:40]}' is not a positive number", hint="remove it"
+        )
+    return unit
+
+
+def _read_numbers(
+    links: LinkList, name: str, values: Sequence[Any] | None, weights: Weights | None
+) -> tuple[list[Amount], bool]:
+    """Return the capacity or latency of each link, and whether the source has units.
+
+    Args:
+        links: the links.
+        name: ``capacity`` or ``latency``.
+        values: the numbers, if they are given; by default those of the attribute.
+        weights: see `find_attribute`.
+
+    Raises:
+        InputError: a value is missing or not a number, or not all have a unit.
+    """
+    if values is None:
+        attribute = find_attribute(links, name, weights)
+        if attribute is None:
+            return [1 if name == "capacity" else 0] * len(links.pairs), False
+        values = [each.get(attribute) for each in links.link_attributes]
     if len(values) != len(links.pairs):
         raise InputError(
             f"{len(values):,} values are given for {len(links.pairs):,} links",
             hint="give one number for each link, in the order of the links",
         )
-    numbers = []
+    numbers: list[Amount] = []
+    have_units = list[bool]()
     for number, value in enumerate(values):
         try:
-            numbers.append(Fraction(str(value)))
-        except (ValueError, ZeroDivisionError):
-            given = f"the {name} '{value}', which is no number" if value else f"no {name}"
+            quantity, has_unit = read_quantity(value, name)
+        except ValueError:
+            given = f"no {name}"
+            if value not in (None, ""):
+                given = f"the {name} '{str(value)[:40]}', which is not a number"
             raise InputError(
-                f"{_at(links, number)}has {given}",
-                hint="give every link a number, or none",
+                f"{_at(links, number)}has {given}", hint="give every link a number, or none"
             ) from None
-    return numbers
+        if quantity < 0 or (name == "capacity" and not quantity):
+            raise InputError(
+                f"{_at(links, number)}has the {name} {value}",
+                hint="give positive capacities, and latencies of 0 or more",
+            )
+        numbers.append(quantity)
+        have_units.append(has_unit)
+    if any(have_units) != all(have_units):
+        without = _at(links, have_units.index(False))
+        raise InputError(
+            f"{without}has a {name} without a unit", hint="give every link a unit, or none"
+        )
+    return numbers, any(have_units)
 
 
 def _at(links: LinkList, number: int) -> str:

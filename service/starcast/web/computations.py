@@ -68,6 +68,7 @@ def describe_topology(spec: str) -> dict[str, Any]:
     topology = parse_topology(spec)
     return {
         **base.describe_topology(topology),
+        **explorer.link_values(topology),
         "port_names": explorer.name_ports(topology),
         "layouts": explorer.list_layouts(topology),
         "constructions": list(constructions(topology)),

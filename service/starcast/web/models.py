@@ -53,6 +53,10 @@ class TopologyResource(BaseModel):
     )
     has_translations: bool
     translation_keeps_ports: bool
+    link_capacities: list[int] | None = Field(
+        description="of each link, by lower rank and port; null if all are 1"
+    )
+    link_latencies: list[int] | None = Field(description="in the same order; null if all are 0")
     constructions: list[str]
     algorithms: list[AlgorithmName]
     layouts: list[LayoutEntry] = Field(description="the first one is the default")

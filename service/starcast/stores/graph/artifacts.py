@@ -32,6 +32,7 @@ from starcast.stores.graph.schema import (
     SEND,
     TOPOLOGY,
     TREE_EDGE,
+    UNEQUAL_LINK,
     USES,
     Label,
     Relationship,
@@ -71,7 +72,9 @@ _SEND_COLUMNS = ("sender", "receiver", "step", "tree", "port", "unit")
 #: Label of an artifact's node by kind of artifact, in the order in which artifacts are built.
 LABEL_OF: dict[str, Label] = {"topology": TOPOLOGY, "forest": FOREST, "schedule": SCHEDULE}
 #: Type of the relationships that make up an artifact, by kind of artifact.
-RELATIONSHIP_OF: dict[str, Relationship] = {"topology": LINK, "forest": TREE_EDGE, "schedule": SEND}
+RELATIONSHIP_OF: dict[str, Relationship] = {
+    "topology": UNEQUAL_LINK, "forest": TREE_EDGE, "schedule": SEND,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -213,7 +216,20 @@ def link_blocks(topology: Topology) -> Iterator[Rows]:
         ranks = np.arange(part.start, part.stop)
         row, column = np.nonzero(neighbours > ranks[:, None])
         ends = (ranks[row], neighbours[row, column])
-        yield _block(LINK, topology.spec, topology, *ends, ports[column])
+        yield _link_block(topology, *ends, ports[column])
+
+
+def _link_block(topology: Topology, *columns: NDArray[np.int64]) -> Rows:
+    """Return links as rows: lower rank, higher rank and port, and if links differ their values."""
+    if topology.has_equal_links:
+        return _block(LINK, topology.spec, topology, *columns)
+    lower, _, port = columns
+    index = np.searchsorted(topology.ports, port), lower
+    values = (
+        np.full(len(lower), usual) if given is None else given[index]
+        for usual, given in ((1, topology.capacities), (0, topology.latencies))
+    )
+    return _block(UNEQUAL_LINK, topology.spec, topology, *columns, *values)
 
 
 def _check_reverse_ports(topology: Topology, table: Ranks) -> None:
@@ -265,7 +281,7 @@ def links_at(topology: Topology, ranks: NDArray[np.int64]) -> Rows:
         is_link = lower < higher
         ends.append(np.column_stack([lower, higher, ports])[is_link])
     # A link between two of the nodes was found at both ends.
-    return _block(LINK, topology.spec, topology, *np.unique(np.concatenate(ends), axis=0).T)
+    return _link_block(topology, *np.unique(np.concatenate(ends), axis=0).T)
 
 
 def tree_edges_at(forest: Forest, ranks: NDArray[np.int64]) -> Rows:
@@ -423,7 +439,10 @@ class GraphArtifact:
     @property
     def rows(self) -> Rows:
         """All relationships of the artifact, sorted by start node, as `BoltWriter` requires."""
-        return join_blocks(self.blocks(), RELATIONSHIP_OF[self.kind], self.id, self.topology)
+        relationship = RELATIONSHIP_OF[self.kind]
+        if self.label is TOPOLOGY and self.topology.has_equal_links:
+            relationship = LINK
+        return join_blocks(self.blocks(), relationship, self.id, self.topology)
 
     @cached_property
     def content(self) -> Content:

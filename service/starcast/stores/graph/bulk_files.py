@@ -40,6 +40,7 @@ from starcast.stores.graph.schema import (
 )
 from starcast.support.progress import Reporter, Task
 from starcast.topologies import Topology
+from starcast.topologies.networks import MAX_COMMON_CAPACITY, MAX_LATENCY, find_network
 
 #: Importer options other than the files: nodes are numbered, and no row may be skipped.
 OPTIONS = ("--id-type=actual", "--bad-tolerance=0")
@@ -106,7 +107,11 @@ def row_bytes(kind: str, artifact_id: str, width: int) -> int:
     """
     # Columns have two digits for a port, a tree or a level, and `width` digits for a step or a
     # unit.
-    numbers = {"topology": 2, "forest": 3 * 2, "schedule": 2 * 2 + 2 * width}[kind]
+    network = find_network(artifact_id)
+    values = 0
+    if network is not None and not network.has_equal_links:
+        values = len(str(MAX_COMMON_CAPACITY)) + len(str(MAX_LATENCY))
+    numbers = {"topology": 2 + values, "forest": 3 * 2, "schedule": 2 * 2 + 2 * width}[kind]
     separators = len(RELATIONSHIP_OF[kind].names)
     return 2 * (width + 1) + len(_format(artifact_id)) + numbers + separators
 
@@ -196,7 +201,9 @@ class BulkFiles:
         for rows in artifact.blocks():
             columns: dict[str, CsvColumn] = dict.fromkeys(rows.relationship.names, artifact.id)
             ends = {":START_ID": rows.start + first, ":END_ID": rows.end + first}
-            self._write(rows.relationship, ends, columns | rows.columns, len(rows))
+            # The rows of topologies with equal links lack some columns of the file.
+            relationship = RELATIONSHIP_OF[artifact.kind]
+            self._write(relationship, ends, columns | rows.columns, len(rows))
             task.advance(len(rows))
 
     def write_node(self, label: Label, properties: Mapping[str, CsvValue]) -> None:
@@ -235,7 +242,7 @@ class BulkFiles:
             self.opened[element] = self.stack.enter_context(file)
             typed = (f"{each.name}:{_TYPES[each.type]}" for each in element.properties)
             file.write((",".join([*ids, *typed]) + "\n").encode())
-        listed = [columns[name] for name in element.names]
+        listed = [columns.get(name) for name in element.names]
         for lines in format_lines([*ids.values(), *listed], rows):
             self.opened[element].write(lines.data)
         self.rows[element] += rows

@@ -27,7 +27,7 @@ from starcast.stores.graph.artifacts import (
     node_checksum_cypher,
 )
 from starcast.stores.graph.connection import Graph
-from starcast.stores.graph.schema import LINK, NODE, Element, GraphState, first_key
+from starcast.stores.graph.schema import NODE, Element, GraphState, first_key
 from starcast.support.errors import InputError
 from starcast.support.table import Row
 from starcast.topologies import Topology
@@ -54,7 +54,7 @@ def read_content(graph: Graph, kind: str, artifact_id: str, topology: Topology) 
 
     Only nodes with keys of the topology, and relationships that start there, are counted.
     """
-    elements = [NODE, LINK] if kind == "topology" else [RELATIONSHIP_OF[kind]]
+    elements = [*([NODE] if kind == "topology" else []), RELATIONSHIP_OF[kind]]
     parameters = {**_CHECKSUM_PARAMETERS, "artifact": artifact_id, "first": first_key(topology)}
     content = Content()
     with graph.concurrent(_READERS) as pool:
@@ -154,7 +154,11 @@ def _sums(element: Element, first: str) -> str:
         checksum = node_checksum_cypher(first)
     else:
         ends = (f"a.key - {first}", f"b.key - {first}")
-        checksum = checksum_cypher([*ends, *(f"r.{name}" for name in element.columns)])
+        columns = [f"r.{each.name}" for each in always if each.name in element.columns]
+        checksum = checksum_cypher([*ends, *columns])
+        if optional := [f"r.{each.name}" for each in element.properties if not each.always]:
+            whole = checksum_cypher([*ends, *columns, *optional])
+            checksum = f"CASE WHEN {optional[0]} IS NULL THEN {checksum} ELSE {whole} END"
     valid = f"CASE WHEN {' AND '.join(tests)} THEN {checksum} ELSE 0 END"
     return f"count({variable}) AS count, sum({valid}) AS checksum"
 
@@ -253,7 +257,12 @@ def read_around(
         if kind := kinds.get(name):
             relationship = RELATIONSHIP_OF[kind]
             artifact_id = str(properties.pop(relationship.artifact_property, ""))
-            columns = (properties.pop(column, None) for column in relationship.columns)
+            optional = {each.name for each in relationship.properties if not each.always}
+            columns = (
+                properties.pop(column, None)
+                for column in relationship.columns
+                if column in properties or column not in optional
+            )
             row = (start, end, *columns, *properties.items())
             relationships[kind, artifact_id].append(row)
     return [row["node"] for row in rows], relationships

@@ -7,7 +7,7 @@ key, and ``0007-graph-model.md`` why relationships are indexed by their artifact
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 from zlib import crc32
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 #: Schema version, stored in `STORE`. Increase it with every change that an older or a newer
 #: starcast cannot read. Version 2 renamed Topology.name to spec and SEND.payload to unit, 3 added
 #: Topology.reverse_ports, 4 changed the keys of families that the papers do not treat, 5 added
-#: SEND.combine, 6 added Topology.has_translations, Topology.source and Node.title.
-VERSION = 6
+#: SEND.combine, 6 added Topology.has_translations, Topology.source and Node.title, 7 added
+#: LINK.capacity and LINK.latency.
+VERSION = 7
 
 #: Bits of a key for the rank, which is at most 12! - 1 < 2^29. Keys stay below 2^53, so that JSON
 #: and JavaScript represent them exactly.
@@ -286,6 +287,17 @@ LINK = Relationship(
     ),
     artifact_property="topology",
 )
+#: A link of a network whose links differ.
+UNEQUAL_LINK = replace(
+    LINK,
+    properties=(
+        *LINK.properties,
+        _integer("capacity", "its capacity, if links of the network differ", False),
+        _integer(
+            "latency", "its latency in the unit of T_s, if links of the network differ", False
+        ),
+    ),
+)
 TREE_EDGE = Relationship(
     "TREE_EDGE",
     "a directed link that a tree uses, from parent to child",
@@ -319,7 +331,7 @@ ON = Relationship("ON", "the topology of a forest", (), "Forest", "Topology")
 USES = Relationship("USES", "the forest whose trees a schedule uses", (), "Schedule", "Forest")
 
 LABELS = (STORE, TOPOLOGY, NODE, FOREST, SCHEDULE)
-RELATIONSHIPS = (LINK, TREE_EDGE, SEND, ON, USES)
+RELATIONSHIPS = (UNEQUAL_LINK, TREE_EDGE, SEND, ON, USES)
 ELEMENTS: tuple[Element, ...] = (*LABELS, *RELATIONSHIPS)
 INDEXES = [index for element in ELEMENTS for index in element.indexes]
 

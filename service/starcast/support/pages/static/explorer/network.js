@@ -67,6 +67,12 @@ export class Network {
     return `${this.labels[this.sender(arc)]}-${this.labels[this.neighbours[arc]]}`;
   }
 
+  /** @param {number} link @returns {string} its capacity and latency, such as `, capacity 4`, where links differ */
+  linkValues(link) {
+    const { link_capacities: capacities, link_latencies: latencies } = this.data;
+    return (capacities ? `, capacity ${capacities[link]}` : "") + (latencies ? `, latency ${latencies[link]}` : "");
+  }
+
   /** @param {string} text a label, or `#` and a rank @returns {number} the rank, or -1 */
   find(text) {
     const label = text.trim();
