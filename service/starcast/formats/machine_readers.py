@@ -102,7 +102,7 @@ class _Device:
 
     Attributes:
         line: its line in the file.
-        kind: ``cpu``, ``pci``, ``gpu`` or ``nic``.
+        kind: ``cpu``, ``pci``, ``nic``, ``accelerator`` or, with an element of its own, ``gpu``.
         name: its name in the network.
         host: the hash of its host.
         bus: the number of a PCI device.
@@ -154,7 +154,7 @@ class _SystemReader:
                 fail_at(line, f"has the element '{name}' outside of a CPU")
         elif name == "pci":
             bus, kind = _get(line, name, values, "busid"), values.get("class", "")
-            kinds = {"gpu": _GPU_CLASSES, "nic": ("0x02",), "pci": ("",)}
+            kinds = {"accelerator": _GPU_CLASSES, "nic": ("0x02",), "pci": ("",)}
             kind = next(each for each, classes in kinds.items() if kind.startswith(classes))
             number = _bus_number(bus, line)
             device = _Device(
@@ -204,6 +204,10 @@ class _SystemReader:
             # A switch may be listed twice, at different places.
             if count[device.name] > 1:
                 device.name += f" ({count[device.name]})"
+        if not any(device.kind == "gpu" for device in self._devices):
+            # Files that users write for NCCL need not have elements for GPUs.
+            for device in self._devices:
+                device.kind = "gpu" if device.kind == "accelerator" else device.kind
         gpus = [device for device in self._devices if device.kind == "gpu"]
         for gpu, number in zip(gpus, _number_gpus(gpus), strict=True):
             gpu.name = number
@@ -232,7 +236,7 @@ class _SystemReader:
         places = dict[tuple[str, int], _Device]()
         for device in sorted(self._devices, key=lambda device: device.kind == "gpu"):
             place = device.host, device.bus
-            if device.kind == "gpu" == getattr(places.get(place), "kind", ""):
+            if device.kind == "gpu" and place in places and places[place].kind == "gpu":
                 fail_at(device.line, "repeats the number of a GPU")
             places[place] = device
         for line, device, name, values in self._links:
@@ -246,11 +250,14 @@ class _SystemReader:
                 other = (device.cpu or device).name
             elif name in ("nvlink", "xgmi") and kind and not kind.startswith(_GPU_CLASSES):
                 other = _NVSWITCH
-            elif found := places.get((device.host, _bus_number(target, line))):
-                yield _Arc(line, device.name, found.name, bandwidth)
-                continue
             else:
-                fail_at(line, f"names the device '{target}', which the file does not have")
+                found = places.get((device.host, _bus_number(target, line)))
+                if found and (found.kind == "gpu" or name == "pcilink"):
+                    yield _Arc(line, device.name, found.name, bandwidth)
+                else:
+                    # NCCL ignores them too: a file may list a part of the machine.
+                    self._file.unused.add("links to devices that the file does not list")
+                continue
             for start, end in permutations((device.name, other)):
                 yield _Arc(line, start, end, bandwidth)
 

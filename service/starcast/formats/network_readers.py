@@ -309,6 +309,11 @@ def _read_matrix_market(file: GraphFile) -> LinkList:
 
 
 def check_count(file: GraphFile, line: int, nodes: int) -> None:
+    """Check that a file has as many nodes with links as the given line says.
+
+    Raises:
+        InputError: it has fewer.
+    """
     if nodes > len(file):
         fail_at(
             line,

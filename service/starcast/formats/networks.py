@@ -30,8 +30,9 @@ _BEGINNINGS: dict[str, NetworkFormat] = {
     r"<(?:.*<)?gexf\b": "gexf",
     r"<(?:.*<)?system\b": "nccl-xml",
     r"<(?:.*<)?platform\b": "simgrid",
-    # The counts of SimAI, or those of ASTRA-sim before the first number with a unit.
-    r"(?:[0-9]+[ \t]+){5}\w*[a-z]|(?:[0-9]+[ \t]+){2}[0-9]+[ \t]*\r?\n[0-9\s]*?[0-9.]+[kmgt]?b(?:ps|/s)": "ns3",
+    # The counts of SimAI, or those of ASTRA-sim and then no letters before a bandwidth.
+    r"(?:[0-9]+[ \t]+){5}\w*[a-z]": "ns3",
+    r"(?:[0-9]+[ \t]+){2}[0-9]+[ \t\r]*\n[0-9\s]*?[0-9.]+[kmgt]?b(?:ps|/s)": "ns3",
     r"%%MatrixMarket\b": "matrix-market",
     r">>graph6<<": "graph6",
     r">>sparse6<<|:[?-~]+\s*\Z": "sparse6",
