@@ -19,6 +19,7 @@ from starcast.formats.network_readers import (
     parse_xml,
     read_number,
 )
+from starcast.support.errors import InputError
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import NetworkFormat
 from starcast.topologies import memory
@@ -209,6 +210,8 @@ class _SystemReader:
             for device in self._devices:
                 device.kind = "gpu" if device.kind == "accelerator" else device.kind
         gpus = [device for device in self._devices if device.kind == "gpu"]
+        if not gpus:
+            raise InputError("the file lists no GPU", hint="give a file with at least two GPUs")
         for gpu, number in zip(gpus, _number_gpus(gpus), strict=True):
             gpu.name = number
 

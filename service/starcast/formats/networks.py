@@ -45,7 +45,7 @@ _BEGINNINGS: dict[str, NetworkFormat] = {
 }
 _OTHERS = {
     r"<(?:.*<)?algo\b": "an MSCCL XML file",
-    r"<": "XML, but no network",
+    r"<": "XML",
     r"\[": "a JSON list",
     r">>digraph6<<|&[?-~]+\s*\Z": "digraph6",
     r"num_ranks\s": "a GOAL file",
