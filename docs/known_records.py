@@ -97,6 +97,7 @@ folders and in PostgreSQL.
 * A bound that a witness contradicts is dropped, and a wrong file is replaced by a better record. A
   bound in your folder whose proof was not made again stays in the file until a record contradicts
   it or has a better one.
+* The file of a record on a network carries the network, as files of experiments do.
 * In PostgreSQL, the state belongs to the bound for which it was found: a better or different record
   does not inherit it, and an unverified bound replaces no verified one.
 

@@ -140,11 +140,14 @@ def single_trees(topology: Topology) -> tuple[str, ...]:
 
 
 def algorithms_on(topology: Topology, collective: str) -> tuple[Algorithm, ...]:
-    """Return starcast's algorithms of a collective that have no required arguments."""
+    """Return starcast's algorithms of a collective that have no required arguments.
+
+    Greedy algorithms are omitted, because the claims are about those of papers.
+    """
     return tuple(
         algorithm
         for algorithm in collectives.algorithms_on(topology, collective)
-        if algorithm.origin.is_shipped
+        if algorithm.origin.is_shipped and "greedy matching" not in algorithm.source
     )
 
 

@@ -339,7 +339,7 @@ def test_runs_are_listed_on_a_terminal_without_folded_cells(
         gone[1].split(", ") if gone else []
     )
     usual = {
-        "base": None, "status": "complete", "error": None, "seed": 0, "missing": 0,
+        "base": None, "root": None, "status": "complete", "error": None, "seed": 0, "missing": 0,
         "execution": "synchronous",
     }  # fmt: skip
     assert set(rows[0]) - set(head) - explained <= {

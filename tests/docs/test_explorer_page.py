@@ -595,6 +595,51 @@ def test_a_torus_is_drawn_as_a_grid(window: BrowserContext, tmp_path: Path) -> N
     page.close()
 
 
+def heights(page: Page) -> dict[str, float]:
+    """Return the vertical position of each node in an SVG picture."""
+    script = """all => all.map(node => {
+        return [node.dataset.node, Number(node.getAttribute("transform").match(/-?[0-9.]+/g)[1])];
+    })"""
+    return dict(page.eval_on_selector_all("[data-node]", script))
+
+
+def levels_of(page: Page) -> dict[str, int]:
+    """Return the number of the row of each node."""
+    found = heights(page)
+    rows = sorted({round(height) for height in found.values()})
+    return {label: rows.index(round(height)) for label, height in found.items()}
+
+
+def test_levels_are_drawn_from_the_root_of_what_is_shown(
+    window: BrowserContext, tmp_path: Path
+) -> None:
+    mesh = topology("Mesh3x4")
+
+    def expected(root: str) -> dict[str, int]:
+        return dict(zip(mesh.labels().tolist(), mesh.distances(root).tolist(), strict=True))
+
+    file = tmp_path / "mesh.html"
+    forests = [build_forest(mesh, "breadth-first", root=root) for root in ("12", "03")]
+    file.write_text(build_page(mesh, forests, root="20"), encoding="utf-8")
+    page = window.new_page()
+    page.goto(f"{file.as_uri()}#forest=breadth-first:12&layout=levels")
+    page.wait_for_selector("body[data-ready]")
+    assert levels_of(page) == expected("12")
+    page.select_option("#forest", "breadth-first:03")
+    expect(page.locator("#layout-text")).to_have_text("levels: rows by the distance from 03")
+    assert levels_of(page) == expected("03")
+    page.select_option("#forest", "")
+    expect(page.locator("#layout-text")).to_contain_text("from the first node")
+    assert levels_of(page) == expected("00")
+    page.goto(f"{file.as_uri()}#root=20")
+    expect(page.locator("#layout-text")).to_have_text("levels: rows by the distance from 20")
+    assert levels_of(page) == expected("20")
+    page.goto(f"{file.as_uri()}#root=11&layout=levels")
+    expect(page.locator("#notices")).to_contain_text("does not hold the levels from 11")
+    assert levels_of(page) == expected("00")
+    page.close()
+
+
 @pytest.mark.parametrize(
     ("state", "line"),
     [

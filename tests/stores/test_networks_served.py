@@ -203,3 +203,24 @@ def test_the_explorer_in_a_browser_shows_a_network(tab: Page, spec: str) -> None
     tab.goto(f"/explore/{spec}?forest=breadth-first:10")
     expect(tab.locator("[data-node]")).to_have_count(5)
     expect(tab.locator("[data-node='K_ln']")).to_be_visible()
+
+
+def test_the_explorer_draws_levels_from_the_chosen_node(tab: Page, spec: str) -> None:
+    tab.goto(f"/explore/{spec}?node=K_ln")
+    tab.get_by_text("Levels from here").click()
+    expect(tab.locator("#layout-text")).to_have_text("levels: rows by the distance from K_ln")
+    assert "layout=levels&root=K_ln" in tab.evaluate("location.href")
+    tab.goto(f"/explore/{spec}?root=K_ln")
+    expect(tab.locator("#layout-text")).to_have_text("levels: rows by the distance from K_ln")
+    tab.select_option("#layout", "spring")
+    expect(tab.locator("#layout-text")).to_contain_text("springs")
+    assert "root" not in tab.evaluate("location.href")
+
+
+def test_levels_from_a_root_are_positions_of_the_api(client: TestClient, spec: str) -> None:
+    path = f"{API}/topologies/{spec}/layout/levels"
+    answers = [client.get(f"{path}?root={label}") for label in ("10", "K_ln")]
+    first, other = (np.frombuffer(answer.content, np.float32) for answer in answers)
+    assert np.array_equal(first, np.frombuffer(client.get(path).content, np.float32))
+    assert not np.array_equal(first, other)
+    assert client.get(f"{path}?root=nowhere").status_code == 422

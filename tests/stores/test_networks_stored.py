@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -19,7 +20,7 @@ from support.meeting import refused
 
 FOREST = "breadth-first"
 SCHEDULE = "broadcast:forest(base=breadth-first)"
-GRID = {"algorithm": "forest(base=breadth-first)", "message_bytes": [64, 1024]}
+GRID: dict[str, Any] = {"algorithm": "forest(base=breadth-first)", "message_bytes": [64, 1024]}
 #: Labels of different lengths and cases, and titles that are no labels.
 CITIES = [("Köln", "Bonn"), ("Bonn", "A,B"), ("A,B", "Köln"), ("Köln", "x.1"), ("x.1", "10")]
 
@@ -263,7 +264,7 @@ def test_backups_hold_networks(
 
 
 def test_an_unknown_diameter_is_stored_as_null(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(networks, "_MAX_SEARCHES", 0)
+    monkeypatch.setattr(networks, "MAX_SEARCHES", 0)
     given = network(nx.cycle_graph(9), name="ring")
     lab.ingest(given)
     assert lab.topologies()["diameter"] == [None]
@@ -342,3 +343,78 @@ def test_experiments_on_links_that_differ_are_stored_and_exchanged(
         lab.import_experiment(tmp_path / "changed.json")
     assert lab.import_experiment(file)["created"] == [8]
     assert set(lab.reproduce("far")["agrees"]) == {True}
+
+
+def test_roots_of_experiments_are_stored_and_matched(
+    lab: Lab, edges: Path, tmp_path: Path, forget: Callable[[], None]
+) -> None:
+    spec = lab.add_network(edges)["spec"]
+    names = [spec, "S4", "Mesh4x5"]
+    made = lab.experiment("e", topology=names, **GRID, root=["centre", "#0"], jobs=2)
+    assert made["created"] == 12
+    assert lab.experiment("e", topology=names, **GRID, root=[0, "centre"])["kept"] == 12
+    lab.experiment("labels", topology="Mesh4x5", **GRID, root=["12", "00"])
+    assert lab.runs(experiment="labels")["root"] == [None, None, "12", "12"]
+    single = lab.run("Mesh4x5", "broadcast", GRID["algorithm"], message_bytes=64, root="#7")
+    assert single.run.root == "12"
+    # The nodes of rank 0 are compared, and the centres.
+    crossed = lab.compare("e", across="topology", everything=True)
+    assert "note" not in crossed.columns
+    assert {(row["message_bytes"], row["root"]) for row in crossed.rows} == {
+        (size, root) for size in (64, 1024) for root in (None, "centre")
+    }
+    conditions = ["root=centre", "topology=S4", "topology=bells"]
+    chosen = lab.compare("e", across="topology", conditions=conditions)
+    assert [side.name for side in chosen.comparison.sides] == [f"e/{spec}", "e/S4"]
+    assert {run.root for side in chosen.comparison.sides for run in side.runs} == {"centre"}
+    rooted = lab.compare("e", across="root", conditions={"topology": ["bells"]})
+    assert set(rooted["verdict"]) == {"better"}
+    number = next(row["run"] for row in lab.runs(experiment="e").rows if row["root"] == "centre")
+    assert lab.show_run(number)["root_label"]
+    file = tmp_path / "e.json"
+    lab.export_experiment("e", out=file)
+    assert '"root":"centre"' in file.read_text()
+    lab.drop_experiment("e")
+    forget()
+    assert lab.import_experiment(file)["created"] == [12]
+    assert set(lab.reproduce("e")["agrees"]) == {True}
+    roots = "select distinct root from run_summary where experiment = 'e' order by 1"
+    with lab._session() as session:
+        assert session.scalars(text(roots)).all() == ["centre", None]
+
+
+def test_a_file_without_roots_can_be_read_by_earlier_versions(lab: Lab, tmp_path: Path) -> None:
+    lab.experiment("e", topology="Mesh4x5", **GRID)
+    lab.export_experiment("e", out=tmp_path / "e.json")
+    assert '"root"' not in (tmp_path / "e.json").read_text()
+    lab.drop_experiment("e")
+    assert lab.import_experiment(tmp_path / "e.json")["created"] == [2]
+
+
+def test_shards_have_roots(lab: Lab, edges: Path, tmp_path: Path) -> None:
+    parts = [tmp_path / f"{number}.json" for number in (1, 2)]
+    for number, part in enumerate(parts, start=1):
+        lab.experiment(
+            "e", topology=edges, **GRID, root=["0", "centre"], shard=f"{number}/2", out=part
+        )
+    assert lab.merge_experiment(*parts)["created"] == 4
+
+
+def test_lists_of_topologies_in_queries_take_names(
+    lab: Lab, edges: Path, tmp_path: Path, forget: Callable[[], None]
+) -> None:
+    spec = lab.ingest(edges)["id"][0]
+    lab.ingest("S3")
+    forget()
+    file = tmp_path / "pack" / "sizes.cypher"
+    file.parent.mkdir()
+    file.write_text(
+        "// title: Sizes\n// question: How many nodes do topologies have?\n// parameters:\n"
+        "//   topologies (list of topology): the topologies\n// columns:\n"
+        "//   spec: name of the topology\n//   nodes: number of nodes\n// cost: one row each\n"
+        "// revision: 1\n// reference: this test\n\n"
+        "MATCH (t:Topology) WHERE t.spec IN $topologies\n"
+        "RETURN t.spec AS spec, t.nodes AS nodes ORDER BY spec\n"
+    )
+    for given in ("S3,bells", ["S3", "bells"], ["S3", spec]):
+        assert lab.query(file, topologies=given)["spec"] == ["S3", spec]

@@ -3,12 +3,14 @@
 `tests/runs/test_offline.py` imports such files, and compares all nodes and relationships.
 """
 
+import csv
 import re
 from pathlib import Path
 from uuid import UUID
 
 import pytest
 
+import starcast
 from starcast.stores.graph import artifacts, bulk_files
 from starcast.stores.graph.artifacts import GraphArtifact, graph_artifact
 from starcast.stores.graph.schema import LABELS, RELATIONSHIPS
@@ -70,6 +72,22 @@ def test_blocks_of_rows_do_not_change_the_files(
             re.sub(r"(^|,)0+(?=\d)", r"\1", text, flags=re.MULTILINE) for text in texts
         )
         assert at_once == in_blocks
+
+
+def test_labels_and_titles_of_a_network_have_any_length(tmp_path: Path) -> None:
+    """The lines of such a file have different lengths, also within a block."""
+    titles = ["a", 'the "hub", or b', "Zürich\u2028", *map(str, range(40))]
+    network = starcast.network([(titles[1], title) for title in titles if title != titles[1]])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bulk_files, "_LINES", 5)
+        bulk_files.write(tmp_path, STORE, [graph_artifact(network)], 0, Silent())
+    with (tmp_path / "node.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["rank:long"] for row in rows] == [str(rank) for rank in range(43)]
+    assert [row["label:string"] for row in rows] == network.labels().tolist()
+    assert [row["title:string"] for row in rows] == list(network.titles)
+    keys = [int(row["key:long"]) - int(row[":ID"]) for row in rows]
+    assert len({*keys}) == 1
 
 
 def test_an_empty_text_is_written_differently_from_a_missing_property(

@@ -102,6 +102,7 @@ def test_several_experiments_are_split_only_by_the_crossed_axis() -> None:
     ("axis", "one", "other", "names"),
     [
         ("ports", "all", "one", ["sweep/all-port", "sweep/one-port"]),
+        ("root", None, "centre", ["sweep/root=-", "sweep/root=centre"]),
         ("execution", "synchronous", "asynchronous", ["sweep/synchronous", "sweep/asynchronous"]),
         ("t_s", Fraction(10), Fraction(1, 3), ["sweep/t_s=10", "sweep/t_s=1/3"]),
         ("t_c", Fraction(1), Fraction(2), ["sweep/t_c=1", "sweep/t_c=2"]),
@@ -138,7 +139,7 @@ def test_several_axes_can_be_crossed_and_all_other_axes_must_agree() -> None:
 def test_axes_that_define_the_problem_cannot_be_crossed(axis: str) -> None:
     with pytest.raises(InputError, match=f"cannot differ in {axis}: ") as refused:
         compare([sweep("S5", "Q7")], across=[axis])
-    assert "topology, ports, execution, t_s, t_c" in refused.value.hint
+    assert "topology, ports, root, execution, t_s, t_c" in refused.value.hint
 
 
 def test_crossing_a_constant_axis_changes_no_verdict() -> None:

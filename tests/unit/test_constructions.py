@@ -56,8 +56,10 @@ CUBES: dict[str, Oracle] = {
     "edge-disjoint-binomial": lambda root, _: hypercube.edge_disjoint_binomial(root),
 }
 ORACLES = {"star": STARS, "nk-star": NK_STARS, "hypercube": CUBES}
-#: The trees of these constructions are built from others, or by searches.
-WITHOUT_ORACLE = {"label-change", "dimension-change", "optimal-edge-disjoint", "breadth-first"}
+#: The trees of these constructions are built from others, by searches, or by flows.
+WITHOUT_ORACLE = {
+    "label-change", "dimension-change", "optimal-edge-disjoint", "breadth-first", "arc-disjoint",
+}  # fmt: skip
 SHORTEST = {
     "greedy", "necklace", "balanced", "near-balanced", "perfectly-balanced", "shortest-path",
     "nk-greedy", "binomial",

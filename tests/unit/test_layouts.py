@@ -154,7 +154,10 @@ def test_unknown_layouts_and_too_large_topologies_are_refused() -> None:
         ("HX3x4", ("grid", "levels")),
         ("T3x4x5", ("levels",)),
         ("Mesh3x3x3", ("spring", "levels")),
-        ("Ring8", ("levels",)),
+        ("Ring8", ("circle", "levels")),
+        ("Ring700", ("circle", "levels")),
+        ("Circ12,1,3", ("circle", "levels")),
+        ("CCC3", ("spring", "levels")),
         ("GP301,2", ("levels",)),
     ],
 )
@@ -162,6 +165,14 @@ def test_the_layouts_of_a_topology_follow_from_its_family_and_size(
     spec: str, names: tuple[str, ...]
 ) -> None:
     assert layouts(spec) == names
+
+
+@pytest.mark.parametrize("spec", ["K2", "K3", "Ring9"])
+def test_a_circle_shows_a_ring_as_a_regular_polygon(spec: str) -> None:
+    points = layout(spec, "circle").astype(float) @ [1, 1j]
+    sides = np.abs(points - np.roll(points, 1))
+    assert np.allclose(sides, 1, atol=1e-5)
+    assert np.allclose(np.abs(points), np.abs(points[0]), atol=1e-5)
 
 
 @pytest.mark.parametrize("spec", ["Path8", "K3,4", "Mesh4x5", "Mesh3x3x3", "SF5"])

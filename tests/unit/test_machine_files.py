@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from starcast import Network, network
 from starcast.support.errors import StarcastError
-from starcast.support.progress import ProgressLines
+from starcast.support.progress import ProgressLines, Silent
 from support.meeting import refused
 
 #: Links by their two labels, with capacity in the unit of the network, and latency.
@@ -39,7 +39,7 @@ def read(tmp_path: Path) -> Any:
 
     def write_and_read(content: str, file: str = "mine.xml", **options: Any) -> Network:
         (tmp_path / file).write_text(content)
-        return network(tmp_path / file, **options)
+        return network(tmp_path / file, **{"reporter": Silent(), **options})
 
     return write_and_read
 
@@ -451,7 +451,7 @@ def test_changed_machines_are_networks_or_refused(sample: str, data: st.DataObje
     with TemporaryDirectory() as folder, suppress(StarcastError):
         path = Path(folder) / "x"
         path.write_text(sample[:begin] + middle + sample[end:])
-        assert network(path).endpoints
+        assert network(path, reporter=Silent()).endpoints
 
 
 def test_a_long_file_takes_no_more_time_than_its_elements(read: Any) -> None:

@@ -2,8 +2,10 @@
 
 import gzip
 import json
+import os
 import re
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from string import ascii_letters, digits
@@ -22,8 +24,8 @@ from starcast.formats import networks
 from starcast.formats.graphs import to_igraph, to_networkx, to_scipy
 from starcast.formats.machine_readers import ALL_READERS
 from starcast.formats.writing import FORMATS
-from starcast.support.errors import LimitError, StarcastError, UnavailableError
-from starcast.support.progress import ProgressLines
+from starcast.support.errors import LimitError, NetworkWarning, StarcastError, UnavailableError
+from starcast.support.progress import ProgressLines, Silent
 from starcast.support.vocabulary import NetworkFormat
 from starcast.topologies import Topology, memory
 from support.meeting import refused
@@ -57,7 +59,7 @@ def read(tmp_path: Path) -> Any:
     def write_and_read(content: str | bytes, file: str = "mine.txt", **options: Any) -> Network:
         path = tmp_path / file
         path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return network(path, **options)
+        return network(path, **{"reporter": Silent(), **options})
 
     return write_and_read
 
@@ -232,6 +234,14 @@ MARKET = "%%MatrixMarket matrix coordinate pattern symmetric\n"
         ("x.net", "*Vertices 3\n*Arcslist\n1 2\n", "line 2 begins the section '*Arcslist'"),
         ("x.net", "*Vertices 3\n*Edges\n1\n", "line 3 has '' instead of a number"),
         ("x.net", "*Vertices 3\n*Edges\n1 2\n", "line 1 says 3 nodes, but only 2 of them have"),
+        ("x.graphml", GRAPHML.replace("</graph>", "</graph><graph/>"),
+         "begins a second graph"),
+        ("x.gexf", "<gexf xmlns:g='x'><g:graph/>\n<g:graph/></gexf>",
+         "line 2 begins a second graph"),
+        ("x.gml", "graph [ node [ id 1 ] ]\ngraph [ node [ id 1 ] ]", "more than one graph"),
+        ("x.dot", "graph {\na -- b\n}\ngraph { c -- d }", "line 3 ends the graph, but more text"),
+        ("x.s6", ":Bc\n:Bc\n", "it is not one line with one graph"),
+        ("x.net", "*Vertices 2\n*Edges\n1 2\n*Vertices 2\n", "line 4 begins a second graph"),
         ("x.net", "*Vertices 2\n*Arcs\n1 2\n", "line 3: the link from '1' to '2' has no reverse"),
         ("x.net", "*Vertices 99999999999\n*Edges\n1 2\n", "says 99,999,999,999 nodes"),
         ("x.anynet", "router 0 switch 1\n", "line 1 has 'switch 1'"),
@@ -397,6 +407,15 @@ def test_positions_of_some_nodes_are_no_positions() -> None:
     assert network(graph).positions is None
 
 
+def test_merged_links_and_unused_data_are_warnings_without_a_reporter(read: Any) -> None:
+    with pytest.warns(NetworkWarning, match="1 parallel link was merged in x-"):
+        read("a b\nb c\nb a\n", "x.txt", reporter=None)
+    with pytest.warns(NetworkWarning, match=r"does not use all data of x\.csv: km"):
+        read("source,target,km\na,b,2\n", "x.csv", reporter=None)
+    with pytest.warns(NetworkWarning, match="1 parallel link was merged in network-"):
+        network(nx.MultiGraph([(0, 1), (1, 2), (1, 0)]))
+
+
 def test_merged_links_and_unused_data_are_reported(read: Any) -> None:
     def reported(content: Any, name: str) -> list[str]:
         lines: list[str] = []
@@ -441,6 +460,15 @@ def test_merged_links_and_unused_data_are_reported(read: Any) -> None:
         assert reported(content, name) == [f"{name[0]} does not use all data of {name}: {words}"]
 
 
+def test_a_pipe_is_read_like_a_file(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        # Opening a pipe waits for its writer.
+        pool.submit(pipe.write_text, "a,b\nb,c\n")
+        assert links(network(pipe)) == PATH
+
+
 def test_huge_files_are_refused_without_reading_them(
     monkeypatch: pytest.MonkeyPatch, read: Any
 ) -> None:
@@ -481,7 +509,7 @@ def test_changed_files_are_networks_or_refused(sample: str, data: st.DataObject)
         path = Path(folder) / "x"
         path.write_text(sample[:begin] + middle + sample[end:])
         chosen = data.draw(st.sampled_from([None, *ALL_READERS]))
-        assert network(path, file_format=chosen).nodes > 1
+        assert network(path, file_format=chosen, reporter=Silent()).nodes > 1
 
 
 def test_a_network_in_many_parts_is_refused_at_once(read: Any) -> None:

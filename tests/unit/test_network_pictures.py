@@ -18,6 +18,7 @@ from starcast.drawing import (
     style,
 )
 from starcast.drawing.layouts import layout
+from starcast.drawing.networks import Frame
 from starcast.drawing.scene import ACCENT
 from starcast.support.errors import InputError, LimitError
 from support.read_svg import SVG, Picture, strokes
@@ -188,3 +189,14 @@ def test_no_link_of_s4_crosses_the_box_of_another_node() -> None:
                 away = points(*stroke.curves) - box.center
                 inside = (np.abs(away.real) < 18) & (np.abs(away.imag) < 9)
                 assert not inside.any(), (ends, label)
+
+
+@pytest.mark.parametrize(("spec", "layout"), [("FQ4", "levels"), ("HX3x4", None)])
+def test_bent_links_are_inside_the_picture(spec: str, layout: str | None) -> None:
+    frame = Frame(topology(spec), layout, 1)
+    panel = frame.panel(frame.coloured_links())
+    bent = [stroke.curves[0] for stroke in panel.strokes if len(stroke.curves[0]) == 3]
+    places = np.concatenate([points(curve) for curve in bent])
+    assert min(places.real.min(), places.imag.min()) > -1
+    assert places.real.max() < panel.width + 1
+    assert places.imag.max() < panel.height + 1

@@ -16,6 +16,7 @@ import starcast
 from starcast import forest, network, schedule, simulate, topology
 from starcast.support import resolvers
 from starcast.support.errors import LimitError
+from starcast.support.progress import Silent
 from starcast.topologies import networks
 from starcast.topologies.colouring import colour_links
 from support.irregular import graph_of
@@ -141,8 +142,8 @@ def test_graphs_of_other_libraries_make_the_same_network() -> None:
         igraph.Graph(links), rustworkx, matrix + matrix.T, np.array(links), iter(links),
         [(str(u), v) for u, v in links],
     ):  # fmt: skip
-        assert network(graph, name="same") is expected
-    doubled = network(nx.MultiGraph([*links, (1, 0)]))
+        assert network(graph, name="same", reporter=Silent()) is expected
+    doubled = network(nx.MultiGraph([*links, (1, 0)]), reporter=Silent())
     assert doubled.capacities is not None
     assert doubled.capacities[:, 0].tolist() == [2, 1, 1]
     named = igraph.Graph.Ring(3)
@@ -203,7 +204,7 @@ def test_the_largest_degree_is_coloured() -> None:
 
 def test_large_networks_have_no_profile_but_distances(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(networks, "MAX_PROFILE_NODES", 9)
-    monkeypatch.setattr(networks, "_MAX_SEARCHES", 3)
+    monkeypatch.setattr(networks, "MAX_SEARCHES", 3)
     ring = network(nx.cycle_graph(10), name="ring")
     for ask in (ring.distance_profile, lambda: ring.diameter):
         with pytest.raises(LimitError):

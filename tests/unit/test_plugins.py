@@ -114,7 +114,8 @@ def test_arguments_of_a_plug_in_are_checked_and_become_part_of_the_id(
         """
     )
     built = forest("S4", "mine", shift=-2)
-    assert built.id == "S4:mine(mood=calm,shift=-2):1234"
+    assert built.id == "S4:mine(shift=-2):1234"  # without defaults
+    assert forest("S4", "mine", shift=1, mood="sad").id == "S4:mine(mood=sad,shift=1):1234"
     with refused("needs the argument 'shift'"):
         forest("S4", "mine")
     with refused("shift is '2', not a whole number"):

@@ -3,17 +3,20 @@
 import io
 import json
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from starcast.records import find_record, load_record, shipped_record
-from starcast.records.files import unpack_witness
+from starcast import network, topology
+from starcast.records import Record, find_record, load_record, shipped_record
+from starcast.records.files import as_summary, unpack_witness
 from starcast.records.model import ARGUMENTS, FIELDS
-from starcast.search import PROBLEMS
+from starcast.search import PROBLEMS, running
 from starcast.support.errors import InputError
-from support.record_files import put_record
+from starcast.topologies import networks
+from support.record_files import FOUR_ROUNDS, put_record
 
 PROOF = shipped_record("edge-disjoint-trees", "S5").fields()["proof"]
 SECOND = {**PROOF, "format": "second solver", "proof_sha256": "", "proof_bytes": 0}
@@ -168,3 +171,66 @@ def test_a_record_with_the_file_name_of_another_record_is_refused(tmp_path: Path
     path.rename(path.with_name("S5.json"))
     with pytest.raises(InputError, match="its name does not match its id one-port-broadcast:S4"):
         find_record([tmp_path], "one-port-broadcast", "S5")
+
+
+@pytest.fixture
+def carried(monkeypatch: pytest.MonkeyPatch) -> Record:
+    """A record on a network that only this process knows."""
+    monkeypatch.setattr(networks, "_known", {})
+    ladder = network([("x", "y"), ("y", "z"), ("z", "x"), ("z", "a")], name="ladder")
+    return replace(FOUR_ROUNDS, topology=ladder.spec)
+
+
+def test_a_record_file_carries_its_network(
+    tmp_path: Path, carried: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = put_record(tmp_path, carried)
+    table = topology(carried.topology).table()
+    monkeypatch.setattr(networks, "_known", {})
+    assert load_record(path).digest == carried.digest
+    np.testing.assert_array_equal(topology(carried.topology).table(), table)
+    assert path.read_text().count("\n") == 1
+
+
+def test_a_shard_of_a_search_carries_the_network_of_a_record(
+    carried: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = json.loads(json.dumps(running._to_json(carried)))
+    monkeypatch.setattr(networks, "_known", {})
+    read = running._from_json(running._SearchResult.model_validate(content), "a shard")
+    assert read.digest == carried.digest
+    assert topology(carried.topology).nodes == 4
+
+
+def test_families_need_no_network_in_a_record_file(tmp_path: Path) -> None:
+    path = put_record(tmp_path, shipped_record("one-port-broadcast", "S4"))
+    assert "network" not in json.loads(path.read_text())
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"sha256": "0" * 64}, "the network 'ladder' does not have the SHA-256 000"),
+        ({"name": "other"}, "its network is other-"),
+        ({"links": [[0, 9, 1]]}, "joins a node that it does not have"),
+        ({"links": 5}, "network.links: Input should be a valid list"),
+        ({"author": "x"}, "network.author: Extra inputs are not permitted"),
+    ],
+)
+def test_a_changed_network_in_a_record_file_is_refused(
+    tmp_path: Path, carried: Record, changes: dict[str, object], message: str
+) -> None:
+    path = put_record(tmp_path, carried)
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps({**content, "network": {**content["network"], **changes}}))
+    with pytest.raises(InputError, match="is not a record") as refused:
+        load_record(path)
+    assert message in refused.value.message
+
+
+def test_records_on_any_topology_are_listed() -> None:
+    specs = ("S3", "S4", "S5", "Ring5", "Mesh4x5", "ladder-123456")
+    records = [replace(FOUR_ROUNDS, topology=spec) for spec in specs]
+    assert as_summary(records).readable()["topologies"] == [
+        "S3..S5", "Ring5", "Mesh4x5", "ladder-123456",
+    ]  # fmt: skip

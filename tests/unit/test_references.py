@@ -3,6 +3,9 @@
 import re
 from pathlib import Path
 
+import starcast.topologies  # noqa: F401 - declares the families
+from starcast.catalogue.entries import FAMILIES
+
 ROOT = Path(__file__).parents[2]
 PAPERS = {"tseng1997", "sheu1993", "fragopoulou1993", "fragopoulou1996", "li2007"}
 VENUES = {"journal", "booktitle", "institution", "publisher"}
@@ -26,8 +29,16 @@ def test_every_entry_has_authors_title_venue_and_year_and_a_key_of_author_and_ye
         assert fields.keys() >= {"author", "title", "year"}, key
         assert fields.keys() & VENUES, key
         family = fields["author"].split(" and ")[0].split()[-1]
-        name = re.sub(r"\\.|[{}]", "", family).lower()
+        name = re.sub(r"\\.|[{}-]", "", family).lower()
         assert key == name + fields["year"]
+
+
+def test_the_source_of_each_family_is_an_entry() -> None:
+    keys = {key for key, _ in entries()}
+    for family in FAMILIES.values():
+        first, *_, year = re.split(r", | & | et al\. | (?=\d{4}$)", family.source)
+        if year.isdigit():
+            assert first.replace("-", "").lower() + year in keys, family.source
 
 
 def test_the_citation_file_names_the_five_papers() -> None:

@@ -14,6 +14,8 @@ from starcast.topologies.base import describe_links
 from starcast.topologies.networks import read_quantity
 from support.meeting import refused
 
+pytestmark = pytest.mark.filterwarnings("ignore::starcast.support.errors.NetworkWarning")
+
 LINKS = [("s", "a"), ("a", "b"), ("b", "c"), ("c", "s")]
 LIST = "source target capacity latency\na b 10 5\nb c 40 7\n"
 
@@ -198,6 +200,15 @@ def test_capacities_that_cannot_be_used_are_refused(read: Any, text: str, messag
 def test_latencies_that_cannot_be_used_are_refused(read: Any, text: str, message: str) -> None:
     with refused(message):
         read(f"source target latency\n{text}")
+
+
+@pytest.mark.parametrize("value", [10**400, True, [1], {}, None, "", float("nan")])
+def test_values_of_json_that_are_no_capacities_are_refused(value: Any) -> None:
+    graph = nx.Graph()
+    graph.add_edge("a", "b", capacity=value)
+    graph.add_edge("b", "c", capacity=value)
+    with refused("the link from 'a' to 'b' has "):
+        network(graph)
 
 
 def test_a_capacity_unit_that_is_no_number_is_refused() -> None:

@@ -240,14 +240,14 @@ def test_no_complete_execution_beats_the_lower_bound(
 
 
 def test_the_lower_bound_counts_capacities() -> None:
-    """The root b has the capacities 1 and 4; node a has only a link of capacity 1."""
+    """Node a has only a link of capacity 1, over which it receives everything."""
     network = line(capacities=[1, 4])
     machine = Machine(Fraction(0), Fraction(1))
 
     def sent(collective: Collective, ports: str) -> Fraction:
         return lower_bound(network, collective, ports, Fraction(60), machine, root="b").bytes
 
-    assert [sent("broadcast", "all"), sent("broadcast", "one")] == [12, 15]
+    assert [sent("broadcast", "all"), sent("broadcast", "one")] == [60, 60]
     assert [sent("allgather", "all"), sent("allgather", "one")] == [120, 120]
 
 
@@ -285,3 +285,22 @@ def test_pictures_and_the_explorer_show_capacities_and_latencies() -> None:
     expected = sorted(by_port, key=lambda capacity: (by_port[capacity][1], ports[capacity]))
     assert list(pairs) == [(capacity, by_port[capacity][0]) for capacity in expected]
     assert pack_topology(topology("S3"))["link_capacities"] is None
+
+
+def test_links_that_a_schedule_does_not_use_do_not_change_its_times() -> None:
+    """The latency of 10^9 needs more than 32 bits in ticks of 1/3."""
+    network = line(latencies=[0, 10**9])
+    judged = sends(network, (1, "a", "b", 0))
+    for execution in EXECUTION_MODELS:
+        assert timing(judged, 1, Fraction(1, 3), 1, execution).time == Fraction(4, 3)
+
+
+def test_times_over_slow_links_need_more_bits_than_over_fast_ones() -> None:
+    """A unit lasts 64 over the slow link and 64 millionths over the fast one."""
+    network = line(capacities=[1, 10**6])
+    judged = sends(
+        network, *[(1, "a", "b", unit) for unit in range(4000)], units=4000, packets=True
+    )
+    for execution in EXECUTION_MODELS:
+        assert timing(judged, 64, 100, 1, execution).time == 100 + 4000 * 64
+        assert timing(judged, 64, 100, 50, execution).time == 100 + 4000 * 64 * 50

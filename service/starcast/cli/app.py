@@ -4,6 +4,7 @@ import gc
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from functools import cache
@@ -13,8 +14,8 @@ import typer
 from typer.core import TyperGroup
 
 from starcast.cli import commands, completion, context, streams
-from starcast.cli.output import in_shell
-from starcast.support.errors import StarcastError, clean_message
+from starcast.cli.output import in_shell, warn
+from starcast.support.errors import NetworkWarning, StarcastError, clean_message
 from starcast.support.text import add_flags
 
 INTERRUPTED = 130
@@ -266,13 +267,25 @@ def _run() -> None:
     Python itself flushes stdout only at exit, when a failure can no longer be reported.
     """
     try:
-        _command()()
+        with warnings.catch_warnings():
+            warnings.simplefilter("default", NetworkWarning)
+            warnings.showwarning = _show_warning
+            _command()()
     except BaseException as error:
         is_done = isinstance(error, SystemExit) and not error.code
         # The error of a failed command is more important than its lost output.
         with nullcontext() if is_done else suppress(StarcastError, SystemExit):
             sys.stdout.flush()
         raise
+
+
+def _show_warning(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: Any, **__: Any
+) -> None:
+    if issubclass(category, NetworkWarning):
+        warn(str(message))
+    else:
+        print(warnings.formatwarning(message, category, filename, lineno), file=sys.stderr, end="")
 
 
 @cache

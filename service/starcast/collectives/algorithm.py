@@ -206,6 +206,7 @@ def algorithm(
     families: Sequence[str] = (),
     ports: Sequence[Ports] = ("all",),
     smallest: int = 2,
+    elsewhere: str = "",
     **foresight: Unpack[Foresight],
 ) -> Callable[[Function], Function]:
     """Declare a function as an algorithm of a collective.
@@ -226,6 +227,8 @@ def algorithm(
         families: the families of topologies on which it is defined; by default all.
         ports: the port models that it supports; the first one is its default.
         smallest: the smallest n for which it is defined.
+        elsewhere: the algorithm that the name stands for on topologies on which this one is not
+            defined.
         **foresight: functions that return facts about a schedule without building it, such as
             ``rows``; see the attributes of `Algorithm`.
 
@@ -270,7 +273,7 @@ def algorithm(
             collective=collective, name=name, source=source, origin=origin, smallest=smallest,
             families=tuple(families), ports=tuple(ports),
             arguments=read_arguments(name, origin, function, ("topology", "root", "ports")),
-            build=build, **{
+            elsewhere=elsewhere, build=build, **{
                 option: guard(
                     f"'{option}' of the {collective} algorithm '{name}'", origin, value,
                     _FORESIGHT[option],
@@ -342,15 +345,6 @@ def find_algorithm(collective: str, name: str, topology: Topology | None = None)
     """
     check_collective(collective)
     return REGISTRIES[collective].find(name, topology)
-
-
-def check_topology(algorithm: Algorithm, topology: Topology) -> None:
-    """Check that an algorithm is defined on a topology.
-
-    Raises:
-        InputError: the algorithm is not defined on the topology.
-    """
-    REGISTRIES[algorithm.collective].check_topology(algorithm, topology)
 
 
 def schedule(

@@ -276,10 +276,11 @@ class Draft(NamedTuple):
     Attributes:
         rows: the rows in any order.
         units: the number of units.
-        forest: the forest along which units travel; its root is that of the rows. Without a forest,
-            the root is the identity.
+        forest: the forest along which units travel; its root is that of the rows.
         packets: whether a directed link may carry several units per step.
         symmetric: whether the rows of one source represent all sources.
+        root: the root of the rows if there is no forest; without translations it must be the
+            requested root.
     """
 
     rows: Columns
@@ -287,13 +288,14 @@ class Draft(NamedTuple):
     forest: Forest | None = None
     packets: bool = False
     symmetric: bool = False
+    root: int = 0
 
     def complete(
         self, topology: Topology, collective: str, algorithm: str, ports: str = "all", **more: Any
     ) -> Schedule:
         """Return the complete schedule, with the given names and other parameters of `Schedule`."""
         names = {"topology": topology, "collective": collective, "algorithm": algorithm}
-        root = self.forest.root if self.forest else 0
+        root = self.forest.root if self.forest else self.root
         parameters: dict[str, Any] = self._asdict() | names | {"ports": ports, "root": root}
         return build_schedule(**parameters, **more)
 

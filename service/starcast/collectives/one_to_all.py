@@ -129,6 +129,8 @@ def _declare_segmented(construction: str, source: str) -> None:
     @algorithm(
         "broadcast", construction, families=entry.families, ports=["all", "one"], source=source,
         smallest=entry.smallest, forest_construction=lambda *_: construction,
+        # On other topologies `greedy` is the algorithm that is greedy in each step.
+        elsewhere="greedy-matching" if construction == "greedy" else "",
         rows=lambda topology, arguments: (
             entry.count_trees(topology) * count_messages(topology, arguments)
         ),

@@ -166,7 +166,10 @@ def _declare(
     """
 
     def build(topology: Topology, root: int, ports: Ports, **arguments: int | str) -> Schedule:
-        return turn(algorithm.build(topology, root, ports, **arguments))
+        built = turn(algorithm.build(topology, root, ports, **arguments))
+        # The name differs only if the algorithm is declared here under another name.
+        is_same = built.algorithm == algorithm.name
+        return built if is_same else replace(built, algorithm=algorithm.name)
 
     def count_rows(topology: Topology, arguments: Arguments) -> int:
         return passes * algorithm.rows(topology, arguments)
@@ -182,5 +185,9 @@ for _collective, _reversed in REVERSED.items():
     for _algorithm in REGISTRIES[_collective].values():
         _declare(_algorithm, _reversed, reverse_schedule)
 # If an allgather and a broadcast have the same name, the allreduce uses the allgather.
-for _algorithm in {**REGISTRIES["broadcast"], **REGISTRIES["allgather"]}.values():
+_SPREADS = {**REGISTRIES["broadcast"], **REGISTRIES["allgather"]}
+# The allgather `greedy` and the broadcast of Tseng & Sheu have the same name, but are unrelated.
+_SPREADS["greedy"] = REGISTRIES["broadcast"]["greedy"]
+_SPREADS["greedy-matching"] = replace(REGISTRIES["allgather"]["greedy"], name="greedy-matching")
+for _algorithm in _SPREADS.values():
     _declare(_algorithm, "allreduce", build_allreduce, passes=2)

@@ -234,11 +234,12 @@ def shared_line(low: Spot, high: Spot, kind: str = "simulated") -> dict[int, Lin
 
 
 def describe(question: Mapping[str, Any]) -> str:
-    """Return the values of `AXES` as text; faults are omitted if there are none."""
+    """Return the values of `AXES` as text; the usual root, and faults if none, are omitted."""
     texts = {axis: as_text(value) for axis, value in question.items()}
     faults = f", faults {texts['faults']}" if question["faults"] else ""
     machine = f"t_s = {texts['t_s']}, t_c = {texts['t_c']}"
-    network = f"{texts['topology']}, {texts['ports']}-port, {texts['execution']}"
+    root = "" if texts["root"] == as_text(None) else f" from {texts['root']}"
+    network = f"{texts['topology']}{root}, {texts['ports']}-port, {texts['execution']}"
     return f"{texts['collective']} on {network}, {machine}{faults}"
 
 
@@ -333,7 +334,7 @@ def _samples(low: Fraction, high: Fraction) -> list[Fraction]:
 def _order(question: _Key) -> tuple[Any, ...]:
     values = dict(zip(AXES, question, strict=True))
     size = count_nodes(values["topology"]) if values["topology"] else 0
-    return values["collective"], size, *(value for value in question if value is not None)
+    return values["collective"], size, *("" if value is None else value for value in question)
 
 
 def _varying(parts: Iterable[_Key]) -> list[int]:

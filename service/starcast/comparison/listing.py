@@ -22,12 +22,12 @@ from starcast.experiments.point import Point
 from starcast.experiments.running import REPEATED, SAME, Repetition
 from starcast.judges.simulator.simulation import PROFILE_COLUMNS
 from starcast.stores.database import models, repository
-from starcast.support.axes import AXES, POINT_AXES
+from starcast.support.axes import AXES, CENTRE, POINT_AXES
 from starcast.support.errors import InputError, NotFoundError, RejectedError, StarcastError
 from starcast.support.runs import FIGURES, Run
 from starcast.support.table import Row, Table, rounded, with_numbers
 from starcast.support.text import did_you_mean, format_value, pluralize
-from starcast.topologies import as_topology
+from starcast.topologies import as_topology, count_nodes
 
 RUN_COLUMNS = (
     "run", "experiment", *POINT_AXES, "status", "error", "steps", "time", "gap", "missing",
@@ -250,6 +250,9 @@ def run_facts(run: Run, experiment: str) -> dict[str, Any]:
     row = run_row(run, experiment)
     facts = {name: row[name] for name in RUN_COLUMNS}
     facts["messages"] = run.messages
+    if run.root == CENTRE and count_nodes(run.topology):
+        topology = as_topology(run.topology)
+        facts["root_label"] = topology.label(topology.centre())
     for cost in cost_rows(run):
         kind = cost["cost"].replace(" ", "_")
         facts |= {f"{kind}_{name}": cost[name] for name in ("steps", "time", "source")}

@@ -13,7 +13,15 @@ from starcast.experiments.design import commands as design_commands
 from starcast.experiments.design import describe_missing, sort_runs
 from starcast.experiments.point import Point
 from starcast.stores.database import repository
-from starcast.support.axes import AXES, CHOICE, POINT_AXES, QUESTION, read_count, read_number
+from starcast.support.axes import (
+    AXES,
+    CENTRE,
+    CHOICE,
+    POINT_AXES,
+    QUESTION,
+    read_count,
+    read_number,
+)
 from starcast.support.errors import InputError, NotFoundError
 from starcast.support.progress import Reporter
 from starcast.support.runs import Run
@@ -211,6 +219,8 @@ def _normalize(axis: str, text: str) -> str:
     """Return a condition's value as `as_text` writes runs' values, so that the two can be equal."""
     if axis == "topology":
         return as_topology(text).spec
+    if axis == "root":
+        return as_text(None) if text == "#0" else text
     if AXES[axis].type is Fraction:
         return str(read_number(text, axis))
     return str(read_count(text, axis)) if AXES[axis].type is int else text
@@ -264,14 +274,19 @@ def check_crossed(axes: Iterable[str]) -> tuple[str, ...]:
 def describe_networks(runs: Iterable[Run]) -> list[str]:
     """Return a text with the size of each network of the runs, in order of first appearance.
 
-    Networks of plug-ins that are not loaded have no known size and are omitted.
+    If it is the root of a run, the centre is named too. Networks of plug-ins that are not loaded
+    have no known size and are omitted.
     """
-    specs = dict.fromkeys(run.topology for run in runs)
-    known = (as_topology(spec) for spec in specs if count_nodes(spec))
-    return [
-        f"{each.spec}: {each.nodes:,} nodes of {degree_text(each)}, {each.links:,} links"
-        for each in known
-    ]
+    roots: dict[str, set[str | None]] = {}
+    for run in runs:
+        roots.setdefault(run.topology, set()).add(run.root)
+    texts = []
+    for spec in filter(count_nodes, roots):
+        network = as_topology(spec)
+        centre = f", {CENTRE} {network.label(network.centre())}" if CENTRE in roots[spec] else ""
+        size = f"{network.nodes:,} nodes of {degree_text(network)}, {network.links:,} links"
+        texts.append(f"{spec}: {size}{centre}")
+    return texts
 
 
 def crossed_values(side: Side, axes: Sequence[str]) -> dict[str, Any]:
@@ -330,4 +345,4 @@ def axis_value(axis: str, value: Any) -> str:
     """Return the value of a run parameter as text, such as ``Q7``, ``one-port`` or ``t_s=10``."""
     if axis in {"topology", "execution"}:
         return str(value)
-    return f"{value}-port" if axis == "ports" else f"{axis}={value}"
+    return f"{value}-port" if axis == "ports" else f"{axis}={as_text(value)}"

@@ -11,15 +11,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
-import numpy as np
-
-from starcast.collectives.model import MULTI_SOURCE, Schedule, check_collective, check_ports
+from starcast.collectives.model import Schedule, check_collective, check_ports
+from starcast.costs import bounds, linear_program
+from starcast.costs.bounds import Bound
 from starcast.judges.simulator import Simulation, simulate, timing
 from starcast.judges.simulator.faults import FaultLike
 from starcast.support.axes import check_execution
 from starcast.support.errors import InputError
 from starcast.support.integers import check_count
+from starcast.support.text import pluralize
 from starcast.topologies import Topology, as_topology
+from starcast.topologies.flows import bottleneck, keep, link_connectivity
 
 
 @dataclass(frozen=True)
@@ -251,8 +253,8 @@ class Work:
 
 
 def max_copies(topology: Topology) -> int:
-    """Return how many copies of a message are certain to have disjoint trees, so bounds hold."""
-    return topology.degree if topology.has_translations else 1
+    """Return how many copies of a message can travel in arc-disjoint trees (Edmonds 1973)."""
+    return link_connectivity(topology)
 
 
 def least_work(topology: Topology, collective: str, root: int = 0) -> Work:
@@ -271,16 +273,16 @@ def least_work(topology: Topology, collective: str, root: int = 0) -> Work:
       transmissions until each knows the data of all (Harary & Schwenk 1974). So a node sends
       2(N-1)/N messages on average (Patarasuk & Yuan 2009).
     """
-    others = topology.nodes - 1
+    others = topology.endpoints - 1
     if collective in ("broadcast", "reduce"):
         return Work(Fraction(1), others)
     if collective in ("allgather", "reduce-scatter"):
-        return Work(Fraction(others), topology.nodes * others)
+        return Work(Fraction(others), topology.endpoints * others)
     if collective == "allreduce":
-        return Work(Fraction(2 * others, topology.nodes), 2 * others)
+        return Work(Fraction(2 * others, topology.endpoints), 2 * others)
     if collective == "alltoall":
         total = _sum_all_distances(topology)
-        return Work(Fraction(total, topology.nodes), total)
+        return Work(Fraction(total, topology.endpoints), total)
     return Work(Fraction(others), topology.distance_sum_from(root))
 
 
@@ -288,27 +290,39 @@ def _sum_all_distances(topology: Topology) -> int:
     """Return the sum of the distances of all ordered pairs of nodes."""
     if topology.has_translations:
         return topology.nodes * topology.distance_sum
-    return sum(map(topology.distance_sum_from, range(topology.nodes)))
+    roots = range(topology.endpoints)
+    return keep(topology, "distances", lambda: sum(map(topology.distance_sum_from, roots)))
 
 
-def _count_links(topology: Topology, collective: str, ports: str, root: int) -> Fraction | int:
-    """Return how many links of capacity 1 share the bytes of `Work.through`."""
-    if topology.has_translations or topology.capacities is None:
-        if ports == "one":
-            return 1
-        if topology.has_translations:
-            return topology.degree
-        rates = topology.degrees
+def _least_start_ups(topology: Topology, collective: str, ports: str, root: int) -> Bound:
+    if topology.has_translations:
+        furthest = Bound(Fraction(topology.diameter), "the diameter")
     else:
-        # In the one-port model, a node uses its link with the largest capacity at best.
-        rates = (
-            topology.capacities.max(axis=0) if ports == "one" else topology.capacities.sum(axis=0)
-        )
-    if collective in ("allgather", "reduce-scatter"):
-        return int(rates.min())
-    if collective in MULTI_SOURCE:
-        return Fraction(int(rates.sum(dtype=np.int64)), topology.nodes)
-    return int(rates[root])
+        furthest = bounds.least_start_ups(topology, collective, root)
+    rounds = ceil_log2(topology.nodes) if topology.endpoints == topology.nodes else 0
+    # In the one-port model, the number of informed nodes at most doubles in each step, unless
+    # switches, which send any number of packets, are among them.
+    if ports == "one" and rounds > furthest.amount:
+        return Bound(Fraction(rounds), f"log2 of {topology.nodes:,} nodes, rounded up")
+    return furthest
+
+
+def _least_share(topology: Topology, collective: str, ports: str, root: int) -> Bound:
+    """Return how many messages one link or node has to carry, one after another."""
+    work = least_work(topology, collective, root)
+    through = work.through
+    if topology.endpoints < topology.nodes:
+        # Switches forward any number of packets, so only the endpoints' own messages count.
+        alone = {"alltoall": topology.endpoints - 1, "allreduce": 1}
+        through = Fraction(alone.get(collective, through))
+    # A packet over a link of capacity c takes the c-th part of the time.
+    through /= 1 if topology.capacities is None else int(topology.capacities.max())
+    single = Bound(through, "a node sends or receives one packet at a time")
+    if topology.has_translations:
+        share = work.through / topology.degree
+        return single if ports == "one" else Bound(share, f"{topology.degree} links of a node")
+    shared = bounds.least_share(topology, collective, root, work.sent)
+    return max(single, shared, key=lambda bound: bound.amount) if ports == "one" else shared
 
 
 def lower_bound(
@@ -345,18 +359,16 @@ def lower_bound(
       each other whole vectors.
 
     Without translations, D is the distance of the root's furthest node, or the diameter if all
-    nodes send; and ``degree`` is the number of the root's links, in an allgather or reduce-scatter
-    the smallest degree, and in an alltoall or allreduce the mean degree. If links have capacities,
-    their sum replaces the number of a node's links (one-port: the largest capacity replaces 1).
-    Latencies are not counted.
+    nodes send; and the bytes are the maximum of several bounds, by nodes, cuts and totals, which
+    `starcast.costs.bounds.least_share` states. In the one-port model they hold too.
 
     With x copies, each through its own spanning tree (or path), there are x times as many bytes.
 
     Steps: with ``messages``, the bound is for M unit messages, one per link and step:
     ceil(M x w / degree), in the one-port model M x w, where x is the number of copies and w is
-    `Work.through`. A broadcast or reduce needs D - 1 more steps (one-port max{D, ceil(log2 N)} - 1
-    more) for the last unit that leaves the root. Without ``messages``, the bound on the steps is
-    the number of start-ups.
+    `Work.through`; or M x times the largest bound by nodes, cuts and totals. A broadcast or reduce
+    needs D - 1 more steps (one-port max{D, ceil(log2 N)} - 1 more) for the last unit that leaves
+    the root. Without ``messages``, the bound on the steps is the number of start-ups.
 
     Args:
         topology: the topology or its spec.
@@ -384,32 +396,37 @@ def lower_bound(
         check_count("messages", messages)
     check_count("copies", copies, max_copies(topology), f"on {topology.spec}")
     rank = topology.node(root)
-    work = least_work(topology, collective, rank)
-    links = _count_links(topology, collective, ports, rank)
-    if topology.has_translations or collective in MULTI_SOURCE:
-        start_ups = topology.diameter
-    else:
-        start_ups = int(topology.distances(rank).max())
-    # In the one-port model, the number of informed nodes at most doubles in each step.
-    if ports == "one":
-        start_ups = max(start_ups, ceil_log2(topology.nodes))
-    sent = Fraction(message_bytes) * copies * work.through / links
+    starts = _least_start_ups(topology, collective, ports, rank)
+    share = _least_share(topology, collective, ports, rank)
+    start_ups = int(starts.amount)
+    sent = Fraction(message_bytes) * copies * share.amount
     steps = start_ups
     transmissions = None
     if messages is not None:
-        busy = ceil(messages * copies * work.through / links)
-        adds = collective in ("broadcast", "reduce")
-        # The last unit leaves the root in step `busy` or later. In a reduce, the last unit reaches
-        # the root in step `busy` or later.
-        steps = busy + start_ups - 1 if adds else max(busy, start_ups)
-        transmissions = messages * copies * work.sent
+        units = messages * copies
+        steps = max(ceil(units * share.amount), start_ups)
+        if collective in ("broadcast", "reduce"):
+            strength = topology.degrees
+            if topology.capacities is not None:
+                strength = topology.capacities.sum(axis=0)
+            single = 1 if topology.capacities is None else int(topology.capacities.max())
+            links = int(strength[rank]) if ports == "all" else single
+            # The last unit leaves the root in this step or later. In a reduce, the last unit
+            # reaches the root in this step or later.
+            steps = max(steps, ceil(Fraction(units, links)) + start_ups - 1)
+        transmissions = units * least_work(topology, collective, rank).sent
+    source = _source(topology, collective, ports, messages, copies)
+    if not topology.has_translations:
+        source = f"start-ups: {starts.reason}; bytes: {share.reason}"
+        if collective in _REFERENCES:
+            source += f"; {_REFERENCES[collective]}"
     return Cost(
         steps=steps,
-        start_ups=Fraction(start_ups),
+        start_ups=starts.amount,
         bytes=sent,
         transmissions=transmissions,
         time=max(Fraction(start_ups * machine.t_s), Fraction(sent * machine.t_c)),
-        source=_source(topology, collective, ports, messages, copies),
+        source=source,
     )
 
 
@@ -422,13 +439,11 @@ def bottleneck_cut(topology: Topology | str, message_bytes: Fraction, machine: M
     attain this bound on any network as messages are split into more and more parts; the bound has
     no start-ups.
 
-    *The maximum is (N-1)/degree.* Exactly ``degree`` links leave the set of all nodes but one. Any
-    other S has at most N-1 nodes, and at least ``degree`` links leave it: topologies are connected
-    and vertex-transitive, and the edge connectivity of such a graph is its degree (Mader 1971). So
-    the bound equals the bytes of `lower_bound`.
-
-    Raises:
-        InputError: the topology has no translations, so its bottleneck may be any cut.
+    With translations, *the maximum is (N-1)/degree.* Exactly ``degree`` links leave the set of all
+    nodes but one. Any other S has at most N-1 nodes, and at least ``degree`` links leave it: these
+    topologies are connected and vertex-transitive, and the edge connectivity of such a graph is its
+    degree (Mader 1971). So the bound equals the bytes of `lower_bound`. On other topologies, the
+    maximum is found by maximum flows, at least one for each node.
 
     Example:
         >>> machine = costs.Machine(t_s=Fraction(100), t_c=Fraction(1))
@@ -436,27 +451,48 @@ def bottleneck_cut(topology: Topology | str, message_bytes: Fraction, machine: M
         Fraction(23, 1)
     """
     topology = as_topology(topology)
-    check_message(message_bytes)
+    inside, links = topology.nodes - 1, topology.degree
     if not topology.has_translations:
-        raise InputError(
-            f"the bottleneck cut of {topology.spec} is not known: the topology has no translations",
-            hint="use the lower bound",
-        )
-    sent = Fraction(message_bytes) * (topology.nodes - 1) / topology.degree
-    return Cost(
-        steps=None,
-        start_ups=Fraction(0),
-        bytes=sent,
-        transmissions=None,
-        time=Fraction(sent * machine.t_c),
-        source=FORESTCOLL,
-    )
+        cut = bottleneck(topology, None)
+        inside, links = int(cut.inside[: topology.endpoints].sum()), cut.capacity
+    leave = f"{pluralize(inside, 'node')}, left by {pluralize(links, 'link')}"
+    source = FORESTCOLL if topology.has_translations else f"{FORESTCOLL}: {leave}"
+    return _without_start_ups(Fraction(inside, links), message_bytes, machine, source)
+
+
+def concurrent_flow(topology: Topology | str, message_bytes: Fraction, machine: Machine) -> Cost:
+    """Return a lower bound on the time of an all-port alltoall, by a linear program.
+
+    It is the maximum over all lengths of the links of the sum of the distances of all pairs of
+    nodes, divided by the sum of the lengths of all directed links. Routes that may be divided
+    attain it (Shahrokhi & Matula 1990), up to the precision of the solver; the bound has no
+    start-ups. The value is exact for the lengths that the solver finds, so it is a bound in any
+    case.
+
+    Raises:
+        LimitError: the linear program is too large.
+        UnavailableError: SciPy is not installed.
+    """
+    share = linear_program.least_busiest_link(as_topology(topology))
+    return _without_start_ups(share, message_bytes, machine, linear_program.SOURCE)
+
+
+def _without_start_ups(
+    share: Fraction, message_bytes: Fraction, machine: Machine, source: str
+) -> Cost:
+    check_message(message_bytes)
+    sent = Fraction(message_bytes) * share
+    return Cost(None, Fraction(0), sent, None, Fraction(sent * machine.t_c), source)
 
 
 FORESTCOLL = "ForestColl (Zhao et al. 2024, arXiv 2402.06787)"
 REDUCTIONS_SOURCE = "by reversal: Chan, Heimlich, Purkayastha & van de Geijn 2007, section 3"
 ALLREDUCE_SOURCE = "Harary & Schwenk 1974; Patarasuk & Yuan 2009"
 OURS = "starcast: the argument of Tseng & Sheu 1997, Lemmas 1 and 2"
+#: References for bounds that do not follow from the flow of messages alone.
+_REFERENCES = {
+    "reduce": REDUCTIONS_SOURCE, "reduce-scatter": REDUCTIONS_SOURCE, "allreduce": ALLREDUCE_SOURCE,
+}  # fmt: skip
 #: The papers that state bounds on the time of broadcast and allgather, by family.
 _LEMMAS = {"star": "Tseng & Sheu 1997", "nk-star": "Li, Chen, Xiang & Yao"}
 #: The table of Fragopoulou & Akl 1993 for one copy, and the table of Fragopoulou & Akl 1996 for

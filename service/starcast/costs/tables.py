@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, get_args
 
 from starcast.collectives import schedule
 from starcast.collectives.algorithm import Algorithm, algorithms_on, find_algorithm
@@ -18,6 +18,7 @@ from starcast.costs.model import (
     bottleneck_cut,
     ceil_log2,
     check_message,
+    concurrent_flow,
     execute_in_model,
     lower_bound,
     price_simulation,
@@ -26,6 +27,7 @@ from starcast.costs.model import (
 from starcast.support.axes import check_execution
 from starcast.support.errors import InputError, LimitError, RejectedError
 from starcast.support.integers import check_count
+from starcast.support.vocabulary import RequestedBound
 from starcast.topologies import Topology, as_topology
 from starcast.topologies.cayley_families import Hypercube
 
@@ -134,6 +136,12 @@ _CITED = {
 # Tables
 
 
+#: The name of the row with ForestColl's optimum, of all-port allgather and reduce-scatter.
+BOTTLENECK_CUT = "bottleneck cut"
+#: The name of the row with the optimum of the linear program of an all-port alltoall.
+CONCURRENT_FLOW = "concurrent flow"
+#: Bounds that are computed on request only, in `CostProblem.bounds`.
+BOUNDS = get_args(RequestedBound)
 #: Largest dimension of the hypercube to compare with. No array is built for a hypercube.
 MAX_HYPERCUBE = 64
 
@@ -156,6 +164,9 @@ class CostProblem:
         hypercube: dimension of the hypercube to compare with; by default the smallest one that has
             at least as many nodes.
         execution: the execution model of simulations; it does not affect closed forms.
+        bounds: a bound that takes longer to compute: ``cut``, the bottleneck cut of an allgather or
+            reduce-scatter, or ``lp``, the linear program of an alltoall; the bound of other
+            collectives stays the same.
 
     Raises:
         InputError: a value is invalid.
@@ -171,6 +182,7 @@ class CostProblem:
     copies: int = 1
     hypercube: int | None = None
     execution: str = "synchronous"
+    bounds: RequestedBound | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "topology", as_topology(self.topology))
@@ -180,14 +192,31 @@ class CostProblem:
         check_execution(self.execution)
         most = model.max_copies(self.topology)
         check_count("copies", self.copies, most, f"on {self.topology.spec}")
+        if self.bounds not in (None, *BOUNDS):
+            raise InputError(
+                f"unknown bound '{self.bounds}'", hint=f"choose one of {', '.join(BOUNDS)}"
+            )
         maxima = {"segments": None, "messages": None, "hypercube": MAX_HYPERCUBE}
         for name, maximum in maxima.items():
             if getattr(self, name) is not None:
                 check_count(name, getattr(self, name), maximum)
 
+    @cached_property
+    def optima(self) -> dict[str, Cost]:
+        """The optimal times without start-ups that are known or requested, by name.
 
-#: The name of the row with ForestColl's optimum; only all-port allgather tables have it.
-BOTTLENECK_CUT = "bottleneck cut"
+        With translations, the bottleneck cut of an allgather is known without a search.
+        """
+        if self.ports != "all":
+            return {}
+        given = self.topology, self.message_bytes, self.machine
+        is_known = self.topology.has_translations and self.collective == "allgather"
+        is_requested = self.bounds == "cut" and self.collective in ("allgather", "reduce-scatter")
+        if is_known or is_requested:
+            return {BOTTLENECK_CUT: bottleneck_cut(*given)}
+        if self.bounds == "lp" and self.collective == "alltoall":
+            return {CONCURRENT_FLOW: concurrent_flow(*given)}
+        return {}
 
 
 @dataclass(frozen=True)
@@ -236,15 +265,14 @@ def build_table(problem: CostProblem) -> tuple[CostRow, ...]:
         InputError: no number of segments is optimal because T_s is 0.
     """
     topology = problem.topology
-    least = {copies: _bound(problem, topology, copies) for copies in (1, problem.copies)}
+    named = {
+        bound_name(copies): _counted(problem, topology, copies) for copies in (1, problem.copies)
+    }
+    named.update(problem.optima)
     rows = [
-        CostRow(bound_name(copies), bound.source, cited=False, cost=bound, bound=bound)
-        for copies, bound in least.items()
+        CostRow(name, bound.source, cited=False, cost=bound, bound=bound)
+        for name, bound in named.items()
     ]
-    is_allgather = problem.collective == "allgather" and problem.ports == "all"
-    if is_allgather and topology.has_translations:
-        cut = bottleneck_cut(topology, problem.message_bytes, problem.machine)
-        rows.append(CostRow(BOTTLENECK_CUT, cut.source, cited=False, cost=cut, bound=cut))
     rows += [
         _algorithm_row(problem, algorithm)
         for algorithm in algorithms_on(topology, problem.collective)
@@ -390,7 +418,9 @@ def _unit_messages_bound(
     least = lower_bound(
         topology, problem.collective, problem.ports, Fraction(1), steps, units, copies
     )
-    source = model.steps_source(topology, problem.collective, problem.ports, copies)
+    source = least.source
+    if topology.has_translations:
+        source = model.steps_source(topology, problem.collective, problem.ports, copies)
     return stepwise_form(int(least.steps or 0), Fraction(1, units), least.transmissions, source)
 
 
@@ -435,6 +465,14 @@ def _price(problem: CostProblem, form: Callable[..., Form], pieces: int | None) 
     return form(problem.topology, *arguments).price(problem.message_bytes, problem.machine)
 
 
-def _bound(problem: CostProblem, topology: Topology, copies: int) -> Cost:
+def _counted(problem: CostProblem, topology: Topology, copies: int) -> Cost:
     named = (topology, problem.collective, problem.ports)
     return lower_bound(*named, problem.message_bytes, problem.machine, copies=copies)
+
+
+def _bound(problem: CostProblem, topology: Topology, copies: int) -> Cost:
+    """Return the best bound known on the table's or another topology."""
+    bounds: list[Cost] = [_counted(problem, topology, copies)]
+    if topology == problem.topology:
+        bounds += problem.optima.values()
+    return max(bounds, key=lambda cost: cost.time)

@@ -41,6 +41,7 @@ def build_page(
     forests: Sequence[Forest] = (),
     schedules: Sequence[Schedule] = (),
     state: str | None = None,
+    root: int | str = 0,
 ) -> str:
     """Return an HTML document that shows a topology, forests and schedules without a server.
 
@@ -52,9 +53,11 @@ def build_page(
         state: the initial state of the page, as in the explorer's URLs: ``step=3&node=21345``. If
             it names no schedule or forest, the page shows the first schedule, or else the first
             forest. An empty string selects neither a schedule nor a forest.
+        root: the root of the layout `levels` where no forest or schedule is shown. The page holds
+            this layout from the roots of the forests and schedules too.
 
     Raises:
-        InputError: a forest or schedule is on another topology.
+        InputError: a forest or schedule is on another topology, or the root is not a node.
         LimitError: the topology or a schedule is too large.
 
     Example:
@@ -62,13 +65,18 @@ def build_page(
         >>> page = build_page(s4, schedules=[schedule(s4, "broadcast", "greedy")])
     """
     _check(topology, forests, schedules)
+    first = topology.node(root)
+    artifacts: list[Forest | Schedule] = [*forests, *schedules]
+    roots = {first, *(built.root for built in artifacts)} - {0}
     data: dict[str, Any] = {
         "spec": topology.spec,
-        "topologies": {topology.spec: pack_topology(topology)},
+        "topologies": {topology.spec: pack_topology(topology, sorted(roots))},
         "forests": {forest.id: pack_forest(forest) for forest in forests},
         "schedules": {schedule.id: pack_schedule(schedule) for schedule in schedules},
     }
     _name_apart(data["schedules"])
+    if first and state is None and not (forests or schedules):
+        state = f"root={topology.label(first)}"
     data["state"] = _opening_state(data, state)
     # A name that contains </script> would otherwise end the script element.
     held = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
@@ -148,11 +156,15 @@ def name_forest(forest: Forest) -> str:
     return forest.id.partition(":")[2] if forest.root else construction
 
 
-def pack_topology(topology: Topology) -> dict[str, Any]:
+def pack_topology(topology: Topology, roots: Sequence[int] = ()) -> dict[str, Any]:
     """Return a topology's properties, its table of neighbours, and its labels and positions.
 
-    The labels are joined by spaces.
+    The labels are joined by spaces. The layout `levels` from another root than rank 0 is named
+    ``levels:LABEL``.
     """
+    positions: dict[str, Any] = {n: pack(layout(topology, n)) for n in layouts(topology)}
+    for root in roots:
+        positions[f"levels:{topology.label(root)}"] = pack(layout(topology, "levels", root))
     return {
         **describe_topology(topology),
         **link_values(topology),
@@ -160,7 +172,7 @@ def pack_topology(topology: Topology) -> dict[str, Any]:
         "layouts": list_layouts(topology),
         "neighbours": pack(neighbour_table(topology)),
         "labels": pack(np.frombuffer(" ".join(topology.labels()).encode(), np.uint8)),
-        "positions": {name: pack(layout(topology, name)) for name in layouts(topology)},
+        "positions": positions,
     }
 
 
@@ -222,7 +234,7 @@ def name_schedule(schedule: Schedule) -> str:
     arguments = dict(schedule.arguments)
     ports = schedule.ports
     try:
-        algorithm = find_algorithm(schedule.collective, schedule.algorithm)
+        algorithm = find_algorithm(schedule.collective, schedule.algorithm, schedule.topology)
         defaults = algorithm.resolve_arguments(schedule.topology, {})
     except InputError:
         # Defaults are unknown if there is no algorithm, as for a schedule from a file, or if an

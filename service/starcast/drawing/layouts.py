@@ -16,6 +16,7 @@ schedule, and of all trees of a forest, show a node in the same position.
 * Grid: a node of a mesh, a HyperX network or a torus with two dimensions lies at its coordinates.
   On a torus, links between the first and the last row or column leave the picture on one side and
   return on the other.
+* Circle: nodes follow each other in the order of their ranks, clockwise from the top.
 * Positions: those of the nodes in the file of a network, as on a map: y upwards.
 * Spring: distances in the plane are close to distances in the graph.
 * Projection of a hypercube: every bit has a direction, and the position of a node is the sum of the
@@ -163,6 +164,10 @@ Points = NDArray[np.complex128]
 
 #: Families whose labels are coordinates.
 _GRIDS = ("mesh", "torus", "hyperx")
+#: Families whose nodes, in the order of their ranks, are drawn as a circle.
+_CIRCLES = ("ring", "circulant", "complete")
+#: Families with translations for which springs are better than levels.
+_SPRUNG = ("cube-connected-cycles", "butterfly")
 #: Maximum number of nodes in the layout `spring`, which needs the distances of all pairs.
 _MAX_SPRING = 600
 _SPRING_STEPS = 200
@@ -184,6 +189,7 @@ DESCRIPTIONS: dict[LayoutName, str] = {
     "spring": "springs: distances in the picture are close to distances in the graph",
     "grid": "a grid of rows and columns; opposite sides of a torus are joined",
     "positions": "the positions in the file of the network",
+    "circle": "a circle of all nodes",
 }
 
 
@@ -196,8 +202,11 @@ def layouts(topology: str | Topology) -> tuple[LayoutName, ...]:
     """
     network = as_topology(topology)
     names: list[LayoutName] = ["levels"]
-    if not network.has_translations and network.nodes <= _MAX_SPRING:
+    is_sprung = network.family in _SPRUNG or not network.has_translations
+    if is_sprung and network.nodes <= _MAX_SPRING:
         names.insert(0, "spring")
+    if network.family in _CIRCLES:
+        names.insert(0, "circle")
     if network.family in _GRIDS and len(_sides(network)) == 2:
         names.insert(0, "grid")
     if getattr(network, "positions", None) is not None:
@@ -531,6 +540,12 @@ def _place_quotient(topology: Topology) -> NDArray[np.float64]:
     return scaled
 
 
+def _place_on_circle(topology: Topology) -> NDArray[np.float64]:
+    angles = 2 * pi * np.arange(topology.nodes) / topology.nodes
+    points = np.stack([np.sin(angles), -np.cos(angles)], axis=1)
+    return points / (2 * sin(pi / topology.nodes))
+
+
 def _place_as_given(topology: Topology) -> NDArray[np.float64]:
     given: NDArray[np.float64] = topology.positions * [1, -1]  # type: ignore[attr-defined]
     return _separate(given / nearest_distance(given @ np.array([1, 1j])))
@@ -587,4 +602,5 @@ _LAYOUTS: dict[LayoutName, Callable[[Topology], NDArray[np.float64]]] = {
     "quotient": _place_quotient,
     "spring": _place_by_springs,
     "positions": _place_as_given,
+    "circle": _place_on_circle,
 }

@@ -110,6 +110,19 @@ class Frame:
             self._node(center, label)
             for center, label in zip(self._points.tolist(), self.labels, strict=True)
         ]
+        self._middle = self._size / 2
+        self._extend()
+
+    def _extend(self) -> None:
+        """Extend the frame to contain links that are bent around the outermost nodes."""
+        curves = [curve for stroke in self.coloured_links() for curve in stroke.curves]
+        farthest = [np.dot([1, 2, 1], curve) / 4 for curve in curves if len(curve) == 3]
+        points = np.array([0, self._size, *farthest])
+        corner = complex(points.real.min(), points.imag.min())
+        self._size = complex(points.real.max(), points.imag.max()) - corner
+        self._middle -= corner
+        self._points -= corner
+        self._nodes = [node._replace(center=node.center - corner) for node in self._nodes]
 
     def _node(self, center: complex, label: str) -> Node:
         if not self._radius:
@@ -205,9 +218,9 @@ class Frame:
             return 0.0
         # Seen from its outer end, every link bends to the left, so the picture keeps its rotational
         # symmetry.
-        middle = self._size / 2
         size = _BEND * self._gap + _SLACK * length
-        return size if abs(start - middle) > abs(end - middle) else -size
+        is_outward = abs(start - self._middle) > abs(end - self._middle)
+        return size if is_outward else -size
 
 
 def draw_topology(topology: Topology, layout: str | None = None) -> str:

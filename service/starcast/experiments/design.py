@@ -9,15 +9,16 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from itertools import product
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from starcast.collectives.algorithm import Algorithm, check_topology, find_algorithm
+from starcast.collectives.algorithm import Algorithm, find_algorithm
+from starcast.collectives.model import MULTI_SOURCE
 from starcast.experiments.faults import resolve_faults
-from starcast.experiments.point import ARGUMENT_AXES, Point, PointStructure
+from starcast.experiments.point import ARGUMENT_AXES, Point, PointStructure, find_root
 from starcast.support.axes import (
     AXES,
     BEST,
@@ -62,6 +63,7 @@ class Grid:
     (`starcast.costs.optimal_pieces`) at each message_bytes, t_s and t_c; ``degree`` stands for the
     degree of the topology, which is n-1 on S_n. Faults are ``none``, a number of faults to be drawn
     at random, such as ``2 nodes`` or ``1 link``, or labels of nodes and links separated by spaces.
+    The root is never drawn. Collectives without a root ignore the axis ``root``.
     Seeds are ignored if no faults are drawn.
 
     Args:
@@ -134,14 +136,16 @@ class Grid:
         for spec, collective, text in product(
             *(self.axes[axis] for axis in ("topology", "collective", "algorithm"))
         ):
-            algorithm, fixed = _find_algorithm(collective, text)
+            topology = as_topology(spec)
+            algorithm, fixed = _find_algorithm(collective, text, topology)
             own = {key: value for key, value in fixed.items() if key not in ARGUMENT_AXES}
             name = format_spec(algorithm.name, own)
-            topology = as_topology(spec)
-            check_topology(algorithm, topology)
+            find_faults = cache(partial(resolve_faults, topology))
             for choice in product(*self._choices(algorithm, topology, fixed)):
                 values = dict(zip(_VARIED, choice, strict=True))
-                values["faults"], values["seed"] = values["faults"]
+                described, values["seed"] = values["faults"]
+                root = find_root(topology, values["root"])
+                values["faults"] = find_faults(described, values["seed"], root)
                 if values["segments"] == BEST:
                     # Imported only when needed, because few grids need the closed forms.
                     from starcast import costs  # noqa: PLC0415
@@ -163,8 +167,8 @@ class Grid:
     ) -> Iterator[tuple[Any, ...]]:
         """Yield, for each axis of `_VARIED`, its values for an algorithm on a topology.
 
-        Each value of the axis ``faults`` is a pair of the faults and the seed with which they were
-        drawn.
+        Each value of the axis ``faults`` is a pair of their description and the seed with which
+        they are drawn.
         """
         names = algorithm.argument_names
         for axis in _VARIED:
@@ -173,11 +177,14 @@ class Grid:
                 values = values or algorithm.ports[:1]
             elif axis == "faults":
                 values = tuple(
-                    (resolve_faults(topology, text, seed), seed)
+                    (text, seed)
                     for text in values
                     # The seed has no effect on faults given by labels.
                     for seed in (self.axes["seed"] if drawn_faults(text) else (0,))
                 )
+            elif axis == "root":
+                has_root = algorithm.collective not in MULTI_SOURCE
+                values = (values if has_root else ()) or (None,)
             elif axis == "segments":
                 values = self._shares(algorithm, fixed)
             elif axis in ARGUMENT_AXES:
@@ -200,9 +207,14 @@ class Grid:
 
     def _check_use(self) -> None:
         """Raise an error if values are given for an axis that none of the algorithms uses."""
+        if self.axes["root"] and set(self.axes["collective"]) <= set(MULTI_SOURCE):
+            listed = ", ".join(self.axes["collective"])
+            raise InputError(f"no collective of the grid has a root: {listed}", hint="omit root")
         names: set[str] = set()
-        for pair in product(self.axes["collective"], self.axes["algorithm"]):
-            algorithm, fixed = _find_algorithm(*pair)
+        for spec, collective, text in product(
+            *(self.axes[axis] for axis in ("topology", "collective", "algorithm"))
+        ):
+            algorithm, fixed = _find_algorithm(collective, text, as_topology(spec))
             names |= set(algorithm.argument_names) - fixed.keys()
         # If the axis ``messages`` is not given, `_shares` uses ``segments`` instead.
         if not self.axes["messages"] and "messages" in names:
@@ -237,14 +249,16 @@ def group_by_structure(points: Iterable[Point]) -> list[list[Point]]:
     return [list(group) for group in groups.values()]
 
 
-def _find_algorithm(collective: str, text: str) -> tuple[Algorithm, Mapping[str, int | str]]:
+def _find_algorithm(
+    collective: str, text: str, topology: Topology
+) -> tuple[Algorithm, Mapping[str, int | str]]:
     """Return the algorithm and the fixed arguments in a string such as ``forest(base=multiple)``.
 
     Raises:
-        InputError: the algorithm is unknown.
+        InputError: the algorithm is unknown, or not defined on the topology.
     """
     name, fixed = parse_spec(text, "algorithm")
-    return find_algorithm(collective, name), fixed
+    return find_algorithm(collective, name, topology), fixed
 
 
 def _as_json(value: Any) -> Any:

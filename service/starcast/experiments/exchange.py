@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Engine, tuple_
 from sqlalchemy.exc import DataError, IntegrityError
@@ -65,8 +66,11 @@ def export_experiments(engine: Engine, names: Sequence[str], file: Path) -> int:
         ),
         experiments=experiments,
     )
-    # Without networks, earlier versions can read the file.
-    text = content.model_dump_json(exclude=None if content.networks else {"networks"}).encode()
+    # Without networks and roots, earlier versions can read the file.
+    omitted: dict[str, Any] = {} if content.networks else {"networks": True}
+    if all(Point.of(run).root is None for each in experiments for run in each.runs):
+        omitted["experiments"] = {"__all__": {"runs": {"__all__": {"root": True}}}}
+    text = content.model_dump_json(exclude=omitted).encode()
     with atomic_write(file) as output:
         output.write(gzip.compress(text) if file.suffix == ".gz" else text)
     return sum(len(experiment.runs) for experiment in experiments)

@@ -100,6 +100,7 @@ def execute_unchecked(point: Point) -> Execution:
                 point.collective,
                 point.catalogue_entry.name,
                 ports=point.ports,
+                root=point.root_rank,
                 **point.arguments,
             )
         # At least 1, because the message size is divided by this number and a schedule may have no
@@ -334,4 +335,5 @@ def bound_cost(point: Point, *, takes_messages: bool) -> costs.Cost:
         costs.Machine(point.t_s, point.t_c),
         messages=messages,
         copies=point.copies,
+        root=point.root_rank,
     )

@@ -17,14 +17,15 @@ if TYPE_CHECKING:
     from starcast.judges.simulator import Fault
 
 
-def resolve_faults(topology: Topology, text: str, seed: int) -> tuple[str, ...]:
+def resolve_faults(topology: Topology, text: str, seed: int, root: int = 0) -> tuple[str, ...]:
     """Return the faults that a value of the axis ``faults`` describes, drawing them if needed.
 
     Args:
-        topology: the topology; its root, the identity node, is never drawn.
+        topology: the topology.
         text: ``none``, ``2 nodes``, ``1 link``, or labels of nodes and links.
         seed: the random seed. The same topology, text and seed give the same faults for every
             algorithm.
+        root: the rank of the root, which is never drawn.
 
     Returns:
         The faults in the form of `canonical_faults`.
@@ -47,8 +48,8 @@ def resolve_faults(topology: Topology, text: str, seed: int) -> tuple[str, ...]:
     random = np.random.default_rng(seed)
     if kind == "link":
         return canonical_faults(topology, _draw_links(topology, amount, random))
-    # Rank 0, the root, is excluded.
-    ranks = 1 + random.choice(topology.nodes - 1, size=amount, replace=False)
+    ranks = random.choice(topology.nodes - 1, size=amount, replace=False)
+    ranks += ranks >= root  # the root is skipped
     return canonical_faults(topology, map(str, topology.labels(ranks)))
 
 

@@ -1,5 +1,6 @@
 """Experiment points: the parameters of one run, checked and in canonical form."""
 
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,9 +8,18 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Self
 
-from starcast.collectives.algorithm import Algorithm, check_topology, find_algorithm
+from starcast.collectives.algorithm import Algorithm, find_algorithm
+from starcast.collectives.model import MULTI_SOURCE
 from starcast.experiments.faults import canonical_faults
-from starcast.support.axes import AXES, LARGEST, POINT_AXES, Parameters, check_execution, read_seed
+from starcast.support.axes import (
+    AXES,
+    CENTRE,
+    LARGEST,
+    POINT_AXES,
+    Parameters,
+    check_execution,
+    read_seed,
+)
 from starcast.support.errors import InputError
 from starcast.support.vocabulary import format_spec, parse_spec
 from starcast.topologies import Topology, as_topology
@@ -21,6 +31,8 @@ ARGUMENT_AXES = tuple(name for name, axis in AXES.items() if axis.is_argument)
 #: The values of the parameters that determine a schedule and its execution.
 PointStructure = tuple[Any, ...]
 
+_RANK = re.compile(r"#([0-9]{1,18})")
+
 
 @dataclass(frozen=True, order=True)
 class Point(Parameters):
@@ -29,7 +41,6 @@ class Point(Parameters):
     def __post_init__(self) -> None:
         algorithm = self.catalogue_entry
         topology = as_topology(self.topology)
-        check_topology(algorithm, topology)
         if self.ports not in algorithm.ports:
             raise InputError(
                 f"{algorithm} has no port model '{self.ports}'",
@@ -42,6 +53,7 @@ class Point(Parameters):
         # run would be stored twice.
         object.__setattr__(self, "algorithm", self._normalize_algorithm(topology))
         object.__setattr__(self, "base", self._resolve_arguments().get("base"))
+        object.__setattr__(self, "root", self._normalize_root(topology))
         object.__setattr__(self, "faults", canonical_faults(topology, self.faults))
         if not self.faults:
             object.__setattr__(self, "seed", 0)
@@ -74,8 +86,20 @@ class Point(Parameters):
             raise InputError("t_s and t_c cannot both be 0", hint="give a positive t_s or t_c")
         read_seed(self.seed)
 
+    def _normalize_root(self, topology: Topology) -> str | None:
+        """Return the root as it is stored: None for rank 0, the word `CENTRE`, or a label."""
+        if self.root is not None and self.collective in MULTI_SOURCE:
+            raise InputError(f"the collective {self.collective} has no root", hint="omit root")
+        if self.root in {None, CENTRE}:
+            return self.root
+        rank = find_root(topology, self.root)
+        label = topology.label(rank)
+        # On a network with such a label, only the rank distinguishes the node from the centre.
+        return (f"#{rank}" if label == CENTRE else label) if rank else None
+
     def _normalize_algorithm(self, topology: Topology) -> str:
-        name, own = parse_spec(self.algorithm, "algorithm")
+        _, own = parse_spec(self.algorithm, "algorithm")
+        name = self.catalogue_entry.name
         axis = next((each for each in own if each in ARGUMENT_AXES), None)
         if axis is not None:
             raise InputError(
@@ -121,12 +145,18 @@ class Point(Parameters):
     @property
     def catalogue_entry(self) -> Algorithm:
         """The algorithm's entry in the catalogue."""
-        return find_algorithm(self.collective, parse_spec(self.algorithm, "algorithm")[0])
+        name, _ = parse_spec(self.algorithm, "algorithm")
+        return find_algorithm(self.collective, name, as_topology(self.topology))
 
     @property
     def arguments(self) -> dict[str, int | str]:
         """All arguments used to build the schedule."""
         return dict(self._resolve_arguments())
+
+    @property
+    def root_rank(self) -> int:
+        """The rank of the root; 0 for collectives without a root."""
+        return find_root(as_topology(self.topology), self.root)
 
     @property
     def structure(self) -> PointStructure:
@@ -158,9 +188,36 @@ class Point(Parameters):
         return f"starcast run once {shlex.join(words)}"
 
 
+def find_root(topology: Topology, root: str | None) -> int:
+    """Return the rank of a root as the axis ``root`` writes it: None is rank 0.
+
+    Raises:
+        InputError: the topology has no such node, or it is a switch.
+        LimitError: the root is `CENTRE`, and the topology is too large to find its centre.
+    """
+    if root is None:
+        return 0
+    if root == CENTRE:
+        return topology.centre()
+    rank = _RANK.fullmatch(root)
+    try:
+        node = topology.node(int(rank[1]) if rank else root)
+    except InputError as error:
+        raise InputError(
+            f"the root '{root}' is not on {topology.spec}: {error.message}", hint=error.hint
+        ) from None
+    if node >= topology.endpoints:
+        raise InputError(
+            f"the root '{root}' of {topology.spec} is a switch, which has no messages of its own",
+            hint=f"give an endpoint, such as {topology.label(0)}",
+        )
+    return node
+
+
 @lru_cache(maxsize=4096)
 def _with_defaults(
     spec: str, collective: str, algorithm: str, given: tuple[tuple[str, int | str], ...]
 ) -> Mapping[str, int | str]:
-    entry = find_algorithm(collective, algorithm)
-    return entry.resolve_arguments(as_topology(spec), dict(given))
+    topology = as_topology(spec)
+    entry = find_algorithm(collective, algorithm, topology)
+    return entry.resolve_arguments(topology, dict(given))

@@ -38,6 +38,7 @@ _THIRD = (
     "'source target capacity' or 'source target weight', or remove the values"
 )
 _COMPLETE = "the file is damaged or incomplete: write it again"
+_ONE_GRAPH = "give a file with one graph"
 _NUMBER = re.compile(r"[0-9]{1,12}")
 _MAX_LINE = 4096
 #: A comment of an edge list, or the attributes that NetworkX writes after a link.
@@ -361,6 +362,8 @@ def _read_pajek(file: GraphFile) -> LinkList:
                 hint = f"use {', '.join(_PAJEK_SECTIONS)}"
                 fail_at(line, f"begins the section '{words[0]}', which is not read", hint)
             if section == "*vertices":
+                if count:
+                    fail_at(line, "begins a second graph", _ONE_GRAPH)
                 count, first = read_number(words[1] if len(words) > 1 else "", line), line
         elif section == "*vertices":
             attributes = dict(zip(("label", "x", "y"), words[1:], strict=False))
@@ -404,7 +407,7 @@ def _read_graph6(file: GraphFile) -> LinkList:
 def _read_size(text: str) -> tuple[int, NDArray[np.uint8]]:
     """Return the number of nodes of a graph6 or sparse6 text, and the values that follow it."""
     if not _SIX_BITS.fullmatch(text):
-        raise InputError("it is not one line with one graph", hint="give a file with one graph")
+        raise InputError("it is not one line with one graph", hint=_ONE_GRAPH)
     values = np.frombuffer(text.encode(), dtype=np.uint8) - np.uint8(63)
     # A number above 62 follows 63, and one above 258,047 follows 63 63.
     marks = int((values[:2] == 63).cumprod().sum())
@@ -467,7 +470,7 @@ def _read_dot(file: GraphFile) -> LinkList:
             file.add_link(u, v, line, (usual | attributes).items())
         if statement[1] and _unquote(statement[1]) == "capacity_unit":
             file.capacity_unit = _unquote(statement[2])
-        if given[:1] == ["edge"]:
+        if ends and given[0].lower() == "edge":
             usual |= attributes
         elif len(ends) == 1 and given[0].lower() not in ("graph", "node", "edge"):
             file.add_node(ends[0], attributes)
@@ -475,6 +478,9 @@ def _read_dot(file: GraphFile) -> LinkList:
     if (mark := file.text[place : place + 1]) != "}":
         found = f"has '{mark}' outside of quotes" if mark else "ends without '}'"
         fail_at(line, found, "write no subgraphs, and other text in quotes")
+    rest = re.sub(_DOT_COMMENT, "", file.text[place + 1 :], flags=re.DOTALL | re.MULTILINE)
+    if rest.strip():
+        fail_at(line, "ends the graph, but more text follows", _ONE_GRAPH)
     return file.links(is_directed=head[1].lower() == "digraph")
 
 
@@ -510,14 +516,26 @@ def _read_sparse6(file: GraphFile) -> Any:
 
 
 def _check_xml(text: str) -> str:
-    """Return an XML text, once checked, without its declaration, which may name an encoding."""
-    parse_xml(text)
+    """Return an XML text without its declaration, which may name another encoding.
+
+    Raises:
+        InputError: see `parse_xml`, or there are several graphs.
+    """
+    graphs = list[int]()
+
+    def check_element(line: int, name: str, _: object) -> None:
+        if name.rpartition(":")[2] == "graph":
+            graphs.append(line)
+            if len(graphs) > 1:
+                fail_at(line, "begins a second graph", _ONE_GRAPH)
+
+    parse_xml(text, check_element)
     return re.sub(r"\A\s*<\?xml[^>]*>\s*", "", text)
 
 
 def parse_xml(
     text: str,
-    begin: Callable[[int, str, dict[str, str]], object] | None = None,
+    begin: Callable[[int, str, dict[str, str]], object],
     end: Callable[[str], object] | None = None,
     doctype: str | None = None,
 ) -> None:
@@ -534,14 +552,13 @@ def parse_xml(
         InputError: the text is not XML, or has another document type, which could define entities.
     """
 
-    def check_doctype(name: str, _system: str, _public: str, has_declarations: int) -> None:
+    def check_doctype(name: str, _system: object, _public: object, has_declarations: int) -> None:
         if name != doctype or has_declarations:
             fail_at(parser.CurrentLineNumber, "declares a document type", "remove the DOCTYPE")
 
     parser = expat.ParserCreate("utf-8")
     parser.StartDoctypeDeclHandler = check_doctype
-    if begin:
-        parser.StartElementHandler = lambda *given: begin(parser.CurrentLineNumber, *given)
+    parser.StartElementHandler = lambda *given: begin(parser.CurrentLineNumber, *given)
     parser.EndElementHandler = end
     try:
         parser.Parse(text.encode(), True)

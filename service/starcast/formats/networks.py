@@ -10,9 +10,9 @@ from typing import Any
 
 from starcast.formats.machine_readers import ALL_READERS
 from starcast.formats.network_readers import LINK_IDS, GraphFile
-from starcast.support.errors import InputError, StarcastError, clean_message, unreadable
+from starcast.support.errors import InputError, StarcastError, unreadable
 from starcast.support.limited import MB, decode_text, read_bytes
-from starcast.support.progress import Reporter, Silent
+from starcast.support.progress import Reporter
 from starcast.support.vocabulary import NETWORK_SUFFIXES, NetworkFormat, Weights, is_network_path
 from starcast.topologies.networks import (
     LinkList,
@@ -20,6 +20,7 @@ from starcast.topologies.networks import (
     build_network,
     find_attribute,
     read_graph,
+    report,
 )
 
 #: Maximum size in bytes of a file, after decompression.
@@ -96,7 +97,8 @@ def network(
             lines of an edge list, or the numbers of a METIS, Pajek or Matrix Market file (default:
             they are not used).
         source: where the network comes from (default: the file's name).
-        reporter: receives messages about parallel links and unused attributes of links.
+        reporter: receives messages about parallel links and unused attributes of links (default:
+            a `NetworkWarning`).
 
     Returns:
         The network. Its spec, such as ``mine-3fa2c1``, is known in this process.
@@ -146,7 +148,7 @@ def network(
         message = f"{made.spec} does not use all data of {path.name}: {', '.join(sorted(unused))}"
         if "weight" in unused and weights is None:
             message += " (set `weights` to use weights as capacities or latencies)"
-        (reporter or Silent()).say(clean_message(message))
+        report(message, reporter)
     return made
 
 

@@ -28,7 +28,7 @@ from starcast.support.vocabulary import format_spec
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
 from starcast.trees import Forest, forest
-from starcast.trees.construction import count_edges, forest_from_id
+from starcast.trees.construction import CONSTRUCTIONS, count_edges, forest_from_id
 
 
 class Built(NamedTuple):
@@ -229,6 +229,8 @@ def planned_forest(
     Raises:
         InputError: the construction is not defined on the topology, or an argument is wrong.
     """
+    entry = CONSTRUCTIONS.find(construction, topology)
+    arguments = entry.spec_arguments(topology, arguments)
     return Artifact(
         "forest",
         f"{topology.spec}:{format_spec(construction, arguments)}:{topology.label(root)}",

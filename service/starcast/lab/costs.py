@@ -19,7 +19,7 @@ from starcast.lab.signature import (
 )
 from starcast.support.errors import InputError
 from starcast.support.table import Row, Table, rounded, with_numbers
-from starcast.support.vocabulary import Collective, ExecutionModel, Ports
+from starcast.support.vocabulary import Collective, ExecutionModel, Ports, RequestedBound
 
 if TYPE_CHECKING:
     from starcast.costs import Machine
@@ -50,6 +50,7 @@ class Costs(Connection):
         simulate: bool = True,
         execution: ExecutionModel = "synchronous",
         max_rows: Annotated[int, Shell(least=0)] = MAX_ROWS,
+        bounds: RequestedBound | None = None,
         experiment: Annotated[str | None, Shell(metavar="NAME", completes="experiments")] = None,
         table: Annotated[
             str | None,
@@ -91,6 +92,8 @@ class Costs(Connection):
             simulate: simulate the schedules that are small enough.
             execution: execution model of the simulations.
             max_rows: number of rows of the largest schedule that is simulated.
+            bounds: also compute a bound that takes longer: ``cut``, the bottleneck cut of an
+                allgather or reduce-scatter, or ``lp``, the linear program of an alltoall.
             experiment: the experiment whose stored runs are shown; it replaces the topology.
             table: the paper's table of the experiment, such as tseng-sheu-1997-table-1.
             conditions: only runs of the experiment with this value, such as topology=S5; several
@@ -120,6 +123,7 @@ class Costs(Connection):
                 "message_bytes": message_bytes, "t_c": t_c, "segments": segments,
                 "messages": messages, "copies": copies, "hypercube": hypercube,
                 "simulate": simulate, "execution": execution, "max_rows": max_rows,
+                "bounds": bounds,
             }  # fmt: skip
             defaults = signature(Costs.cost_table).parameters
             for name, value in computed.items():
@@ -169,6 +173,7 @@ class Costs(Connection):
                     copies,
                     hypercube,
                     execution,
+                    bounds,
                 )
                 costs = self._costs(problem, max_rows if simulate else 0)
                 label = table_label("cost", name, network.spec, model)

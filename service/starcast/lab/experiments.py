@@ -439,7 +439,7 @@ class Experiments(Connection):
 
         Args:
             names: experiments by name, runs by number; a single experiment is split into parts.
-            across: compare runs that differ in topology, ports, execution, t_s or t_c; can be
+            across: compare runs that differ in topology, ports, root, execution, t_s or t_c; can be
                 repeated.
             conditions: only runs with this value, such as topology=S5; repeat it for alternatives.
             baseline: side that the others are compared with.

@@ -174,7 +174,8 @@ class Networks(Artifacts):
                 repeated. In Python also `Forest` objects.
             schedule: COLLECTIVE:ALGORITHM, such as ``broadcast:multiple(segments=4)``; can be
                 repeated. ``:one`` at the end chooses the one-port model.
-            root: label of the root of all these forests and schedules.
+            root: label of the root of all these forests and schedules, and of the layout
+                ``levels``.
             state: initial state of the page, written as in the explorer's addresses:
                 ``step=3&node=21345``.
 
@@ -208,7 +209,7 @@ class Networks(Artifacts):
         for built in forests:
             built.verify()
         schedules = [explorer.build_schedule(network, name, at) for name in schedule]
-        page = explorer.build_page(network, forests, schedules, state).encode()
+        page = explorer.build_page(network, forests, schedules, state, at).encode()
         with atomic_write(Path(out)) as file:
             file.write(page)
         held = {

@@ -130,9 +130,8 @@ class Queries(Connection):
         rows, seconds = self._limits(row_limit, timeout)
         found = find(name, *self.settings.packs)
         for each in found.parameters:
-            # The value may be the name of a stored network.
-            if each.type.name == "topology" and isinstance(given.get(each.name), str):
-                given[each.name] = read_spec(given[each.name])
+            if each.type.name == "topology" and each.name in given:
+                given[each.name] = _read_specs(given[each.name], is_list=each.type.many)
         bound = bind(found.parameters, given)
         if drawable:
             from starcast.queries.picture import check_drawable
@@ -141,7 +140,7 @@ class Queries(Connection):
             check_drawable(found, bound)
         result = run(self.graph, found, bound, row_limit=rows, timeout=seconds)
         advice = narrowing_advice(found) if row_limit is None else ""
-        return _answer(result, found.cypher, advice, found)
+        return _answer(result, found.for_server(self.graph.version).cypher, advice, found)
 
     def ask(
         self,
@@ -328,6 +327,15 @@ class Queries(Connection):
             folders = os.pathsep.join(map(str, [*packs, root]))
             self.reporter.say(f"to run it by name, set STARCAST_PACKS={folders}")
         return path
+
+
+def _read_specs(given: Any, *, is_list: bool) -> Any:
+    """Return the value of a topology parameter, with specs in place of names of networks."""
+    if is_list and isinstance(given, str):
+        given = given.split(",") if given else []
+    if isinstance(given, list | tuple):
+        return [_read_specs(each, is_list=False) for each in given]
+    return read_spec(given) if isinstance(given, str) else given
 
 
 def _is_statement(text: str) -> bool:

@@ -264,11 +264,14 @@ def as_specs(topologies: str | Iterable[str] | None) -> list[str] | None:
 def as_conditions(conditions: Mapping[str, Any] | Iterable[str]) -> list[str]:
     """Return conditions in the form of the command line, such as ``topology=S5``.
 
+    Names of stored networks become specs.
+
     Raises:
-        InputError: a condition has no values.
+        InputError: a condition has no values, or several stored networks have a name.
     """
     if not isinstance(conditions, Mapping):
-        return [conditions] if isinstance(conditions, str) else list(conditions)
+        given = [conditions] if isinstance(conditions, str) else list(conditions)
+        return list(map(_plain_condition, given))
     texts = []
     for axis, value in conditions.items():
         plain = plain_values(value)
@@ -278,8 +281,16 @@ def as_conditions(conditions: Mapping[str, Any] | Iterable[str]) -> list[str]:
             raise InputError(
                 f"the condition on {axis} has no values", hint="give a value, or omit it"
             )
-        texts += [f"{axis}={each}" for each in values]
+        texts += [_plain_condition(f"{axis}={each}") for each in values]
     return texts
+
+
+def _plain_condition(text: str) -> str:
+    axis, _, value = text.partition("=")
+    if axis.strip() != "topology" or not value:
+        return text
+    # A page may pass strings of its readers, so the value is never the path of a file.
+    return f"{axis}={read_spec(value.strip())}"
 
 
 def check_suffix(out: str | Path, *suffixes: str) -> None:

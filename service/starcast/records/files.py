@@ -6,6 +6,7 @@ The file of a record is ``FOLDER/PROBLEM/TOPOLOGY.json``; its witness is an npz 
 import hashlib
 import io
 import json
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -35,8 +36,9 @@ from starcast.support.table import Row, Table
 from starcast.support.text import pluralize
 
 _SUFFIX = ".json"
-#: Maximum size of a record's JSON file in bytes.
-_MAX_RECORD = MB
+_NUMBERED = re.compile(r"([A-Z])(\d+)(,\d+)?")
+#: Maximum size of a record's JSON file in bytes, enough for a network of a million links.
+_MAX_RECORD = 50 * MB
 #: Maximum size of a witness in bytes, compressed or not: a broadcast on S11 takes 80 MB.
 _MAX_WITNESS = 100 * MB
 
@@ -98,9 +100,11 @@ def write_record(path: Path, record: Record) -> None:
     name = f"{path.stem}.{digest[:12]}.npz"
     with atomic_write(path.with_name(name)) as file:
         file.write(packed)
-    fields = {**record.fields(), "witness": {"file": name, "sha256": digest}}
+    fields = {**record.as_json(), "witness": {"file": name, "sha256": digest}}
+    # A network has too many numbers for a line each.
+    indent = None if "network" in fields else 2
     with atomic_write(path) as file:
-        file.write(f"{json.dumps(fields, indent=2)}\n".encode())
+        file.write(f"{json.dumps(fields, indent=indent)}\n".encode())
     # Old witnesses are deleted only now, when no record refers to them any more.
     for old in path.parent.glob(f"{path.stem}.????????????.npz"):
         if old.name != name:
@@ -325,8 +329,10 @@ class RecordTable(Table):
         """Return the summary: one row per problem and series of topologies, such as S3, S4, ..."""
         series: dict[tuple[str, ...], list[Row]] = {}
         for row in self.rows:
-            family, k = row["topology"][0], row["topology"].partition(",")[2]
-            key = (row["problem"], str(row["arguments"]), family, k)
+            # Other specs than S5, S6,3 or Q4 are a series of their own.
+            spec = _NUMBERED.fullmatch(row["topology"])
+            family = (spec[1], spec[3]) if spec else (row["topology"], "")
+            key = (row["problem"], str(row["arguments"]), *family)
             series.setdefault(key, []).append(row)
         open_row = next((row for row in self.rows if not row["optimal"]), None)
         note = "; `everything` lists each record"
@@ -340,8 +346,10 @@ class RecordTable(Table):
 
 def _summarize(rows: Sequence[Row]) -> Row:
     specs = [row["topology"] for row in rows]
-    sizes = [int(spec[1:].partition(",")[0]) for spec in specs]
-    is_range = len(specs) > 2 and sizes == list(range(sizes[0], sizes[0] + len(sizes)))
+    is_range = False
+    if len(specs) > 2:
+        sizes = [int(spec[1:].partition(",")[0]) for spec in specs]
+        is_range = sizes == list(range(sizes[0], sizes[0] + len(sizes)))
     return {
         **rows[0],
         "topologies": f"{specs[0]}..{specs[-1]}" if is_range else " ".join(specs),

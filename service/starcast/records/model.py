@@ -17,9 +17,10 @@ import numpy as np
 import pydantic
 from numpy.typing import NDArray
 
-from starcast.support.errors import InputError
+from starcast.support.errors import InputError, StarcastError
 from starcast.support.json_files import describe_error
 from starcast.support.vocabulary import SPEC, VERIFICATIONS, Verification
+from starcast.topologies.network_records import NetworkRecord
 
 #: Version of the file format.
 FORMAT = 1
@@ -206,8 +207,15 @@ class Record:
         parts += [f"{name}={value}" for name, value in sorted(self.arguments.items())]
         return ":".join(parts)
 
+    def as_json(self) -> dict[str, Any]:
+        """Return `fields` as a file has them: with the topology itself if it is a network."""
+        values = self.fields()
+        for network in NetworkRecord.of_topologies([self.topology]):
+            values["network"] = network.model_dump(mode="json")
+        return values
+
     def fields(self) -> dict[str, Any]:
-        """Return all fields except the witness, as they are written to the JSON file."""
+        """Return all fields except the witness as JSON values."""
         values = {name: getattr(self, name) for name in FIELDS}
         values["arguments"] = dict(self.arguments)
         values["proof"] = None if self.proof is None else asdict(self.proof)
@@ -332,7 +340,10 @@ class WitnessFile(pydantic.BaseModel):
 
 
 class RecordFields(pydantic.BaseModel):
-    """The fields of a record as they are stored in JSON or PostgreSQL, without the witness."""
+    """The fields of a record as they are stored in JSON or PostgreSQL, without the witness.
+
+    In JSON, the network is the topology itself, if it is a network.
+    """
 
     model_config = _STRICT
 
@@ -351,6 +362,7 @@ class RecordFields(pydantic.BaseModel):
     tried: Annotated[list[Attempt], pydantic.Field(max_length=100_000)]
     optimal: Annotated[bool, pydantic.Field(strict=True)]
     witness: WitnessFile | None = None
+    network: NetworkRecord | None = None
 
     @pydantic.model_validator(mode="after")
     def _require_consistency(self) -> Self:
@@ -377,8 +389,10 @@ class RecordFields(pydantic.BaseModel):
 def read_fields(fields: object, source: str) -> RecordFields:
     """Check the fields of a record that were read from JSON or PostgreSQL.
 
+    A network among them is then known in this process.
+
     Args:
-        fields: a mapping as `Record.fields` returns it; it may also name the witness file.
+        fields: a mapping as `Record.as_json` returns it; it may also name the witness file.
         source: the name of the file or row, for messages.
 
     Raises:
@@ -390,9 +404,15 @@ def read_fields(fields: object, source: str) -> RecordFields:
             hint="write it again with this version of starcast",
         )
     try:
-        return RecordFields.model_validate(fields)
+        valid = RecordFields.model_validate(fields)
+        network = valid.network and valid.network.restore()
     except pydantic.ValidationError as error:
         raise not_a_record(source, describe_error(error)) from None
+    except StarcastError as error:
+        raise not_a_record(source, error.message) from None
+    if network and network.spec != valid.topology:
+        raise not_a_record(source, f"its network is {network.spec}, not {valid.topology}")
+    return valid
 
 
 def not_a_record(source: str, reason: object) -> InputError:

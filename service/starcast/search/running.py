@@ -479,7 +479,7 @@ class _SearchResult(StrictRecord):
 
 def _to_json(record: Record) -> dict[str, Any]:
     packed = base64.b64encode(pack_witness(record.witness)).decode("ascii")
-    return {"record": record.fields(), "witness": packed}
+    return {"record": record.as_json(), "witness": packed}
 
 
 def _from_json(result: _SearchResult, source: str) -> Record:

@@ -23,6 +23,9 @@ LARGEST = 10**30
 #: Words that users can write instead of a number. ``best`` is the number of segments with the
 #: smallest closed-form time, and ``degree`` is the degree of the topology.
 BEST, DEGREE = "best", "degree"
+#: The word for the root with the smallest distance to its furthest node. It is also a word on a
+#: network with a node of this label, whose rank can be given instead.
+CENTRE = "centre"
 #: The largest seed, which is the largest value of PostgreSQL's type bigint.
 MAX_SEED = 2**63 - 1
 #: The value of the axis ``faults`` if there are no faults.
@@ -103,6 +106,17 @@ def read_word(value: object, axis: str) -> str:
         hint = f'write it in quotes: {axis} = "..."'
         raise _refusal(axis, _shorten(repr(value)), "text", hint)
     return value
+
+
+def read_root(value: object, axis: str) -> str:
+    """Return a root as text: a label, `CENTRE`, or a rank such as ``#6``, which an integer means.
+
+    Raises:
+        InputError: the value is neither a string nor a rank.
+    """
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return f"#{value}"
+    return read_word(value, axis).strip()
 
 
 def read_axis(axis: str, given: Any, read: Callable[[Any, str], Any]) -> tuple[Any, ...]:
@@ -267,6 +281,9 @@ class Parameters:
             1997, Table 1, row [16]); 1 for an algorithm that takes neither segments nor messages.
         messages: number of unit messages in the schedule; 1 if the algorithm takes no messages.
         copies: number of trees that carry each unit; 1 if the algorithm has no such argument.
+        root: the root of a collective that has one: a label, or ``centre``. A label depends on the
+            topology, so the node of rank 0 is None, as in runs stored before the axis existed, and
+            ``centre`` is kept as a word; `starcast.experiments.point.find_root` returns its node.
         faults: faulty nodes and links in ascending order, each as a string that
             `starcast.judges.simulator.Fault` can parse; a tuple, but stored as a list.
         seed: the random seed of the faults; 0 without faults.
@@ -316,6 +333,17 @@ class Parameters:
         ),
     ]
     _: KW_ONLY
+    root: Annotated[
+        str | None,
+        Axis(
+            help="Root: a label, #6 (the node of rank 6), or centre (the node whose furthest node"
+            " is nearest).",
+            meaning="root: a label or centre; null for the node of rank 0",
+            read=read_root,
+            fallback="the node of rank 0",
+            spare=5,
+        ),
+    ] = None
     execution: Annotated[
         str,
         Axis(

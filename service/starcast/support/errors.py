@@ -54,6 +54,10 @@ def clean_message(text: str) -> str:
     return shorten(echoes_shortened, _MAX_LENGTH)
 
 
+class NetworkWarning(UserWarning):
+    """A graph or file has data that a network does not keep, such as parallel links."""
+
+
 class StarcastError(Exception):
     """Base class of all errors that starcast raises on purpose.
 

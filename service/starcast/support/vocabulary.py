@@ -27,6 +27,8 @@ Ports = Literal["all", "one"]
 #: The execution models: all packets of a step start together, or each packet starts when it can.
 ExecutionModel = Literal["synchronous", "asynchronous"]
 EXECUTION_MODELS: tuple[ExecutionModel, ...] = get_args(ExecutionModel)
+#: Lower bounds that are computed on request only: by all cuts, or by a linear program.
+RequestedBound = Literal["cut", "lp"]
 
 #: File formats to which schedules, topologies and forests can be exported for other tools.
 ScheduleFormat = Literal["goal", "msccl-xml", "chrome-trace", "csv", "parquet"]
@@ -107,7 +109,7 @@ class Layout(StrEnum):
 #: Names of the layouts in which all nodes of a topology are drawn; see `starcast.drawing.layouts`.
 LayoutName = Literal[
     "substars", "levels", "necklaces", "torus", "projection", "grid", "quotient", "spring",
-    "positions",
+    "positions", "circle",
 ]  # fmt: skip
 LAYOUT_NAMES: tuple[LayoutName, ...] = get_args(LayoutName)
 

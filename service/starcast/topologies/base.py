@@ -21,6 +21,8 @@ _CHUNK = 2**15
 #: neighbours in it is much faster than computing them.
 _MAX_KEPT = 2**15
 
+#: Searches for which a diameter or a centre is worth waiting. Most networks need fewer than 100.
+MAX_SEARCHES = 2_000
 #: Distances are uint8 if none is larger than this, else int32.
 MAX_UINT8_DISTANCE = 254
 #: A function that returns an array's values at the neighbours of a chunk of nodes; see
@@ -161,6 +163,52 @@ class Topology(Displayable, ABC):
         if self.has_translations:
             return self.distance_sum
         return int(self.distances(root)[: self.endpoints].sum(dtype=np.int64))
+
+    def centre(self) -> int:
+        """Return the rank of the centre: the endpoint whose furthest endpoint is nearest.
+
+        Of several, it is the one with the lowest rank. With translations, all nodes are alike, and
+        it is 0.
+
+        Raises:
+            LimitError: too many searches are needed.
+        """
+        if self._centre is None:
+            raise LimitError(
+                f"the centre of {self.spec} is not known: it takes more than {MAX_SEARCHES:,}"
+                " searches",
+                hint="give the label of a node",
+            )
+        return self._centre
+
+    @cached_property
+    def _centre(self) -> int | None:
+        """The centre, or None if too many searches are needed.
+
+        A search from one node bounds the eccentricities of all others (Takes & Kosters 2013).
+        """
+        if self.has_translations:
+            return 0
+        ranks = np.arange(self.endpoints)
+        # Lower bounds of the eccentricities, which are exact for nodes from which a search began.
+        least = np.zeros(self.endpoints, dtype=np.int32)
+        is_open = np.ones(self.endpoints, dtype=bool)
+        radius, best, furthest = self.nodes, 0, 0
+        for _ in range(MAX_SEARCHES):
+            candidates = np.flatnonzero(
+                is_open & ((least < radius) | ((least == radius) & (ranks < best)))
+            )
+            if not len(candidates):
+                return best
+            # The node that is furthest from the last candidate raises the bounds most.
+            node = furthest if is_open[furthest] else int(candidates[least[candidates].argmin()])
+            distances = self.distances(node)[: self.endpoints].astype(np.int32)
+            largest = int(distances.max())
+            np.maximum(least, np.maximum(distances, largest - distances), out=least)
+            is_open[node] = False
+            radius, best = min((radius, best), (largest, node))
+            furthest = int(distances.argmax()) if node != furthest else node
+        return None
 
     @abstractmethod
     def reverse_port(self, port: int) -> int:

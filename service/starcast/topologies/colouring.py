@@ -39,19 +39,20 @@ class _Colouring:
 
     Attributes:
         ends: for each node and colour, the node at the other end of the link of that colour.
+        free: for each node, an integer with a bit for every colour that no link of the node has.
     """
 
     def __init__(self, nodes: int, colours: int) -> None:
         self.ends = [[_FREE] * colours for _ in range(nodes)]
+        self.free = [(1 << colours) - 1] * nodes
 
     def add(self, u: int, v: int) -> None:
         """Colour the link from u to v, if necessary after changes of other links' colours."""
-        for colour, (at_u, at_v) in enumerate(zip(self.ends[u], self.ends[v], strict=True)):
-            if at_u == at_v == _FREE:
-                self._set(u, v, colour)
-                return
+        if common := self.free[u] & self.free[v]:
+            self._set(u, v, _lowest_bit(common))
+            return
         fan = self._find_fan(u, v)
-        free, last = self._first_free(u), self._first_free(fan[-1])
+        free, last = _lowest_bit(self.free[u]), _lowest_bit(self.free[fan[-1]])
         self._exchange(u, free, last)
         # The exchange may have changed a colour in the fan, so only a part may still be a fan.
         end = next(
@@ -82,9 +83,6 @@ class _Colouring:
         colours = [self.ends[u].index(node) for node in fan[1:]]
         return all(self.ends[node][c] == _FREE for node, c in zip(fan, colours, strict=False))
 
-    def _first_free(self, node: int) -> int:
-        return self.ends[node].index(_FREE)
-
     def _exchange(self, u: int, free: int, other: int) -> None:
         """Exchange two colours on the path of these colours that begins at u.
 
@@ -97,14 +95,24 @@ class _Colouring:
         for node in path:
             row = self.ends[node]
             row[free], row[other] = row[other], row[free]
+            # Inner nodes of the path have links of both colours; only its ends change.
+            if (row[free] == _FREE) != (row[other] == _FREE):
+                self.free[node] ^= 1 << free | 1 << other
 
     def _rotate(self, u: int, fan: Sequence[int], colour: int) -> None:
         """Give each link of a fan the colour of the next one, and the last link a new colour."""
         colours = [*(self.ends[u].index(node) for node in fan[1:]), colour]
         for node, old in zip(fan[1:], colours, strict=False):
             self.ends[node][old] = _FREE
+            self.free[node] |= 1 << old
         for node, new in zip(fan, colours, strict=True):
             self._set(u, node, new)
 
     def _set(self, u: int, v: int, colour: int) -> None:
         self.ends[u][colour], self.ends[v][colour] = v, u
+        self.free[u] &= ~(1 << colour)
+        self.free[v] &= ~(1 << colour)
+
+
+def _lowest_bit(number: int) -> int:
+    return (number & -number).bit_length() - 1

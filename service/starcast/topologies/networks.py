@@ -12,22 +12,31 @@ switches, links, capacities and latencies. The networks of this process are know
 import hashlib
 import json
 import re
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 from math import gcd, lcm
+from operator import eq
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from starcast.support.arrays import Integers, freeze
-from starcast.support.errors import InputError, LimitError, RejectedError
-from starcast.support.progress import Reporter, Silent
+from starcast.support.errors import (
+    InputError,
+    LimitError,
+    NetworkWarning,
+    RejectedError,
+    clean_message,
+)
+from starcast.support.progress import Reporter
 from starcast.support.text import did_you_mean, pluralize
 from starcast.support.vocabulary import EXPANDED, LABEL, Weights
 from starcast.topologies import memory
-from starcast.topologies.base import MAX_UINT8_DISTANCE, Topology
+from starcast.topologies.base import MAX_SEARCHES, MAX_UINT8_DISTANCE, Topology
 from starcast.topologies.colouring import colour_links
 from starcast.topologies.permutations import Ranks
 
@@ -36,14 +45,15 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.]{0,42}")
 #: The form of the specs of networks, which no family uses.
 _SPEC = re.compile(NAME.pattern + "-[0-9a-f]{6}")
 _LONGEST_LABEL = 40
+_NOT_IN_LABELS = re.compile(r"[^A-Za-z0-9_.]")
 #: Characters of titles that a store, a page or a terminal cannot show.
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 #: Ports are uint8, and a colouring may need one port more than the largest degree.
 MAX_DEGREE = 253
 #: Networks with more nodes have no `distance_profile`, which needs a search from every node.
 MAX_PROFILE_NODES = 5_000
-#: Searches that `Network.diameter` may make. Most networks need fewer than 100.
-_MAX_SEARCHES = 2_000
+#: Links that the searches of `Network.diameter` may follow, in either direction: some seconds.
+_MAX_FOLLOWED = 10**8
 
 #: The largest least common multiple of capacities, which is a factor of every time.
 MAX_COMMON_CAPACITY = 10**6
@@ -114,10 +124,10 @@ class Network(Topology):
         self,
         name: str,
         titles: Sequence[str],
-        links: Sequence[tuple[int, int]],
+        links: ArrayLike,
         *,
         labels: Sequence[str] | None = None,
-        ports: Sequence[int] | None = None,
+        ports: ArrayLike | None = None,
         positions: ArrayLike | None = None,
         switches: Collection[int] = (),
         capacities: Sequence[int] | None = None,
@@ -134,7 +144,6 @@ class Network(Topology):
         order = sorted(
             range(len(labels)), key=lambda node: (node in switches, *_sort_key(labels[node]))
         )
-        ranks = {node: rank for rank, node in enumerate(order)}
         self.titles = tuple(titles[node] for node in order)
         self.positions = None if positions is None else freeze(np.array(positions, float)[order])
         self._labels = freeze(np.array([labels[node] for node in order], dtype=np.str_))
@@ -144,37 +153,41 @@ class Network(Topology):
             raise InputError(
                 f"every node of '{name}' is a switch", hint="a network needs at least one endpoint"
             )
-        given = [_as_pair(ranks[u], ranks[v], self.titles) for u, v in links]
-        pairs = sorted(set(given))
+        ranks = np.argsort(order)
+        given = np.sort(ranks[np.asarray(links, dtype=np.int64).reshape(-1, 2)], axis=1)
+        for rank in given[given[:, 0] == given[:, 1], 0][:1]:
+            raise InputError(_LOOP % self.titles[rank], hint="remove the link")
+        pairs, first = np.unique(given, axis=0, return_index=True)
         self._check_degrees(pairs)
-        colours = None
-        if ports is not None:
-            port_of = dict(zip(given, ports, strict=True))
-            colours = [port_of[pair] for pair in pairs]
+        colours = None if ports is None else np.asarray(ports)[first]
         self.ports, self._table = _number_ports(self.nodes, pairs, colours)
-        arcs = np.array(sorted([*pairs, *((v, u) for u, v in pairs)]))
+        arcs = np.concatenate([pairs, pairs[:, ::-1]])
+        arcs = arcs[np.lexsort(arcs.T[::-1])]
         self._ends = freeze(arcs[:, 1])
         self._offsets = freeze(np.searchsorted(arcs[:, 0], np.arange(self.nodes)))
         self._check_connected()
-        content: dict[str, Any] = {"labels": self._labels.tolist(), "links": pairs}
+        content: dict[str, Any] = {"labels": self._labels.tolist(), "links": pairs.tolist()}
         if switches:
             content["endpoints"] = self._endpoints
         for key, values in (
             ("capacities", _check_capacities(capacities)),
             ("latencies", _check_latencies(latencies)),
         ):
-            if values is not None:
-                value_of = dict(zip(given, values, strict=True))
-                content[key] = [value_of[pair] for pair in pairs]
-                setattr(self, key, self._by_port(pairs, content[key]))
+            if values is None:
+                continue
+            if len(values) != len(given):
+                raise InputError(
+                    f"'{name}' has {len(values):,} {key} for {len(given):,} links",
+                    hint="give one number for each link",
+                )
+            content[key] = [values[index] for index in first.tolist()]
+            setattr(self, key, self._by_port(pairs, content[key]))
         self.sha256 = hashlib.sha256(json.dumps(content).encode()).hexdigest()
         self.spec = f"{name}-{self.sha256[:6]}"
 
-    def _by_port(
-        self, pairs: Sequence[tuple[int, int]], values: Sequence[int]
-    ) -> NDArray[np.int64]:
+    def _by_port(self, pairs: NDArray[np.int64], values: Sequence[int]) -> NDArray[np.int64]:
         """Return values of links as an array ``[ports, nodes]``, with 0 where there is no link."""
-        first, second = np.array(pairs).T
+        first, second = pairs.T
         rows = (self._table[:, first] == second).argmax(axis=0)
         out = np.zeros(self._table.shape, dtype=np.int64)
         out[rows, first] = out[rows, second] = values
@@ -185,10 +198,10 @@ class Network(Topology):
         """The number of nodes that are no switches; see `Topology.endpoints`."""
         return self._endpoints
 
-    def _check_degrees(self, pairs: Sequence[tuple[int, int]]) -> None:
-        if not pairs:
+    def _check_degrees(self, pairs: NDArray[np.int64]) -> None:
+        if not len(pairs):
             raise InputError("the network has no links", hint="give at least one link")
-        degrees = np.bincount(np.array(pairs).ravel(), minlength=self.nodes)
+        degrees = np.bincount(pairs.ravel(), minlength=self.nodes)
         node = int(degrees.argmax())
         if degrees[node] > MAX_DEGREE:
             raise InputError(
@@ -239,13 +252,14 @@ class Network(Topology):
         levels = self._search(middle)[: self.endpoints]
         largest = 0 if middle >= self.endpoints else int(levels.max())
         searches = 0
+        most = min(MAX_SEARCHES, max(1, _MAX_FOLLOWED // len(self._ends)))
         for level in range(int(levels.max()), 0, -1):
             # Two nodes that are both closer than this level have a distance of at most this.
             if largest >= 2 * level:
                 break
             for node in np.flatnonzero(levels == level).tolist():
                 searches += 1
-                if searches > _MAX_SEARCHES:
+                if searches > most:
                     return largest, False
                 largest = max(largest, int(self._search(node)[: self.endpoints].max()))
         return largest, True
@@ -325,6 +339,7 @@ class Network(Topology):
     def _search(self, root: int) -> NDArray[np.int32]:
         """Return the distances from a node, and -1 for nodes that it does not reach."""
         distances = np.full(self.nodes, -1, dtype=np.int32)
+        last = np.empty(self.nodes, dtype=np.int32)
         frontier, distance = np.array([root]), 0
         while len(frontier):
             distances[frontier] = distance
@@ -332,7 +347,11 @@ class Network(Topology):
             starts, counts = self._offsets[frontier], self.degrees[frontier]
             shifts = np.repeat(starts - np.cumsum(counts) + counts, counts)
             ends = self._ends[shifts + np.arange(len(shifts))]
-            frontier = np.unique(ends[distances[ends] < 0])
+            ends = ends[distances[ends] < 0]
+            # Each node is kept where it is listed last, which is faster than sorting.
+            places = np.arange(len(ends), dtype=np.int32)
+            last[ends] = places
+            frontier = ends[last[ends] == places]
             distance += 1
         return distances
 
@@ -403,7 +422,8 @@ def build_network(
         graph: a `LinkList`, or a graph as in `starcast.network`, but no file.
         name: the first part of the spec.
         source: where the network comes from.
-        reporter: receives a message if parallel links are merged or capacities are scaled.
+        reporter: receives a message if parallel links are merged or capacities are scaled (default:
+            a `NetworkWarning`).
         capacities: the capacity of each link (default: its attribute).
         latencies: the latency of each link (default: its attribute).
         switches: the nodes that only forward (default: those with the attribute ``switch``).
@@ -418,11 +438,12 @@ def build_network(
     """
     _check_name(name)
     links = graph if isinstance(graph, LinkList) else read_graph(graph)
-    _check_links(links)
+    listed = _check_links(links)
+    both_ways = _are_both_ways(listed)
     titles, labels = _choose_labels(links)
     widths, has_rates = _read_numbers(links, "capacity", capacities, weights)
-    delays, has_times = _read_numbers(links, "latency", latencies, weights)
-    pairs, given, delays = _merge(links, widths, delays)
+    latency_of, has_times = _read_numbers(links, "latency", latencies, weights)
+    pairs, given, delays = _merge(links, listed, both_ways, widths, latency_of)
     keeps_whole = capacities is not None or links.capacity_unit is not None
     unit = _capacity_unit(given, keep_whole=keeps_whole)
     # Nanoseconds and picoseconds are taken as units only if microseconds are not whole numbers.
@@ -441,18 +462,25 @@ def build_network(
         capacity_unit=float(unit * _read_capacity_unit(links.capacity_unit)),
         source=source,
     )
-    if merged := len(links.pairs) - len(pairs) * (1 + _lists_both_ways(links)):
+    if merged := len(listed) - len(pairs) * (1 + both_ways):
         count = pluralize(merged, "parallel link was", "parallel links were")
-        (reporter or Silent()).say(f"{count} merged in {network.spec}; their capacities add up")
+        report(f"{count} merged in {network.spec}; their capacities add up", reporter)
     if unit != 1:
         shown = f"{network.capacity_unit:g}{' bit/s' if has_rates else ' as given'}"
-        (reporter or Silent()).say(f"a capacity of 1 in {network.spec} is {shown}")
+        report(f"a capacity of 1 in {network.spec} is {shown}", reporter)
     if scale != 1:
-        (reporter or Silent()).say(
-            f"the latencies of {network.spec} are in {_TIME_UNITS[scale]}: give T_s and T_c in"
-            f" {_TIME_UNITS[scale]} too"
-        )
+        noun = _TIME_UNITS[scale]
+        message = f"the latencies of {network.spec} are in {noun}: give T_s and T_c in {noun} too"
+        report(message, reporter)
     return remember(network)
+
+
+def report(message: str, reporter: Reporter | None) -> None:
+    """Pass a message about a network to a reporter, or else warn."""
+    if reporter is None:
+        warnings.warn(clean_message(message), NetworkWarning, stacklevel=2)
+    else:
+        reporter.say(clean_message(message))
 
 
 def network_of_family(spec: str, family: str, links: Any) -> Network:
@@ -488,9 +516,15 @@ def remember(network: Network) -> Network:
             hint="use one of the two in another process",
         )
     # The spec does not tell titles, positions and source; the last ones given are kept.
-    if known.as_json() != network.as_json():
+    if _presentation(known) != _presentation(network):
         _known[network.spec] = network
     return _known[network.spec]
+
+
+def _presentation(network: Network) -> tuple[Any, ...]:
+    """Return the values on which neither the spec nor the SHA-256 depends."""
+    positions = None if network.positions is None else network.positions.tobytes()
+    return network.titles, positions, network.capacity_unit, network.source, network.licence
 
 
 def restore_network(stored: Mapping[str, Any]) -> Network:
@@ -512,9 +546,9 @@ def restore_network(stored: Mapping[str, Any]) -> Network:
     network = Network(
         stored["name"],
         stored["titles"],
-        links[:, :2].tolist(),
+        links[:, :2],
         labels=stored["labels"],
-        ports=links[:, 2].tolist(),
+        ports=links[:, 2],
         positions=_check_positions(stored["positions"], nodes),
         switches=range(stored["endpoints"] or nodes, nodes),
         capacities=stored["capacities"] or None,
@@ -564,19 +598,19 @@ def _check_name(name: str) -> None:
 def read_graph(graph: Any) -> LinkList:
     """Return the nodes and links of a graph of another library."""
     directed, attributes, values, unit = False, list[Any](), list[Any](), None
+    ends: list[Any] | None = None
     if hasattr(graph, "get_edgelist"):  # igraph
         nodes = graph.vs["name"] if "name" in graph.vs.attributes() else range(graph.vcount())
-        nodes, pairs, directed = list(nodes), graph.get_edgelist(), graph.is_directed()
+        pairs, directed = graph.get_edgelist(), graph.is_directed()
         attributes = [vertex.attributes() for vertex in graph.vs]
         values = [edge.attributes() for edge in graph.es]
         unit = graph["capacity_unit"] if "capacity_unit" in graph.attributes() else None
-        ends = [(nodes[u], nodes[v]) for u, v in pairs]
     elif hasattr(graph, "edge_list"):  # rustworkx
-        nodes, pairs = graph.node_indices(), graph.edge_list()
-        names = {node: graph[node] for node in nodes}
+        nodes = graph.nodes()
+        numbers = {index: number for number, index in enumerate(graph.node_indices())}
+        pairs = [(numbers[u], numbers[v]) for u, v in graph.edge_list()]
         directed = not hasattr(graph, "to_directed")
         values = [edge if isinstance(edge, Mapping) else {} for edge in graph.edges()]
-        nodes, ends = list(names.values()), [(names[u], names[v]) for u, v in pairs]
     elif hasattr(graph, "edges") and hasattr(graph, "is_directed"):  # NetworkX
         nodes, directed = list(graph.nodes), graph.is_directed()
         attributes = [graph.nodes[node] for node in nodes]
@@ -587,57 +621,78 @@ def read_graph(graph: Any) -> LinkList:
         matrix = graph.tocoo()
         if matrix.shape[0] != matrix.shape[1]:
             raise InputError("the matrix is not square", hint="give an adjacency matrix")
-        nodes, directed = list(range(matrix.shape[0])), True
-        ends = list(zip(matrix.row.tolist(), matrix.col.tolist(), strict=True))
+        nodes, directed = range(matrix.shape[0]), True
+        pairs = list(zip(matrix.row.tolist(), matrix.col.tolist(), strict=True))
     else:
-        ends = [_as_link(link) for link in (graph.tolist() if hasattr(graph, "tolist") else graph)]
-        nodes = list(dict.fromkeys(_as_title(end) for link in ends for end in link))
+        links = graph.tolist() if hasattr(graph, "tolist") else graph
+        ends = [(_as_title(u), _as_title(v)) for u, v in map(_as_link, links)]
+        nodes = list(dict.fromkeys(chain.from_iterable(ends)))
     titles = [_as_title(node) for node in nodes]
-    numbers = {title: number for number, title in enumerate(titles)}
-    if len(numbers) < len(titles):
+    if len({*titles}) < len(titles):
         repeated = next(title for title in titles if titles.count(title) > 1)
         raise InputError(f"two nodes are named '{repeated}'", hint="rename one of them")
-    pairs = [(numbers[_as_title(u)], numbers[_as_title(v)]) for u, v in ends]
+    if ends is not None:
+        numbers = {node: number for number, node in enumerate(nodes)}
+        pairs = [(numbers[u], numbers[v]) for u, v in ends]
     if any(values):
         values = [{str(key).lower(): value for key, value in each.items()} for each in values]
     return LinkList(titles, pairs, directed, attributes, (), values, unit)
 
 
-def _check_links(links: LinkList) -> None:
-    """Refuse loops, and directed links without their reverse; the message names their line."""
-    given = set(links.pairs)
-    for number, (u, v) in enumerate(links.pairs):
+def _check_links(links: LinkList) -> NDArray[np.int64]:
+    """Return the pairs of nodes as an array, ``[links, 2]``.
+
+    Raises:
+        InputError: a link is a loop, or a directed link has no reverse. The message names its line.
+    """
+    pairs = np.array(links.pairs, dtype=np.int64).reshape(-1, 2)
+    is_wrong = pairs[:, 0] == pairs[:, 1]
+    if links.is_directed:
+        is_wrong |= ~np.isin(_number_pairs(pairs), _number_pairs(pairs[:, ::-1]))
+    for number in np.flatnonzero(is_wrong)[:1]:
+        u, v = (links.nodes[end] for end in pairs[number])
         line = f"line {links.lines[number]}: " if links.lines else ""
         if u == v:
-            raise InputError(f"{line}{_LOOP % links.nodes[u]}", hint="remove the link")
-        if links.is_directed and (v, u) not in given:
-            raise InputError(
-                f"{line}the link from '{links.nodes[u]}' to '{links.nodes[v]}' has no reverse",
-                hint="give an undirected graph, because the links of a topology lead both ways",
-            )
+            raise InputError(f"{line}{_LOOP % u}", hint="remove the link")
+        raise InputError(
+            f"{line}the link from '{u}' to '{v}' has no reverse",
+            hint="give an undirected graph, because the links of a topology lead both ways",
+        )
+    return pairs
 
 
-def _lists_both_ways(links: LinkList) -> bool:
+def _number_pairs(pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a different number for each pair of nodes."""
+    numbers: NDArray[np.int64] = pairs[:, 0] << 32 | pairs[:, 1]
+    return numbers
+
+
+def _are_both_ways(pairs: NDArray[np.int64]) -> bool:
     """Return whether each link is listed in both directions."""
-    arcs = set(links.pairs)
-    return all((v, u) in arcs for u, v in arcs)
+    return bool(np.isin(_number_pairs(pairs), _number_pairs(pairs[:, ::-1])).all())
 
 
 def _merge(
-    links: LinkList, capacities: Sequence[Amount], latencies: Sequence[Amount]
-) -> tuple[list[tuple[int, int]], list[Amount], list[Amount]]:
+    links: LinkList,
+    listed: NDArray[np.int64],
+    both_ways: bool,
+    capacities: Sequence[Amount] | None,
+    latencies: Sequence[Amount] | None,
+) -> tuple[Sequence[tuple[int, int]], list[Amount], list[Amount]]:
     """Return each link once, with the sum of the capacities and the latency of those listed.
 
     Raises:
         InputError: the two directions of a link have other capacities, or links that are listed
             several times other latencies.
     """
-    both_ways = _lists_both_ways(links)
+    count = len(np.unique(_number_pairs(np.sort(listed, axis=1))))
+    if capacities is None and latencies is None and count == len(listed):
+        return links.pairs, [1] * count, [0] * count
     sums, latency_of = dict[tuple[int, int], Amount](), dict[tuple[int, int], Amount]()
     for number, (u, v) in enumerate(links.pairs):
         pair = (u, v) if both_ways else (min(u, v), max(u, v))
-        sums[pair] = sums.get(pair, 0) + capacities[number]
-        latency = latencies[number]
+        sums[pair] = sums.get(pair, 0) + (capacities[number] if capacities else 1)
+        latency = latencies[number] if latencies else 0
         ends = min(u, v), max(u, v)
         if latency_of.setdefault(ends, latency) != latency:
             raise InputError(
@@ -670,6 +725,7 @@ def find_attribute(links: LinkList, name: str, weights: Weights | None = None) -
 
 #: A number, short enough for an exact fraction, and its unit.
 _QUANTITY = re.compile(r"([+-]?[0-9]{0,40}\.?[0-9]{0,40}(?:[eE][+-]?[0-9]{1,2})?)\s*([A-Za-z/µ]*)")
+_MAX_NUMBER = 10**40
 #: Units of capacities in bits per second, and of latencies in microseconds.
 _UNITS = {
     "capacity": {
@@ -701,7 +757,9 @@ def read_quantity(value: Any, name: str = "") -> tuple[Fraction, bool]:
     Raises:
         ValueError: the value is not a number, or its unit is unknown.
     """
-    if isinstance(value, int | Fraction):
+    if isinstance(value, int | Fraction) and not isinstance(value, bool):
+        if not -_MAX_NUMBER < value < _MAX_NUMBER:
+            raise ValueError("the number is too large")
         return Fraction(value), False
     match = _QUANTITY.fullmatch(str(value).strip())
     units = {"": Fraction(1), **_UNITS.get(name, {})}
@@ -724,8 +782,8 @@ def _read_capacity_unit(given: Any) -> Fraction:
 
 def _read_numbers(
     links: LinkList, name: str, values: Sequence[Any] | None, weights: Weights | None
-) -> tuple[list[Amount], bool]:
-    """Return the capacity or latency of each link, and whether the source has units.
+) -> tuple[list[Amount] | None, bool]:
+    """Return the capacity or latency of each link, or None, and whether the source has units.
 
     Args:
         links: the links.
@@ -739,7 +797,7 @@ def _read_numbers(
     if values is None:
         attribute = find_attribute(links, name, weights)
         if attribute is None:
-            return [1 if name == "capacity" else 0] * len(links.pairs), False
+            return None, False
         values = [each.get(attribute) for each in links.link_attributes]
     if len(values) != len(links.pairs):
         raise InputError(
@@ -902,17 +960,13 @@ def _as_link(link: Any) -> tuple[Any, Any]:
     return first, second
 
 
-def _as_pair(u: int, v: int, titles: Sequence[str]) -> tuple[int, int]:
-    if u == v:
-        raise InputError(_LOOP % titles[u], hint="remove the link")
-    return min(u, v), max(u, v)
-
-
 def _as_labels(titles: Sequence[str]) -> list[str]:
     """Return a different label for each title, whatever the order of the titles is."""
     labels: dict[str, str] = {}
     taken = {EXPANDED}
-    written = {title: re.sub(r"[^A-Za-z0-9_.]", "_", title)[:_LONGEST_LABEL] for title in titles}
+    written = {title: _NOT_IN_LABELS.sub("_", title)[:_LONGEST_LABEL] for title in titles}
+    if EXPANDED not in written and all(map(eq, written, written.values())):
+        return list(titles)
     # A title that is a valid label keeps it; the others follow in the order of their code points.
     for title in sorted(titles, key=lambda title: (written[title] != title, title)):
         label, number = written[title] or "_", 1
@@ -931,7 +985,7 @@ def _check_labels(labels: Sequence[str], titles: Sequence[str]) -> Sequence[str]
     Raises:
         InputError: a label is malformed, two are equal, or a title has none.
     """
-    are_labels = all(re.fullmatch(LABEL, label) and label != EXPANDED for label in labels)
+    are_labels = all(map(re.compile(LABEL).fullmatch, labels)) and EXPANDED not in labels
     if not are_labels or not len(set(labels)) == len(labels) == len(titles):
         raise InputError(
             "the labels of the network are malformed, or not one for each node",
@@ -945,17 +999,17 @@ def _sort_key(label: str) -> tuple[bool, int, str]:
 
 
 def _number_ports(
-    nodes: int, pairs: Sequence[tuple[int, int]], ports: Sequence[int] | None
+    nodes: int, pairs: NDArray[np.int64], ports: NDArray[Any] | None
 ) -> tuple[tuple[int, ...], NDArray[np.int32]]:
     """Return the ports of a network and its table of neighbours, int32 ``[ports, nodes]``.
 
     Raises:
         InputError: given ports are not numbered from 1, or two links of a node have the same.
     """
-    given = colour_links(nodes, pairs) if ports is None else ports
+    given = colour_links(nodes, pairs.tolist()) if ports is None else ports
     colours, rows = np.unique(given, return_inverse=True)
     table = np.tile(np.arange(nodes, dtype=np.int32), (len(colours), 1))
-    first, second = np.array(pairs).T
+    first, second = pairs.T
     table[rows, first], table[rows, second] = second, first
     if ports is not None and not (
         np.array_equal(colours, np.arange(1, len(colours) + 1))

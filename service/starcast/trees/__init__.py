@@ -8,6 +8,7 @@ from starcast.trees import (  # noqa: F401
     balanced,
     edge_disjoint,
     other_topologies,
+    arc_disjoint,
 )
 
 # isort: on

@@ -4,9 +4,10 @@
 end are shared by constructions: translation, re-rooting, and iteration over slabs of nodes.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import factorial, perm
+from operator import index
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from starcast.catalogue.entries import Entry, Function, Registry, check_declarat
 from starcast.catalogue.plugins import guard, read_text, run_guarded
 from starcast.support.arrays import freeze
 from starcast.support.errors import InputError
-from starcast.support.vocabulary import parse_construction
+from starcast.support.vocabulary import Arguments, parse_construction
 from starcast.topologies import Topology, as_topology, memory
 from starcast.topologies.necklaces import necklace_count
 from starcast.topologies.permutations import Perms
@@ -34,23 +35,46 @@ class Construction(Entry):
             identity.
         one_tree_per_port: whether it yields a tree for each port rather than a single tree.
         partial: whether its trees do not reach all nodes.
+        tree_count: ``tree_count(topology, arguments)`` returns the number of trees, which must not
+            depend on the root; None if it follows from ``one_tree_per_port``.
     """
 
     description: str
     build: Callable[..., Forest]
     one_tree_per_port: bool = False
     partial: bool = False
+    tree_count: Callable[[Topology, Arguments], int] | None = None
 
     def __str__(self) -> str:
         return f"the construction '{self.name}'"
 
-    def count_trees(self, topology: Topology) -> int:
-        """Return how many trees the construction has on a topology."""
+    def count_trees(self, topology: Topology, arguments: Arguments | None = None) -> int:
+        """Return how many trees the construction has on a topology, at every root.
+
+        Args:
+            topology: the topology.
+            arguments: all arguments of the construction; None for the defaults.
+        """
+        if self.tree_count is not None:
+            given = self.default_arguments(topology) if arguments is None else arguments
+            return self.tree_count(topology, given)
         return topology.port_count if self.one_tree_per_port else 1
 
-    def count_spanning_edges(self, topology: Topology) -> int:
+    def count_spanning_edges(self, topology: Topology, arguments: Arguments | None = None) -> int:
         """Return the total number of edges of the trees, assuming that each reaches all nodes."""
-        return self.count_trees(topology) * (topology.nodes - 1)
+        return self.count_trees(topology, arguments) * (topology.nodes - 1)
+
+    def spec_arguments(
+        self, topology: Topology, arguments: Mapping[str, object]
+    ) -> dict[str, int | str]:
+        """Return the arguments that specs and ids contain: those that differ from their defaults.
+
+        Raises:
+            InputError: an argument is unknown, missing or invalid on the topology.
+        """
+        values = self.resolve_arguments(topology, arguments)
+        defaults = self.default_arguments(topology)
+        return {name: value for name, value in values.items() if defaults.get(name) != value}
 
 
 CONSTRUCTIONS: Registry[Construction] = Registry("construction")
@@ -66,6 +90,7 @@ def construction(
     partial: bool = False,
     smallest: int = 1,
     exclusion: Callable[[Topology], str | None] = lambda _: None,
+    tree_count: Callable[[Topology, Arguments], int] | None = None,
 ) -> Callable[[Function], Function]:
     """Declare a function as a construction of trees.
 
@@ -84,6 +109,8 @@ def construction(
         smallest: the smallest n for which it is defined.
         exclusion: returns the reason why the construction is not defined on a topology of its
             families, or None if it is.
+        tree_count: returns the number of trees from the topology and the arguments, if it is
+            neither one nor the number of ports; it must not depend on the root.
 
     Raises:
         InputError: the name is taken or malformed, a family is unknown, or the function has a wrong
@@ -94,14 +121,14 @@ def construction(
         origin = check_declaration(
             "construction", name, function, families, source=source, description=description,
             one_tree_per_port=one_tree_per_port, partial=partial, smallest=smallest,
-            exclusion=exclusion,
+            exclusion=exclusion, tree_count=tree_count,
         )  # fmt: skip
 
         def build(topology: Topology, root: int, **arguments: Any) -> Forest:
             result = run_guarded(
                 f"the construction '{name}'", origin, lambda: function(topology, root, **arguments)
             )
-            array = _check_parent_ports(entry, result, topology)
+            array = _check_parent_ports(entry, result, topology, arguments)
             return Forest(topology, array, root, name, arguments, spanning=not partial)
 
         entry = Construction(
@@ -111,6 +138,9 @@ def construction(
                 f"'exclusion' of the construction '{name}'", origin, exclusion, read_text
             ),
             one_tree_per_port=one_tree_per_port, partial=partial,
+            tree_count=tree_count and guard(
+                f"'tree_count' of the construction '{name}'", origin, tree_count, index
+            ),
             arguments=read_arguments(name, origin, function, ("topology", "root")),
             # Tests cover starcast's own functions; the results of plug-ins are checked at every
             # call.
@@ -122,14 +152,16 @@ def construction(
     return decorate
 
 
-def _check_parent_ports(entry: Construction, result: Any, topology: Topology) -> NDArray[np.uint8]:
+def _check_parent_ports(
+    entry: Construction, result: Any, topology: Topology, arguments: Arguments
+) -> NDArray[np.uint8]:
     name, origin = entry.name, entry.origin
     array: NDArray[Any] = run_guarded(
         f"the result of '{name}'",
         origin,
         lambda: np.atleast_2d(np.asarray(getattr(result, "parent_port", result))),
     )
-    expected = (entry.count_trees(topology), topology.nodes)
+    expected = (entry.count_trees(topology, arguments), topology.nodes)
     if array.dtype.kind not in "iu" or array.shape != expected:
         shape = " x ".join(map(str, array.shape))
         raise InputError(
@@ -162,8 +194,9 @@ def constructions(topology: Topology | str | None = None) -> tuple[str, ...]:
 
 
 def plain_constructions(topology: Topology | str | None = None) -> tuple[str, ...]:
-    """Return the names of the constructions that take no arguments besides the root."""
-    return tuple(name for name in constructions(topology) if not CONSTRUCTIONS[name].arguments)
+    """Return the names of the constructions that need no arguments besides the root."""
+    names = constructions(topology)
+    return tuple(name for name in names if not CONSTRUCTIONS[name].required_arguments)
 
 
 def single_trees(topology: Topology | str | None = None) -> tuple[str, ...]:
@@ -172,7 +205,9 @@ def single_trees(topology: Topology | str | None = None) -> tuple[str, ...]:
     return tuple(
         construction.name
         for construction in entries
-        if not construction.one_tree_per_port and not construction.partial
+        if not construction.one_tree_per_port
+        and not construction.partial
+        and construction.tree_count is None
     )
 
 
@@ -207,7 +242,7 @@ def forest(
     entry = CONSTRUCTIONS.find(name, topology)
     values = entry.resolve_arguments(topology, given)
     rank = topology.node(root)
-    trees = entry.count_trees(topology)
+    trees = entry.count_trees(topology, values)
     # The memory is checked before the first array is allocated, so that the error message can name
     # the trees and the size of the topology.
     memory.require(
@@ -221,7 +256,9 @@ def forest(
         for argument in entry.arguments
         if argument.kind == "construction"
     }
-    return entry.build(topology, rank, **{**values, **bases})
+    built = entry.build(topology, rank, **{**values, **bases})
+    in_spec = entry.spec_arguments(topology, values)
+    return built if in_spec == dict(built.arguments) else replace(built, arguments=in_spec)
 
 
 def forest_from_id(forest_id: str) -> Forest:
@@ -302,7 +339,7 @@ def count_edges(topology: Topology | str, construction: str, **arguments: int | 
         return count_edges(topology, str(values["base"]))
     if entry.name in _PARTIAL:
         return _PARTIAL[entry.name](topology.n)
-    return entry.count_spanning_edges(topology)
+    return entry.count_spanning_edges(topology, values)
 
 
 #: The numbers of edges on S_n of the constructions whose trees do not reach all nodes.

@@ -89,9 +89,9 @@ def node_labels(spec: str) -> list[str]:
     return [str(label) for label in _small(spec).labels().tolist()]
 
 
-def node_positions(spec: str, name: str) -> NDArray[Any]:
+def node_positions(spec: str, name: str, root: str | None) -> NDArray[Any]:
     """Return the positions of all nodes in a layout, float32 ``[nodes, 2]``."""
-    return layouts.layout(_small(spec), name)
+    return layouts.layout(_small(spec), name, root or 0)
 
 
 def list_forests(spec: str) -> list[tuple[str, str]]:

@@ -104,9 +104,10 @@ class Publishing(Connection):
                 count = pluralize(unchecked, "claim has", "claims have")
                 self.reporter.say(f"{count} no stored verdict; verify them with `check_claims`")
             self.reporter.say("rendering the pages")
-            files = site.build(
-                map(read_spec, ids), [names.split(",") for names in compare], self.reporter
-            )
+            # An id begins with the spec or the name of a topology.
+            parts = [each.partition(":") for each in ids]
+            full = [f"{read_spec(name)}{colon}{rest}" for name, colon, rest in parts]
+            files = site.build(full, [names.split(",") for names in compare], self.reporter)
             self._say_each("not published", map(str, site.problems.values()))
         write_site(target, files)
         self._say_each("no longer published", sorted(earlier - files.keys()))

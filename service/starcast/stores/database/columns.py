@@ -56,6 +56,7 @@ ARRAY = "jsonb_typeof({}) = 'array'"
 _CHECKS: dict[Any, str] = {
     "topology": SPEC,
     "algorithm": NAME,
+    "root": f"{{}} ~ '^({vocabulary.LABEL}|#[0-9]{{1,18}})$'",
     Fraction: RATIONAL,
     Sequence[str]: ARRAY,
 }

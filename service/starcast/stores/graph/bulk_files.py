@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import repeat
 from pathlib import Path
 from typing import Any, BinaryIO
 from uuid import UUID
@@ -66,7 +67,8 @@ def _digit_table(size: int) -> NDArray[Any]:
 _DIGITS = {size: _digit_table(size) for size in (4, 2, 1)}
 
 CsvValue = str | int | bool | list[int] | None
-CsvColumn = NDArray[Any] | CsvValue
+#: A value for each row, as an array or, for texts of different lengths, a tuple; or for all rows.
+CsvColumn = NDArray[Any] | tuple[str, ...] | CsvValue
 
 
 def write(
@@ -105,13 +107,15 @@ def row_bytes(kind: str, artifact_id: str, width: int) -> int:
         artifact_id: the artifact's id, which is part of every row.
         width: number of digits of the largest node or unit number.
     """
-    # Columns have two digits for a port, a tree or a level, and `width` digits for a step or a
-    # unit.
+    # Columns have two digits for a port, a tree or a level, and `width` digits for a step, a unit
+    # or the size of a subtree.
     network = find_network(artifact_id)
     values = 0
     if network is not None and not network.has_equal_links:
         values = len(str(MAX_COMMON_CAPACITY)) + len(str(MAX_LATENCY))
-    numbers = {"topology": 2 + values, "forest": 3 * 2, "schedule": 2 * 2 + 2 * width}[kind]
+    numbers = {
+        "topology": 2 + values, "forest": 3 * 2 + width, "schedule": 2 * 2 + 2 * width,
+    }[kind]  # fmt: skip
     separators = len(RELATIONSHIP_OF[kind].names)
     return 2 * (width + 1) + len(_format(artifact_id)) + numbers + separators
 
@@ -213,18 +217,16 @@ class BulkFiles:
 
     def _write_topology_nodes(self, topology: Topology, first: int, task: Task) -> None:
         """Write a row for each node of a topology; its :ID is ``first`` plus its rank."""
-        titles = find_titles(topology)
-        # The lines of a block have equal lengths, so without translations, where labels and titles
-        # differ in length, every node is a block.
-        block = BLOCK if topology.has_translations else 1
-        for start in range(0, topology.nodes, block):
-            ranks = np.arange(start, min(start + block, topology.nodes))
+        titles = tuple(find_titles(topology))
+        for start in range(0, topology.nodes, BLOCK):
+            ranks = np.arange(start, min(start + BLOCK, topology.nodes))
+            labels = topology.labels(ranks)
             columns: dict[str, CsvColumn] = {
                 "key": ranks + first_key(topology),
                 "topology": topology.spec,
                 "rank": ranks,
-                "label": topology.labels(ranks) if block > 1 else topology.label(start),
-                "title": titles[start] if titles else None,
+                "label": labels if topology.has_translations else tuple(labels.tolist()),
+                "title": titles[start : start + BLOCK] or None,
             }
             self._write(NODE, {":ID": ranks + first}, columns, len(ranks))
             task.advance(len(ranks))
@@ -249,15 +251,21 @@ class BulkFiles:
 
 
 def format_lines(columns: Iterable[CsvColumn], rows: int) -> Iterator[NDArray[np.uint8]]:
-    """Yield rows as CSV lines, in matrices of characters with one line per matrix row.
+    """Yield rows as CSV lines, in arrays of characters that are valid until the next is requested.
 
-    All lines have the same length. A matrix is valid until the next matrix is requested.
+    Unless a column is a tuple, all lines have the same length, and an array is a matrix with one
+    line per matrix row.
 
     Args:
-        columns: for each column, an array with a value per row, or one value for all rows. Arrays
-            hold non-negative integers, or strings of equal length without commas and quotes.
+        columns: for each column, an array or a tuple with a value per row, or one value for all
+            rows. Arrays hold non-negative integers, or strings of equal length without commas and
+            quotes.
         rows: number of rows.
     """
+    columns = list(columns)
+    if any(isinstance(column, tuple) for column in columns):
+        yield from _join_fields(columns, rows)
+        return
     template = bytearray()
     fields: list[tuple[int, int, NDArray[Any]]] = []
     for column in columns:
@@ -266,7 +274,7 @@ def format_lines(columns: Iterable[CsvColumn], rows: int) -> Iterator[NDArray[np
             width = _width(column)
             fields.append((len(template), width, column))
             template += bytes(width)
-        else:
+        elif not isinstance(column, tuple):
             template += _format(column)
     template += b"\n"
     # The constant columns and the separators are written once, the other columns for each part.
@@ -284,6 +292,22 @@ def format_lines(columns: Iterable[CsvColumn], rows: int) -> Iterator[NDArray[np
             else:
                 _fill_digits(part, offset, width, values)
         yield part
+
+
+def _join_fields(columns: Iterable[CsvColumn], rows: int) -> Iterator[NDArray[np.uint8]]:
+    """Yield rows as CSV lines of different lengths, several lines per array."""
+    for start in range(0, rows, _LINES):
+        part = slice(start, min(start + _LINES, rows))
+        fields: list[Iterable[bytes]] = []
+        for column in columns:
+            if isinstance(column, tuple):
+                fields.append(map(_format, column[part]))
+            elif isinstance(column, np.ndarray):
+                fields.append(map(_format, column[part].tolist()))
+            else:
+                fields.append(repeat(_format(column), part.stop - start))
+        lines = map(b",".join, zip(*fields, strict=True))
+        yield np.frombuffer(b"\n".join(lines) + b"\n", dtype=np.uint8)
 
 
 def _width(column: NDArray[Any]) -> int:

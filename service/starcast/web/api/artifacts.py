@@ -90,9 +90,13 @@ def get_layout(
     spec: SpecParameter,
     name: Annotated[str, Path(max_length=50, examples=["levels"])],
     service: ServiceParameter,
+    root: Annotated[
+        str | None,
+        Query(description="label of the root of the layout `levels` (default: rank 0)"),
+    ] = None,
 ) -> Response:
     """Return the positions of all nodes, float32 [nodes, 2]: x to the right, y downwards."""
-    return array_response(service.compute(computations.node_positions, spec, name))
+    return array_response(service.compute(computations.node_positions, spec, name, root))
 
 
 @router.get("/topologies/{spec}/forests", tags=["topologies"], responses=with_formats(Format.CSV))

@@ -64,9 +64,13 @@ export function listen(explorer) {
   /** @param {string} id @param {(value: string) => unknown} action that changes the state */
   const onChange = (id, action) => on(id, "change", async (value) => {
     await action(value);
+    await explorer.followRoot();
     explorer.refresh();
   });
-  onChange("layout", (name) => explorer.setLayout(name));
+  onChange("layout", (name) => {
+    explorer.state.root = -1;
+    return explorer.setLayout(name);
+  });
   onChange("forest", async (name) => {
     if (name && explorer.state.schedule) await explorer.setSchedule("");
     await explorer.setForest(name);
@@ -81,6 +85,7 @@ export function listen(explorer) {
     const name = byId("add-text").value.trim();
     if (name.includes(":")) await explorer.setSchedule(name);
     else if (name) await explorer.setForest(name);
+    await explorer.followRoot();
     explorer.refresh();
   });
   byId("trees").addEventListener("change", (/** @type {Event} */ { target }) => {

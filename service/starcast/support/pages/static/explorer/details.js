@@ -63,9 +63,9 @@ export function showLegend(scene) {
 }
 
 /** Name the parts of the picture in a line that only a printed page shows, instead of the controls. @param {Explorer} explorer */
-export function showContents({ drawing, forest, network, replay, selectedLink, state, visibleTrees }) {
+export function showContents({ drawing, drawnRoot, forest, network, replay, selectedLink, state, visibleTrees }) {
   const { faults, node, step, unit } = state;
-  const parts = [`layout ${drawing?.layout}`];
+  const parts = [`layout ${drawing?.layout}${drawnRoot ? ` from ${network.labels[drawnRoot]}` : ""}`];
   if (forest) {
     const isPart = visibleTrees.length < forest.treeCount;
     parts.push(`forest ${state.forest}, ${isPart ? `trees ${visibleTrees.join(", ") || "none"} of ${forest.treeCount}` : countOf(forest.treeCount, "tree")}`);
@@ -106,6 +106,11 @@ function describeSelection(explorer) {
   ];
   if (replay) parts.push(describeUnits(node, replay, explorer.state));
   parts.push(...describeDisjointPaths(explorer));
+  // A self-contained page holds the levels from few nodes.
+  if (!explorer.source.isComplete) {
+    const levels = button("Levels from here", () => explorer.inOrder(() => explorer.showLevels(node)));
+    parts.push(element("p", {}, levels));
+  }
   if (forest) {
     const hops = explorer.visibleTrees.map((tree) => {
       return hopLine(explorer, tree, `tree ${tree}: `, forest.data.root, forest.path(tree, node));

@@ -33,6 +33,8 @@ export class Explorer {
     this.stage = byId("stage");
     this.state = emptyState();
     this.drawing = /** @type {Drawing | null} */ (null);
+    /** the node from which the drawn levels were measured */
+    this.drawnRoot = 0;
     this.forest = /** @type {Forest | null} */ (null);
     this.schedule = /** @type {{data: ScheduleData, rows: Rows} | null} */ (null);
     /** the execution of the schedule's rows, of one source or of all @type {Replay | null} */
@@ -60,7 +62,7 @@ export class Explorer {
   async start() {
     listen(this);
     const { data, linkCount } = this.network;
-    byId("title").textContent = `${data.spec}: ${countOf(data.nodes, "node")}, ${countOf(linkCount, "link")}, diameter ${data.diameter}`;
+    byId("title").textContent = `${data.spec}: ${countOf(data.nodes, "node")}, ${countOf(linkCount, "link")}, diameter ${data.diameter ?? "unknown"}`;
     document.title = `${data.spec} · starcast explorer`;
     fillSelect(byId("layout"), data.layouts.map(({ name }) => name));
     await Promise.all([this.fillChoices("forests", byId("forest")), this.fillChoices("schedules", byId("schedule"))]);
@@ -97,24 +99,49 @@ export class Explorer {
     this.state = state;
     const { view } = state;
     this.selectedLink = -1;
-    await this.setLayout(state.layout || network.data.layouts[0].name);
     await this.setForest(state.forest, state.trees);
     await this.setSchedule(state.schedule, state.source, state.step);
+    await this.setLayout(state.layout || (state.root < 0 ? network.data.layouts[0].name : "levels"));
     this.buildScene();
     // The view is set last, because the player and the legend reduce the size of the picture.
     if (view && !this.camera.fromText(view)) report(`view is '${view}', which is not a centre and a scale`);
     this.refresh();
   }
 
-  /** @param {string} name */
+  /** @returns {number} the node from which the layout `levels` measures distances */
+  get levelsRoot() {
+    return this.state.root < 0 ? (this.replay ?? this.forest)?.data.root ?? 0 : this.state.root;
+  }
+
+  /** Draw the levels again if they are drawn from another root than that of the forest or schedule. */
+  async followRoot() {
+    if (this.state.layout === "levels" && this.drawnRoot !== this.levelsRoot) await this.setLayout("levels");
+  }
+
+  /** Draw the levels from a node. @param {number} node */
+  async showLevels(node) {
+    this.state.root = node;
+    await this.setLayout("levels");
+    this.refresh();
+  }
+
+  /** @param {string} name @returns {Promise<void>} */
   async setLayout(name) {
-    const { network } = this;
-    const load = async () => new Drawing(network, await this.source.layout(network.data.spec, name), name);
+    const { network, state } = this;
+    const root = name === "levels" ? this.levelsRoot : 0;
+    const label = root ? network.labels[root] : "";
+    const load = async () => new Drawing(network, await this.source.layout(network.data.spec, name, label), name);
     const drawing = await attempt(load);
-    if (!drawing) return;
+    if (!drawing && state.root < 0) return;
+    if (!drawing) {
+      state.root = -1;
+      return this.setLayout(name);
+    }
     this.drawing = drawing;
-    this.state.layout = name;
-    byId("layout-text").textContent = network.data.layouts.find((layout) => layout.name === name)?.description ?? "";
+    this.drawnRoot = root;
+    state.layout = name;
+    const description = network.data.layouts.find((layout) => layout.name === name)?.description ?? "";
+    byId("layout-text").textContent = root ? `levels: rows by the distance from ${label}` : description;
     const renderer = drawing.count <= MOST_SVG_NODES ? "svg" : hasWebGl() ? "webgl2" : "canvas";
     if (!(this.view instanceof VIEWS[renderer])) {
       document.body.dataset.renderer = renderer;

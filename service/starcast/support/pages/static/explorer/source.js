@@ -118,9 +118,14 @@ export class Source {
     return (await (await request(`topologies/${encodeURIComponent(spec)}/labels`)).json()).labels;
   }
 
-  /** @param {string} spec @param {string} name @returns {Promise<Float32Array>} */
-  layout(spec, name) {
-    return this.array("topologies", spec, `layout/${encodeURIComponent(name)}`, (entry) => entry.positions[name]);
+  /** @param {string} spec @param {string} name @param {string} root of the layout `levels`, or "" @returns {Promise<Float32Array>} */
+  layout(spec, name, root) {
+    const path = `layout/${encodeURIComponent(name)}${root && `?root=${encodeURIComponent(root)}`}`;
+    return this.array("topologies", spec, path, ({ positions }) => {
+      const held = positions[root ? `${name}:${root}` : name];
+      if (!held) throw failure(`this page does not hold the levels from ${root}`, "it holds those from the roots of its forests and schedules");
+      return held;
+    });
   }
 
   /** @param {string} id @returns {Promise<{data: ForestData, values: Uint8Array}>} the values are parent ports */

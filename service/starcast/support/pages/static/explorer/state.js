@@ -15,6 +15,7 @@ export function emptyState() {
     source: /** @type {"one" | "all"} */ ("one"),
     step: 0,
     unit: -1, // the unit whose holders are shown, or -1 for all
+    root: -1, // the node from which the layout `levels` measures distances, or -1 for the root of the forest or schedule
     node: -1,
     from: -1, // the first node of the disjoint paths to the selected node
     faults: /** @type {Fault[]} */ ([]),
@@ -55,6 +56,7 @@ export function formatState(state, network) {
     source: state.source === "all" && "all",
     step: state.step && String(state.step),
     unit: state.unit >= 0 && String(state.unit),
+    root: label(state.root),
     node: label(state.node),
     from: label(state.from),
     faults: state.faults.map((fault) => faultText(network, fault)).join(","),
@@ -92,7 +94,7 @@ export function parseState(text, network) {
     else if (key === "source" && (value === "one" || value === "all")) state.source = value;
     else if (key === "step") state.step = Math.max(integer(key, value), 0);
     else if (key === "unit") state.unit = integer(key, value);
-    else if (key === "node" || key === "from") {
+    else if (key === "root" || key === "node" || key === "from") {
       state[key] = network.find(value);
       if (state[key] < 0) problems.push(`${spec} has no node '${value}'`);
     } else if (key === "faults") {

@@ -1,0 +1,105 @@
+"""Lower bounds on topologies whose nodes need not look alike: by nodes, cuts and totals.
+
+Every bound is a number of messages that cross the links of a cut, or all links, one after another,
+with the reason. All are exact, and hold for every schedule.
+"""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from starcast.collectives.model import MULTI_SOURCE
+from starcast.support.text import pluralize
+from starcast.topologies import Topology
+from starcast.topologies.base import known_diameter
+from starcast.topologies.flows import Cut, bottleneck, least_cut, level_cut
+
+MAX_FLOW = "Ford & Fulkerson 1956"
+
+
+class Bound(NamedTuple):
+    """A lower bound with its reason.
+
+    Attributes:
+        amount: the number of start-ups, or of messages that one link or node has to carry.
+        reason: a noun phrase with the reference.
+    """
+
+    amount: Fraction
+    reason: str
+
+
+def least_start_ups(topology: Topology, collective: str, root: int) -> Bound:
+    """Return the least number of links that some unit has to travel."""
+    if collective not in MULTI_SOURCE:
+        furthest = int(topology.distances(root)[: topology.endpoints].max())
+        return Bound(Fraction(furthest), "the distance of the node furthest from the root")
+    diameter = known_diameter(topology)
+    if diameter is not None:
+        return Bound(Fraction(diameter), "the diameter")
+    furthest = int(topology.distances(0)[: topology.endpoints].max())
+    return Bound(Fraction(furthest), f"the distance of the node furthest from {topology.label(0)}")
+
+
+def least_share(topology: Topology, collective: str, root: int, total: int) -> Bound:
+    """Return how many messages cross some link, at least, in the all-port model.
+
+    * Messages of a set of nodes have to cross the links that leave the set: one in a broadcast,
+      reduce or allreduce; one for each node of the side without the root in a scatter or gather,
+      and of the larger side in an allgather or reduce-scatter; one for each pair of nodes on
+      different sides in an alltoall. The sets are one node with the fewest links, or the root in a
+      scatter or gather; the least cut; the cut with the most nodes per link among those with the
+      root, or else node 0, outside; and the nodes up to a distance from some node.
+    * All transmissions share all directed links.
+
+    Args:
+        topology: the topology.
+        collective: the name of the collective.
+        root: the rank of the root.
+        total: the least number of transmissions, `Work.sent`.
+    """
+    arcs, links = 2 * topology.links, f"{2 * topology.links:,} directed links"
+    if topology.capacities is not None:
+        arcs = int(topology.capacities.sum())
+        links = f"directed links of capacity {arcs:,}"
+    work = f"{total:,} transmissions over {links}"
+    if collective == "alltoall":
+        work = f"the sum of all distances over {links}"
+    bounds = [
+        _cut_bound(topology, collective, root, cut, reason)
+        for cut, reason in _find_cuts(topology, collective, root)
+    ]
+    return max(*bounds, Bound(Fraction(total, arcs), work), key=lambda bound: bound.amount)
+
+
+def _find_cuts(topology: Topology, collective: str, root: int) -> Iterator[tuple[Cut, str]]:
+    nodes = np.arange(topology.nodes)
+    is_rooted = collective in ("scatter", "gather")
+    noun, strength = "link", topology.degrees
+    if topology.capacities is not None:
+        noun, strength = "unit of capacity", topology.capacities.sum(axis=0)
+    node = root if is_rooted else int(strength[: topology.endpoints].argmin())
+    links = int(strength[node])
+    name = "the root" if is_rooted else topology.label(node)
+    plural = "" if noun == "link" else "units of capacity"
+    yield Cut(nodes == node, links), f"the {pluralize(links, noun, plural)} of {name}"
+    most = bottleneck(topology, root if is_rooted else 0)
+    for cut in (least_cut(topology), most, level_cut(topology)):
+        sides = sorted((int(cut.inside.sum()), int((~cut.inside).sum())))
+        crossing = pluralize(cut.capacity, noun, plural)
+        yield cut, f"{crossing} between {sides[0]:,} and {sides[1]:,} nodes ({MAX_FLOW})"
+
+
+def _cut_bound(topology: Topology, collective: str, root: int, cut: Cut, reason: str) -> Bound:
+    inside = int(np.count_nonzero(cut.inside[: topology.endpoints]))
+    outside = topology.endpoints - inside
+    crossing = min(inside, outside, 1)
+    if collective in ("scatter", "gather"):
+        crossing = outside if cut.inside[root] else inside
+    elif collective in ("allgather", "reduce-scatter"):
+        crossing *= max(inside, outside)
+    elif collective == "alltoall":
+        crossing = inside * outside
+    return Bound(Fraction(crossing, cut.capacity), reason)

@@ -1,0 +1,108 @@
+"""The optimal time of an alltoall without start-ups: the maximum concurrent flow.
+
+Every node sends a flow of one message to every other node, and the largest flow on a directed link
+is minimized (Shahrokhi & Matula 1990). The linear program is solved by HiGHS in floating-point
+numbers; its dual solution gives every link a length. The bound is then computed from these lengths
+exactly: a message uses up at least the distance between its ends, so the sum of all distances is at
+most the sum of the lengths times the messages on the busiest link. This holds for any lengths.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.support.errors import InputError, LimitError, UnavailableError
+from starcast.support.installation import install_command
+from starcast.topologies import Topology
+from starcast.topologies.flows import Arcs
+
+#: The largest number of variables of the linear program: sources times directed links.
+MAX_VARIABLES = 200_000
+#: Lengths are rounded to multiples of the largest length divided by this.
+_PRECISION = 10**6
+SOURCE = "Shahrokhi & Matula 1990"
+
+
+def least_busiest_link(topology: Topology) -> Fraction:
+    """Return how many messages some directed link carries, at least, in any alltoall.
+
+    Raises:
+        InputError: the topology has switches or links of different capacities.
+        LimitError: the linear program is too large.
+        UnavailableError: SciPy is not installed.
+    """
+    if topology.capacities is not None or topology.endpoints < topology.nodes:
+        raise InputError(
+            f"the linear program of an alltoall on {topology.spec} is not defined: it has switches "
+            "or links of different capacities",
+            hint="use the lower bound",
+        )
+    variables = 2 * topology.links * topology.nodes
+    if variables > MAX_VARIABLES:
+        raise LimitError(
+            f"the linear program of an alltoall on {topology.spec} has {variables:,} variables; at "
+            f"most {MAX_VARIABLES:,} are supported",
+            hint="choose a smaller topology, or omit this bound",
+        )
+    arcs = Arcs.of(topology)
+    heads = np.arange(topology.nodes).repeat(topology.port_count)
+    exists = arcs.tails != heads
+    tails, heads = arcs.tails[exists], heads[exists]
+    lengths = np.rint(_solve(topology.nodes, tails, heads) * _PRECISION).astype(np.int64)
+    total = int(_sum_distances(topology.nodes, tails, heads, lengths))
+    # With unit lengths, the bound is the sum of all distances over the number of directed links.
+    units = np.ones_like(lengths)
+    plain = Fraction(int(_sum_distances(topology.nodes, tails, heads, units)), len(tails))
+    return max(plain, Fraction(total, max(1, int(lengths.sum()))))
+
+
+def _solve(nodes: int, tails: NDArray[Any], heads: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the length of each directed link, of which the largest is 1."""
+    try:
+        from scipy.optimize import linprog  # noqa: PLC0415 - optional
+        from scipy.sparse import coo_array, kron  # noqa: PLC0415
+    except ImportError:
+        raise UnavailableError(
+            "the linear program of an alltoall needs SciPy, which is not installed",
+            hint=f"install it with: {install_command('scipy')}",
+        ) from None
+    count = len(tails)
+    number = np.arange(count)
+    # What enters a node minus what leaves it: one message, or all others' at the source.
+    signs = np.r_[np.ones(count), -np.ones(count)]
+    rows, columns = np.r_[heads, tails], np.r_[number, number]
+    balance = coo_array((signs, (rows, columns)), shape=(nodes, count))
+    # The variables are the flow of each source on each directed link, and the largest load.
+    conservation = kron(coo_array(np.eye(nodes)), balance, format="csr")
+    conservation.resize(nodes * nodes, nodes * count + 1)
+    demand = np.ones((nodes, nodes))
+    np.fill_diagonal(demand, 1 - nodes)
+    load = kron(np.ones((1, nodes)), coo_array((np.ones(count), (number, number))), format="lil")
+    load.resize(count, nodes * count + 1)
+    load[:, nodes * count] = -1
+    cost = np.zeros(nodes * count + 1)
+    cost[-1] = 1
+    solved = linprog(
+        cost, A_ub=load.tocsr(), b_ub=np.zeros(count), A_eq=conservation, b_eq=demand.ravel(),
+        method="highs",
+    )  # fmt: skip
+    lengths = np.maximum(-solved.ineqlin.marginals, 0) if solved.status == 0 else np.ones(count)
+    largest: float = lengths.max()
+    return np.asarray(lengths / largest if largest else np.ones(count))
+
+
+def _sum_distances(
+    nodes: int, tails: NDArray[Any], heads: NDArray[Any], lengths: NDArray[np.int64]
+) -> int:
+    """Return the sum of the distances of all ordered pairs, for whole lengths of the links."""
+    far = np.int64(lengths.sum() + 1)
+    distances = np.full((nodes, nodes), far)
+    np.fill_diagonal(distances, 0)
+    while True:
+        before = distances.copy()
+        # Bellman & Ford, for all sources at once: each row is a node, each column a source.
+        np.minimum.at(distances, heads, distances[tails] + lengths[:, None])
+        if np.array_equal(before, distances):
+            return int(distances.sum())

@@ -1,0 +1,32 @@
+"""Compilation of inner loops with numba where it is installed; elsewhere the loops are interpreted.
+
+Modules with such loops are imported only when they are needed, because numba takes long to import.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.support.errors import InputError
+
+__all__ = ["IS_COMPILED", "as_workspace", "jit"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+try:
+    from starcast.support.compiled import jit
+
+    IS_COMPILED = True
+except InputError:
+    IS_COMPILED = False
+
+    def jit(function: Function) -> Function:
+        """Return the function itself, which is interpreted."""
+        return function
+
+
+def as_workspace(array: NDArray[Any]) -> Any:
+    """Return an array that loops can change: itself, or a list, which is interpreted faster."""
+    return np.ascontiguousarray(array) if IS_COMPILED else array.tolist()

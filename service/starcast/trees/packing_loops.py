@@ -1,0 +1,305 @@
+"""The inner loops of `arc_disjoint.py`, compiled where numba is installed.
+
+Arrays of directed links are indexed as in `flows.Arcs`: the one that enters node v at port number p
+is v * ports + p. Arrays of trees are flat: node v of tree i is i * nodes + v. The array ``owner``
+has the tree of each directed link, or `FREE`, or `MISSING` where a node has no link at a port.
+"""
+
+from typing import Any
+
+from starcast.support.optional_numba import jit
+
+FREE, MISSING = -1, -2
+#: In the array ``source`` of `is_allowed`: a tree that needs no path, or one that has no path yet.
+_DONE, _OPEN = -2, -1
+
+
+@jit
+def is_allowed(
+    target: int,
+    tree: int,
+    ports: int,
+    tails: Any,
+    twins: Any,
+    owner: Any,
+    level: Any,
+    workspaces: Any,
+    stamp: int,
+) -> tuple[bool, int]:
+    """Return whether all trees can still be completed after a tree takes a link into a node.
+
+    They can if and only if each set of nodes is entered by at least as many free links as there are
+    trees with no node in it (Edmonds 1973). Only sets with the target lose a link. By Menger's
+    theorem, it remains to find paths of free links to the target that share no link, one from each
+    other tree that does not contain it. Paths are found backwards, by searches that prefer nodes
+    close to the root, where all trees begin; a path may cancel parts of earlier ones.
+
+    Args:
+        target: the node; the link into it already belongs to the tree.
+        tree: the tree that takes the link.
+        ports: the number of ports.
+        tails: see `flows.Arcs`.
+        twins: see `flows.Arcs`.
+        owner: the tree of each directed link.
+        level: the level of each node in each tree, or -1.
+        workspaces: see `arc_disjoint.py`. Those of directed links are 0, ``top`` is -1, and all
+            marks in ``seen`` are at most ``stamp``. ``top`` has a stack of nodes to search from for
+            each distance from the root; ``under`` is the node below in its stack.
+        stamp: the largest mark.
+
+    Returns:
+        The answer, and the largest mark now.
+    """
+    has_flow, source, seen, came, distances, top, under, used = workspaces
+    trees = len(source)
+    nodes = len(seen) - trees
+    missing = 0
+    for other in range(trees):
+        source[other] = _OPEN
+        if other == tree or level[other * nodes + target] >= 0:
+            source[other] = _DONE
+        else:
+            missing += 1
+    uses = 0
+    while missing > 0:
+        stamp += 1
+        seen[target] = stamp
+        closest = distances[target]
+        under[target] = -1
+        top[closest] = target
+        first, start = -1, -1
+        while first < 0:
+            while closest < len(top) and top[closest] < 0:
+                closest += 1
+            if closest == len(top):
+                break
+            node = top[closest]
+            top[closest] = under[node]
+            for other in range(trees):
+                if source[other] == _DONE or level[other * nodes + node] < 0:
+                    continue
+                if source[other] == _OPEN:
+                    first, start = other, node
+                    break
+                # The path of the other tree may start here, if the node where it starts now is
+                # reached in another way.
+                begin = source[other]
+                if seen[nodes + other] != stamp:
+                    seen[nodes + other] = stamp
+                    if seen[begin] != stamp:
+                        seen[begin] = stamp
+                        came[begin] = -1 - (node * trees + other)
+                        closest = min(closest, distances[begin])
+                        under[begin] = top[distances[begin]]
+                        top[distances[begin]] = begin
+            if first >= 0:
+                break
+            for arc in range(node * ports, node * ports + ports):
+                tail = tails[arc]
+                is_open = owner[arc] == FREE and has_flow[arc] == 0
+                if seen[tail] != stamp and (is_open or has_flow[twins[arc]] == 1):
+                    seen[tail] = stamp
+                    came[tail] = arc
+                    closest = min(closest, distances[tail])
+                    under[tail] = top[distances[tail]]
+                    top[distances[tail]] = tail
+        for distance in range(len(top)):
+            top[distance] = -1
+        if first < 0:
+            break
+        source[first] = start
+        node = start
+        while node != target:
+            arc = came[node]
+            if arc < 0:
+                node = (-1 - arc) // trees
+                source[(-1 - arc) % trees] = node
+                continue
+            if has_flow[twins[arc]] == 1:
+                has_flow[twins[arc]] = 0
+            else:
+                has_flow[arc] = 1
+                used[uses] = arc
+                uses += 1
+            node = arc // ports
+        missing -= 1
+    for use in range(uses):
+        has_flow[used[use]] = 0
+    return missing == 0, stamp
+
+
+@jit
+def grow(
+    takers: Any,
+    links: Any,
+    ports: int,
+    tails: Any,
+    twins: Any,
+    owner: Any,
+    level: Any,
+    workspaces: Any,
+    stamp: int,
+) -> int:
+    """Give directed links to trees, in the given order, as long as all trees can be completed.
+
+    Args:
+        takers: the tree of each candidate.
+        links: the directed link of each candidate, from a node of the tree.
+        ports: the number of ports.
+        tails: see `flows.Arcs`.
+        twins: see `flows.Arcs`.
+        owner: the tree of each directed link; changed.
+        level: the level of each node in each tree, or -1; changed.
+        workspaces: see `is_allowed`.
+        stamp: see `is_allowed`.
+
+    Returns:
+        The largest mark now.
+    """
+    nodes = len(tails) // ports
+    for candidate in range(len(links)):
+        tree, arc = takers[candidate], links[candidate]
+        node = arc // ports
+        if owner[arc] != FREE or level[tree * nodes + node] >= 0:
+            continue
+        owner[arc] = tree
+        allowed, stamp = is_allowed(
+            node, tree, ports, tails, twins, owner, level, workspaces, stamp
+        )
+        if allowed:
+            level[tree * nodes + node] = level[tree * nodes + tails[arc]] + 1
+        else:
+            owner[arc] = FREE
+    return stamp
+
+
+@jit
+def find_parent_link(tree: int, node: int, ports: int, owner: Any) -> int:
+    """Return the directed link from a node's parent in a tree, or -1 at the root."""
+    for arc in range(node * ports, node * ports + ports):
+        if owner[arc] == tree:
+            return arc
+    return -1
+
+
+@jit
+def is_descendant(tree: int, node: int, other: int, ports: int, tails: Any, owner: Any) -> bool:
+    """Return whether a node is another node of a tree, or below it."""
+    while node != other:
+        arc = find_parent_link(tree, node, ports, owner)
+        if arc < 0:
+            return False
+        node = tails[arc]
+    return True
+
+
+@jit
+def move_subtree(
+    tree: int,
+    arc: int,
+    old: int,
+    ports: int,
+    tails: Any,
+    twins: Any,
+    owner: Any,
+    level: Any,
+    below: Any,
+    stack: Any,
+) -> None:
+    """Update levels and heights after the parent link of a node has changed.
+
+    Args:
+        tree: the tree.
+        arc: the new parent link.
+        old: the old parent link.
+        ports: the number of ports.
+        tails: see `flows.Arcs`.
+        twins: see `flows.Arcs`.
+        owner: the tree of each directed link, already changed.
+        level: the level of each node in each tree; changed.
+        below: the height of each node's subtree in each tree; changed.
+        stack: workspace, ``[nodes]``.
+    """
+    nodes = len(stack)
+    node = arc // ports
+    shift = level[tree * nodes + tails[arc]] + 1 - level[tree * nodes + node]
+    stack[0] = node
+    count = 1
+    while count > 0:
+        count -= 1
+        node = stack[count]
+        level[tree * nodes + node] += shift
+        for entering in range(node * ports, node * ports + ports):
+            if owner[twins[entering]] == tree:
+                stack[count] = tails[entering]
+                count += 1
+    for changed in (old, arc):
+        link = changed
+        while link >= 0:
+            node = tails[link]
+            height = 0
+            for entering in range(node * ports, node * ports + ports):
+                if owner[twins[entering]] == tree:
+                    height = max(height, below[tree * nodes + tails[entering]] + 1)
+            if height == below[tree * nodes + node]:
+                break
+            below[tree * nodes + node] = height
+            link = find_parent_link(tree, node, ports, owner)
+
+
+@jit
+def lower_trees(
+    first: int,
+    last: int,
+    ports: int,
+    tails: Any,
+    twins: Any,
+    owner: Any,
+    level: Any,
+    below: Any,
+    stack: Any,
+) -> int:
+    """Exchange the parent links of nodes in two trees, or a parent link for a free link.
+
+    An exchange is made if the lowest node of the subtrees that move is on a smaller level
+    afterwards. So exchanges come to an end.
+
+    Args:
+        first: the first node whose links may be exchanged.
+        last: the node after the last one.
+        ports: the number of ports.
+        tails: see `flows.Arcs`.
+        twins: see `flows.Arcs`.
+        owner: the tree of each directed link; changed.
+        level: the level of each node in each tree; changed.
+        below: the height of each node's subtree in each tree; changed.
+        stack: workspace, ``[nodes]``.
+
+    Returns:
+        The number of exchanges.
+    """
+    nodes = len(stack)
+    exchanges = 0
+    for node in range(first, last):
+        for one in range(node * ports, node * ports + ports):
+            for two in range(node * ports, node * ports + ports):
+                tree, other = owner[one], owner[two]
+                # Two trees are compared once; a free link is `two`.
+                if tree < 0 or other < FREE or other == tree or (other >= 0 and two < one):
+                    continue
+                mine, its = tree * nodes, other * nodes
+                now = level[mine + node] + below[mine + node]
+                then = level[mine + tails[two]] + 1 + below[mine + node]
+                if other >= 0:
+                    now = max(now, level[its + node] + below[its + node])
+                    then = max(then, level[its + tails[one]] + 1 + below[its + node])
+                if then >= now or is_descendant(tree, tails[two], node, ports, tails, owner):
+                    continue
+                if other >= 0 and is_descendant(other, tails[one], node, ports, tails, owner):
+                    continue
+                owner[one], owner[two] = other, tree
+                move_subtree(tree, two, one, ports, tails, twins, owner, level, below, stack)
+                if other >= 0:
+                    move_subtree(other, one, two, ports, tails, twins, owner, level, below, stack)
+                exchanges += 1
+    return exchanges

@@ -1,0 +1,316 @@
+"""The root as an experiment axis, and the centre of a topology."""
+
+import json
+import shlex
+from fractions import Fraction
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import starcast
+from starcast import costs, schedule, simulate, topology
+from starcast.cli.app import app
+from starcast.comparison.compare import compare
+from starcast.comparison.curves import panels
+from starcast.comparison.listing import run_facts
+from starcast.comparison.matching import Side
+from starcast.comparison.sides import read_conditions, select_runs
+from starcast.experiments.design import Design, Grid, as_toml, grid_command
+from starcast.experiments.exchange_file import RunRecord
+from starcast.experiments.execution import bound_cost, execute, price_run
+from starcast.experiments.faults import resolve_faults
+from starcast.experiments.point import Point, find_root
+from starcast.support.runs import Run
+from starcast.topologies import Topology, base
+from support.examples import max_examples
+from support.experiments import make_point
+from support.irregular import SPECS, graph_of
+from support.meeting import refused
+
+MACHINE = costs.Machine(Fraction(100), Fraction(1))
+TREE = "forest(base=breadth-first)"
+MESH = {"topology": "Mesh4x5", "algorithm": TREE, "message_bytes": 64}
+
+
+def rooted(root: str | None = None, spec: str = "Mesh4x5", **others: Any) -> Point:
+    """Return the point of a broadcast along a breadth-first tree."""
+    return make_point(spec, "broadcast", "forest", base="breadth-first", root=root, **others)
+
+
+def ran(point: Point) -> Run:
+    """Return the run of a point."""
+    return price_run(point, execute(point))
+
+
+def figures(run: Run, kind: str) -> tuple[int | None, Fraction]:
+    """Return the steps and the time of a run by one kind of cost."""
+    return next((cost.steps, cost.time) for cost in run.costs if cost.kind == kind)
+
+
+def first_centre(graph: nx.Graph) -> int:
+    """Return the lowest of the nodes in the centre of a graph, by NetworkX."""
+    return int(min(nx.center(graph)))
+
+
+@pytest.mark.usefixtures("irregular")
+@pytest.mark.parametrize("spec", [*SPECS, "Mesh4x5", "Mesh3x3", "Path8", "K3,4", "GP8,3"])
+def test_the_centre_has_the_least_eccentricity_and_the_lowest_rank(spec: str) -> None:
+    t = topology(spec)
+    assert t.centre() == first_centre(graph_of(t))
+
+
+@max_examples(60)
+@given(nodes=st.integers(2, 40), seed=st.integers(0, 10**6), more=st.integers(0, 30))
+def test_the_centre_of_a_random_network_is_that_of_networkx(
+    nodes: int, seed: int, more: int
+) -> None:
+    graph = nx.random_labeled_tree(nodes, seed=seed)
+    graph.add_edges_from(nx.gnm_random_graph(nodes, more, seed=seed).edges)
+    # The labels are numbers, so ranks and nodes of NetworkX agree.
+    assert starcast.network(graph, name="random").centre() == first_centre(graph)
+
+
+@max_examples(30)
+@given(nodes=st.integers(3, 30), seed=st.integers(0, 10**6), data=st.data())
+def test_switches_are_no_centres_and_no_roots(nodes: int, seed: int, data: st.DataObject) -> None:
+    graph = nx.random_labeled_tree(nodes, seed=seed)
+    first = data.draw(st.integers(1, nodes))
+    # The last nodes are switches, so that ranks and nodes of NetworkX agree.
+    given = starcast.network(graph, name="hosts", switches=[*range(first, nodes)])
+    lengths = dict(nx.all_pairs_shortest_path_length(graph))
+    furthest = [max(lengths[node][other] for other in range(first)) for node in range(first)]
+    assert given.centre() == furthest.index(min(furthest))
+    for rank in range(first, nodes):
+        with refused("is a switch, which has no messages of its own"):
+            find_root(given, f"#{rank}")
+
+
+def test_with_translations_every_node_is_a_centre_and_none_is_searched(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Topology, "distances", None)
+    assert [topology(spec).centre() for spec in ("S9", "S6,2", "Q12", "Ring600")] == [0] * 4
+
+
+def test_a_centre_that_takes_too_many_searches_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "MAX_SEARCHES", 3)
+    ring = starcast.network(nx.cycle_graph(30), name="ring")
+    for _ in range(2):
+        with refused("is not known: it takes more than 3 searches", exit_code=7):
+            ring.centre()
+
+
+def test_a_root_has_one_form() -> None:
+    assert rooted() == rooted("00") == rooted("#0")
+    assert rooted("12") == rooted("#7")
+    assert rooted("#7").root == "12"
+    assert rooted("centre").root == "centre"
+    assert rooted("centre") != rooted("12")
+    assert rooted("centre").root_rank == rooted("12").root_rank == 7
+    assert rooted("1234", "S4").root is rooted("#0", "S4").root is None
+    assert rooted("centre", "S4").root == "centre"
+    assert rooted("centre", "S4").root_rank == 0
+
+
+def test_a_node_with_the_label_centre_is_given_by_its_rank() -> None:
+    hub = starcast.network([("a", "b"), ("b", "c"), ("c", "centre")], name="words")
+    named = rooted("#3", hub.spec)
+    assert named.root == rooted("Centre", hub.spec).root == "#3"
+    assert (named.root_rank, rooted("centre", hub.spec).root_rank) == (3, 1)
+    assert Point.of(named) == named == rooted(named.root, hub.spec)
+
+
+@pytest.mark.parametrize(
+    ("spec", "root", "message"),
+    [
+        ("Mesh4x5", "99", "the root '99' is not on Mesh4x5: '99' is not a node of Mesh4x5"),
+        ("Mesh4x5", "", "the root '' is not on Mesh4x5"),
+        ("Mesh4x5", "#20", "the root '#20' is not on Mesh4x5: Mesh4x5 has no node of rank 20"),
+        ("S4", "1123", "the root '1123' is not on S4"),
+        ("S4", "#" + "9" * 30, "the root '#999"),
+        ("S4", "center", "the root 'center' is not on S4"),
+    ],
+)
+def test_a_root_that_is_not_a_node_is_refused(spec: str, root: str, message: str) -> None:
+    with refused(message):
+        rooted(root, spec)
+    with refused(message):
+        Grid({**MESH, "topology": spec, "root": root})
+
+
+@pytest.mark.parametrize("value", [1.5, True, None, -1, b"12"])
+def test_a_root_of_another_type_is_refused(value: object) -> None:
+    with refused("root is"):
+        Grid({**MESH, "root": value})
+
+
+def test_collectives_without_a_root_have_none() -> None:
+    with refused("the collective allgather has no root"):
+        make_point("Mesh4x5", "allgather", "forest", base="breadth-first", root="12")
+    with refused("no collective of the grid has a root: allgather, allreduce"):
+        Grid({**MESH, "collective": ["allgather", "allreduce"], "root": "centre"})
+    both = Grid({**MESH, "collective": ["allgather", "gather"], "root": ["centre", "#0"]})
+    assert {(point.collective, point.root) for point in both.points()} == {
+        ("allgather", None), ("gather", None), ("gather", "centre"),
+    }  # fmt: skip
+
+
+def test_a_grid_is_read_back_from_each_of_its_forms() -> None:
+    grid = Grid({**MESH, "topology": ["S4", "Mesh4x5"], "root": ["centre", 3, 0]})
+    assert grid.axes["root"] == ("#0", "#3", "centre")
+    assert Grid(grid.as_json()) == grid
+    assert 'root = ["#0", "#3", "centre"]' in as_toml(Design((grid,)).as_json())
+    words = shlex.split(grid_command(grid.as_json(), "e"))
+    assert [words[at + 1] for at, word in enumerate(words) if word == "--root"] == [
+        "#0", "#3", "centre",
+    ]  # fmt: skip
+    assert "root" not in Grid(MESH).as_json()
+    assert [point.root for point in Grid(MESH).points()] == [None]
+
+
+@pytest.mark.parametrize("collective", ["broadcast", "scatter", "gather", "reduce"])
+@pytest.mark.parametrize("ports", ["all", "one"])
+@pytest.mark.parametrize("execution", ["synchronous", "asynchronous"])
+def test_runs_and_bounds_are_those_of_the_root(collective: str, ports: str, execution: str) -> None:
+    mesh = topology("Mesh4x5")
+    graph = graph_of(mesh)
+    for root, rank in [("centre", first_centre(graph)), ("34", 19), (None, 0)]:
+        point = make_point(
+            "Mesh4x5", collective, "forest", ports, base="breadth-first", root=root,
+            execution=execution, message_bytes=60,
+        )  # fmt: skip
+        run = ran(point)
+        built = schedule(mesh, collective, "forest", ports=ports, root=rank, base="breadth-first")
+        expected = simulate(built)
+        steps, time = figures(run, "simulated")
+        assert (run.status, steps) == ("complete", expected.steps)
+        unit = Fraction(60, built.message_units)
+        assert time == starcast.timing(built, unit, 100, 1, execution=execution).time
+        messages = 1 if collective in ("scatter", "gather") else None
+        bound = costs.lower_bound(
+            mesh, collective, ports, Fraction(60), MACHINE, messages=messages, root=rank
+        )
+        assert figures(run, "lower bound") == (bound.steps, bound.time)
+        assert bound.start_ups >= nx.eccentricity(graph, rank)
+
+
+@pytest.mark.parametrize("ports", ["all", "one"])
+def test_on_s4_the_closed_form_holds_for_every_root(ports: str) -> None:
+    runs = [
+        ran(make_point("S4", "broadcast", "multiple", ports, 3, 1024, root=root))
+        for root in (None, "4321", "2134", "centre")
+    ]
+    for kind in ("simulated", "closed form", "lower bound"):
+        assert len({figures(run, kind) for run in runs}) == 1
+    (point, _) = points = Grid({
+        "topology": "S4", "algorithm": "multiple", "message_bytes": 4096, "segments": "best",
+        "root": ["#0", "4321"],
+    }).points()  # fmt: skip
+    assert {each.segments for each in points} == {point.segments}
+
+
+@given(
+    st.sampled_from(("S4", "Q3", "Mesh4x5")), st.integers(1, 7), st.integers(0, 2**40), st.data()
+)
+def test_drawn_faults_never_hit_the_root(
+    spec: str, amount: int, seed: int, data: st.DataObject
+) -> None:
+    t = topology(spec)
+    root = data.draw(st.integers(0, t.nodes - 1))
+    ranks = {t.rank(label) for label in resolve_faults(t, f"{amount} nodes", seed, root)}
+    assert len(ranks) == amount
+    assert root not in ranks
+    # The draw for rank 0 is that of stored runs.
+    random = np.random.default_rng(seed)
+    usual = 1 + random.choice(t.nodes - 1, size=amount, replace=False)
+    drawn = resolve_faults(t, f"{amount} nodes", seed)
+    assert {t.rank(label) for label in drawn} == set(usual.tolist())
+
+
+def test_every_node_but_the_root_can_be_drawn() -> None:
+    mesh = topology("Mesh4x5")
+    drawn = {resolve_faults(mesh, "1 node", seed, 7)[0] for seed in range(400)}
+    assert drawn == {*mesh.labels().tolist()} - {"12"}
+
+
+def test_a_grid_draws_faults_for_each_root() -> None:
+    grid = Grid({**MESH, "root": ["centre", "34"], "faults": "19 nodes", "seed": 5})
+    for point in grid.points():
+        left = {*topology("Mesh4x5").labels().tolist()} - {*point.faults}
+        assert left == {"12" if point.root == "centre" else "34"}
+        run = ran(point)
+        assert (run.status, run.missing) == ("complete", 0)
+
+
+def test_files_without_roots_are_those_of_earlier_versions() -> None:
+    usual, central = (RunRecord.of(ran(rooted(root)), ()).model_dump(mode="json")
+                      for root in (None, "centre"))  # fmt: skip
+    assert central["root"] == "centre"
+    assert RunRecord.model_validate(central).point == rooted("centre")
+    del usual["root"]
+    assert RunRecord.model_validate(usual).point == rooted()
+    assert bound_cost(RunRecord.model_validate(central).point, takes_messages=False).steps == 4
+
+
+def test_centres_are_paired_across_topologies() -> None:
+    runs = [ran(rooted("centre", spec)) for spec in ("Mesh4x5", "S4")]
+    comparison = compare([Side("e", tuple(runs))], across=["topology"]).complete
+    assert [each.name for each in comparison.sides] == ["e/Mesh4x5", "e/S4"]
+    (row,) = comparison.rows()
+    assert (row["note"], row["root"], row["steps_e_Mesh4x5"]) == (None, "centre", 4)
+    assert comparison.networks == [
+        "Mesh4x5: 20 nodes of degrees 2 to 4, 31 links, centre 12",
+        "S4: 24 nodes of degree 3, 36 links, centre 1234",
+    ]
+    (panel,) = panels(comparison)
+    assert panel.name.startswith("broadcast on Mesh4x5 | S4 from centre, all-port")
+
+
+def test_other_roots_are_other_problems_unless_they_are_crossed() -> None:
+    runs = {root: ran(rooted(root)) for root in (None, "centre", "34")}
+    sides = [Side("usual", (runs[None],)), Side("other", (runs["centre"],))]
+    (row,) = compare(sides).rows()
+    assert row["note"] == "different root (-, centre)"
+    assert compare(sides).blocking_axes() == ["root"]
+    crossed = compare([Side("e", tuple(runs.values()))], across=["root"])
+    assert [each.name for each in crossed.sides] == ["e/root=-", "e/root=centre", "e/root=34"]
+    (row,) = crossed.rows()
+    assert (row["root_e_root"], row["root_e_root_34"]) == (None, "34")
+    assert row["best"] == "e/root=centre"
+    assert {panel.name for panel in panels(compare(sides).complete)} >= {
+        "broadcast on Mesh4x5 from centre, all-port, synchronous, t_s = 100, t_c = 1"
+    }
+    for root, text in ((None, "-"), (None, "#0"), ("centre", "centre"), ("34", "34")):
+        (chosen,) = select_runs(
+            [Side("e", tuple(runs.values()))], read_conditions([f"root={text}"])
+        )
+        assert chosen.runs == (runs[root],)
+
+
+def test_a_listed_run_names_its_centre() -> None:
+    facts = run_facts(ran(rooted("centre")), "e")
+    assert (facts["root"], facts["root_label"]) == ("centre", "12")
+    assert "--root centre" in facts["reproduce"]
+    assert "root_label" not in run_facts(ran(rooted("34")), "e")
+
+
+def test_commands_take_a_root() -> None:
+    runner = CliRunner()
+    for root in ("centre", "34", "#19"):
+        words = rooted(root).command().split()[1:]
+        result = runner.invoke(app, [*words, "--no-store", "--format", "json"])
+        assert result.exit_code == 0, result.output
+        (steps,) = {row["steps"] for row in json.loads(result.output) if row["cost"] == "simulated"}
+        assert steps == figures(ran(rooted(root)), "simulated")[0]
+    result = runner.invoke(app, ["run", "once", "--help"], env={"COLUMNS": "200"})
+    assert "the node of rank 0" in result.output
+
+
+def test_find_root_reads_what_the_axis_stores() -> None:
+    mesh = topology("Mesh4x5")
+    assert [find_root(mesh, root) for root in (None, "centre", "34", "#3")] == [0, 7, 19, 3]
