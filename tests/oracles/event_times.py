@@ -125,9 +125,9 @@ def awaited_rows(plan: Plan, packets: list[Packet], faults: Faults) -> Awaited |
     if plan.collective not in REDUCTIONS:
         return None
     rows = [row for packet in packets for row in packet.rows]
-    alive = [node for node in plan.world.nodes if frozenset([node]) not in faults]
+    alive = [node for node in plan.world.endpoints if frozenset([node]) not in faults]
     units = {unit for unit, _, _ in plan.messages()}
-    return Awaited(rows, units, plan.world.nodes, alive)
+    return Awaited(rows, units, plan.world.endpoints, alive)
 
 
 def may_start(row: Row, held: set[tuple[str, int]], awaited: Awaited | None) -> bool:
@@ -148,11 +148,14 @@ def finish(
 
 
 def resources(plan: Plan, packet: Packet) -> Iterable[Hashable]:
-    """Return the resources that a packet occupies: its link, or if one-port, both end nodes."""
+    """Return the resources that a packet occupies: its link, or if one-port, both end nodes.
+
+    A switch sends and receives over all of its links at once.
+    """
     row = packet.rows[0]
-    if plan.one_port:
-        return [("sends", row.sender), ("receives", row.receiver)]
-    return [("link", row.sender, row.port)]
+    ends = [("sends", row.sender), ("receives", row.receiver)]
+    nodes = [end for end in ends if plan.one_port and end[1] not in plan.world.switches]
+    return nodes if len(nodes) == 2 else [*nodes, ("link", row.sender, row.port)]
 
 
 def arrivals(plan: Plan, packets: list[Packet], faults: Faults) -> dict[str, Fraction | None]:
@@ -173,7 +176,7 @@ def arrivals(plan: Plan, packets: list[Packet], faults: Faults) -> dict[str, Fra
     owed: dict[str, list[Fraction | None]] = {node: [] for node in plan.world.nodes}
     for unit, source, destination in plan.messages():
         if source not in voided:
-            for node in plan.world.nodes if destination is None else [destination]:
+            for node in plan.world.endpoints if destination is None else [destination]:
                 owed[node].append(first.get((node, unit)))
     return last_arrivals(owed, dead)
 
@@ -185,7 +188,7 @@ def sum_arrivals(
     end = {row: packet.end for packet in packets for row in packet.rows}
     owed: dict[str, list[Fraction | None]] = {node: [] for node in plan.world.nodes}
     for unit, _, destination in plan.messages():
-        for node in plan.world.nodes if destination is None else [destination]:
+        for node in plan.world.endpoints if destination is None else [destination]:
             ways = [
                 max((end[row] or Fraction(0) for row in rows), default=Fraction(0))
                 for rows in awaited.complete.get((node, unit), [])

@@ -21,6 +21,8 @@ from support.meeting import refused
 FOREST = "breadth-first"
 SCHEDULE = "broadcast:forest(base=breadth-first)"
 GRID: dict[str, Any] = {"algorithm": "forest(base=breadth-first)", "message_bytes": [64, 1024]}
+#: Two switches and three endpoints.
+RACK = [("s", "a"), ("s", "b"), ("s", "t"), ("t", "c")]
 #: Labels of different lengths and cases, and titles that are no labels.
 CITIES = [("Köln", "Bonn"), ("Bonn", "A,B"), ("A,B", "Köln"), ("Köln", "x.1"), ("x.1", "10")]
 
@@ -87,7 +89,34 @@ def test_a_changed_title_is_found(lab: Lab) -> None:
     lab.ingest(given)
     lab.graph.write("MATCH (n:Node {label: 'K_ln'}) SET n.title = 'Bonn'")
     assert lab.verify()["problem"] == [
-        "the key, rank, label, title or topology of node K_ln differs"
+        "the key, rank, label, title, is_switch or topology of node K_ln differs"
+    ]
+
+
+def test_switches_are_stored_and_loaded_again(lab: Lab, forget: Callable[[], None]) -> None:
+    given = network(RACK, name="rack", switches=["s", "t"])
+    lab.ingest(given, trees=FOREST, schedules=SCHEDULE)
+    lab.ingest("S3")
+    rows = lab.ask(
+        "MATCH (t:Topology) RETURN t.nodes AS nodes, t.endpoints AS endpoints ORDER BY nodes"
+    ).rows
+    assert rows == [{"nodes": 5, "endpoints": 3}, {"nodes": 6, "endpoints": 6}]
+    switches = "MATCH (n:Node) WHERE n.is_switch RETURN n.label AS label ORDER BY n.rank"
+    assert lab.ask(switches)["label"] == ["s", "t"]
+    others = "MATCH (n:Node) WHERE n.is_switch IS NULL RETURN count(*) AS count"
+    assert lab.ask(others)["count"] == [3 + 6]
+    shown = lab.topologies()
+    assert dict(zip(shown["id"], shown["endpoints"], strict=True)) == {given.spec: 3, "S3": 6}
+    assert lab.show_topology(given.spec, stored=True)["endpoints"] == 3
+    assert len(lab.verify(checksums=True)) == 0
+    forget()
+    found = topology(given.spec)
+    assert (found.endpoints, found.nodes, found.sha256) == (3, 5, given.sha256)  # type: ignore[attr-defined]
+    lab.rebuild()
+    assert lab.ask(switches)["label"] == ["s", "t"]
+    lab.graph.write("MATCH (n:Node {label: 't'}) REMOVE n.is_switch")
+    assert lab.verify()["problem"] == [
+        "the key, rank, label, title, is_switch or topology of node t differs"
     ]
 
 

@@ -341,7 +341,7 @@ _USES = {
 #: The options of the decorators, with their types and a description for messages.
 _OPTIONS: Mapping[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(
-        ("collective", "source", "description", "noun", "pattern", "spelling", "group"),
+        ("collective", "source", "description", "noun", "pattern", "spelling", "group", "switches"),
         ((str,), "a string"),
     ),
     **dict.fromkeys(

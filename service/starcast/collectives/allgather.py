@@ -64,7 +64,7 @@ def count_sources(topology: Topology, ports: str) -> int:
     # In the one-port model, the sub-slots depend on the ports. If translations change the ports, as
     # on S_{n,k}, one source cannot represent the others.
     is_symmetric = ports == "all" or topology.translation_keeps_ports
-    return 1 if is_symmetric and topology.has_translations else topology.nodes
+    return 1 if is_symmetric and topology.has_translations else topology.endpoints
 
 
 def build_packets_of_all(
@@ -73,7 +73,7 @@ def build_packets_of_all(
     """Return the allgather in which each source pipelines units down trees rooted at itself."""
     parts = []
     units = 0
-    for source in range(topology.nodes):
+    for source in range(topology.endpoints):
         forest = trees.forest(topology, construction, source)
         draft = build_pipeline(forest, "all", units_per_tree, packets=True)
         parts.append(draft.rows._replace(unit=draft.rows.unit + units))

@@ -230,8 +230,8 @@ def _least_units(topology: Topology, collective: str, symmetric: bool, rows: Col
     send to itself are numbered but have no rows.
     """
     has_sources = collective in MULTI_SOURCE and collective != "allreduce" and not symmetric
-    sources = topology.nodes if has_sources else 1
-    parts = sources * (topology.nodes if collective in ADDRESSED else 1)
+    sources = topology.endpoints if has_sources else 1
+    parts = sources * (topology.endpoints if collective in ADDRESSED else 1)
     return -(-(int(rows.unit.max(initial=-1)) + 1) // parts) * parts
 
 

@@ -203,7 +203,7 @@ def build_scatter(forest: Forest, ports: Ports, messages: int, units: Units | No
     level = forest.levels()[units.tree, units.destination]
     departure = order_furthest_first(subtree, level, units.unit, sequential=ports == "one")
     rows = route_units(forest, units.tree, units.destination, departure, units.unit)
-    return Draft(rows, forest.topology.nodes * messages, forest)
+    return Draft(rows, forest.topology.endpoints * messages, forest)
 
 
 def assign_trees(forest: Forest, messages: int) -> Units:

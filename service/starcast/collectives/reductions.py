@@ -140,14 +140,21 @@ def _busy(schedule: Schedule) -> list[NDArray[np.bool_]]:
     In the one-port model there is one array of senders and one of receivers. In the all-port model
     there is one array of links, or none if a link can carry several units as one packet.
     """
+    topology = schedule.topology
     used: list[NDArray[np.integer]] = []
+    width = max(topology.ports) + 1
+    link = schedule.sender * width + schedule.port
     if schedule.ports == "one":
-        used = [schedule.sender, schedule.receiver]
+        # A switch uses any number of links, which are numbered after the nodes.
+        used = [
+            np.where(end < topology.endpoints, end, topology.nodes + link)
+            for end in (schedule.sender, schedule.receiver)
+        ]
     elif not schedule.packets:
-        used = [schedule.sender * (max(schedule.topology.ports) + 1) + schedule.port]
+        used = [link]
     busy = []
     for number in used:
-        rows = schedule.topology.nodes * (max(schedule.topology.ports) + 1)
+        rows = topology.nodes * (width + 1)
         busy.append(np.zeros((rows, schedule.steps), dtype=bool))
         busy[-1][number, schedule.step - 1] = True
     return busy

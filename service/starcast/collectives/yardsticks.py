@@ -193,7 +193,7 @@ def _count_scatter_rows(topology: Topology, arguments: Arguments) -> int:
     The level of a destination is its level in the tree that carries the message.
     """
     # The trees must be built, because a construction does not declare the sum of their levels.
-    levels = trees.forest(topology, str(arguments["base"])).levels()
+    levels = trees.forest(topology, str(arguments["base"])).levels()[:, : topology.endpoints]
     number, node = np.indices(levels.shape)
     each, more = divmod(int(arguments["messages"]), len(levels))
     # Tree t carries message i for destination d if d + i = t modulo the number of trees.
@@ -241,8 +241,8 @@ def _build_scatter(
     becomes one sub-slot per port.
     """
     forest = trees.forest(topology, base, root)
-    destination = np.repeat(np.delete(np.arange(topology.nodes), root), messages)
-    message = np.tile(np.arange(messages), topology.nodes - 1)
+    destination = np.repeat(np.delete(np.arange(topology.endpoints), root), messages)
+    message = np.tile(np.arange(messages), topology.endpoints - 1)
     tree = (destination + message) % forest.trees
     units = Units(tree, destination, destination * messages + message)
     if forest.trees == 1:

@@ -26,7 +26,7 @@ from starcast.support.errors import InputError, NotFoundError
 from starcast.support.progress import Reporter
 from starcast.support.runs import Run
 from starcast.support.text import letter
-from starcast.topologies import as_topology, count_nodes
+from starcast.topologies import Topology, as_topology, count_nodes
 from starcast.topologies.base import degree_text
 
 #: Separates experiment and part in the name of a side that is only part of an experiment.
@@ -284,9 +284,16 @@ def describe_networks(runs: Iterable[Run]) -> list[str]:
     for spec in filter(count_nodes, roots):
         network = as_topology(spec)
         centre = f", {CENTRE} {network.label(network.centre())}" if CENTRE in roots[spec] else ""
-        size = f"{network.nodes:,} nodes of {degree_text(network)}, {network.links:,} links"
+        size = f"{network.nodes:,} nodes of {degree_text(network)}, {_endpoints(network)}"
+        size += f"{network.links:,} links"
         texts.append(f"{spec}: {size}{centre}")
     return texts
+
+
+def _endpoints(topology: Topology) -> str:
+    """Return the number of endpoints as text, or an empty text if all nodes are endpoints."""
+    count = topology.endpoints
+    return "" if count == topology.nodes else f"{count:,} of them endpoints, "
 
 
 def crossed_values(side: Side, axes: Sequence[str]) -> dict[str, Any]:

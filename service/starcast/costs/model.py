@@ -272,6 +272,8 @@ def least_work(topology: Topology, collective: str, root: int = 0) -> Work:
     * allreduce: the message of every node is a vector. N nodes need at least 2(N-1) one-way
       transmissions until each knows the data of all (Harary & Schwenk 1974). So a node sends
       2(N-1)/N messages on average (Patarasuk & Yuan 2009).
+
+    N is the number of endpoints.
     """
     others = topology.endpoints - 1
     if collective in ("broadcast", "reduce"):
@@ -287,7 +289,7 @@ def least_work(topology: Topology, collective: str, root: int = 0) -> Work:
 
 
 def _sum_all_distances(topology: Topology) -> int:
-    """Return the sum of the distances of all ordered pairs of nodes."""
+    """Return the sum of the distances of all ordered pairs of endpoints."""
     if topology.has_translations:
         return topology.nodes * topology.distance_sum
     roots = range(topology.endpoints)
@@ -362,6 +364,10 @@ def lower_bound(
     nodes send; and the bytes are the maximum of several bounds, by nodes, cuts and totals, which
     `starcast.costs.bounds.least_share` states. In the one-port model they hold too.
 
+    With switches, D is the largest distance to an endpoint, and N is the number of endpoints. In
+    the one-port model a switch sends any number of packets in a step. So there is no bound of
+    ceil(log2 N) steps, an endpoint sends (N-1) m bytes in an alltoall, and m in an allreduce.
+
     With x copies, each through its own spanning tree (or path), there are x times as many bytes.
 
     Steps: with ``messages``, the bound is for M unit messages, one per link and step:
@@ -395,7 +401,7 @@ def lower_bound(
     if messages is not None:
         check_count("messages", messages)
     check_count("copies", copies, max_copies(topology), f"on {topology.spec}")
-    rank = topology.node(root)
+    rank = topology.root(root)
     starts = _least_start_ups(topology, collective, ports, rank)
     share = _least_share(topology, collective, ports, rank)
     start_ups = int(starts.amount)

@@ -40,6 +40,7 @@ from starcast.drawing.scene import (
     label_box,
     render,
     row_heights,
+    shape_of,
     style,
 )
 from starcast.support.errors import InputError, LimitError
@@ -107,8 +108,10 @@ class Frame:
         self._gap = gap * scale
         self._radius = 0.0 if has_boxes else min(max(0.28 * self._gap, 0.8), 6.0)
         self._nodes = [
-            self._node(center, label)
-            for center, label in zip(self._points.tolist(), self.labels, strict=True)
+            self._node(center, label)._replace(shape=shape_of(topology, rank))
+            for rank, (center, label) in enumerate(
+                zip(self._points.tolist(), self.labels, strict=True)
+            )
         ]
         self._middle = self._size / 2
         self._extend()
@@ -357,7 +360,7 @@ def draw_subgraph(subgraph: Subgraph, layout: Layout | None = None) -> str:
             labels[node],
             is_root=node == subgraph.source,
             is_minor=node not in subgraph.nodes,
-        )
+        )._replace(shape=shape_of(topology, node))
         for node, center in centers.items()
     }
     strokes = list(_strokes(subgraph, boxes, by_levels=bool(levels)))

@@ -141,7 +141,7 @@ def required_memory(point: Point) -> int:
     # A symmetric schedule has the rows of one source. The rows of all sources are built if faults
     # break the symmetry or translations may change ports.
     if point.collective in MULTI_SOURCE and (point.faults or not topology.translation_keeps_ports):
-        rows *= topology.nodes // algorithm.sources(topology, point.ports)
+        rows *= topology.endpoints // algorithm.sources(topology, point.ports)
     return rows * BYTES_PER_ROW
 
 

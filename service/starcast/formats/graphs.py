@@ -86,9 +86,9 @@ def to_networkx(artifact: Topology | Forest, tree: int | None = None) -> "nx.Gra
 def to_igraph(artifact: Topology | Forest, tree: int | None = None) -> "igraph.Graph":
     """Convert a topology to an undirected `igraph.Graph`, a forest to a directed one.
 
-    Every node becomes a vertex, whose index is the node's rank, with the attribute ``label``. Edges
-    have the same attributes as in `to_networkx`. If trees share a link, the graph has parallel
-    edges.
+    Every node becomes a vertex, whose index is the node's rank, with the attribute ``label`` and,
+    if there are switches, ``switch``. Edges have the same attributes as in `to_networkx`. If trees
+    share a link, the graph has parallel edges.
 
     Args:
         artifact: a topology or a forest.
@@ -256,7 +256,7 @@ def write_forest_dot(forest: Forest, tree: int | None = None) -> Iterator[str]:
 def _dot_nodes(topology: Topology, ranks: NDArray[np.int64]) -> Iterator[str]:
     labels = topology.labels(ranks).tolist()
     for rank, label in zip(ranks.tolist(), labels, strict=True):
-        switch = ", switch=true" if rank >= topology.endpoints else ""
+        switch = ", switch=true, shape=box" if rank >= topology.endpoints else ""
         yield f"  {rank} [label={_dot_quote(label)}{switch}];\n"
 
 

@@ -339,10 +339,13 @@ def _read_anynet(file: GraphFile) -> LinkList:
                 terminals[routers[0]] += 1
             has_latencies = has_latencies or bool(latency)
     found = file.links()
-    counts = {terminals[router] for router in found.nodes}
-    # A router without a node only forwards.
-    switches = [{"switch": not terminals[router]} for router in found.nodes] if any(counts) else []
-    if counts - {0, 1}:
+    # Routers without a terminal only forward; but a network has at least two endpoints.
+    switches = []
+    if len(terminals) > 1:
+        switches = [{} if terminals[router] else {"switch": True} for router in found.nodes]
+    elif terminals:
+        file.unused.add("nodes of routers")
+    if max(terminals.values(), default=0) > 1:
         file.unused.add("further nodes of routers")
     return found._replace(
         attributes=switches, link_attributes=found.link_attributes if has_latencies else []

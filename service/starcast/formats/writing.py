@@ -152,6 +152,12 @@ def _write_goal(
         raise InputError(
             f"unknown dialect '{dialect}'", hint=f"the dialects are {', '.join(GOAL_DIALECTS)}"
         )
+    if schedule.ports == "one" and schedule.topology.endpoints < schedule.topology.nodes:
+        raise InputError(
+            f"a GOAL file cannot hold a one-port schedule on {schedule.topology.spec}, whose"
+            " switches send any number of packets at a time",
+            hint="use the port model all, or the format csv",
+        )
     return goal.write_goal(_execute(schedule), unit_bytes, dialect)
 
 

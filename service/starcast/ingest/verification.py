@@ -170,10 +170,12 @@ def _compare_nodes(
         stored.setdefault(row[0], []).append(row)
     titles = find_titles(topology)
     for rank, label in zip(ranks.tolist(), topology.labels(ranks).tolist(), strict=True):
-        expected = [first + rank, rank, label, titles[rank] if titles else None, topology.spec]
+        title = titles[rank] if titles else None
+        is_switch = True if rank >= topology.endpoints else None
+        expected = [first + rank, rank, label, title, is_switch, topology.spec]
         found = stored.get(first + rank, [])
         if found != [expected]:
-            problem = f"the key, rank, label, title or topology of node {label} differs"
+            problem = f"the key, rank, label, title, is_switch or topology of node {label} differs"
             yield Problem(topology.spec, problem, str(found).strip("[]"), str(expected).strip("[]"))
 
 

@@ -333,6 +333,8 @@ class Artifacts(Connection):
             is_new = save_network(session, found.spec)
         values = {"spec": found.spec, "nodes": found.nodes, "links": found.links}
         values |= describe_links(found)
+        if found.endpoints < found.nodes:
+            values["endpoints"] = found.endpoints
         return Facts(values, f"{found.spec} {'is stored' if is_new else 'was stored before'}")
 
     def topologies(self) -> Table:

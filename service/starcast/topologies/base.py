@@ -61,7 +61,7 @@ class Topology(Displayable, ABC):
         spec: the string that `starcast.topology` accepts, such as ``S5``.
         n: n of S_n and S_{n,k}, d of Q_d.
         k: k of S_{n,k}, else None.
-        nodes: the number of nodes.
+        nodes: the number of nodes, switches too; see `endpoints`.
         capacities: the capacity of the link of each node at each port, in the order of `ports`, and
             0 where there is no link; int64 ``[ports, nodes]``. None if all links have capacity 1;
             where there are translations, they do.
@@ -405,6 +405,21 @@ class Topology(Displayable, ABC):
             )
         return int(node)
 
+    def root(self, node: int | str) -> int:
+        """Return the rank of the root of trees or of a collective, given as for `node`.
+
+        Raises:
+            InputError: there is no such node, or it is a switch.
+        """
+        rank = self.node(node)
+        if rank >= self.endpoints:
+            raise InputError(
+                f"'{self.label(rank)}' of {self.spec} is a switch, which only forwards and cannot"
+                " be a root",
+                hint=f"give a node that is no switch, such as {self.label(0)}",
+            )
+        return rank
+
     def ports_between(self, node: int, other: int) -> list[int]:
         """Return the ports of a node that lead to another node; both are given by their ranks.
 
@@ -484,6 +499,7 @@ def describe_topology(topology: Topology) -> dict[str, Any]:
         "n": topology.n,
         "k": topology.k,
         "nodes": topology.nodes,
+        "endpoints": topology.endpoints,
         "links": topology.links,
         "degree": topology.degree,
         "port_count": topology.port_count,

@@ -62,12 +62,14 @@ def family(
         "permutations", "even permutations", "signed permutations", "residues", "generated"
     ] = "permutations",
     sizes: range | None = None,
+    switches: str = "",
 ) -> Callable[[Function], Function]:
     r"""Declare a function as a family of topologies: of Cayley graphs, or of graphs of any kind.
 
     The function is called with the numbers in a spec. For graphs of any kind, it returns the links:
     pairs of labels, or an array ``[links, 2]``. Each link occurs once or more often, in either
-    direction. Ports are the colours of a colouring of the links, as in `starcast.network`.
+    direction. Ports are the colours of a colouring of the links, as in `starcast.network`. Nodes
+    with certain first letters can be declared as ``switches``.
 
     For Cayley graphs, it returns the generators, by default as permutations of the positions 1..n.
     A node x is linked to (x[g_1], .., x[g_n]) for every generator g, over the ports 2, 3, ... in
@@ -90,6 +92,8 @@ def family(
             graph``; by default derived from ``sizes``, or else the pattern.
         group: the group whose elements are the nodes of each graph.
         sizes: the allowed values of the first number in a spec; by default all.
+        switches: the first letters of the labels of switches, such as ``ace``; by default, no node
+            is a switch.
 
     Raises:
         InputError: the name is taken, an option is malformed, or the pattern matches specs of
@@ -99,7 +103,7 @@ def family(
     def decorate(function: Function) -> Function:
         origin = check_declaration(
             "family", name, function, pattern=pattern, source=source, noun=noun, spelling=spelling,
-            group=group, sizes=sizes,
+            group=group, sizes=sizes, switches=switches,
         )  # fmt: skip
         if group not in _GROUPS:
             raise InputError(
@@ -137,7 +141,7 @@ def family(
                     return built
                 values = _read_values(built, spec)
                 if group == "permutations" and _are_links(values):
-                    return network_of_family(spec, name, values)
+                    return network_of_family(spec, name, values, switches)
                 return CayleyGraph(spec, name, values, _GROUPS[group] or Residues(numbers))
 
         entry = Family(

@@ -106,8 +106,8 @@ class Network(Topology):
 
     Raises:
         InputError: a link joins a node to itself, a node has too many links, the graph is empty or
-            not connected, every node is a switch, or given labels, ports, capacities or latencies
-            are not valid.
+            not connected, fewer than two nodes are no switches, or given labels, ports, capacities
+            or latencies are not valid.
     """
 
     family = "network"
@@ -149,9 +149,11 @@ class Network(Topology):
         self._labels = freeze(np.array([labels[node] for node in order], dtype=np.str_))
         self.n = self.nodes = len(order)
         self._endpoints = self.nodes - len(switches)
-        if switches and not self._endpoints:
+        if switches and self._endpoints < 2:
+            but = " but one" if self._endpoints else ""
             raise InputError(
-                f"every node of '{name}' is a switch", hint="a network needs at least one endpoint"
+                f"every node of '{name}'{but} is a switch",
+                hint="a network needs at least two endpoints, which send and receive",
             )
         ranks = np.argsort(order)
         given = np.sort(ranks[np.asarray(links, dtype=np.int64).reshape(-1, 2)], axis=1)
@@ -483,15 +485,18 @@ def report(message: str, reporter: Reporter | None) -> None:
         reporter.say(clean_message(message))
 
 
-def network_of_family(spec: str, family: str, links: Any) -> Network:
+def network_of_family(spec: str, family: str, links: Any, letters: str = "") -> Network:
     """Make the topology of a spec of a family from the links that the family's function returns.
+
+    Nodes whose labels begin with one of the ``letters`` are switches.
 
     Raises:
         InputError: see `network`.
     """
     given = read_graph(links)
     _check_links(given)
-    made = Network(family, given.nodes, given.pairs, switches=_find_switches(given))
+    switches = [number for number, node in enumerate(given.nodes) if node[:1] in {*letters}]
+    made = Network(family, given.nodes, given.pairs, switches=switches)
     made.spec, made.family = spec, family
     return made
 

@@ -241,7 +241,7 @@ def forest(
     name, given = parse_construction(str(construction), arguments)
     entry = CONSTRUCTIONS.find(name, topology)
     values = entry.resolve_arguments(topology, given)
-    rank = topology.node(root)
+    rank = topology.root(root)
     trees = entry.count_trees(topology, values)
     # The memory is checked before the first array is allocated, so that the error message can name
     # the trees and the size of the topology.

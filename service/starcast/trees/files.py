@@ -196,7 +196,7 @@ def _parse_parts(path: str | os.PathLike[str], parts: _Parts) -> dict[str, Any]:
         return {
             "topology": network,
             "parent_port": ports,
-            "root": network.node(parts.number("root")),
+            "root": network.root(parts.number("root")),
             "construction": construction,
             "arguments": arguments,
             "spanning": bool(parts.number("spanning")),

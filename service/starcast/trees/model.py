@@ -52,8 +52,8 @@ class Forest(Displayable):
             Hubs make `verify` fast and do not affect its result.
 
     Raises:
-        InputError: the array has a wrong shape or type, the root does not exist, or the
-            construction and its arguments cannot be part of an id.
+        InputError: the array has a wrong shape or type, the root does not exist or is a switch, or
+            the construction and its arguments cannot be part of an id.
 
     Example:
         >>> own = Forest("S3", [[0, 3, 2, 2, 2, 3]])
@@ -71,7 +71,7 @@ class Forest(Displayable):
     def __post_init__(self) -> None:
         topology = as_topology(self.topology)
         object.__setattr__(self, "topology", topology)
-        object.__setattr__(self, "root", topology.node(self.root))
+        object.__setattr__(self, "root", topology.root(self.root))
         object.__setattr__(self, "parent_port", _check_array(self.parent_port, topology))
         files.check_spec(self.construction, self.arguments)
         object.__setattr__(self, "arguments", MappingProxyType(dict(self.arguments)))

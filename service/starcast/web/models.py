@@ -39,6 +39,7 @@ class TopologyResource(BaseModel):
     n: int
     k: int | None
     nodes: int
+    endpoints: int = Field(description="nodes that are no switches; they have the lowest ranks")
     links: int
     degree: int = Field(description="the largest number of links at a node")
     port_count: int
@@ -49,7 +50,7 @@ class TopologyResource(BaseModel):
     mean_distance: float | None
     exact_mean_distance: str | None = Field(description="the mean distance as a fraction")
     distance_profile: list[int] | None = Field(
-        description="nodes at distance 0, 1, ...; without translations, ordered pairs"
+        description="nodes at distance 0, 1, ...; without translations, ordered pairs of endpoints"
     )
     has_translations: bool
     translation_keeps_ports: bool
@@ -170,6 +171,7 @@ class StoredTopology(StoredArtifact):
 
     family: str | None
     nodes: int | None
+    endpoints: int | None
     links: int | None
     degree: int | None
     diameter: int | None

@@ -314,7 +314,7 @@ def trace_data(
         return ()
     end = execution.end
     start = end - execution.duration
-    before = {chain.name: find_previous(chain.number) for chain in packets.chains()}
+    before = [(chain, find_previous(chain.number)) for chain in packets.chains()]
     every_row = slice(0, len(packets.step))
     row_packet = np.repeat(np.arange(len(packets)), packets.units)
     gives = dependencies.gives(every_row)
@@ -329,10 +329,11 @@ def trace_data(
         begin = int(packets.begins[packet])
         row, waits_for, previous = begin, "", -1
         if start[packet] > 0:
-            for name, of in before.items():
+            for chain, of in before:
                 candidate = int(of[packet])
                 if candidate >= 0 and end[candidate] == start[packet]:
-                    waits_for, previous = name, candidate
+                    is_link = chain.number[packet] >= packets.links.topology.nodes
+                    waits_for, previous = "link" if is_link else chain.name, candidate
                     break
             else:
                 needs = dependencies.needs(slice(begin, begin + int(packets.units[packet])))

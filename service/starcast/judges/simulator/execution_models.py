@@ -59,8 +59,8 @@ class Timing:
     Attributes:
         execution: ``synchronous`` or ``asynchronous``.
         time: the end of the last packet; in a synchronous execution, the end of the last step.
-        arrivals: ``[nodes]``, when each node has received all of its units; 0 if it receives none,
-            -1 if units are missing or the node is dead.
+        arrivals: ``[nodes]``, when each node has received all of its units; 0 if it receives none
+            or is a switch, -1 if units are missing or the node is dead.
         link_busy: ``[nodes, ports]``, the total time for which each directed link carries packets.
             Ports are in the order of ``topology.ports``.
         simulation: the results of `starcast.simulate` for the same schedule and faults.
@@ -119,7 +119,8 @@ def timing(
 
     *asynchronous*: a packet starts as soon as all its units are at the sender and its directed link
     is free. The packets of a link keep the order of their steps. In the one-port model, a node
-    sends one packet at a time and receives one at a time, both in the order of steps. A unit that
+    that is no switch sends one packet at a time and receives one at a time, both in the order of
+    steps. A unit that
     several packets deliver is at the receiver when the earliest of them ends.
 
     All times are computed as integer multiples of the largest time that divides both parts of a
@@ -223,7 +224,7 @@ def _time_steps(executed: Executed, packets: Packets, ticks: Ticks, clock: Times
         table = None
         if postcondition.to_all:
             _check_memory(postcondition)
-            table = ticks.full(postcondition.pairs, ticks.never)
+            table = ticks.full(postcondition.nodes * postcondition.units, ticks.never)
             pair = packets.receiver * np.int64(postcondition.units) + packets.unit
             # A unit can arrive at a node several times. numpy keeps the last value written, which
             # is the earliest step because the rows are reversed.
@@ -275,8 +276,8 @@ def _find_required(sums: Sums) -> tuple[Indices, Indices, Indices]:
     postcondition = sums.postcondition
     unit = np.arange(postcondition.units)
     if postcondition.to_all:
-        node = np.repeat(np.arange(postcondition.nodes), len(unit))
-        unit = np.tile(unit, postcondition.nodes)
+        node = np.repeat(np.arange(postcondition.endpoints), len(unit))
+        unit = np.tile(unit, postcondition.endpoints)
     else:
         node = postcondition.destination(unit)
     return node, unit, sums.complete(node, unit)
@@ -307,7 +308,9 @@ def _describe_packets(packets: Packets, ticks: Ticks, start: Times) -> PacketTim
 
 def _check_memory(postcondition: Postcondition) -> None:
     memory.require(
-        8 * postcondition.pairs, "the arrivals of all units", "use fewer segments or messages"
+        8 * postcondition.nodes * postcondition.units,
+        "the arrivals of all units",
+        "use fewer segments or messages",
     )
 
 
@@ -336,6 +339,7 @@ def _find_arrivals(
         table[source, units] = 0
         required = table if len(units) == postcondition.units else table[:, units]
         arrivals: Times = required.max(axis=1, initial=0)
+        arrivals[postcondition.endpoints :] = 0
     else:
         destination = postcondition.destination(np.arange(postcondition.units))
         delivery = ticks.full(postcondition.units, ticks.never)

@@ -158,20 +158,27 @@ class Packets:
         """Return the resources for which packets wait, in addition to waiting for their units.
 
         In the all-port model a packet waits for its directed link; in the one-port model, for its
-        sender and its receiver. In a symmetric one-port schedule all packets of a step use the same
-        port. Each node then sends one packet and receives one, so a single number represents all
-        senders and receivers.
+        sender and its receiver, or for the link instead of a switch. In a symmetric one-port
+        schedule all packets of a step use the same port. Each node then sends one packet and
+        receives one, so a single number represents all senders and receivers.
         """
         nodes = self.links.topology.nodes
         if self.symmetric and self.one_port:
             return (Chain("sender", np.zeros(len(self), dtype=np.int64), 1),)
         if self.symmetric:
             return (Chain("link", self.first_of(self.link), self.links.topology.port_count),)
-        sender = self.first_of(self.sender)
-        if self.one_port:
-            receiver = self.first_of(self.receiver)
-            return Chain("sender", sender, nodes), Chain("receiver", receiver, nodes)
-        return (Chain("link", self.first_of(self.link), self.links.count),)
+        link = self.first_of(self.link)
+        if not self.one_port:
+            return (Chain("link", link, self.links.count),)
+        ends = {"sender": self.first_of(self.sender), "receiver": self.first_of(self.receiver)}
+        endpoints = self.links.topology.endpoints
+        if endpoints == nodes:
+            return tuple(Chain(name, end, nodes) for name, end in ends.items())
+        # The packets of a switch wait for their links, which are numbered after the nodes.
+        return tuple(
+            Chain(name, np.where(end < endpoints, end, nodes + link), nodes + self.links.count)
+            for name, end in ends.items()
+        )
 
     def batches(self) -> Iterator[Batch]:
         """Yield batches of complete steps. If steps are large on average, yield each step alone."""

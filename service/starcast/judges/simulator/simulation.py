@@ -105,8 +105,12 @@ class Traffic:
             link = Links(rows.schedule.topology).number(sender, rows.port[batch])
             yield _count_in_run(same_link) >= capacities.ravel()[link], _FULL
         if rows.schedule.ports == "one":
-            yield repeats_previous(step, sender) & ~same_link, _SENDS_TWICE
-            yield _receives_again(step, sender, rows.receiver[batch], ~same_link), _RECEIVES_TWICE
+            # Switches send and receive any number of packets.
+            receiver, endpoints = rows.receiver[batch], rows.schedule.topology.endpoints
+            again = repeats_previous(step, sender) & ~same_link
+            yield again & (sender < endpoints), _SENDS_TWICE
+            again = _receives_again(step, sender, receiver, ~same_link)
+            yield again & (receiver < endpoints), _RECEIVES_TWICE
 
 
 class TranslatedTraffic(Traffic):
@@ -288,7 +292,7 @@ class Simulation:
         steps: the last step in which a unit moved.
         transmissions: the number of executed rows (each sends one unit over one link).
         largest_packet: the maximum number of units on one directed link in one step.
-        complete: True if the postcondition holds: every live node received all of its units.
+        complete: True if the postcondition holds: every live endpoint received all of its units.
         missing: the number of (node, unit) pairs that are missing.
         undelivered: at most the first 10 missing pairs, as (label, unit); ``missing`` counts all.
             For a symmetric schedule without faults, the pairs and units belong to the source whose

@@ -119,7 +119,10 @@ def list_networks(session: Session) -> list[Row]:
     return [
         {
             "id": network.spec,
-            **{name: getattr(network, name) for name in ("family", "nodes", "links", "degree")},
+            **{
+                name: getattr(network, name)
+                for name in ("family", "nodes", "endpoints", "links", "degree")
+            },
             "diameter": known_diameter(network),
         }
         for network in networks

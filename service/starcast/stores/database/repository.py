@@ -57,7 +57,7 @@ _TREE_COLUMNS = ("forest", "number", "height", "leaves", "size", "parent_port")
 _RUN, _COST = (models.Base.metadata.tables[name] for name in ("run", "cost"))
 _VIEW = table("artifact", *map(column, ARTIFACT.columns))
 _COLUMNS = {
-    "topology": ("family", "nodes", "links", "degree", "diameter"),
+    "topology": ("family", "nodes", "endpoints", "links", "degree", "diameter"),
     "forest": ("topology", "construction", "root_label", "trees", "height", "congestion"),
     "schedule": (
         "topology",

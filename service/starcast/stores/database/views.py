@@ -100,6 +100,7 @@ CLAIM_SUMMARY = View(
     """,
 )
 
+# New columns are the last ones, so that views of other programs that use this one may stay.
 ARTIFACT = View(
     "artifact",
     "One row per known artifact, complete or not: a topology, forest or schedule with its state in"
@@ -136,7 +137,8 @@ ARTIFACT = View(
         state.expected_relationships as graph_relationships,
             -- relationships that it has in the graph
         state.started_at, -- when loading was planned
-        state.finished_at -- when it became complete or failed
+        state.finished_at, -- when it became complete or failed
+        topology.endpoints -- nodes of a topology that are no switches
     from materialization as state
     left join topology on state.kind = 'topology' and topology.spec = state.id
     left join forest on state.kind = 'forest' and forest.id = state.id

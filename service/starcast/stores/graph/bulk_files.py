@@ -67,8 +67,8 @@ def _digit_table(size: int) -> NDArray[Any]:
 _DIGITS = {size: _digit_table(size) for size in (4, 2, 1)}
 
 CsvValue = str | int | bool | list[int] | None
-#: A value for each row, as an array or, for texts of different lengths, a tuple; or for all rows.
-CsvColumn = NDArray[Any] | tuple[str, ...] | CsvValue
+#: A value for each row, as an array or, for values of different lengths, a tuple; or for all rows.
+CsvColumn = NDArray[Any] | tuple[CsvValue, ...] | CsvValue
 
 
 def write(
@@ -132,6 +132,7 @@ def node_bytes(topology: Topology, width: int) -> int:
         # A symbol of a title takes at most four bytes; two quotation marks are around it.
         + max((4 * len(title) + 2 for title in find_titles(topology)), default=0)
         + len(NODE.names)
+        + len("true")
         + 1
     )
 
@@ -227,6 +228,9 @@ class BulkFiles:
                 "rank": ranks,
                 "label": labels if topology.has_translations else tuple(labels.tolist()),
                 "title": titles[start : start + BLOCK] or None,
+                "is_switch": None
+                if topology.endpoints == topology.nodes
+                else tuple(rank >= topology.endpoints or None for rank in ranks.tolist()),
             }
             self._write(NODE, {":ID": ranks + first}, columns, len(ranks))
             task.advance(len(ranks))

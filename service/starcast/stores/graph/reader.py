@@ -236,16 +236,18 @@ def read_around(
         by_id: whether the numbers are internal ids, by which nodes are found without an index.
 
     Returns:
-        The key, rank, label, title and topology of each node that is stored; and the relationships
-        by artifact kind and id, each as a tuple of its start key, its end key, the columns of its
-        type, and any other properties. In a manually edited graph, a value may have any type.
+        The key, rank, label, title, `is_switch` and topology of each node that is stored; and the
+        relationships by artifact kind and id, each as a tuple of its start key, its end key, the
+        columns of its type, and any other properties. In a manually edited graph, a value may have
+        any type.
     """
     # Without the hint, statistics of an earlier, smaller store may lead the server to read all
     # nodes. The server ignores the hint if the index is missing.
     by_key = f"USING INDEX SEEK n:{NODE.name}(key) WHERE n.key IN $numbers"
     cypher = (
         f"MATCH (n:{NODE.name}) {'WHERE id(n) IN $numbers' if by_id else by_key} "
-        "RETURN [n.key, n.rank, n.label, n.title, n.topology] AS node, [(n)-[r]-() | [id(r), "
+        "RETURN [n.key, n.rank, n.label, n.title, n.is_switch, n.topology] AS node, "
+        "[(n)-[r]-() | [id(r), "
         "type(r), startNode(r).key, endNode(r).key, properties(r)]] AS around ORDER BY n.key"
     )
     rows = graph.read(cypher, {"numbers": numbers})

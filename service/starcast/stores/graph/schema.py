@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 #: starcast cannot read. Version 2 renamed Topology.name to spec and SEND.payload to unit, 3 added
 #: Topology.reverse_ports, 4 changed the keys of families that the papers do not treat, 5 added
 #: SEND.combine, 6 added Topology.has_translations, Topology.source and Node.title, 7 added
-#: TREE_EDGE.subtree_nodes and the indexes on single properties,
-#: LINK.capacity and LINK.latency.
+#: Topology.endpoints, Node.is_switch, LINK.capacity, LINK.latency, TREE_EDGE.subtree_nodes and the
+#: indexes on single properties.
 VERSION = 7
 
 #: Bits of a key for the rank, which is at most 12! - 1 < 2^29. Keys stay below 2^53, so that JSON
@@ -209,6 +209,7 @@ TOPOLOGY = Label(
         _integer("n", "its first size parameter"),
         _integer("k", "its second size parameter, in S_n,k", always=False),
         _integer("nodes", "number of nodes"),
+        _integer("endpoints", "number of nodes that are no switches; they have the lowest ranks"),
         _integer("links", "number of undirected links"),
         _integer("degree", "largest number of links at a node"),
         _integer("diameter", "largest distance, in links; absent if it is not known", always=False),
@@ -229,9 +230,15 @@ NODE = Label(
     (
         _integer("key", "topology and rank in one integer, unique in the store; used by writers"),
         _string("topology", "spec of its topology"),
-        _integer("rank", "index among the sorted labels, from 0"),
+        _integer("rank", "index among the sorted labels, from 0; switches follow endpoints"),
         _string("label", "its label; on star graphs one character per symbol, 1..9 then a..z"),
         Property("title", PropertyType.STRING, "its text in a network's source", always=False),
+        Property(
+            "is_switch",
+            PropertyType.BOOLEAN,
+            "true for a switch, which only forwards; absent for other nodes",
+            always=False,
+        ),
     ),
     key="key",
     artifact_property="topology",

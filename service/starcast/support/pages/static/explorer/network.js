@@ -11,6 +11,8 @@ export class Network {
   constructor(data, neighbours) {
     this.data = data;
     this.nodeCount = data.nodes;
+    /** the number of nodes that are no switches, which come first */
+    this.endpointCount = data.endpoints;
     this.portCount = data.ports.length;
     this.neighbours = neighbours;
     this.labels = data.labels;
