@@ -343,10 +343,10 @@ def _read_anynet(file: GraphFile) -> LinkList:
     switches = []
     if len(terminals) > 1:
         switches = [{} if terminals[router] else {"switch": True} for router in found.nodes]
-    elif terminals:
-        file.unused.add("nodes of routers")
     if max(terminals.values(), default=0) > 1:
         file.unused.add("further nodes of routers")
+    elif len(terminals) == 1:
+        file.unused.add("nodes of routers")
     return found._replace(
         attributes=switches, link_attributes=found.link_attributes if has_latencies else []
     )
