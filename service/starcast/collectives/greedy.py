@@ -18,6 +18,7 @@ Topology-Aware Collective Algorithm Synthesizer for Distributed Machine Learning
 """
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -84,7 +85,7 @@ def _require_memory(topology: Topology, rows: int, others: int) -> None:
 
 
 def _spread(topology: Topology, ports: Ports, source: NDArray[np.int64], seed: int) -> Draft:
-    """Return the schedule that brings every unit from its source, ``[units]``, to all nodes."""
+    """Return the schedule that brings every unit from its source, ``[units]``, to all endpoints."""
     from starcast.collectives import matching  # noqa: PLC0415
 
     nodes, units = topology.nodes, len(source)
@@ -100,18 +101,38 @@ def _spread(topology: Topology, ports: Ports, source: NDArray[np.int64], seed: i
         )
 
     def least() -> int:
+        endpoints = slice(topology.endpoints)
         links = 1 if ports == "one" else topology.degrees
-        busy = int((-((own - units) // links)).max())
-        furthest = max(int(topology.distances(node).max()) for node in np.flatnonzero(own).tolist())
-        # The number of nodes that hold a unit at most doubles in a one-port step.
-        doubling = (nodes - 1).bit_length() if ports == "one" else 0
-        return max(busy, furthest, doubling)
+        busy = int((-((own - units) // links))[endpoints].max())
+        furthest = max(
+            int(topology.distances(node)[endpoints].max()) for node in np.flatnonzero(own).tolist()
+        )
+        # The number of nodes that hold a unit at most doubles in a one-port step, without switches.
+        doubles = ports == "one" and topology.endpoints == nodes
+        return max(busy, furthest, (nodes - 1).bit_length() if doubles else 0)
 
     best = _best_rows(prepare, rows, least, seed)
     sender = table[best.node, best.slot]
     port = topology.reverse_ports()[np.array(topology.ports, dtype=np.uint8)[best.slot]]
     tree = np.zeros(rows, dtype=np.uint8)
-    return Draft(Columns(best.step, sender, port, best.node, tree, best.unit), units)
+    columns = Columns(best.step, sender, port, best.node, tree, best.unit)
+    if topology.endpoints < nodes:
+        kept = _reach_endpoints(topology, columns, units)
+        columns = columns.apply(lambda column: column[kept])
+    return Draft(columns, units)
+
+
+def _reach_endpoints(topology: Topology, rows: Columns, units: int) -> NDArray[np.bool_]:
+    """Return which rows, in the order of steps, bring a unit to an endpoint, or nearer to one."""
+    needs = np.zeros((topology.nodes, units), dtype=bool)
+    needs[: topology.endpoints] = True
+    kept = np.zeros(len(rows.step), dtype=bool)
+    begins = np.searchsorted(rows.step, np.arange(1, int(rows.step[-1]) + 2)).tolist()
+    for begin, end in reversed(list(pairwise(begins))):
+        kept[begin:end] = needs[rows.receiver[begin:end], rows.unit[begin:end]]
+        chosen = begin + np.flatnonzero(kept[begin:end])
+        needs[rows.sender[chosen], rows.unit[chosen]] = True
+    return kept
 
 
 def _route(
@@ -145,7 +166,8 @@ def _route(
         links = 1 if is_one else topology.degrees
         ends = (np.bincount(each, minlength=nodes) for each in (source, destination))
         busy = max(int((-(-count // links)).max()) for count in ends)
-        mean = ceil_div(rows, nodes if is_one else 2 * topology.links)
+        has_switches = topology.endpoints < nodes
+        mean = ceil_div(rows, nodes if is_one and not has_switches else 2 * topology.links)
         return max(busy, mean, int(ways.max(initial=0)))
 
     best = _best_rows(prepare, rows, least, seed)
@@ -166,12 +188,12 @@ def _broadcast(
 
 @algorithm(
     "allgather", "greedy", ports=["all", "one"], source=_SOURCE,
-    sources=lambda topology, _ports: topology.nodes,
+    sources=lambda topology, _ports: topology.endpoints,
 )  # fmt: skip
 def _allgather(
     topology: Topology, root: int, ports: Ports, messages: Messages, seed: Seed
 ) -> Draft:
-    return _spread(topology, ports, np.repeat(np.arange(topology.nodes), messages), seed)
+    return _spread(topology, ports, np.repeat(np.arange(topology.endpoints), messages), seed)
 
 
 def _count_scatter_rows(topology: Topology, arguments: Arguments) -> int:
@@ -181,26 +203,26 @@ def _count_scatter_rows(topology: Topology, arguments: Arguments) -> int:
 @algorithm("scatter", "greedy", ports=["all", "one"], source=_SOURCE, rows=_count_scatter_rows)
 def _scatter(topology: Topology, root: int, ports: Ports, messages: Messages, seed: Seed) -> Draft:
     root = 0 if topology.has_translations else root
-    unit = np.arange(messages * topology.nodes)
+    unit = np.arange(messages * topology.endpoints)
     unit = unit[unit // messages != root]
     rows = _route(topology, ports, np.full(len(unit), root), unit // messages, unit, seed)
-    return Draft(rows, messages * topology.nodes, root=root)
+    return Draft(rows, messages * topology.endpoints, root=root)
 
 
 def _count_alltoall_rows(topology: Topology, arguments: Arguments) -> int:
     """Return the number of rows per source; without translations, their rounded mean."""
-    sources = 1 if topology.has_translations else topology.nodes
+    sources = 1 if topology.has_translations else topology.endpoints
     return ceil_div(int(arguments["messages"]) * topology.distance_sum, sources)
 
 
 @algorithm(
     "alltoall", "greedy", ports=["all", "one"], source=_SOURCE, rows=_count_alltoall_rows,
-    sources=lambda topology, _ports: topology.nodes,
+    sources=lambda topology, _ports: topology.endpoints,
 )  # fmt: skip
 def _alltoall(topology: Topology, root: int, ports: Ports, messages: Messages, seed: Seed) -> Draft:
-    nodes = topology.nodes
-    unit = np.arange(messages * nodes**2)
-    source, destination = np.divmod(unit // messages, nodes)
+    endpoints = topology.endpoints
+    unit = np.arange(messages * endpoints**2)
+    source, destination = np.divmod(unit // messages, endpoints)
     chosen = source != destination
     rows = _route(topology, ports, source[chosen], destination[chosen], unit[chosen], seed)
-    return Draft(rows, messages * nodes**2)
+    return Draft(rows, messages * endpoints**2)
