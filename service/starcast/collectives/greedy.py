@@ -223,6 +223,10 @@ def _alltoall(topology: Topology, root: int, ports: Ports, messages: Messages, s
     endpoints = topology.endpoints
     unit = np.arange(messages * endpoints**2)
     source, destination = np.divmod(unit // messages, endpoints)
-    chosen = source != destination
+    chosen = np.flatnonzero(source != destination)
+    if endpoints < topology.nodes:
+        # If all endpoints sent to the same one first, the other links of a switch would wait.
+        ahead = (destination - source) % endpoints
+        chosen = chosen[np.argsort(ahead[chosen], kind="stable")]
     rows = _route(topology, ports, source[chosen], destination[chosen], unit[chosen], seed)
     return Draft(rows, messages * endpoints**2)
