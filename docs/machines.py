@@ -22,7 +22,7 @@ PAGE = Path(__file__).parent / "machines.md"
 #: The start-up time in microseconds, and the bandwidth of the links of the fat tree in bytes per
 #: microsecond.
 START_UP, FAT_TREE_LINK = Fraction(5), Fraction(12_500)
-#: Message sizes in bytes: of the vector of an allreduce, and of the part for one GPU in an alltoall.
+#: Message sizes in bytes: of the vector in an allreduce, of the part for one GPU in an alltoall.
 SIZES = (2**10, 2**16, 2**20, 2**26)
 #: The largest size at which a crossover is searched for.
 _LARGEST = 2**32
@@ -63,11 +63,11 @@ def machine(name: str) -> tuple[Topology, Machine]:
     if name == "FT4":
         return starcast.topology("FT4"), Machine(START_UP, 1 / FAT_TREE_LINK)
     file = {"DGX-1": "dgx1", "NVSwitch": "nvswitch"}[name]
-    found = re.search(rf"cat >{file}\.txt <<END\n(.*?)END\n", PAGE.read_text("utf-8"), re.DOTALL)
-    assert found
+    text = PAGE.read_text(encoding="utf-8")
+    (content,) = re.findall(rf"cat >{file}\.txt <<END\n(.*?)END\n", text, re.DOTALL)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{file}.txt"
-        path.write_text(found[1])
+        path.write_text(content)
         made = starcast.network(path, reporter=Silent())
     return made, Machine(START_UP, 8 * 10**6 / Fraction(made.capacity_unit))
 
