@@ -11,7 +11,7 @@ from starcast import Network, export, network
 from starcast.formats.graphs import to_igraph, to_networkx
 from starcast.support.progress import ProgressLines
 from starcast.topologies.base import describe_links
-from starcast.topologies.networks import read_quantity
+from starcast.topologies.network_building import read_quantity
 from support.meeting import refused
 
 pytestmark = pytest.mark.filterwarnings("ignore::starcast.support.errors.NetworkWarning")

@@ -6,6 +6,9 @@ in the time-expanded graph. Scatters and alltoalls route units along shortest pa
 longest way left first. `starcast.collectives.matching` has the steps. In the one-port model, the
 links of a step are a maximum matching of senders with receivers.
 
+Switches take part like other nodes. What reaches a switch that does not pass it on is omitted at
+the end.
+
 Nothing is known in advance about the number of steps. Small schedules are therefore built several
 times with other random numbers, and the best is kept; the construction ends early if it reaches a
 lower bound.
@@ -28,6 +31,7 @@ from starcast.catalogue.entries import Seed
 from starcast.collectives.algorithm import Messages, algorithm
 from starcast.collectives.model import BYTES_PER_ROW, Draft
 from starcast.collectives.rows import Columns
+from starcast.support.arrays import Mask
 from starcast.support.integers import ceil_div
 from starcast.support.vocabulary import Arguments, Ports
 from starcast.topologies import Topology, memory
@@ -84,32 +88,48 @@ def _require_memory(topology: Topology, rows: int, others: int) -> None:
     )
 
 
+def _capacities(topology: Topology) -> NDArray[np.int64]:
+    """Return the capacity of the link of each node at each port, ``[nodes, ports]``."""
+    if topology.capacities is None:
+        return np.ones((topology.nodes, topology.port_count), dtype=np.int64)
+    return np.ascontiguousarray(topology.capacities.T)
+
+
+def _find_needed(topology: Topology, rows: Columns) -> Mask:
+    """Return which rows bring a unit to an endpoint, or to a switch that passes it on."""
+    passes = np.zeros((topology.nodes, int(rows.unit.max()) + 1), dtype=np.bool_)
+    needed = rows.receiver < topology.endpoints
+    starts = np.searchsorted(rows.step, np.arange(1, int(rows.step[-1]) + 2))
+    for first, end in reversed(list(pairwise(starts.tolist()))):
+        needed[first:end] |= passes[rows.receiver[first:end], rows.unit[first:end]]
+        used = np.flatnonzero(needed[first:end]) + first
+        passes[rows.sender[used], rows.unit[used]] = True
+    return needed
+
+
 def _spread(topology: Topology, ports: Ports, source: NDArray[np.int64], seed: int) -> Draft:
-    """Return the schedule that brings every unit from its source, ``[units]``, to all endpoints."""
+    """Return the schedule that brings every unit from its source, ``[units]``, to all nodes."""
     from starcast.collectives import matching  # noqa: PLC0415
 
     nodes, units = topology.nodes, len(source)
     rows = units * (nodes - 1)
     _require_memory(topology, rows, nodes * units // 3)
-    table = np.ascontiguousarray(topology.table().T)
+    table, capacity = np.ascontiguousarray(topology.table().T), _capacities(topology)
     own = np.bincount(source, minlength=nodes)
 
     def prepare() -> _Steps:
         holdings = matching.allocate_holdings(nodes, source)
         return lambda found, chance, goal: matching.spread(
-            table, holdings, found, chance, ports == "one", goal
+            table, capacity, holdings, found, chance, ports == "one", topology.endpoints, goal
         )
 
     def least() -> int:
-        endpoints = slice(topology.endpoints)
-        links = 1 if ports == "one" else topology.degrees
-        busy = int((-((own - units) // links))[endpoints].max())
-        furthest = max(
-            int(topology.distances(node)[endpoints].max()) for node in np.flatnonzero(own).tolist()
-        )
-        # The number of nodes that hold a unit at most doubles in a one-port step, without switches.
-        doubles = ports == "one" and topology.endpoints == nodes
-        return max(busy, furthest, (nodes - 1).bit_length() if doubles else 0)
+        links = capacity.max(axis=1) if ports == "one" else capacity.sum(axis=1)
+        busy = int((-((own - units) // links))[: topology.endpoints].max())
+        furthest = max(int(topology.distances(node).max()) for node in np.flatnonzero(own).tolist())
+        # The number of nodes that hold a unit at most doubles in a one-port step.
+        doubling = (topology.endpoints - 1).bit_length() if ports == "one" else 0
+        return max(busy, furthest, doubling)
 
     best = _best_rows(prepare, rows, least, seed)
     sender = table[best.node, best.slot]
@@ -117,22 +137,9 @@ def _spread(topology: Topology, ports: Ports, source: NDArray[np.int64], seed: i
     tree = np.zeros(rows, dtype=np.uint8)
     columns = Columns(best.step, sender, port, best.node, tree, best.unit)
     if topology.endpoints < nodes:
-        kept = _reach_endpoints(topology, columns, units)
-        columns = columns.apply(lambda column: column[kept])
+        needed = _find_needed(topology, columns)
+        columns = columns.apply(lambda column: column[needed])
     return Draft(columns, units)
-
-
-def _reach_endpoints(topology: Topology, rows: Columns, units: int) -> NDArray[np.bool_]:
-    """Return which rows, in the order of steps, bring a unit to an endpoint, or nearer to one."""
-    needs = np.zeros((topology.nodes, units), dtype=bool)
-    needs[: topology.endpoints] = True
-    kept = np.zeros(len(rows.step), dtype=bool)
-    begins = np.searchsorted(rows.step, np.arange(1, int(rows.step[-1]) + 2)).tolist()
-    for begin, end in reversed(list(pairwise(begins))):
-        kept[begin:end] = needs[rows.receiver[begin:end], rows.unit[begin:end]]
-        chosen = begin + np.flatnonzero(kept[begin:end])
-        needs[rows.sender[chosen], rows.unit[chosen]] = True
-    return kept
 
 
 def _route(
@@ -147,27 +154,26 @@ def _route(
     from starcast.collectives import matching  # noqa: PLC0415
 
     nodes, port_count = topology.nodes, topology.port_count
-    memory.require(4 * nodes**2, f"the distances between {nodes:,} nodes")
-    left = np.stack([topology.distances(node) for node in range(nodes)])
+    memory.require(4 * nodes * topology.endpoints, f"the distances between {nodes:,} nodes")
+    left = np.stack([topology.distances(node) for node in range(topology.endpoints)])
     ways = left[destination, source]
     rows = int(ways.sum(dtype=np.int64))
     others = 8 * port_count * len(unit) + 4 * nodes * port_count * (int(left.max()) + 1)
     _require_memory(topology, rows, others)
-    table = np.ascontiguousarray(topology.table().T)
+    table, capacity = np.ascontiguousarray(topology.table().T), _capacities(topology)
 
     def prepare() -> _Steps:
         waiting = matching.allocate_waiting(table, left, source, destination)
         return lambda found, chance, goal: matching.route(
-            table, waiting, found, chance, ports == "one", goal
+            table, capacity, waiting, found, chance, ports == "one", topology.endpoints, goal
         )
 
     def least() -> int:
         is_one = ports == "one"
-        links = 1 if is_one else topology.degrees
+        links = capacity.max(axis=1) if is_one else capacity.sum(axis=1)
         ends = (np.bincount(each, minlength=nodes) for each in (source, destination))
         busy = max(int((-(-count // links)).max()) for count in ends)
-        has_switches = topology.endpoints < nodes
-        mean = ceil_div(rows, nodes if is_one and not has_switches else 2 * topology.links)
+        mean = ceil_div(rows, int(links.sum()))
         return max(busy, mean, int(ways.max(initial=0)))
 
     best = _best_rows(prepare, rows, least, seed)
@@ -223,10 +229,7 @@ def _alltoall(topology: Topology, root: int, ports: Ports, messages: Messages, s
     endpoints = topology.endpoints
     unit = np.arange(messages * endpoints**2)
     source, destination = np.divmod(unit // messages, endpoints)
-    chosen = np.flatnonzero(source != destination)
-    if endpoints < topology.nodes:
-        # If all endpoints sent to the same one first, the other links of a switch would wait.
-        ahead = (destination - source) % endpoints
-        chosen = chosen[np.argsort(ahead[chosen], kind="stable")]
+    # Sources begin with different destinations, so that their units do not meet at one link.
+    chosen = np.argsort((destination - source) % endpoints, kind="stable")[messages * endpoints :]
     rows = _route(topology, ports, source[chosen], destination[chosen], unit[chosen], seed)
     return Draft(rows, messages * endpoints**2)

@@ -26,7 +26,7 @@ from starcast.support.limited import DAMAGE
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import NetworkFormat
 from starcast.topologies import memory
-from starcast.topologies.networks import LinkList
+from starcast.topologies.network_building import LinkList
 
 #: Columns of an edge list that name the ends of links.
 _HEADS = (

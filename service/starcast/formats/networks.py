@@ -14,14 +14,14 @@ from starcast.support.errors import InputError, StarcastError, unreadable
 from starcast.support.limited import MB, decode_text, read_bytes
 from starcast.support.progress import Reporter
 from starcast.support.vocabulary import NETWORK_SUFFIXES, NetworkFormat, Weights, is_network_path
-from starcast.topologies.networks import (
+from starcast.topologies.network_building import (
     LinkList,
-    Network,
     build_network,
     find_attribute,
     read_graph,
     report,
 )
+from starcast.topologies.networks import Network
 
 #: Maximum size in bytes of a file, after decompression.
 MAX_BYTES = 100 * MB

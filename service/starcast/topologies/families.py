@@ -31,7 +31,8 @@ from starcast.topologies.cayley import (
     SignedPermutations,
     Subgroup,
 )
-from starcast.topologies.networks import find_network, is_network_spec, network_of_family
+from starcast.topologies.network_building import network_of_family
+from starcast.topologies.networks import find_network, is_network_spec
 
 #: Parts that a pattern must not contain: escapes of characters that a spec cannot contain, and
 #: characters that belong neither to a spec nor to the syntax of regular expressions.
