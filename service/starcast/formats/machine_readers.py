@@ -23,7 +23,8 @@ from starcast.support.errors import InputError
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import NetworkFormat
 from starcast.topologies import memory
-from starcast.topologies.networks import MAX_DEGREE, LinkList
+from starcast.topologies.network_building import LinkList
+from starcast.topologies.networks import MAX_DEGREE
 
 #: Memory in bytes that the devices of a machine take per byte of a file.
 _OBJECTS = 25
