@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cache
 from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from marked import fill_tables, head, row
 
@@ -79,8 +79,9 @@ def lines(name: str, collective: Collective, algorithm: str) -> list[Line]:
     spec, pieces = ALGORITHMS[collective][algorithm]
     found = []
     for number in PIECES:
+        options: dict[str, Any] = {pieces: number}
         try:
-            built = starcast.schedule(network, collective, spec, **{pieces: number})
+            built = starcast.schedule(network, collective, spec, **options)
         except starcast.StarcastError:
             return []
         if not starcast.simulate(built).complete:
@@ -93,7 +94,8 @@ def _line(built: Schedule, costs: Machine) -> Line:
     """Return the time of a schedule as a function of the size; latencies are zero."""
     units = built.message_units
     short, long = (
-        starcast.timing(built, Fraction(size, units), costs.t_s, costs.t_c).time for size in (1, 2)
+        Fraction(starcast.timing(built, Fraction(size, units), costs.t_s, costs.t_c).time)
+        for size in (1, 2)
     )
     return Line(2 * short - long, long - short)
 

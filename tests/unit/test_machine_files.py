@@ -196,7 +196,7 @@ def machine(seed: int) -> str:
 def test_machines_of_nccl_and_rccl_agree_with_an_oracle(read: Any, seed: int) -> None:
     """GPUs, links by count and speed, switches without leaves: as a second reader finds them."""
     text = machine(seed)
-    made = read("<!--\n - Licence\n -->\n" + text)
+    made = read("<!--\n - Licence\n" + " - words\n" * 1000 + " -->\n" + text)
     gpus, expected = oracle(text.replace('target="00000000', 'target="0000'))
     assert made.endpoints == gpus
     found = links(made)

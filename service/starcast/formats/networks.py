@@ -54,6 +54,7 @@ _OTHERS = {
 }
 #: The number of characters by which a format is recognized.
 _BEGINNING = 4096
+_XML_COMMENT = re.compile(r"<!--(?:[^-]|-(?!-))*+-->")
 
 
 def network(
@@ -183,7 +184,8 @@ def _recognize(path: Path, text: str) -> NetworkFormat | None:
     Raises:
         InputError: the beginning is that of another format.
     """
-    beginning = text[:_BEGINNING].lstrip()
+    # A comment with a licence may be longer than all that decides the format.
+    beginning = _XML_COMMENT.sub("", text[: 16 * _BEGINNING]).lstrip()[:_BEGINNING]
     for pattern, name in _BEGINNINGS.items():
         if re.match(pattern, beginning, re.DOTALL | re.IGNORECASE):
             return name
