@@ -132,8 +132,8 @@ class Entry:
         smallest: the smallest n for which the entry is defined.
         exclusion: ``exclusion(topology)`` returns the reason why the entry is not defined on a
             topology of its families, or None if it is defined.
-        elsewhere: the name of the entry that this name stands for on topologies on which this entry
-            is not defined; empty for none.
+        elsewhere: the name of the entry that replaces this entry on topologies on which it is not
+            defined; empty for none.
     """
 
     name: str
@@ -254,8 +254,8 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
 
         Args:
             name: the name of an entry.
-            topology: a topology on which the entry must be defined. If it is not, but has another
-                meaning there (`Entry.elsewhere`), the entry meant is returned.
+            topology: a topology on which the entry must be defined. If it is not, but another entry
+                replaces it there (`Entry.elsewhere`), that one is returned.
 
         Raises:
             InputError: no entry has this name, or the entry is not defined on the topology.
@@ -463,7 +463,7 @@ def write_template(kind: str, name: str, folder: Path) -> tuple[Path, str]:
         folder: the folder of the file.
 
     Returns:
-        The file, and the words of a command that uses it.
+        The file, and the arguments of a command that uses it.
 
     Raises:
         InputError: the kind or the name is not valid, the file exists, or it cannot be written.

@@ -60,7 +60,7 @@ BaseTree = Annotated[
 
 
 def count_sources(topology: Topology, ports: str) -> int:
-    """Return the number of sources whose rows an allgather schedule must contain: one, or all."""
+    """Return how many sources need rows of their own in an allgather schedule: one, or all."""
     # In the one-port model, the sub-slots depend on the ports. If translations change the ports, as
     # on S_{n,k}, one source cannot represent the others.
     is_symmetric = ports == "all" or topology.translation_keeps_ports
@@ -230,7 +230,7 @@ def _build_overlapped(
 def _rotate(
     forest: Forest, step: NDArray[np.int32], count: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-    """Return a message's tree, as parent ports and steps, after ``count`` rotations R."""
+    """Return the parent ports and steps of a message's tree after ``count`` rotations R."""
     topology = forest.topology
     image = np.arange(topology.nodes, dtype=np.int32)
     turn = rotation(topology.n)
@@ -245,7 +245,7 @@ def _rotate(
 
 
 def _positions_within_port(port: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return each link's position, from 1, among all links of a tree that have the same port."""
+    """Number the links of a tree that have the same port 1, 2, ..; return each link's number."""
     position = np.empty(len(port), dtype=np.int64)
     for number in np.unique(port):
         of_port = port == number

@@ -10,8 +10,8 @@ units, a link takes the one that the fewest nodes hold. In the one-port model, t
 are a matching of senders with receivers.
 
 **Routing** (scatter, alltoall): units travel along shortest paths. In each step every directed link
-takes, among the waiting units that it brings nearer to their destinations, the one with the
-longest way left. In the one-port model, the links of a step are a matching again.
+takes, among the waiting units that it brings nearer to their destinations, the unit with the
+largest remaining distance. In the one-port model, the links of a step are a matching again.
 """
 
 from typing import Any, NamedTuple
@@ -61,7 +61,7 @@ class FoundRows(NamedTuple):
 
 
 def allocate_rows(rows: int) -> FoundRows:
-    """Return arrays with room for a number of rows."""
+    """Return empty arrays with room for the given number of rows."""
     step, node, unit = np.empty((3, rows), dtype=np.int32)
     return FoundRows(step, node, np.empty(rows, dtype=np.uint8), unit, np.zeros(2, dtype=np.int64))
 
@@ -110,7 +110,7 @@ def allocate_holdings(nodes: int, source: NDArray[np.int64]) -> Holdings:
 
 @jit
 def _lowest_bit(word: int) -> int:
-    """Return the index of the lowest bit of a positive word that is set."""
+    """Return the index of the lowest set bit of a positive word."""
     index = 0
     for width in (32, 16, 8, 4, 2, 1):
         if word & ((1 << width) - 1) == 0:
@@ -123,7 +123,7 @@ def _lowest_bit(word: int) -> int:
 def _pick(
     own: Holdings, sender: int, receiver: int, chance: NDArray[np.int64], samples: int
 ) -> int:
-    """Return a unit that the receiver lacks and the sender held before this step, or -1.
+    """Return a unit that the receiver lacks and that the sender held before this step, or -1.
 
     The search begins at a random unit; of the first ``samples`` units found, the rarest is chosen.
     """
@@ -153,7 +153,7 @@ def _pick(
 
 @jit
 def _can_give(own: Holdings, sender: int, receiver: int) -> bool:
-    """Return whether the sender held a unit before this step that the receiver lacks."""
+    """Return whether the sender held, before this step, any unit that the receiver lacks."""
     for word in range(own.now.shape[1]):
         if own.before[sender, word] & ~own.now[receiver, word] != 0:
             return True
@@ -162,7 +162,7 @@ def _can_give(own: Holdings, sender: int, receiver: int) -> bool:
 
 @jit
 def _give(own: Holdings, node: int, unit: int) -> None:
-    """Let a node receive a unit."""
+    """Record that a node receives a unit."""
     own.now[node, unit // _BITS] |= 1 << (unit % _BITS)
     own.lacks[node] -= 1
     own.holders[unit] += 1
@@ -206,7 +206,7 @@ def _receive(
     rows: FoundRows,
     chance: NDArray[np.int64],
 ) -> None:
-    """Let all links to a node carry units in an all-port step."""
+    """Choose and record the units that a node receives in an all-port step."""
     ports = table.shape[1]
     first, turn = rows.counts[0], draw(chance, ports)
     for index in range(ports):
@@ -232,7 +232,7 @@ def match(
     taken: _Integers,
     scratch: _Integers,
 ) -> None:
-    """Find a maximum matching of nodes with neighbours; nodes first in the order are preferred.
+    """Find a maximum matching of nodes with neighbours that prefers the first nodes of ``order``.
 
     The sets of nodes that can be matched form a matroid. Therefore, augmenting the matching for
     the nodes in the order of their weights gives a maximum matching of maximum weight (Edmonds &
@@ -364,7 +364,7 @@ def spread(
 
 
 class Waiting(NamedTuple):
-    """The units that wait at each node, in lists by link and way left.
+    """The units that wait at each node, in lists by link and remaining distance.
 
     A unit is in the lists of all links that bring it nearer to its destination. It is at the index
     ``unit * ports + slot`` of `following` and `preceding`, so that it can be removed from all
@@ -374,7 +374,7 @@ class Waiting(NamedTuple):
         left: ``[destinations, nodes]``, the distances to the destinations.
         goal: int32 ``[units]``, the row of `left` of each unit.
         first: int32 ``[nodes, ports, distances]``, the first unit of each list, or -1.
-        longest: int32 ``[nodes, ports]``, at least the longest way left in the lists of a link.
+        longest: int32 ``[nodes, ports]``, an upper bound on the distances in the lists of a link.
         following: int32 ``[units * ports]``, the next unit in the same list, or -1.
         preceding: int32 ``[units * ports]``, the previous unit in the same list, or -1.
         waits: int64 ``[nodes]``, the number of units that wait at each node.
@@ -419,7 +419,7 @@ def _insert_all(table: _Integers, waiting: Waiting, source: NDArray[np.int64]) -
 
 @jit
 def _insert(table: _Integers, waiting: Waiting, node: int, unit: int) -> None:
-    """Let a unit wait at a node, unless this is its destination."""
+    """Add a unit to the lists of a node, unless this is its destination."""
     ports = table.shape[1]
     goal = waiting.goal[unit]
     left = np.int64(waiting.left[goal, node])
@@ -460,7 +460,7 @@ def _remove(table: _Integers, waiting: Waiting, node: int, unit: int) -> None:
 
 @jit
 def _furthest(waiting: Waiting, node: int, slot: int) -> int:
-    """Return a unit with the longest way left that a link brings nearer, or -1."""
+    """Return the waiting unit with the largest remaining distance that a link reduces, or -1."""
     left = waiting.longest[node, slot]
     while left > 0 and waiting.first[node, slot, left] < 0:
         left -= 1

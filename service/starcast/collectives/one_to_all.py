@@ -123,7 +123,7 @@ def _build_stream(forest: Forest, units_per_tree: int, first: NDArray[np.int32],
 
 
 def _declare_segmented(construction: str, source: str) -> None:
-    """Declare a broadcast that pipelines the segments of a message in a construction's trees."""
+    """Declare a broadcast that pipelines the segments of a message down a construction's trees."""
     entry = CONSTRUCTIONS[construction]
 
     @algorithm(
@@ -270,7 +270,7 @@ def _balanced_construction(_topology: Topology, _ports: str, arguments: Argument
 
 
 def refuse_uneven(topology: Topology, arguments: Arguments) -> Refusal | None:
-    """Return a refusal if the perfectly balanced trees cannot share the messages equally."""
+    """Return why the perfectly balanced trees cannot share the messages equally, or None."""
     messages = int(arguments["messages"])
     if messages % topology.degree == 0:
         return None

@@ -72,7 +72,7 @@ def reverse_schedule(schedule: Schedule) -> Schedule:
 
 
 def build_allreduce(spread: Schedule) -> Schedule:
-    """Return the allreduce that runs an allgather or a broadcast first backwards, then forwards.
+    """Return the allreduce that runs an allgather or a broadcast first reversed, then forwards.
 
     If the first part is a reduce (a reversed broadcast), the broadcast may begin before the reduce
     has ended: the root sends the units in the order in which it completes them. The broadcast
@@ -108,7 +108,7 @@ def _first_steps(spread: Schedule) -> NDArray[np.int64]:
 def _exchange_units(first: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return new numbers for the units of a reversed broadcast, int64 ``[units]``.
 
-    A reversed broadcast completes the units in the opposite order of sending. As all units are
+    A reversed broadcast completes the units in reverse order of the broadcast. As all units are
     alike, they are renumbered: the unit that was sent last gets the number of the unit that was
     sent first, and so on.
     """

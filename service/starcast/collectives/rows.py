@@ -67,7 +67,7 @@ def route_units(
     unit: Integers,
     gap: int = 1,
 ) -> Columns:
-    """Return the rows of units that travel, without waiting, from the root to one destination each.
+    """Return the rows of units that travel from the root, without waiting, each to one destination.
 
     Args:
         forest: the trees whose paths the units take.

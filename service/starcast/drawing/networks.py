@@ -194,7 +194,7 @@ class Frame:
     def _shift_over_border(self, sender: int, receiver: int) -> complex:
         """Return the translation that moves the receiver to its image nearest to the sender.
 
-        Only on a torus, a node has several images. In other layouts the result is 0.
+        A node has several images only on a torus. In other layouts the result is 0.
         """
         if not self._periods.size:
             return 0j

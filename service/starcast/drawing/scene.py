@@ -192,7 +192,7 @@ def style(topology: Topology, port: int) -> tuple[str, str]:
 
 
 def port_noun(topology: Topology) -> str:
-    """Return the topology's word for a port: "dimension", "port", or "direction" on a torus."""
+    """Return the word for a port in this topology: "dimension", "port", or "direction" (torus)."""
     usual = "dimension" if topology.has_translations else "port"
     return {"nk-star": "port", "torus": "direction"}.get(topology.family, usual)
 

@@ -125,7 +125,7 @@ def execute_unchecked(point: Point) -> Execution:
 
 
 def _execute_in_worker(plugin_names: tuple[str, ...], point: Point) -> Execution:
-    """Execute a point in a worker process, after loading the given plug-ins there."""
+    """Load plug-ins in a worker process, and execute a point there."""
     plugins.load_once(plugin_names)
     return execute_unchecked(point)
 
@@ -230,7 +230,7 @@ def price_run(point: Point, execution: Execution, **origin: Any) -> Run:
     Args:
         point: the point.
         execution: the execution of the point.
-        origin: further items of the run's provenance.
+        origin: further entries for the run's provenance.
     """
     timings = dict(execution.timings)
     simulation = execution.valid_simulation
@@ -254,7 +254,7 @@ def price_run(point: Point, execution: Execution, **origin: Any) -> Run:
 
 @contextmanager
 def _measure(timings: dict[str, float], phase: str) -> Iterator[None]:
-    """Record how many seconds a phase, the body of the context, takes."""
+    """Record the seconds that a phase (the body of the context) takes."""
     begin = perf_counter()
     try:
         yield

@@ -87,7 +87,7 @@ class Point(Parameters):
         read_seed(self.seed)
 
     def _normalize_root(self, topology: Topology) -> str | None:
-        """Return the root as it is stored: None for rank 0, the word `CENTRE`, or a label."""
+        """Return the stored form of a root: None for rank 0, the word `CENTRE`, or a label."""
         if self.root is not None and self.collective in MULTI_SOURCE:
             raise InputError(f"the collective {self.collective} has no root", hint="omit root")
         if self.root in {None, CENTRE}:
@@ -189,7 +189,7 @@ class Point(Parameters):
 
 
 def find_root(topology: Topology, root: str | None) -> int:
-    """Return the rank of a root as the axis ``root`` writes it: None is rank 0.
+    """Return the rank of a root given as on the axis ``root``, where None is rank 0.
 
     Raises:
         InputError: the topology has no such node, or it is a switch.

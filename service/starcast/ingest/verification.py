@@ -198,7 +198,7 @@ def _compare_rows(rows: Rows, found: Sequence[Sequence[Any]]) -> Iterator[Proble
 
 
 def _comparable(value: Any) -> Any:
-    """Return integers unchanged, and other values as strings, which never equal an integer."""
+    """Return integers unchanged, other values as strings, so that they never equal integers."""
     return value if type(value) is int else repr(value)
 
 

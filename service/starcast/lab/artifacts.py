@@ -174,7 +174,7 @@ class Artifacts(Connection):
         return plan
 
     def _forest_of(self, forest_id: str) -> "Forest":
-        """Return the forest with this id, which is loaded or built again from its id."""
+        """Return the forest with this id, either loaded from its file or built from the id."""
         from starcast.ingest.artifacts import artifact_from_id
         from starcast.topologies import normalize_id
 
@@ -193,8 +193,8 @@ class Artifacts(Connection):
     ) -> Facts:
         """Drop a stored artifact from both stores.
 
-        Fails if other stored artifacts depend on it, unless ``cascade`` is given. A network is
-        kept as long as a run or a record is on it; if it is not ingested, dropping it fails then.
+        Fails if other stored artifacts depend on it, unless ``cascade`` is given. A network with a
+        run or a record stays stored; if it is not ingested, the command fails.
 
         From the embedded Neo4j, large artifacts are dropped by importing all other artifacts into a
         new store, which then replaces the old store while Neo4j restarts. This is faster and frees
@@ -263,7 +263,7 @@ class Artifacts(Connection):
             return name, find_artifact(session, None, name).kind
 
     def _spell(self, artifact_id: str) -> str:
-        """Return an id as it is stored; the name of a stored network becomes its spec."""
+        """Return an id in its stored form, in which the spec replaces the name of a network."""
         from starcast.topologies import normalize_id
 
         return read_spec(normalize_id(artifact_id))
@@ -338,7 +338,7 @@ class Artifacts(Connection):
         return Facts(values, f"{found.spec} {'is stored' if is_new else 'was stored before'}")
 
     def topologies(self) -> Table:
-        """List the ingested topologies, their states, and networks that are only stored.
+        """List the ingested topologies with their states, and networks stored only in PostgreSQL.
 
         The last column shows what is stored for a topology.
         """

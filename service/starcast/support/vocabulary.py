@@ -32,7 +32,7 @@ RequestedBound = Literal["cut", "lp"]
 
 #: File formats to which schedules, topologies and forests can be exported for other tools.
 ScheduleFormat = Literal["goal", "msccl-xml", "chrome-trace", "csv", "parquet"]
-#: What `starcast new` writes.
+#: The kinds of plug-ins that `starcast new` writes.
 PluginKind = Literal["construction", "algorithm", "family"]
 #: The formats of schedule files that can be read.
 RowsFormat = Literal["csv", "goal", "msccl-xml", "mscclpp-json"]

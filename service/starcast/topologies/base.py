@@ -21,7 +21,7 @@ _CHUNK = 2**15
 #: neighbours in it is much faster than computing them.
 _MAX_KEPT = 2**15
 
-#: Searches for which a diameter or a centre is worth waiting. Most networks need fewer than 100.
+#: Maximum number of searches for a diameter or a centre. Most networks need fewer than 100.
 MAX_SEARCHES = 2_000
 #: Distances are uint8 if none is larger than this, else int32.
 MAX_UINT8_DISTANCE = 254
@@ -51,10 +51,10 @@ def read_by_rank(neighbour_ranks: Callable[[slice], Ranks]) -> ValueReader:
 class Topology(Displayable, ABC):
     """A connected graph with numbered ports, each of which is a partial matching.
 
-    Nodes are the ranks 0..nodes-1; where there are translations, the identity is 0. A node without
-    a link at a port is its own neighbour there.
-    Arrays over all nodes are indexed by rank, and are allocated only when a method needs them. If
-    an array would not fit into the machine's memory, the method raises a `LimitError`.
+    Nodes are the ranks 0..nodes-1; in topologies with translations, the identity is 0. A node
+    without a link at a port is its own neighbour there. Arrays over all nodes are indexed by rank,
+    and are allocated only when a method needs them. If an array would not fit into the machine's
+    memory, the method raises a `LimitError`.
 
     Attributes:
         family: ``star``, ``nk-star``, ``hypercube``, or the family of a plug-in.
@@ -90,9 +90,9 @@ class Topology(Displayable, ABC):
 
     @property
     def endpoints(self) -> int:
-        """The number of nodes that own units and are owed some; the other nodes are switches.
+        """The number of endpoints, which send and receive messages of their own.
 
-        Endpoints have the ranks 0..endpoints-1. Switches only forward.
+        Endpoints have the ranks 0..endpoints-1. The other nodes are switches, which only forward.
         """
         return self.nodes
 
@@ -103,7 +103,7 @@ class Topology(Displayable, ABC):
 
     @property
     def port_count(self) -> int:
-        """The number of ports, which is the degree or, without translations, may be larger."""
+        """The number of ports: the degree, or perhaps more in a topology without translations."""
         return len(self.ports)
 
     @property
@@ -155,7 +155,7 @@ class Topology(Displayable, ABC):
     def distance_profile(self) -> tuple[int, ...]:
         """Return the number of nodes at each distance 0, 1, .., diameter from any node.
 
-        Without translations, it is the number of ordered pairs of endpoints at each distance.
+        For topologies without translations, count the ordered pairs of endpoints at each distance.
         """
 
     def distance_sum_from(self, root: int) -> int:
@@ -167,8 +167,8 @@ class Topology(Displayable, ABC):
     def centre(self) -> int:
         """Return the rank of the centre: the endpoint whose furthest endpoint is nearest.
 
-        Of several, it is the one with the lowest rank. With translations, all nodes are alike, and
-        it is 0.
+        Of several, it is the one with the lowest rank. In a topology with translations, all nodes
+        are alike, and the result is 0.
 
         Raises:
             LimitError: too many searches are needed.
@@ -183,7 +183,7 @@ class Topology(Displayable, ABC):
 
     @cached_property
     def _centre(self) -> int | None:
-        """The centre, or None if too many searches are needed.
+        """The rank of the centre, or None if finding it needs too many searches.
 
         A search from one node bounds the eccentricities of all others (Takes & Kosters 2013).
         """
@@ -219,7 +219,7 @@ class Topology(Displayable, ABC):
         """
 
     def reverse_ports(self) -> NDArray[np.uint8]:
-        """Return `reverse_port` as a table, uint8 ``[256]``, with 0 where there is no such port."""
+        """Return the reverse port of every port, uint8 ``[256]``; 0 for other numbers."""
         table = np.zeros(256, dtype=np.uint8)
         for port in self.ports:
             table[port] = self.reverse_port(port)
@@ -276,7 +276,7 @@ class Topology(Displayable, ABC):
         out[:] = self.neighbours(port)
 
     def chunks(self) -> list[slice]:
-        """Return slices that together cover all ranks; each is small enough for the cache."""
+        """Return slices that together cover all ranks; each fits into the processor's cache."""
         starts = range(0, self.nodes, _CHUNK)
         return [slice(start, min(start + _CHUNK, self.nodes)) for start in starts]
 
@@ -285,7 +285,7 @@ class Topology(Displayable, ABC):
 
         The neighbours are ranks, int32.
 
-        Data that all chunks share is computed once.
+        Data shared by all chunks is computed only once.
 
         Raises:
             InputError: the topology has no such port.
@@ -305,7 +305,7 @@ class Topology(Displayable, ABC):
         return read_by_rank(self.neighbour_ranks(port))
 
     def step(self, ports: NDArray[np.uint8], ranks: NDArray[np.integer]) -> Ranks:
-        """Return each node's neighbour across the port given for it, int32 ``[count]``.
+        """Return the neighbour of each node across its own port in ``ports``, int32 ``[count]``.
 
         Args:
             ports: the port of each node, uint8 ``[count]``.
@@ -377,7 +377,7 @@ class Topology(Displayable, ABC):
         return str(self.labels([self.node(rank)])[0])
 
     def stored_label(self, rank: int) -> str:
-        """Return the label under which a node is stored, whose symbols start at 1 as in ids.
+        """Return the label under which a node is stored; as in ids, its smallest symbol is 1.
 
         Raises:
             InputError: no node has this rank.
@@ -475,7 +475,7 @@ class Topology(Displayable, ABC):
 
 
 def known_diameter(topology: Topology) -> int | None:
-    """Return the diameter of a topology, or None for a network for which it is not known."""
+    """Return the diameter of a topology; None for a network so large that it is not computed."""
     try:
         return topology.diameter
     except LimitError:
@@ -543,7 +543,7 @@ def degree_text(topology: Topology) -> str:
 
 
 def ports_towards(topology: Topology, parents: NDArray[np.integer]) -> NDArray[np.uint8]:
-    """Return each node's port to its parent, uint8 ``[nodes]``; 0 if they are not neighbours."""
+    """Return the port from each node to its parent, uint8 ``[nodes]``; 0 if they are not linked."""
     ports = np.zeros(topology.nodes, dtype=np.uint8)
     for port in topology.ports:
         ports[topology.neighbours(port) == parents] = port

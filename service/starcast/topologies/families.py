@@ -65,10 +65,10 @@ def family(
     sizes: range | None = None,
     switches: str = "",
 ) -> Callable[[Function], Function]:
-    r"""Declare a function as a family of topologies: of Cayley graphs, or of graphs of any kind.
+    r"""Declare a function as a family of topologies: Cayley graphs, or graphs of any kind.
 
     The function is called with the numbers in a spec. For graphs of any kind, it returns the links:
-    pairs of labels, or an array ``[links, 2]``. Each link occurs once or more often, in either
+    pairs of labels, or an array ``[links, 2]``. A link may occur several times, in either
     direction. Ports are the colours of a colouring of the links, as in `starcast.network`. Nodes
     with certain first letters can be declared as ``switches``.
 
@@ -167,7 +167,7 @@ def _read_values(built: Any, spec: str) -> Any:
 
 
 def _are_links(values: Any) -> bool:
-    """Return whether values are pairs; but [[2, 1]] is the generator of two symbols."""
+    """Return whether values are pairs, and thus links; [[2, 1]] is a generator of two symbols."""
     try:
         pairs = [tuple(value) for value in values if not isinstance(value, str)]
     except TypeError:
@@ -227,7 +227,7 @@ def _check_ports(built: Topology) -> None:
     """Check that each port is a partial matching, and that its reverse port leads back.
 
     Raises:
-        InputError: a port is not like this.
+        InputError: a port is not a partial matching, or its reverse port does not lead back.
     """
     nodes = np.arange(built.nodes)
     for port in built.ports:
@@ -249,10 +249,10 @@ def _check_ports(built: Topology) -> None:
 
 
 def _check_labels(built: Topology) -> None:
-    """Check that labels are different, have the form `LABEL`, and are read back.
+    """Check that labels are different, match `LABEL`, and are parsed to the same nodes.
 
     Raises:
-        InputError: a label is not like this.
+        InputError: a label is repeated, malformed, or parsed to another node.
     """
     ranks: dict[str, int] = {}
     for rank, label in enumerate(map(str, built.labels())):
@@ -269,7 +269,7 @@ def _check_labels(built: Topology) -> None:
 
 
 def _letters(entry: Family) -> str:
-    """Return the beginning of a family's specs, such as S."""
+    """Return the letters with which a family's specs begin, such as S."""
     return entry.pattern.pattern.partition("(")[0]
 
 
@@ -280,7 +280,7 @@ def _spell(pattern: str, noun: str, sizes: range) -> str:
 
 
 def _examples(shipped: Family) -> Iterator[str]:
-    """Yield sample specs such as S1, S2, ..: a family's first spec with other numbers."""
+    """Yield sample specs such as S1, S2, ..: a family's first valid spec with other numbers."""
     first, *later = re.findall(r"\D+", shipped.spelling.split()[0])
     for number, other in product(range(1, 36), (1, 2)):
         yield f"{first}{number}" + "".join(f"{text}{other}" for text in later)

@@ -38,7 +38,7 @@ def path(n: int) -> LabelPairs:
     noun="mesh networks", spelling="Mesh4x5 or Mesh4x5x6 for a mesh network",
 )  # fmt: skip
 def mesh(*sides: int) -> LabelPairs:
-    """Yield the links of a mesh. A label consists of coordinates with equal numbers of digits."""
+    """Yield the links of a mesh. Labels are coordinates, all with the same number of digits."""
     _require(min(sides) > 1, f"Mesh{'x'.join(map(str, sides))}", "sides are at least 2")
     width = len(str(max(sides) - 1))
     strides = [prod(sides[axis + 1 :]) for axis in range(len(sides))]
@@ -134,7 +134,7 @@ def kautz(degree: int, length: int) -> LabelPairs:
     spelling="GP8,3 for a generalized Petersen graph",
 )  # fmt: skip
 def generalized_petersen(n: int, k: int) -> LabelPairs:
-    """Yield the links of a ring of nodes u, spokes to nodes v, and steps of k between these."""
+    """Yield the links: a ring of nodes u, spokes to nodes v, and links between v_i and v_(i+k)."""
     _require(1 <= k < n / 2, f"GP{n},{k}", "k is at least 1 and below n/2")
     for node in range(n):
         yield f"u{node}", f"u{(node + 1) % n}"
@@ -148,11 +148,11 @@ def generalized_petersen(n: int, k: int) -> LabelPairs:
     spelling="DF4 for a dragonfly network of routers, DF4,4 for one with hosts (h and p)",
 )  # fmt: skip
 def dragonfly(h: int, *hosts: int) -> LabelPairs:
-    """Yield the links of the routers of a dragonfly network with a = 2h, and of p hosts at each.
+    """Yield the links between the routers, and to p hosts at each, of a dragonfly with a = 2h.
 
     A router has h links to other groups. Each of the 2h^2 + 1 groups has one link to each other
     group; counted from its own number, group j is linked to its router (j-1)//h. The network is
-    balanced if p = h. Without hosts, routers are no switches.
+    balanced if p = h. Without hosts, routers are not switches.
     """
     groups = 2 * h * h + 1
     if hosts:
@@ -242,7 +242,7 @@ def random_regular(n: int, degree: int, seed: int) -> list[tuple[int, int]]:
 
 
 def _pair_ends(n: int, degree: int, random: Random) -> set[tuple[int, int]]:
-    """Return the links of a random graph; if fewer than all, no more links could be drawn."""
+    """Return the links of a random graph, or fewer links if the drawing came to a dead end."""
     links: set[tuple[int, int]] = set()
     ends = [node for node in range(n) for _ in range(degree)]
     while ends:

@@ -408,7 +408,7 @@ class Forest(Displayable):
         raise self._lost(tree, parents)
 
     def _lost(self, tree: int, parents: Ranks) -> RejectedError:
-        """Return the error for the first node of a tree whose parents do not lead to the root."""
+        """Return the error for a tree's first node whose parents do not lead to the root."""
         _, top = _follow_parents(parents)
         node = int(np.flatnonzero((top != self.root) & (self.parent_port[tree] != 0))[0])
         if parents[top[node]] < 0:
@@ -427,7 +427,7 @@ class Forest(Displayable):
 
 
 def _greatest_steps(pointers: Ranks, end: int) -> int:
-    """Return the maximum number of pointers from a node to ``end``, at least 1.
+    """Return the maximum number of pointers that lead from a node to ``end``, at least 1.
 
     The result is 0 if some node never reaches ``end``.
 

@@ -59,7 +59,7 @@ FOREST = (
 
 
 def compute_on(_network: Network | None, function: Callable[[], Result]) -> Result:
-    """Call a function in a worker, which knows the network since it was unpickled."""
+    """Call a function in a worker; unpickling the network has registered it there."""
     return function()
 
 

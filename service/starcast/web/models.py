@@ -124,7 +124,7 @@ class ScheduleResource(BaseModel):
 
 
 class Step(BaseModel):
-    """The traffic of a step, with all sources counted together."""
+    """The links used in a step and its largest packet, for all sources together."""
 
     step: int
     links_used: int
@@ -351,7 +351,7 @@ class ProfileData(BaseModel):
 
 
 class PanelData(BaseModel):
-    """Curves that share a plot: runs of one problem, apart from message size and ``across``."""
+    """Curves that share a plot: their runs differ only in message size, algorithm, ``across``."""
 
     name: str
     curves: list[CurveData]

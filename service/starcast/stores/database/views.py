@@ -1,4 +1,4 @@
-"""The PostgreSQL views, for people and reporting tools that read the store with SQL.
+"""The PostgreSQL views, for users and reporting tools that read the store with SQL.
 
 Every upgrade recreates the views from the declarations in this module. They show the same values as
 the listings of the command line, and tests compare the two.
@@ -33,7 +33,7 @@ class View:
 
 
 def _axes(table: str, axes: Iterable[str]) -> str:
-    """Return the part of an SQL select list for parameters of runs; exact values become doubles."""
+    """Return the SQL select list for the parameters of runs; exact values become doubles."""
     items = []
     for name in axes:
         suffix = "_value" if AXES[name].type is Fraction else ""

@@ -3,12 +3,12 @@
 A row is one relationship. Numpy and Cypher compute the same checksum for a row, which combines its
 values in sequence: a value v changes the checksum h to h^2 + F v + 1, for a constant F, modulo a
 prime below 2^31, so that Cypher's 64-bit integers never overflow. Because of the squares, the
-checksum depends on which values belong to the same row: a sum of linear terms would not detect two
-relationships that exchange their ends. The checksum of several rows is the sum of their checksums,
+checksum depends on which values share a row. A linear checksum would not detect that two
+relationships have exchanged their ends. The checksum of several rows is the sum of their checksums,
 so it does not depend on their order, and the sums of pages can be added.
 
 Relationships come in blocks of bounded size, so that no array grows with their number. Sorting the
-16.3 million links of S10 as a single block would need 1 GB and most of the time.
+16.3 million links of S10 as a single block would need 1 GB and take most of the time.
 """
 
 import string
@@ -54,8 +54,8 @@ FACTOR = 1_103_515_245
 _BETWEEN = 4
 #: Number of rows whose checksums are computed at a time: few enough for the processor's cache.
 _CACHED = 2**15
-#: Number of final rounds without a value. Without them, the checksum would be linear in the last
-#: column.
+#: The values of additional rounds at the end of a row's checksum. Without them, the checksum
+#: would be linear in the last column.
 _FINAL = (0, 0)
 ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 #: The value of each symbol in a label, as a digit in base 37. Digits start at 1, because leading
@@ -371,7 +371,7 @@ def checksum_cypher(values: Iterable[str]) -> str:
 
 
 def node_checksum(topology: Topology) -> int:
-    """Return the sum of the checksums of all nodes; each combines relative key, rank and label."""
+    """Return the sum of all node checksums, each of which combines relative key, rank and label."""
     digit = np.zeros(128, dtype=np.int64)
     digit[[ord(symbol) for symbol in DIGITS]] = list(DIGITS.values())
     total = 0
@@ -510,8 +510,7 @@ def graph_artifact(structure: Topology | Forest | Schedule) -> GraphArtifact:
 def _properties(label: Label, structure: object, **given: Any) -> dict[str, Any]:
     """Return the properties of an artifact's node, without ``state``.
 
-    A property is taken from ``given`` if it is there, otherwise from the attribute of ``structure``
-    with the same name.
+    A property that ``given`` lacks is the attribute of ``structure`` with the same name.
     """
     names = [name for name in label.names if name != "state"]
     return {name: given[name] if name in given else getattr(structure, name) for name in names}

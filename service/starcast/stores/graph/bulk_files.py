@@ -58,7 +58,7 @@ _LINES = 2**15
 
 
 def _digit_table(size: int) -> NDArray[Any]:
-    """Return the numbers 0 to 10^size - 1 as strings with leading zeros, one per array element."""
+    """Return an array of the numbers 0 to 10^size - 1 as strings with leading zeros."""
     texts = "".join(f"{number:0{size}d}" for number in range(10**size))
     return np.frombuffer(texts.encode(), dtype=f"u{size}")
 
@@ -67,7 +67,7 @@ def _digit_table(size: int) -> NDArray[Any]:
 _DIGITS = {size: _digit_table(size) for size in (4, 2, 1)}
 
 CsvValue = str | int | bool | list[int] | None
-#: A value for each row, as an array or, for values of different lengths, a tuple; or for all rows.
+#: One value per row (an array, or a tuple of values of different lengths), or one for all rows.
 CsvColumn = NDArray[Any] | tuple[CsvValue, ...] | CsvValue
 
 
@@ -146,8 +146,8 @@ class BulkFiles:
         stack: closes the files.
         opened: the files.
         rows: number of rows of each file.
-        first_ids: number assigned to node 0 of each topology, by spec; with `OPTIONS`, the new
-            store uses it as its internal id.
+        first_ids: number assigned to node 0 of each topology, by spec; with `OPTIONS`, it is also
+            the node's internal id in the new store.
         numbers: number assigned to each artifact's own node, by artifact id.
         nodes: rows of all node files, including (:Store) and the nodes of artifacts. The next node
             that is written gets this number.
@@ -345,7 +345,7 @@ def _fill_digits(
 
 
 def _format(value: CsvValue) -> bytes:
-    """Return a property's value in the format that Neo4j's importer reads."""
+    """Return a property's value in the format of Neo4j's importer."""
     if value is None:
         return b""
     if isinstance(value, bool):

@@ -100,9 +100,9 @@ def read_all_contents(graph: Graph) -> dict[tuple[str, str], Content]:
 
 
 def _sums_in_page(element: Element) -> str:
-    """Return Cypher for count and checksum of an artifact's nodes or relationships at some nodes.
+    """Return Cypher for the count and checksum of an artifact's elements on a page of nodes.
 
-    The nodes are a page: those whose key is between ``$low`` and ``$high``.
+    The page has the nodes with keys between ``$low`` and ``$high``.
     """
     pattern = f"(a:{NODE.name})"
     if element is not NODE:
@@ -117,7 +117,7 @@ def _sums_in_page(element: Element) -> str:
 def _scan(element: Element) -> str:
     """Return Cypher for the counts and checksums of all artifacts' nodes or relationships.
 
-    It reads the part with number ``$scan`` of ``$scans``.
+    It reads part number ``$scan`` of ``$scans`` parts.
     """
     pattern = f"(a:{NODE.name})" if element is NODE else f"(a)-[r:{element.name}]->(b)"
     variable = _variable(element)

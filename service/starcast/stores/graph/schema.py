@@ -119,7 +119,7 @@ class Element(ABC):
     @property
     @abstractmethod
     def pattern(self) -> str:
-        """The Cypher pattern that matches all nodes or relationships of this kind, as ``n``."""
+        """The Cypher pattern that matches all elements of this kind, as the variable ``n``."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -386,12 +386,12 @@ def _usual_number(spec: str) -> int:
 def first_key(topology: "Topology") -> int:
     """Return the key of a topology's node 0; the node of rank r has the key ``first_key + r``.
 
-    For star graphs, (n,k)-stars and
-    hypercubes, it is composed of the family's number, n in five bits, k in five bits and the rank.
-    For (n,k)-stars with n from 32 to 35, n does not fit in five bits. Such a topology gets a key
-    that a hypercube (the next family) would have only with k > 0. Hypercubes have no k, so no two
-    topologies share a key. For any other family, a number in `KEY_NUMBERS` replaces family, n and
-    k; a graph without a relational store has numbers derived from the spec.
+    For star graphs, (n,k)-stars and hypercubes, the key has four parts: the family's number, n in
+    five bits, k in five bits and the rank. For (n,k)-stars with n from 32 to 35, n does not fit in
+    five bits. Such a topology gets a key that a hypercube (the next family) would have only with k
+    > 0. Hypercubes have no k, so no two topologies share a key. For any other family, a number from
+    `KEY_NUMBERS` replaces family, n and k. Without a relational store, the number is derived from
+    the spec.
     """
     if topology.family in _NUMBERED_FAMILIES:
         family = _NUMBERED_FAMILIES.index(topology.family)

@@ -156,7 +156,7 @@ class BoltWriter:
 
 
 def create_constraints(graph: Graph) -> None:
-    """Create missing constraints, which also serve to find nodes by their keys."""
+    """Create missing constraints, which are also used to find nodes by their keys."""
     # The constraint on the keys of nodes takes longest, so it is begun first.
     ordered = sorted(INDEXES, key=lambda index: index.element is not NODE)
     with graph.concurrent(2) as pool:
