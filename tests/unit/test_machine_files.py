@@ -167,7 +167,7 @@ def machine(seed: int) -> str:
         {"gcn": random.choice(list(XGMI))} if is_amd else {"sm": str(random.choice(list(NVLINKS)))}
     )
     gpus = [
-        ET.SubElement(device, "gpu", dev=str(place), rank=str(rank), **kind)
+        ET.SubElement(device, "gpu", {"dev": str(place), "rank": str(rank), **kind})
         for place, (device, rank) in enumerate(zip(devices, ranks, strict=True))
     ]
     has_switch = not is_amd and random.random() < 0.3
@@ -337,6 +337,7 @@ def test_platforms_of_simgrid_are_read(read: Any) -> None:
 
 BAD = {
     "ns-3: too few links": (NS3.replace("6 1 6", "6 1 7"), "line 1 says 7 links, but 6 follow"),
+    "ns-3: comments only": ("# nothing\n", "line 1 is not the counts"),
     "ns-3: too few switches": (
         NS3.replace("6 1 6", "6 2 6"), "line 1 says 2 switches, but 1 follow",
     ),
@@ -426,6 +427,10 @@ BAD = {
         PLATFORM.replace('src="b" dst="r"', 'src="b" dst="b"'),
         "line 11: the link from 'r' to 'b' has no reverse",
     ),
+    "SimGrid: a route without links": (
+        PLATFORM.replace('"r"><link_ctn id="one"/>', '"r">'),
+        "line 10 has a route of 0 links from 'a' to 'r'",
+    ),
     "SimGrid: no bandwidth": (
         PLATFORM.replace('bandwidth="125MBps"', ""), "has the element 'link' without 'bandwidth'",
     ),
@@ -436,7 +441,7 @@ BAD = {
 def test_bad_machines_are_refused_with_line_and_reason(read: Any, case: str) -> None:
     text, words = BAD[case]
     with refused("mine", words):
-        read(text, "mine.txt" if case.startswith("ns-3") else "mine.xml")
+        read(text, "mine.xml", file_format="ns3" if case.startswith("ns-3") else None)
 
 
 SAMPLES = [NS3, machine(7), system(gpu(1, 0, SWITCH) + gpu(2, 1, SWITCH)), PLATFORM]

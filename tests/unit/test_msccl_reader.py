@@ -510,16 +510,16 @@ def test_a_randomly_damaged_file_is_refused_or_still_delivers_everything(
             assert refusal.hint
 
 
-def star_of(gpus: int, **values: Any) -> str:
+def star_of(gpus: int, latency: int = 0) -> str:
     """Return the spec of a network of GPUs at one switch, whose links are alike."""
     links = [(str(rank), "switch") for rank in range(gpus)]
-    each = {key: [value] * gpus for key, value in values.items()}
-    return network(links, name="star", switches=["switch"], reporter=Silent(), **each).spec
+    latencies = [latency] * gpus
+    return network(links, name="star", switches=["switch"], latencies=latencies).spec
 
 
 def test_sends_over_a_switch_take_two_steps(tmp_path: Path) -> None:
     """Each GPU sends four units to the switch, and the switch four units to each GPU."""
-    back = read(direct(), tmp_path, star_of(3, latencies=5), "alltoall")
+    back = read(direct(), tmp_path, star_of(3, latency=5), "alltoall")
     result = simulate(back)
     assert (result.steps, result.transmissions, result.complete) == (2, 24, True)
     assert result.largest_packet == 4

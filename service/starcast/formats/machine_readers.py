@@ -27,7 +27,9 @@ from starcast.topologies.network_building import LinkList
 from starcast.topologies.networks import MAX_DEGREE
 
 #: Memory in bytes that the devices of a machine take per byte of a file.
-_OBJECTS = 25
+_OBJECTS = 40
+#: Memory in bytes of a directed link.
+_ARC_BYTES = 400
 _UNITLESS = re.compile(r"[0-9.]+(?:[eE][+-]?[0-9]+)?")
 #: Bandwidth of a lane of PCI Express in units of 100 Mbit/s, by its speed in GT/s.
 _LANES = {"2.5": 15, "5": 30, "8": 60, "16": 120, "32": 240, "64": 480}
@@ -50,17 +52,19 @@ _GPU_CLASSES = ("0x03", "0x12")
 
 def _read_ns3(file: GraphFile) -> LinkList:
     rows = [(line, text.split()) for line, text in file.lines("#") if text.strip()]
-    first, head = rows[0]
+    first, head = rows[0] if rows else (1, [])
     if len(head) not in (3, 6):
         fail_at(first, "is not the counts of nodes, switches and links")
     # SimAI writes nodes, GPUs of a server, switches in servers, other switches, links, GPU type.
     counts = [read_number(word, first) for word in head[:5]]
     nodes, links, expected = counts[0], counts[-1], sum(counts[1 if len(head) == 3 else 2 : -1])
-    rows = rows[1:]
-    switches = list[tuple[str, int]]()
-    while rows and len(switches) < expected and all(word.isdigit() for word in rows[0][1]):
-        line, words = rows.pop(0)
+    switches, begin = list[tuple[str, int]](), 1
+    for line, words in rows[1:]:
+        if len(switches) >= expected or not all(word.isdigit() for word in words):
+            break
         switches += [(word, line) for word in words]
+        begin += 1
+    rows = rows[begin:]
     for noun, count, found in (("switch", expected, switches), ("link", links, rows)):
         if count != len(found):
             plural = "es" if noun == "switch" else "s"
@@ -186,8 +190,9 @@ class _SystemReader:
             self._file.unused.add("network interfaces")
         arcs = [*self._tree_arcs(), *self._cpu_arcs(), *self._other_arcs()]
         kept = _without_leaves(arcs, gpus)
-        for name in [device.name for device in self._devices if device.name in gpus | kept]:
-            self._file.add_node(name, {"switch": name not in gpus})
+        for name in (device.name for device in self._devices):
+            if name in gpus or name in kept:
+                self._file.add_node(name, {"switch": name not in gpus})
         for line, start, end, bandwidth in arcs:
             if start in kept and end in kept:
                 self._file.add_link(start, end, line, [("capacity", bandwidth)])
@@ -228,6 +233,8 @@ class _SystemReader:
                 cpus[device.host].append(device)
                 if len(cpus[device.host]) > MAX_DEGREE:
                     fail_at(device.line, f"has the CPU number {MAX_DEGREE + 1} of a host")
+        count = sum(len(group) ** 2 for group in cpus.values())
+        memory.require(_ARC_BYTES * count, f"{count:,} links between CPUs", "give a smaller file")
         for group in cpus.values():
             for u, v in permutations(group, 2):
                 yield _Arc(u.line, u.name, v.name, f"{min(_cpu_rate(u), _cpu_rate(v))}GBps")
@@ -388,7 +395,7 @@ class _PlatformReader:
                 self._add(route, arcs)
                 ends_of[route.links[0]].add(frozenset(route.ends))
         for route in routes:
-            if len(route.links) != 1 and not {*route.links} <= ends_of.keys():
+            if len(route.links) != 1 and not (route.links and {*route.links} <= ends_of.keys()):
                 u, v = route.ends
                 fail_at(
                     route.line,
