@@ -27,9 +27,9 @@ from starcast.topologies.network_building import LinkList
 from starcast.topologies.networks import MAX_DEGREE
 
 #: Memory in bytes that the devices of a machine take per byte of a file.
-_OBJECTS = 40
+_OBJECTS = 60
 #: Memory in bytes of a directed link.
-_ARC_BYTES = 400
+_ARC_BYTES = 500
 _UNITLESS = re.compile(r"[0-9.]+(?:[eE][+-]?[0-9]+)?")
 #: Bandwidth of a lane of PCI Express in units of 100 Mbit/s, by its speed in GT/s.
 _LANES = {"2.5": 15, "5": 30, "8": 60, "16": 120, "32": 240, "64": 480}
