@@ -27,6 +27,7 @@ PLUGINS = ROOT / "docs" / "plugins.md"
 YOUR_PAPER = ROOT / "docs" / "your-paper.md"
 YOUR_NETWORK = ROOT / "docs" / "your-network.md"
 PROGRAMS = ROOT / "docs" / "programs.md"
+MACHINES = ROOT / "docs" / "machines.md"
 PYTHON = ROOT / "docs" / "python.md"
 
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -256,7 +257,7 @@ def reader_environment(home: Path) -> dict[str, str]:
 
 def main() -> None:
     """Write the outputs of the commands into all pages, and the pictures that they draw."""
-    for page in (TUTORIAL, PLUGINS, YOUR_PAPER, YOUR_NETWORK, PROGRAMS):
+    for page in (TUTORIAL, PLUGINS, YOUR_PAPER, YOUR_NETWORK, PROGRAMS, MACHINES):
         with work_folder() as work:
             page.write_text(play_page(page, work), encoding="utf-8")
             for picture in work.glob("**/*.svg"):

@@ -12,6 +12,7 @@ import notebooks
 import pytest
 import sessions
 from sessions import (
+    MACHINES,
     PLUGINS,
     PROGRAMS,
     PYTHON,
@@ -66,6 +67,12 @@ def test_the_page_on_networks_gives_the_outputs_and_the_picture_shown(work: Path
     assert drawn.read_bytes() == (ROOT / "docs" / drawn.name).read_bytes()
     python = sessions.run_python(text, work)
     assert (python.failed, python.attempted) == (0, 9)
+
+
+@pytest.mark.slow
+def test_the_page_on_machines_gives_the_outputs_and_the_picture_shown(work: Path) -> None:
+    assert sessions.play_page(MACHINES, work) == MACHINES.read_text(encoding="utf-8")
+    assert (work / "dgx1.svg").read_bytes() == (ROOT / "docs" / "dgx1.svg").read_bytes()
 
 
 @pytest.mark.slow

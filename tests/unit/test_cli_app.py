@@ -24,7 +24,7 @@ def test_every_command_and_option_has_a_help_text(path: tuple[str, ...]) -> None
 
 
 #: Pages that take more than two seconds to generate.
-SLOW_PAGES = {"commands.md", "records.md"}
+SLOW_PAGES = {"commands.md", "machines.md", "records.md"}
 
 
 #: Pages that other tests check. The page of claims is checked in tests/claims, where the verdicts

@@ -12,6 +12,7 @@ import pytest
 from oracles import msccl as oracle
 from starcast import (
     Schedule,
+    network,
     schedule,
     schedule_from_columns,
     schedule_from_msccl,
@@ -23,6 +24,7 @@ from starcast.collectives.model import COLUMNS
 from starcast.formats import msccl_elements, render
 from starcast.formats.msccl import RUNTIMES
 from starcast.support.errors import InputError, LimitError, RejectedError, StarcastError
+from starcast.support.progress import Silent
 from starcast.topologies import topology
 from support.meeting import refused
 
@@ -506,3 +508,74 @@ def test_a_randomly_damaged_file_is_refused_or_still_delivers_everything(
         else:
             assert "mine.xml" in refusal.message
             assert refusal.hint
+
+
+def star_of(gpus: int, latency: int = 0) -> str:
+    """Return the spec of a network of GPUs at one switch, whose links are alike."""
+    links = [(str(rank), "switch") for rank in range(gpus)]
+    latencies = [latency] * gpus
+    return network(links, name="star", switches=["switch"], latencies=latencies).spec
+
+
+def test_sends_over_a_switch_take_two_steps(tmp_path: Path) -> None:
+    """Each GPU sends four units to the switch, and the switch four units to each GPU."""
+    back = read(direct(), tmp_path, star_of(3, latency=5), "alltoall")
+    result = simulate(back)
+    assert (result.steps, result.transmissions, result.complete) == (2, 24, True)
+    assert result.largest_packet == 4
+    assert timing(back, 64, 100, 1).time == 2 * (100 + 5 + 4 * 64)
+    back = read(ring(), tmp_path, star_of(4), "allgather")
+    assert (simulate(back).steps, len(back), simulate(back).complete) == (6, 24, True)
+
+
+def test_sends_take_a_shortest_path_of_switches_only(tmp_path: Path) -> None:
+    """The ring 0 - 1 - a - 2 - a - b - 3 - b - 0: not over GPU 1, though it is nearer."""
+    links = [("0", "1"), ("1", "a"), ("2", "a"), ("a", "b"), ("3", "b"), ("0", "b"), ("1", "3")]
+    made = network(links, name="mixed", switches=["a", "b"])
+    back = read(ring(), tmp_path, made.spec, "allgather")
+    assert simulate(back).complete
+    labels = made.labels().tolist()
+    paths = {(labels[u], labels[v]) for u, v in zip(back.sender, back.receiver, strict=True)}
+    assert paths == {
+        ("0", "1"), ("1", "a"), ("a", "2"), ("2", "a"), ("a", "b"), ("b", "3"), ("3", "b"),
+        ("b", "0"),
+    }  # fmt: skip
+    # The unit of GPU 0 is at GPU 1 after one step, at GPU 2 after two more, at GPU 3 after three.
+    arrivals = {
+        (labels[v], int(step))
+        for step, v, unit in zip(back.step, back.receiver, back.unit, strict=True)
+        if unit == 0
+    }
+    assert arrivals == {("1", 1), ("a", 2), ("2", 3), ("a", 4), ("b", 5), ("3", 6)}
+
+
+def test_sums_are_not_sent_over_switches(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="sends a partial sum to rank 1 over a switch") as refusal:
+        read(summing_ring("allreduce"), tmp_path, star_of(4), "allreduce")
+    assert refusal.value.hint == "link GPUs that exchange sums, or use K4"
+    cycle = [("0", "1"), ("1", "2"), ("2", "3"), ("3", "0")]
+    made = network([*cycle, ("0", "s"), ("2", "s")], name="machine", switches=["s"])
+    assert simulate(read(summing_ring("allreduce"), tmp_path, made.spec, "allreduce")).complete
+
+
+def test_a_gpu_of_the_file_is_the_gpu_of_its_rank(tmp_path: Path) -> None:
+    """The machine lists ranks 3, 1, 0, 2, and joins rank i to rank i + 1 by NVLinks."""
+    ranks = [3, 1, 0, 2]
+    devices = ""
+    for rank in ranks:
+        links = "".join(
+            f'<nvlink target="0:{1 + (rank + way) % 4}:0.0" count="1" tclass="0x030200"/>'
+            for way in (1, 3)
+        )
+        gpu = f'<gpu dev="{ranks.index(rank)}" rank="{rank}" sm="70">{links}</gpu>'
+        devices += f'<pci busid="0:{rank + 1}:0.0" class="0x030200">{gpu}</pci>'
+    path = tmp_path / "machine.xml"
+    path.write_text(f'<system version="1"><cpu numaid="0">{devices}</cpu></system>')
+    made = network(path, reporter=Silent())
+    for text, collective in ((ring(), "allgather"), (summing_ring("allreduce"), "allreduce")):
+        back = read(text, tmp_path, made.spec, collective)
+        assert simulate(back).complete
+        pairs = {(u, v) for u, v in zip(back.sender.tolist(), back.receiver.tolist(), strict=True)}
+        assert pairs == {(rank, (rank + 1) % 4) for rank in range(4)}
+    with pytest.raises(InputError, match=r"has 4 GPUs, but star-.* has 3 endpoints"):
+        read(ring(), tmp_path, star_of(3), "allgather")

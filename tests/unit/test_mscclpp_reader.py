@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from oracles import mscclpp as oracle
-from starcast import Schedule, StarcastError, schedule_from_mscclpp, simulate
+from starcast import Schedule, StarcastError, network, schedule_from_mscclpp, simulate
+from starcast.support.errors import InputError
 from support.meeting import refused
 
 NODES = 4
@@ -219,6 +220,26 @@ def test_a_right_plan_is_complete_in_the_steps_known_by_hand(tmp_path: Path, nam
     built = read(make(), tmp_path, collective)
     result = simulate(built)
     assert (result.complete, result.steps, len(built)) == (True, steps, rows)
+
+
+@pytest.mark.parametrize(
+    ("make", "collective", "steps", "packet"),
+    [
+        # A direct allgather sends three copies of a unit to the switch, although one would do.
+        (direct_allgather, "allgather", 2, 3),
+        (ring_allgather, "allgather", 6, 1),
+        (grouped_alltoall, "alltoall", 2, 9),
+    ],
+)
+def test_transfers_over_a_switch_take_two_steps(
+    tmp_path: Path, make: Any, collective: Any, steps: int, packet: int
+) -> None:
+    links = [(str(rank), "switch") for rank in EVERYONE]
+    spec = network(links, name="star", switches=["switch"]).spec
+    result = simulate(read(make(), tmp_path, collective, spec))
+    assert (result.complete, result.steps, result.largest_packet) == (True, steps, packet)
+    with pytest.raises(InputError, match="over a switch of star-"):
+        read(two_step_allreduce(), tmp_path, "allreduce", spec)
 
 
 def test_the_get_of_a_ring_is_sent_by_the_other_gpu(tmp_path: Path) -> None:

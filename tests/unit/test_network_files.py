@@ -22,7 +22,7 @@ import starcast
 from starcast import Network, export, network
 from starcast.formats import networks
 from starcast.formats.graphs import to_igraph, to_networkx, to_scipy
-from starcast.formats.network_readers import READERS
+from starcast.formats.machine_readers import ALL_READERS
 from starcast.formats.writing import FORMATS
 from starcast.support.errors import LimitError, NetworkWarning, StarcastError, UnavailableError
 from starcast.support.progress import ProgressLines, Silent
@@ -268,7 +268,7 @@ MARKET = "%%MatrixMarket matrix coordinate pattern symmetric\n"
         ("x.gml", "graph [ node [ id 1 ]", "it cannot be read as GML"),
         ("x.gml", "graph [ " + "a [ " * 10**5, "it cannot be read as GML"),
         ("x.xml", "<algo/>", "seems to be an MSCCL XML file, not a network"),
-        ("x.xml", "<svg/>", "seems to be XML, but neither GraphML nor GEXF"),
+        ("x.xml", "<svg/>", "seems to be XML, not a network"),
         ("x.d6", ">>digraph6<<&A_", "seems to be digraph6"),
         ("x.csv", "step,sender,port,unit\n", "seems to be a schedule"),
         ("x.png", b"PNG\n\0\0", "line 2 has a NUL character"),
@@ -304,8 +304,8 @@ def test_the_format_can_be_chosen(read: Any) -> None:
     assert "was read as" not in refusal.value.hint
     with refused("unknown format of a network: 'yaml'"):
         read(content, "x.txt", file_format="yaml")
-    assert set(READERS) == set(get_args(NetworkFormat))
-    assert set(FORMATS[Topology]) <= set(READERS)
+    assert set(ALL_READERS) == set(get_args(NetworkFormat))
+    assert set(FORMATS[Topology]) <= set(ALL_READERS)
 
 
 @pytest.mark.whole
@@ -508,7 +508,7 @@ def test_changed_files_are_networks_or_refused(sample: str, data: st.DataObject)
     with TemporaryDirectory() as folder, suppress(StarcastError):
         path = Path(folder) / "x"
         path.write_text(sample[:begin] + middle + sample[end:])
-        chosen = data.draw(st.sampled_from([None, *READERS]))
+        chosen = data.draw(st.sampled_from([None, *ALL_READERS]))
         assert network(path, file_format=chosen, reporter=Silent()).nodes > 1
 
 

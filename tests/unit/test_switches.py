@@ -15,7 +15,7 @@ import starcast
 from oracles import event_times
 from starcast import family, schedule, simulate, timing, topology
 from starcast.collectives.columns import schedule_from_columns
-from starcast.collectives.model import COLLECTIVES, describe_schedule
+from starcast.collectives.model import COLLECTIVES, REDUCTIONS, describe_schedule
 from starcast.costs import Machine, lower_bound
 from starcast.drawing.networks import draw_topology
 from starcast.experiments.faults import resolve_faults
@@ -148,6 +148,37 @@ def assert_times(judged: starcast.Schedule, execution: ExecutionModel) -> None:
 def rows_of_hub(collective: Collective, ports: Ports, **values: list[int]) -> starcast.Schedule:
     """Return a schedule on a hub with three endpoints; the hub has rank 3."""
     return schedule_from_columns(values, hub(3), collective, ports=ports)
+
+
+@pytest.mark.parametrize("ports", PORTS)
+@pytest.mark.parametrize("collective", COLLECTIVES)
+def test_greedy_schedules_serve_endpoints_only(collective: Collective, ports: Ports) -> None:
+    """Every row to a switch has a later row from it with the unit, and none is to s4."""
+    for network in (switched(), hub(5), starcast.topology("FT4")):
+        built = schedule(network, collective, "greedy", ports=ports, messages=2, seed=1)
+        result = simulate(built)
+        assert result.violation is None
+        assert result.complete
+        ends = (built.sender, built.receiver)
+        came, went = ends if collective in REDUCTIONS else ends[::-1]
+        into = {
+            (node, unit)
+            for node, unit in zip(came.tolist(), built.unit.tolist(), strict=True)
+            if node >= network.endpoints
+        }
+        out = set(zip(went.tolist(), built.unit.tolist(), strict=True))
+        assert into <= out
+
+
+def test_a_greedy_alltoall_at_one_switch_is_optimal() -> None:
+    """Each of the seven units of an endpoint takes two steps, and its link one unit per step."""
+    assert schedule(hub(8), "alltoall", "greedy").steps == 8
+
+
+def test_a_ring_needs_a_network_without_switches() -> None:
+    cycle = starcast.network([(0, 1), (1, 2), (2, 3), (3, 0)], name="cycle", switches=[3])
+    with refused("ring is not defined on cycle-", "switches own no messages to pass along a cycle"):
+        schedule(cycle, "allgather", "ring")
 
 
 def test_a_switch_sends_and_receives_any_number_of_packets_in_the_one_port_model() -> None:

@@ -103,6 +103,8 @@ def _missing_cycle(topology: Topology) -> str | None:
     """Return the reason why a topology has no ring, or None if it has one."""
     if topology.nodes < 3:
         return "two nodes have no cycle"
+    if topology.endpoints < topology.nodes:
+        return "switches own no messages to pass along a cycle"
     if topology.family in ("star", "hypercube") or find_hamiltonian_cycle(topology) is not None:
         return None
     if topology.nodes > MAX_NODES:

@@ -9,6 +9,7 @@ holds, so contributions that are lost or counted twice are detected.
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -43,16 +44,17 @@ def find_mismatch(
         name: the collective in the file.
         gpus: the number of GPUs in the file.
         in_place: whether the file's collective is executed in place.
-        topology: the topology, with a node for each GPU.
+        topology: the topology, with an endpoint for each GPU.
         collective: the collective.
     """
     # msccl-tools writes "reduce_scatter"; RCCL and MSCCL++ write "reducescatter".
     names = {collective, collective.replace("-", "_"), collective.replace("-", "")}
     if name not in names and not (name == "custom" and collective in _UNNAMED):
         return f"is for the collective '{name}', not {collective}"
-    if str(gpus) != str(topology.nodes):
+    if str(gpus) != str(topology.endpoints):
         noun = "GPU" if str(gpus) == "1" else "GPUs"
-        return f"has {gpus} {noun}, but {topology.spec} has {topology.nodes} nodes"
+        nodes = "nodes" if topology.endpoints == topology.nodes else "endpoints"
+        return f"has {gpus} {noun}, but {topology.spec} has {topology.endpoints} {nodes}"
     if in_place and collective not in IN_PLACE:
         return f"has an unsupported {collective} in place; only {', '.join(IN_PLACE)} can be"
     return None
@@ -138,7 +140,7 @@ class ChunkExecution:
     """The execution of a file: all thread blocks of all GPUs, operation by operation.
 
     Args:
-        topology: the topology, with a node for each GPU.
+        topology: the topology, with an endpoint for each GPU.
         collective: the collective.
         root: the rank of the root.
         chunks: the number of units in the largest input or output buffer.
@@ -158,12 +160,12 @@ class ChunkExecution:
         self.rows: list[tuple[int, ...]] = []
         # The rows alone do not tell how many units a message has: those that stay on their GPU may
         # have the highest numbers.
-        self._unit_count = chunks * (topology.nodes if collective == "alltoall" else 1)
+        self._unit_count = chunks * (topology.endpoints if collective == "alltoall" else 1)
         #: The thread block and operation of each row, as text for messages.
         self._places: dict[tuple[int, ...], str] = {}
         self._topology, self.collective, self._root = topology, collective, root
         self._input = "o" if in_place else "i"
-        nodes = topology.nodes
+        nodes = topology.endpoints
         units, rest = divmod(chunks, 1 if collective in VECTORS else nodes)
         if rest or not units:
             raise InputError(f"buffers of {chunks} chunks do not suit {nodes} GPUs", hint=HINT)
@@ -180,6 +182,11 @@ class ChunkExecution:
             for rank, neighbour in enumerate(topology.neighbours(port).tolist())
             if rank != neighbour  # else the node has no link at this port
         }
+        self._neighbours = defaultdict[int, list[int]](list)
+        for rank, neighbour in sorted(self._ports):
+            self._neighbours[rank].append(neighbour)
+        #: For each sender, the nodes before those that it reaches over switches.
+        self._parents: dict[int, dict[int, int]] = {}
         self._chunks: dict[ChunkPlace, _Chunk] = {}
         #: The waiting thread blocks, by that for which they wait: a text with the values in it.
         self._waiting: dict[tuple[Any, ...], list[RunningBlock]] = defaultdict(list)
@@ -251,29 +258,66 @@ class ChunkExecution:
 
     def send(
         self, run: RunningBlock, units: list[Sum], ends: tuple[int, int], step: int, tree: int = 0
-    ) -> None:
-        """Append a row for each unit that crosses a link.
+    ) -> int:
+        """Append a row for each unit that crosses a link, or each link of a path over switches.
 
         Args:
             run: the thread block that executes the operation.
             units: the units.
             ends: the ranks of sender and receiver.
-            step: the step of the schedule.
-            tree: the tree along which the units go in the schedule.
+            step: the step of the schedule in which the sender sends.
+            tree: the tree along which the units go over a link; over switches, it is the receiver.
+
+        Returns:
+            The step in which the units arrive.
         """
-        port = self._ports.get(ends)
-        if port is None:
-            which = f"to rank {ends[1]}" if ends[0] == run.block.rank else f"from rank {ends[0]}"
+        path = self._find_path(*ends)
+        which = f"to rank {ends[1]}" if ends[0] == run.block.rank else f"from rank {ends[0]}"
+        if not path:
             problem = f"{run} sends {which}, which is not linked in {self._topology.spec}"
             raise InputError(problem, hint=HINT)
+        # The copies of a unit for several receivers are separate, although they share links.
+        tree = tree if len(path) == 2 else ends[1]
         for unit, ranks in units:
             combine = int(ranks != self._complete)
-            row = step, ends[0], port, ends[1], unit, tree, combine
-            self.rows.append(row)
-            # `schedule` looks up a row without `combine` if it is not a reduction.
-            self._places[row if self._complete else row[:-1]] = str(run)
+            if combine and len(path) > 2:
+                # Rows cannot say that a switch keeps the sums of several senders apart.
+                problem = f"{run} sends a partial sum {which} over a switch of"
+                raise InputError(
+                    f"{problem} {self._topology.spec}",
+                    hint=f"link GPUs that exchange sums, or use K{self._topology.endpoints}",
+                )
+            for hop, pair in enumerate(pairwise(path)):
+                row = step + hop, pair[0], self._ports[pair], pair[1], unit, tree, combine
+                self.rows.append(row)
+                # `schedule` looks up a row without `combine` if it is not a reduction.
+                self._places[row if self._complete else row[:-1]] = str(run)
         if len(self.rows) > MAX_ROWS:
             raise LimitError(f"it sends more than {MAX_ROWS:,} units", hint="use fewer chunks")
+        return step + len(path) - 2
+
+    def _find_path(self, sender: int, receiver: int) -> list[int]:
+        """Return the nodes of a shortest path on which all but the ends are switches, or nothing.
+
+        Of several paths, it is the one of the lowest ranks, as seen from the receiver.
+        """
+        if (sender, receiver) in self._ports:
+            return [sender, receiver]
+        if sender not in self._parents:
+            parents = self._parents[sender] = {sender: sender}
+            queue = deque([sender])
+            while queue:
+                node = queue.popleft()
+                if node == sender or node >= self._topology.endpoints:
+                    found = [end for end in self._neighbours[node] if end not in parents]
+                    parents |= dict.fromkeys(found, node)
+                    queue += found
+        path, parents = [receiver], self._parents[sender]
+        while path[-1] != sender:
+            if path[-1] not in parents:
+                return []
+            path.append(parents[path[-1]])
+        return path[::-1]
 
     def read(self, run: RunningBlock, places: list[ChunkPlace]) -> list[Sum]:
         """Return the units in chunks, whose writers the thread block must have waited for."""

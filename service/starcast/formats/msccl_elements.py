@@ -139,7 +139,7 @@ class ElementReader:
             raise unreadable("it", error) from None
         except expat.ExpatError as error:
             self._fail(f"is not XML: {expat.ErrorString(error.code)}")
-        missing = set(range(self._topology.nodes)) - self.gpus.keys()
+        missing = set(range(self._topology.endpoints)) - self.gpus.keys()
         if missing:
             raise InputError(f"it has no GPU {min(missing)}", hint=HINT)
         for gpu in self.gpus.values():
@@ -194,14 +194,14 @@ class ElementReader:
         self.in_place = in_place
 
     def _begin_gpu(self) -> None:
-        rank = self._number("id", 0, self._topology.nodes - 1)
+        rank = self._number("id", 0, self._topology.endpoints - 1)
         if rank in self.gpus:
             self._fail(f"has GPU {rank} a second time")
         chunks = {name: self._number(f"{name}_chunks", 0, MAX_OFFSET + 1) for name in "ios"}
         self._gpu = self.gpus[rank] = Gpu(rank, chunks)
 
     def _begin_block(self) -> None:
-        gpu, last = self._gpu, self._topology.nodes - 1
+        gpu, last = self._gpu, self._topology.endpoints - 1
         number = self._number("id", 0, _LIMITS.blocks - 1)
         if number != len(gpu.blocks):
             self._fail(f"has thread block {number} instead of {len(gpu.blocks)}")

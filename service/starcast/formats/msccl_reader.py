@@ -21,7 +21,6 @@ from starcast.formats.chunks import (
     RunningBlock,
     Sum,
 )
-from starcast.formats.msccl import check_no_switches
 from starcast.formats.msccl_elements import (
     ADDS,
     RECEIVES,
@@ -48,31 +47,31 @@ def schedule_from_msccl(
     ports: Ports = "all",
     root: int | str = 0,
 ) -> Schedule:
-    """Read a schedule from an MSCCL XML file whose ranks are the nodes of a topology.
+    """Read a schedule from an MSCCL XML file whose ranks are the endpoints of a topology.
 
     A file that starcast wrote has the steps and trees of its units in additional attributes. In
     other files, a send belongs to the first step after all sends that it waits for. These are the
     earlier sends of its thread block, and those on which it depends through ``depid`` and receives.
-    The chunks that a thread block's step sends are one packet.
+    The chunks that a thread block's step sends are one packet. A send between endpoints that are
+    not linked goes along a shortest path over switches, one link per step.
 
     Args:
         path: the file.
-        topology: the topology or its spec; the file must have a GPU for every node.
+        topology: the topology or its spec; the file must have a GPU for every endpoint.
         collective: the name of the collective.
         ports: the port model: ``all`` or ``one``.
         root: rank or label of the root.
 
     Raises:
-        InputError: the topology has switches; the file cannot be read, is not MSCCL XML, is for
-            another collective or topology, adds chunks although the collective is not a
-            reduction, or sends between nodes that are not linked.
+        InputError: the file cannot be read, is not MSCCL XML, is for another collective or
+            topology, adds chunks although the collective is not a reduction, sends between nodes
+            that are not linked, or sends partial sums over switches.
         LimitError: the file is too large, or has too many sends.
         RejectedError: a thread block waits forever, uses a chunk without waiting for its unit,
             counts a contribution twice, or leaves a wrong unit or an incomplete sum in an output;
             or the simulator finds a violation. The message names the rank, thread block and step.
     """
     network, origin = check_request(topology, collective, ports, root)
-    check_no_switches(network)
     try:
         elements = ElementReader(network, collective)
         elements.read(path)
@@ -84,10 +83,10 @@ def schedule_from_msccl(
 
 
 class _Message(NamedTuple):
-    """The units of a send, and its step in the schedule."""
+    """The units of a send, and the step of the schedule in which they arrive."""
 
     units: list[Sum]
-    step: int
+    arrival: int
 
 
 class _Execution(ChunkExecution):
@@ -139,10 +138,10 @@ class _Execution(ChunkExecution):
             return _SEND, *wire
         units: list[Sum] = []
         if step.type in RECEIVES:
-            units, sent = self._wires[wire].popleft()
+            units, arrival = self._wires[wire].popleft()
             if len(units) != step.chunks:
                 run.fail(f"receives {step.chunks} chunks, but {len(units)} are sent")
-            run.now = run.now._replace(arrived=max(run.now.arrived, sent))
+            run.now = run.now._replace(arrived=max(run.now.arrived, arrival))
         elif step.type != "nop":
             units = self.read(run, self._chunk_places(run, step, step.source))
         if step.type in ADDS:
@@ -166,8 +165,8 @@ class _Execution(ChunkExecution):
                 f"sends in step {step.row_step} of the schedule, before the steps that it waits for"
             )
         row_step = step.row_step or max(arrived, sent) + 1
-        self.send(run, units, (block.rank, block.send), row_step, step.tree)
-        self._wires[block.rank, block.send, block.channel].append(_Message(units, row_step))
+        arrival = self.send(run, units, (block.rank, block.send), row_step, step.tree)
+        self._wires[block.rank, block.send, block.channel].append(_Message(units, arrival))
         return row_step
 
     def _chunk_places(

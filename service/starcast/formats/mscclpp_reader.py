@@ -26,7 +26,6 @@ from starcast.formats.chunks import (
     Sum,
     find_mismatch,
 )
-from starcast.formats.msccl import check_no_switches
 from starcast.support.errors import InputError, StarcastError
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
@@ -68,7 +67,7 @@ def schedule_from_mscclpp(
     ports: Ports = "all",
     root: int | str = 0,
 ) -> Schedule:
-    """Read a schedule from an execution plan of MSCCL++ whose ranks are the nodes of a topology.
+    """Read a schedule from an MSCCL++ plan whose ranks are the endpoints of a topology.
 
     A transfer belongs to the first step after all transfers that it waits for: the earlier ones of
     its thread block, and those before a signal, barrier, semaphore or packet that it waits for. All
@@ -76,7 +75,7 @@ def schedule_from_mscclpp(
 
     Args:
         path: the file.
-        topology: the topology or its spec; the plan must have a GPU for every node.
+        topology: the topology or its spec; the plan must have a GPU for every endpoint.
         collective: the name of the collective.
         ports: the port model: ``all`` or ``one``.
         root: rank or label of the root.
@@ -90,7 +89,6 @@ def schedule_from_mscclpp(
     from starcast.formats.mscclpp_plan import read_plan  # noqa: PLC0415 - pydantic
 
     network, origin = check_request(topology, collective, ports, root)
-    check_no_switches(network)
     try:
         plan = read_plan(path)
         mismatch = find_mismatch(plan.collective, len(plan.gpus), plan.inplace, network, collective)
@@ -300,5 +298,5 @@ class _Execution(ChunkExecution):
         step = max(run.now.arrived, run.now.sent) + 1
         for units, pair in zip(values, ends, strict=True):
             if pair[0] != pair[1]:
-                self.send(run, units, pair, step)
-                run.now = run.now._replace(sent=step)
+                arrival = self.send(run, units, pair, step)
+                run.now = run.now._replace(sent=max(run.now.sent, arrival))

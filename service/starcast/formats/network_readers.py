@@ -131,13 +131,19 @@ class GraphFile:
                 yield number, line
 
 
-def _fail(line: int, problem: str, hint: str = _COMPLETE) -> NoReturn:
+def fail_at(line: int, problem: str, hint: str = _COMPLETE) -> NoReturn:
+    """Raise an error about a line of a file."""
     raise InputError(f"line {line} {problem}", hint=hint)
 
 
-def _number(text: str, line: int) -> int:
+def read_number(text: str, line: int) -> int:
+    """Return a whole number of up to twelve digits.
+
+    Raises:
+        InputError: the text is not such a number.
+    """
     if not _NUMBER.fullmatch(text):
-        _fail(line, f"has '{text}' instead of a number")
+        fail_at(line, f"has '{text}' instead of a number")
     return int(text)
 
 
@@ -145,7 +151,9 @@ def _read_edges(file: GraphFile) -> LinkList:
     rows, dictionaries = [], dict[int, Mapping[Any, Any]]()
     for number, line in enumerate(file.text.split("\n"), start=1):
         if len(line) > _MAX_LINE:
-            _fail(number, f"has more than {_MAX_LINE:,} characters", "write two nodes in each line")
+            fail_at(
+                number, f"has more than {_MAX_LINE:,} characters", "write two nodes in each line"
+            )
         attributes = _LIST_ATTRIBUTES.search(line)
         if words := _LIST_COMMENT.sub("", line).split():
             rows.append((number, words))
@@ -161,7 +169,7 @@ def _read_attributes(text: str, line: int) -> Mapping[Any, Any]:
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        _fail(line, "does not end with the attributes of a link", "write {'capacity': 3}")
+        fail_at(line, "does not end with the attributes of a link", "write {'capacity': 3}")
     return found
 
 
@@ -180,7 +188,7 @@ def _read_csv(file: GraphFile) -> LinkList:
             if words:
                 rows.append((reader.line_num, words))
     except csv.Error as error:
-        _fail(reader.line_num, f"is not CSV: {error}")
+        fail_at(reader.line_num, f"is not CSV: {error}")
     return _read_rows(file, rows)
 
 
@@ -197,10 +205,10 @@ def _read_rows(
         rows = rows[1:]
     for line, words in rows:
         if width == 2 < len(words):
-            _fail(line, f"has {len(words)} values", _THIRD)
+            fail_at(line, f"has {len(words)} values", _THIRD)
         if not max(columns) < len(words) <= width or not all(words[column] for column in columns):
             found = pluralize(len(words), "value")
-            _fail(line, f"has {found} instead of two nodes", "write two nodes in each line")
+            fail_at(line, f"has {found} instead of two nodes", "write two nodes in each line")
         values = [(name, words[at]) for at, name in others if at < len(words) and words[at]]
         values += dictionaries.get(line, {}).items()
         file.add_link(words[columns[0]], words[columns[1]], line, values)
@@ -243,9 +251,9 @@ def _read_adjacency(file: GraphFile) -> LinkList:
 def _read_metis(file: GraphFile) -> LinkList:
     lines = file.lines("%")
     first, words = next(((line, text.split()) for line, text in lines if text.strip()), (1, []))
-    counts = [_number(word, first) for word in words]
+    counts = [read_number(word, first) for word in words]
     if not 2 <= len(counts) <= 4:
-        _fail(first, "does not begin with the numbers of nodes and links")
+        fail_at(first, "does not begin with the numbers of nodes and links")
     nodes, links, form, weights = [*counts, *(0, 1)[len(counts) - 2 :]]
     # The three digits of the format say whether there are sizes, weights of nodes, and of links.
     skipped = form // 100 % 10 + form // 10 % 10 * weights
@@ -256,19 +264,19 @@ def _read_metis(file: GraphFile) -> LinkList:
     while rows and not rows[-1][1] and len(rows) > nodes:
         rows.pop()
     if len(rows) != nodes:
-        _fail(first, f"says {pluralize(nodes, 'node')}, but {len(rows):,} lines follow")
+        fail_at(first, f"says {pluralize(nodes, 'node')}, but {len(rows):,} lines follow")
     for node in range(1, nodes + 1):
         file.add_node(str(node))
     for node, (line, row) in enumerate(rows, start=1):
         own = row[skipped + 1 :: step] if step == 2 else []
         for word, weight in zip_longest(row[skipped::step], own):
-            if not 1 <= _number(word, line) <= nodes:
-                _fail(line, f"names the node {word}, but nodes are numbered from 1 to {nodes:,}")
-            values = [] if weight is None else [("weight", _number(weight, line))]
+            if not 1 <= read_number(word, line) <= nodes:
+                fail_at(line, f"names the node {word}, but nodes are numbered from 1 to {nodes:,}")
+            values = [] if weight is None else [("weight", read_number(weight, line))]
             file.add_link(str(node), str(int(word)), line, values)
     found = file.links(is_directed=True)
     if len(found.pairs) != 2 * links:
-        _fail(
+        fail_at(
             first,
             f"says {pluralize(links, 'link')}, but the lines list {len(found.pairs):,} neighbours",
             "list each link in the lines of both nodes",
@@ -279,29 +287,36 @@ def _read_metis(file: GraphFile) -> LinkList:
 def _read_matrix_market(file: GraphFile) -> LinkList:
     kind = file.text.partition("\n")[0].lower().split()[1:]
     if kind[:2] != ["matrix", "coordinate"] or len(kind) < 4:
-        _fail(1, "does not say that the file is a sparse matrix", "write 'coordinate' matrices")
+        fail_at(1, "does not say that the file is a sparse matrix", "write 'coordinate' matrices")
     rows = [(line, text.split()) for line, text in file.lines("%") if text.strip()]
     first, sizes = rows[0] if rows else (1, [])
     if len(sizes) != 3:
-        _fail(first, "has no numbers of rows, columns and entries")
-    height, width, entries = (_number(word, first) for word in sizes)
+        fail_at(first, "has no numbers of rows, columns and entries")
+    height, width, entries = (read_number(word, first) for word in sizes)
     if height != width:
-        _fail(first, f"says that the matrix has {height:,} rows and {width:,} columns")
+        fail_at(first, f"says that the matrix has {height:,} rows and {width:,} columns")
     if len(rows) - 1 != entries:
-        _fail(first, f"says {pluralize(entries, 'entry', 'entries')}, but {len(rows) - 1:,} follow")
+        fail_at(
+            first, f"says {pluralize(entries, 'entry', 'entries')}, but {len(rows) - 1:,} follow"
+        )
     for line, words in rows[1:]:
-        ends = [_number(word, line) for word in words[:2]]
+        ends = [read_number(word, line) for word in words[:2]]
         if len(ends) < 2 or not 1 <= min(ends) <= max(ends) <= height:
-            _fail(line, f"has no row and column from 1 to {height:,}")
+            fail_at(line, f"has no row and column from 1 to {height:,}")
         values = [("weight", word) for word in words[2:3]] if kind[2] != "pattern" else []
         file.add_link(str(ends[0]), str(ends[1]), line, values)
-    _check_count(file, first, height)
+    check_count(file, first, height)
     return file.links(is_directed=kind[3] == "general")
 
 
-def _check_count(file: GraphFile, line: int, nodes: int) -> None:
+def check_count(file: GraphFile, line: int, nodes: int) -> None:
+    """Check that a file has as many nodes with links as the given line says.
+
+    Raises:
+        InputError: it has fewer.
+    """
     if nodes > len(file):
-        _fail(
+        fail_at(
             line,
             f"says {nodes:,} nodes, but only {len(file):,} of them have links",
             "remove the nodes without links",
@@ -312,7 +327,7 @@ def _read_anynet(file: GraphFile) -> LinkList:
     terminals, has_latencies = Counter[str](), False
     for line, text in file.lines("#"):
         if rest := _ANYNET_END.sub("", text).strip():
-            _fail(line, f"has '{rest}'", "write 'router' or 'node' before each number")
+            fail_at(line, f"has '{rest}'", "write 'router' or 'node' before each number")
         ends = _ANYNET_END.findall(text)
         for kind, number, latency in ends[1:]:
             routers = [end for name, end in (ends[0][:2], (kind, number)) if name == "router"]
@@ -348,16 +363,16 @@ def _read_pajek(file: GraphFile) -> LinkList:
             section = words[0].lower()
             if section not in _PAJEK_SECTIONS:
                 hint = f"use {', '.join(_PAJEK_SECTIONS)}"
-                _fail(line, f"begins the section '{words[0]}', which is not read", hint)
+                fail_at(line, f"begins the section '{words[0]}', which is not read", hint)
             if section == "*vertices":
                 if count:
-                    _fail(line, "begins a second graph", _ONE_GRAPH)
-                count, first = _number(words[1] if len(words) > 1 else "", line), line
+                    fail_at(line, "begins a second graph", _ONE_GRAPH)
+                count, first = read_number(words[1] if len(words) > 1 else "", line), line
         elif section == "*vertices":
             attributes = dict(zip(("label", "x", "y"), words[1:], strict=False))
-            file.add_node(str(_number(words[0], line)), attributes)
+            file.add_node(str(read_number(words[0], line)), attributes)
         else:
-            u, v = (str(_number(word, line)) for word in [*words[:2], ""][:2])
+            u, v = (str(read_number(word, line)) for word in [*words[:2], ""][:2])
             values = [("weight", word) for word in words[2:3]]
             (edges if section == "*edges" else arcs).append((u, v, line, values))
     for u, v, line, values in edges:
@@ -366,7 +381,7 @@ def _read_pajek(file: GraphFile) -> LinkList:
             file.add_link(v, u, line, values)
     for u, v, line, values in arcs:
         file.add_link(u, v, line, values)
-    _check_count(file, first, count)
+    check_count(file, first, count)
     return file.links(is_directed=bool(arcs))
 
 
@@ -446,7 +461,7 @@ def _json_id(value: Any) -> str:
 def _read_dot(file: GraphFile) -> LinkList:
     head = _DOT_HEAD.match(file.text)
     if not head:
-        _fail(1, "does not begin a graph", "begin with 'graph {' or 'digraph {'")
+        fail_at(1, "does not begin a graph", "begin with 'graph {' or 'digraph {'")
     line, place = 1 + head[0].count("\n"), head.end()
     usual = dict[str, str]()
     while statement := _DOT_STATEMENT.match(file.text, place):
@@ -465,10 +480,10 @@ def _read_dot(file: GraphFile) -> LinkList:
         line, place = line + statement[0].count("\n"), statement.end()
     if (mark := file.text[place : place + 1]) != "}":
         found = f"has '{mark}' outside of quotes" if mark else "ends without '}'"
-        _fail(line, found, "write no subgraphs, and other text in quotes")
+        fail_at(line, found, "write no subgraphs, and other text in quotes")
     rest = re.sub(_DOT_COMMENT, "", file.text[place + 1 :], flags=re.DOTALL | re.MULTILINE)
     if rest.strip():
-        _fail(line, "ends the graph, but more text follows", _ONE_GRAPH)
+        fail_at(line, "ends the graph, but more text follows", _ONE_GRAPH)
     return file.links(is_directed=head[1].lower() == "digraph")
 
 
@@ -507,28 +522,51 @@ def _check_xml(text: str) -> str:
     """Return an XML text without its declaration, which may name another encoding.
 
     Raises:
-        InputError: the text is not XML, has a document type, which could define entities, or has
-            several graphs.
+        InputError: see `parse_xml`, or there are several graphs.
     """
     graphs = list[int]()
 
-    def refuse(*_: object) -> None:
-        _fail(parser.CurrentLineNumber, "declares a document type", "remove the DOCTYPE")
-
-    def check_element(name: str, _: object) -> None:
+    def check_element(line: int, name: str, _: object) -> None:
         if name.rpartition(":")[2] == "graph":
-            graphs.append(parser.CurrentLineNumber)
+            graphs.append(line)
             if len(graphs) > 1:
-                _fail(graphs[1], "begins a second graph", _ONE_GRAPH)
+                fail_at(line, "begins a second graph", _ONE_GRAPH)
+
+    parse_xml(text, check_element)
+    return re.sub(r"\A\s*<\?xml[^>]*>\s*", "", text)
+
+
+def parse_xml(
+    text: str,
+    begin: Callable[[int, str, dict[str, str]], object],
+    end: Callable[[str], object] | None = None,
+    doctype: str | None = None,
+) -> None:
+    """Parse an XML text.
+
+    Args:
+        text: the text.
+        begin: is called with line, name and attributes at the beginning of each element.
+        end: is called with the name at the end of each element.
+        doctype: the only document type that may be declared, without declarations of its own. It is
+            not fetched.
+
+    Raises:
+        InputError: the text is not XML, or has another document type, which could define entities.
+    """
+
+    def check_doctype(name: str, _system: object, _public: object, has_declarations: int) -> None:
+        if name != doctype or has_declarations:
+            fail_at(parser.CurrentLineNumber, "declares a document type", "remove the DOCTYPE")
 
     parser = expat.ParserCreate("utf-8")
-    parser.StartDoctypeDeclHandler = refuse
-    parser.StartElementHandler = check_element
+    parser.StartDoctypeDeclHandler = check_doctype
+    parser.StartElementHandler = lambda *given: begin(parser.CurrentLineNumber, *given)
+    parser.EndElementHandler = end
     try:
         parser.Parse(text.encode(), True)
     except expat.ExpatError as error:
-        _fail(error.lineno, f"is not XML: {expat.ErrorString(error.code)}")
-    return re.sub(r"\A\s*<\?xml[^>]*>\s*", "", text)
+        fail_at(error.lineno, f"is not XML: {expat.ErrorString(error.code)}")
 
 
 def _load(file: GraphFile, noun: str, read: Callable[[Any], Any]) -> Any:

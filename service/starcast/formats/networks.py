@@ -8,7 +8,8 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from starcast.formats.network_readers import LINK_IDS, READERS, GraphFile
+from starcast.formats.machine_readers import ALL_READERS
+from starcast.formats.network_readers import LINK_IDS, GraphFile
 from starcast.support.errors import InputError, StarcastError, unreadable
 from starcast.support.limited import MB, decode_text, read_bytes
 from starcast.support.progress import Reporter
@@ -28,6 +29,11 @@ MAX_BYTES = 100 * MB
 _BEGINNINGS: dict[str, NetworkFormat] = {
     r"<(?:.*<)?graphml\b": "graphml",
     r"<(?:.*<)?gexf\b": "gexf",
+    r"<(?:.*<)?system\b": "nccl-xml",
+    r"<(?:.*<)?platform\b": "simgrid",
+    # The counts of SimAI, or those of ASTRA-sim and then no letters before a bandwidth.
+    r"(?:[0-9]+[ \t]+){5}\w*[a-z]": "ns3",
+    r"(?:[0-9]+[ \t]+){2}[0-9]+[ \t\r]*\n[0-9\s]*?[0-9.]+[kmgt]?b(?:ps|/s)": "ns3",
     r"%%MatrixMarket\b": "matrix-market",
     r">>graph6<<": "graph6",
     r">>sparse6<<|:[?-~]+\s*\Z": "sparse6",
@@ -40,7 +46,7 @@ _BEGINNINGS: dict[str, NetworkFormat] = {
 }
 _OTHERS = {
     r"<(?:.*<)?algo\b": "an MSCCL XML file",
-    r"<": "XML, but neither GraphML nor GEXF",
+    r"<": "XML",
     r"\[": "a JSON list",
     r">>digraph6<<|&[?-~]+\s*\Z": "digraph6",
     r"num_ranks\s": "a GOAL file",
@@ -48,6 +54,7 @@ _OTHERS = {
 }
 #: The number of characters by which a format is recognized.
 _BEGINNING = 4096
+_XML_COMMENT = re.compile(r"<!--(?:[^-]|-(?!-))*+-->")
 
 
 def network(
@@ -125,12 +132,12 @@ def network(
     recognized = file_format or _recognize(path, text)
     plain = Path(path.name.lower().removesuffix(".gz"))
     chosen = recognized or NETWORK_SUFFIXES.get(plain.suffix) or _list_format(text)
-    if chosen not in READERS:
+    if chosen not in ALL_READERS:
         raise InputError(f"unknown format of a network: '{chosen}'", hint=f"use {_NAMES}")
     file = GraphFile(text, has_weights=weights is not None)
     made_name = _valid_name(path) if name is None else name
     try:
-        read = READERS[chosen](file)
+        read = ALL_READERS[chosen](file)
         found = read if isinstance(read, LinkList) else read_graph(read)
         made = build_network(found, made_name, source or path.name, reporter, **given)
     except StarcastError as error:
@@ -146,7 +153,7 @@ def network(
     return made
 
 
-_NAMES = ", ".join(READERS)
+_NAMES = ", ".join(ALL_READERS)
 _FROM = f"if it has another format, name it with `file_format`: {_NAMES}"
 
 
@@ -177,7 +184,8 @@ def _recognize(path: Path, text: str) -> NetworkFormat | None:
     Raises:
         InputError: the beginning is that of another format.
     """
-    beginning = text[:_BEGINNING].lstrip()
+    # A comment with a licence may be longer than all that decides the format.
+    beginning = _XML_COMMENT.sub("", text[: 16 * _BEGINNING]).lstrip()[:_BEGINNING]
     for pattern, name in _BEGINNINGS.items():
         if re.match(pattern, beginning, re.DOTALL | re.IGNORECASE):
             return name

@@ -38,7 +38,7 @@ PluginKind = Literal["construction", "algorithm", "family"]
 RowsFormat = Literal["csv", "goal", "msccl-xml", "mscclpp-json"]
 NetworkFormat = Literal[
     "edges", "csv", "graph6", "metis", "json", "dot", "pajek", "adjlist", "anynet",
-    "matrix-market", "graphml", "gexf", "gml", "sparse6",
+    "matrix-market", "graphml", "gexf", "gml", "sparse6", "ns3", "nccl-xml", "simgrid",
 ]  # fmt: skip
 #: What the weights of links are read as.
 Weights = Literal["capacity", "latency"]

@@ -1,0 +1,451 @@
+"""Readers of machines: networks with capacities, latencies and switches, as other tools write them.
+
+Sources: the ns-3 files of ASTRA-sim (``scratch/common.h`` of astra-sim/astra-network-ns3) and SimAI
+(aliyun/SimAI); ``src/graph/topo.cc`` of NVIDIA/nccl and ROCm/rccl; the platform files of SimGrid.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any, NamedTuple
+
+from starcast.formats.network_readers import (
+    READERS,
+    GraphFile,
+    check_count,
+    fail_at,
+    parse_xml,
+    read_number,
+)
+from starcast.support.errors import InputError
+from starcast.support.text import pluralize
+from starcast.support.vocabulary import NetworkFormat
+from starcast.topologies import memory
+from starcast.topologies.network_building import LinkList
+from starcast.topologies.networks import MAX_DEGREE
+
+#: Memory in bytes that the devices of a machine take per byte of a file.
+_OBJECTS = 60
+#: Memory in bytes of a directed link.
+_ARC_BYTES = 500
+_UNITLESS = re.compile(r"[0-9.]+(?:[eE][+-]?[0-9]+)?")
+#: Bandwidth of a lane of PCI Express in units of 100 Mbit/s, by its speed in GT/s.
+_LANES = {"2.5": 15, "5": 30, "8": 60, "16": 120, "32": 240, "64": 480}
+#: Bandwidth of an NVLink in GB/s from a compute capability on, rounded.
+_NVLINKS = ((100, 40), (90, 21), (87, 20), (86, 12), (70, 20), (60, 18), (0, 20))
+#: Bandwidth of an xGMI link in GB/s, by the beginning of the name or number of the architecture.
+_XGMI = {"gfx90a": 36, "910": 36, "gfx94": 48, "94": 48, "gfx95": 48, "95": 48}
+_OTHER_XGMI = 24
+#: Bandwidth between two CPUs in GB/s: by the model of Intel's CPUs, by vendor, and of others.
+_INTEL = ((0xCF, 40), (0x8F, 22), (0x55, 10), (0, 6))
+_CPUS = {"AuthenticAMD": 16, "ppc64": 32}
+_OTHER_CPUS = 6
+#: Bandwidth between two PCI switches in one device, in GB/s: no limit in practice.
+_PCI_LINK = 5000
+#: The node of all switches for NVLinks, which are one node as in NCCL.
+_NVSWITCH = "NVSwitch"
+#: Classes of PCI devices that are GPUs or accelerators.
+_GPU_CLASSES = ("0x03", "0x12")
+
+
+def _read_ns3(file: GraphFile) -> LinkList:
+    rows = [(line, text.split()) for line, text in file.lines("#") if text.strip()]
+    first, head = rows[0] if rows else (1, [])
+    if len(head) not in (3, 6):
+        fail_at(first, "is not the counts of nodes, switches and links")
+    # SimAI writes nodes, GPUs of a server, switches in servers, other switches, links, GPU type.
+    counts = [read_number(word, first) for word in head[:5]]
+    nodes, links, expected = counts[0], counts[-1], sum(counts[1 if len(head) == 3 else 2 : -1])
+    switches, begin = list[tuple[str, int]](), 1
+    for line, words in rows[1:]:
+        if len(switches) >= expected or not all(word.isdigit() for word in words):
+            break
+        switches += [(word, line) for word in words]
+        begin += 1
+    rows = rows[begin:]
+    for noun, count, found in (("switch", expected, switches), ("link", links, rows)):
+        if count != len(found):
+            plural = "es" if noun == "switch" else "s"
+            given = pluralize(count, noun, noun + plural)
+            fail_at(first, f"says {given}, but {len(found):,} follow")
+    for word, line in switches:
+        file.add_node(str(_read_node(word, line, nodes)), {"switch": True})
+    for line, words in rows:
+        if len(words) != 5:
+            fail_at(
+                line,
+                f"has {pluralize(len(words), 'value')} instead of five",
+                "write two nodes, bandwidth, latency and error rate",
+            )
+        ends = [str(_read_node(word, line, nodes)) for word in words[:2]]
+        file.add_link(ends[0], ends[1], line, _rates(words[2], words[3], "bps"))
+        if words[4].strip("0."):
+            file.unused.add("error rates")
+    check_count(file, first, nodes)
+    return file.links()
+
+
+def _read_node(text: str, line: int, nodes: int) -> int:
+    if read_number(text, line) >= nodes:
+        fail_at(line, f"names the node {text}, but nodes are numbered from 0 to {nodes - 1:,}")
+    return int(text)
+
+
+def _rates(bandwidth: str, latency: str, unit: str) -> list[tuple[str, str]]:
+    """Return the attributes of a link; numbers without unit are bits or bytes per second and s."""
+    given = {"capacity": (bandwidth, unit), "latency": (latency, "s")}
+    return [
+        (name, text + missing if _UNITLESS.fullmatch(text) else text)
+        for name, (text, missing) in given.items()
+    ]
+
+
+@dataclass
+class _Device:
+    """A CPU or PCI device of a machine.
+
+    Attributes:
+        line: its line in the file.
+        kind: ``cpu``, ``pci``, ``nic``, ``accelerator`` or, with an element of its own, ``gpu``.
+        name: its name in the network.
+        host: the hash of its host.
+        bus: the number of a PCI device.
+        values: its attributes; those of the GPU for a GPU.
+        cpu: its CPU; None for a CPU.
+    """
+
+    line: int
+    kind: str
+    name: str
+    host: str
+    bus: int
+    values: Mapping[str, str]
+    cpu: "_Device | None" = None
+
+
+class _Arc(NamedTuple):
+    """A directed link: its line, the names of its ends, and its bandwidth."""
+
+    line: int
+    start: str
+    end: str
+    bandwidth: str
+
+
+class _SystemReader:
+    """Reads the elements of a file of NCCL or RCCL with the devices of one or more hosts."""
+
+    def __init__(self, file: GraphFile) -> None:
+        self._file = file
+        self._open = list[_Device | None]()
+        self._devices = list[_Device]()
+        #: PCI devices with their parents and bandwidths, and elements for other links.
+        self._tree = list[tuple[_Device, _Device, str]]()
+        self._links = list[tuple[int, _Device, str, dict[str, str]]]()
+
+    def begin(self, line: int, name: str, values: dict[str, str]) -> None:
+        """Read the beginning of an element."""
+        above = self._open[-1] if self._open else None
+        device = above
+        if not self._open and name != "system":
+            fail_at(line, f"begins the element '{name}'", "give a file with the element 'system'")
+        if name == "cpu":
+            title = f"CPU {_get(line, name, values, 'numaid')}"
+            device = _Device(line, "cpu", title, values.get("host_hash", ""), -1, values)
+            self._devices.append(device)
+        elif above is None:
+            if name != "system":
+                fail_at(line, f"has the element '{name}' outside of a CPU")
+        elif name == "pci":
+            bus, kind = _get(line, name, values, "busid"), values.get("class", "")
+            kinds = {"accelerator": _GPU_CLASSES, "nic": ("0x02",), "pci": ("",)}
+            kind = next(each for each, classes in kinds.items() if kind.startswith(classes))
+            number = _bus_number(bus, line)
+            device = _Device(
+                line, kind, f"PCI {bus}", above.host, number, values, above.cpu or above
+            )
+            self._devices.append(device)
+            width = read_number(values.get("link_width", "0"), line) or 16
+            speed = re.split(r"\.0\b| ", values.get("link_speed", ""))[0]
+            self._tree.append((device, above, f"{100 * width * _LANES.get(speed, 60)}Mbps"))
+        elif name == "gpu":
+            if above.cpu is None:
+                fail_at(line, "has a GPU outside of a PCI device")
+            above.kind, above.values = "gpu", values
+        elif name in ("nvlink", "xgmi", "c2c", "pcilink"):
+            self._links.append((line, above, name, values))
+        self._open.append(device)
+
+    def end(self, _: str) -> None:
+        """Read the end of an element."""
+        self._open.pop()
+
+    def finish(self) -> LinkList:
+        """Return the GPUs, the switches between them, and their links."""
+        self._name_devices()
+        gpus = {device.name for device in self._devices if device.kind == "gpu"}
+        if any(device.kind == "nic" for device in self._devices):
+            self._file.unused.add("network interfaces")
+        arcs = [*self._tree_arcs(), *self._cpu_arcs(), *self._other_arcs()]
+        kept = _without_leaves(arcs, gpus)
+        for name in (device.name for device in self._devices):
+            if name in gpus or name in kept:
+                self._file.add_node(name, {"switch": name not in gpus})
+        for line, start, end, bandwidth in arcs:
+            if start in kept and end in kept:
+                self._file.add_link(start, end, line, [("capacity", bandwidth)])
+        if _NVSWITCH in kept:
+            self._file.add_node(_NVSWITCH, {"switch": True})
+        return self._file.links(is_directed=True)
+
+    def _name_devices(self) -> None:
+        """Give each GPU the name of its rank, and devices with the same name a number."""
+        hosts = list(dict.fromkeys(device.host for device in self._devices))
+        count = Counter[str]()
+        for device in self._devices:
+            if len(hosts) > 1:
+                device.name = f"host {hosts.index(device.host)} {device.name}"
+            count[device.name] += 1
+            # A switch may be listed twice, at different places.
+            if count[device.name] > 1:
+                device.name += f" ({count[device.name]})"
+        if not any(device.kind == "gpu" for device in self._devices):
+            # Files that users write for NCCL need not have elements for GPUs.
+            for device in self._devices:
+                device.kind = "gpu" if device.kind == "accelerator" else device.kind
+        gpus = [device for device in self._devices if device.kind == "gpu"]
+        if not gpus:
+            raise InputError("the file lists no GPU", hint="give a file with at least two GPUs")
+        for gpu, number in zip(gpus, _number_gpus(gpus), strict=True):
+            gpu.name = number
+
+    def _tree_arcs(self) -> Iterator[_Arc]:
+        for device, parent, bandwidth in self._tree:
+            for start, end in permutations((device.name, parent.name)):
+                yield _Arc(device.line, start, end, bandwidth)
+
+    def _cpu_arcs(self) -> Iterator[_Arc]:
+        cpus = defaultdict[str, list[_Device]](list)
+        for device in self._devices:
+            if device.kind == "cpu":
+                cpus[device.host].append(device)
+                if len(cpus[device.host]) > MAX_DEGREE:
+                    fail_at(device.line, f"has the CPU number {MAX_DEGREE + 1} of a host")
+        count = sum(len(group) ** 2 for group in cpus.values())
+        memory.require(_ARC_BYTES * count, f"{count:,} links between CPUs", "give a smaller file")
+        for group in cpus.values():
+            for u, v in permutations(group, 2):
+                yield _Arc(u.line, u.name, v.name, f"{min(_cpu_rate(u), _cpu_rate(v))}GBps")
+
+    def _other_arcs(self) -> Iterator[_Arc]:
+        """Yield the arcs of NVLinks, of xGMI links, and of links from GPUs to CPUs.
+
+        A link between two GPUs is an element of both.
+        """
+        places = dict[tuple[str, int], _Device]()
+        for device in sorted(self._devices, key=lambda device: device.kind == "gpu"):
+            place = device.host, device.bus
+            if device.kind == "gpu" and place in places and places[place].kind == "gpu":
+                fail_at(device.line, "repeats the number of a GPU")
+            places[place] = device
+        for line, device, name, values in self._links:
+            target, kind = values.get("target", ""), values.get("tclass", "")
+            count = read_number(values.get("count", "1"), line)
+            bandwidth = f"{count * _link_rate(device, name)}GBps"
+            if name == "c2c":
+                speed = read_number(_get(line, name, values, "bw"), line)
+                bandwidth = f"{count * speed}MBps"
+            if name == "c2c" or kind == "0x068001":
+                other = (device.cpu or device).name
+            elif name in ("nvlink", "xgmi") and kind and not kind.startswith(_GPU_CLASSES):
+                other = _NVSWITCH
+            else:
+                found = places.get((device.host, _bus_number(target, line)))
+                if found and (found.kind == "gpu" or name == "pcilink"):
+                    yield _Arc(line, device.name, found.name, bandwidth)
+                else:
+                    # NCCL ignores them too: a file may list a part of the machine.
+                    self._file.unused.add("links to devices that the file does not list")
+                continue
+            for start, end in permutations((device.name, other)):
+                yield _Arc(line, start, end, bandwidth)
+
+
+def _without_leaves(arcs: Sequence[_Arc], gpus: set[str]) -> set[str]:
+    """Return the nodes that remain if switches with one link are removed, again and again.
+
+    They forward nothing.
+    """
+    others = defaultdict[str, set[str]](set)
+    for arc in arcs:
+        others[arc.start].add(arc.end)
+        others[arc.end].add(arc.start)
+    leaves = [name for name in others if len(others[name]) == 1]
+    for leaf in leaves:
+        if leaf not in gpus and others[leaf]:
+            (other,) = others.pop(leaf)
+            others[other].remove(leaf)
+            leaves += [other] if len(others[other]) == 1 else []
+    return {*others}
+
+
+def _get(line: int, name: str, values: Mapping[str, str], key: str) -> str:
+    if key not in values:
+        fail_at(line, f"has the element '{name}' without '{key}'")
+    return values[key]
+
+
+def _bus_number(bus: str, line: int) -> int:
+    """Return the number of a PCI device, as in NCCL: zeros before it do not count."""
+    try:
+        return int(re.sub("[:.]", "", bus), 16)
+    except ValueError:
+        fail_at(line, f"has '{bus}' instead of the number of a PCI device")
+
+
+def _number_gpus(gpus: list[_Device]) -> list[str]:
+    """Return the label of each GPU: its rank, or else its index, if they differ, or its place."""
+    for key in ("rank", "dev"):
+        found = [gpu.values.get(key, "") for gpu in gpus]
+        if all(re.fullmatch("[0-9]{1,9}", text) for text in found):
+            numbers = [str(int(text)) for text in found]
+            if len(set(numbers)) == len(gpus):
+                return numbers
+    return [str(place) for place in range(len(gpus))]
+
+
+def _link_rate(gpu: _Device, name: str) -> int:
+    """Return the bandwidth of one link in GB/s, of the kind that an element names."""
+    if name == "pcilink":
+        return _PCI_LINK
+    if name == "xgmi":
+        found = (rate for key, rate in _XGMI.items() if gpu.values.get("gcn", "").startswith(key))
+        return next(found, _OTHER_XGMI)
+    capability = read_number(gpu.values.get("sm", "0"), gpu.line)
+    return next(rate for first, rate in _NVLINKS if capability >= first)
+
+
+def _cpu_rate(cpu: _Device) -> int:
+    """Return the bandwidth between a CPU and the others of its host in GB/s."""
+    vendor = cpu.values.get("vendor", "")
+    if vendor == "GenuineIntel":
+        model = read_number(cpu.values.get("modelid", "0"), cpu.line)
+        return next(rate for first, rate in _INTEL if model >= first)
+    return _CPUS.get(vendor) or _CPUS.get(cpu.values.get("arch", ""), _OTHER_CPUS)
+
+
+def _read_system(file: GraphFile) -> LinkList:
+    memory.require(_OBJECTS * len(file.text), "the devices of a machine", "give a smaller file")
+    reader = _SystemReader(file)
+    parse_xml(file.text, reader.begin, reader.end)
+    return reader.finish()
+
+
+@dataclass
+class _Route:
+    """A route of SimGrid: its line, its two ends, its links, and whether it leads both ways."""
+
+    line: int
+    ends: tuple[str, str]
+    links: list[str]
+    is_symmetric: bool
+
+
+class _PlatformReader:
+    """Reads the elements of a platform file of SimGrid."""
+
+    def __init__(self, file: GraphFile) -> None:
+        self._file = file
+        self._links: dict[str, dict[str, str]] = {}
+        self._routes = list[_Route]()
+
+    def begin(self, line: int, name: str, values: dict[str, str]) -> None:
+        """Read the beginning of an element."""
+        if name in ("host", "router"):
+            before = len(self._file)
+            node = _get(line, name, values, "id")
+            self._file.add_node(node, {"switch": name == "router"})
+            if len(self._file) == before:
+                fail_at(line, f"repeats the {name} '{node}'", "give every node another `id`")
+        elif name == "link":
+            self._links[_get(line, name, values, "id")] = values
+        elif name in ("route", "zoneRoute", "ASroute"):
+            prefix = "" if name == "route" else "gw_"
+            ends = [_get(line, name, values, prefix + end) for end in ("src", "dst")]
+            is_symmetric = values.get("symmetrical", "YES").upper() != "NO"
+            self._routes.append(_Route(line, (ends[0], ends[1]), [], is_symmetric))
+        elif name == "link_ctn" and self._routes:
+            self._routes[-1].links.append(_get(line, name, values, "id"))
+        elif name in _PLATFORM_OTHERS:
+            fail_at(
+                line,
+                f"has the element '{name}', which is not read",
+                "write hosts, routers, links, and routes with one link",
+            )
+
+    def finish(self) -> LinkList:
+        """Return hosts and routers, and a link for each route that has one link."""
+        routes = [route for route in self._routes if route.ends[0] != route.ends[1]]
+        ends_of = defaultdict[str, set[frozenset[str]]](set)
+        arcs = set[tuple[str, str]]()
+        for route in routes:
+            if len(route.links) == 1:
+                self._add(route, arcs)
+                ends_of[route.links[0]].add(frozenset(route.ends))
+        for route in routes:
+            if len(route.links) != 1 and not (route.links and {*route.links} <= ends_of.keys()):
+                u, v = route.ends
+                fail_at(
+                    route.line,
+                    f"has a route of {len(route.links)} links from '{u}' to '{v}'",
+                    "write routers between the links, and a route for each link",
+                )
+            is_shared = self._links[route.links[0]].get("sharing_policy", "").upper() != "FATPIPE"
+            if len(route.links) == 1 < len(ends_of[route.links[0]]) and is_shared:
+                fail_at(
+                    route.line,
+                    f"uses the link '{route.links[0]}', which other nodes use too",
+                    "write a router to which all of them are linked",
+                )
+        return self._file.links(is_directed=True)
+
+    def _add(self, route: _Route, arcs: set[tuple[str, str]]) -> None:
+        """Add the link of a route."""
+        name = route.links[0]
+        if name not in self._links:
+            fail_at(route.line, f"uses the link '{name}', which the file does not have")
+        values = self._links[name]
+        before = len(self._file)
+        latency = values.get("latency", "0")
+        rates = _rates(_get(route.line, "link", values, "bandwidth"), latency, "Bps")
+        u, v = route.ends
+        for arc in [(u, v), (v, u)] if route.is_symmetric else [(u, v)]:
+            if arc in arcs:
+                fail_at(route.line, f"repeats the route from '{arc[0]}' to '{arc[1]}'")
+            arcs.add(arc)
+            self._file.add_link(*arc, route.line, rates)
+        if len(self._file) > before:
+            fail_at(route.line, f"joins '{u}' to '{v}', which are not both hosts or routers")
+
+
+#: Elements of SimGrid that stand for other nodes and links.
+_PLATFORM_OTHERS = (
+    "cluster", "cabinet", "peer", "backbone", "host_link", "bypassRoute", "bypassZoneRoute",
+    "bypassASroute", "include",
+)  # fmt: skip
+
+
+def _read_platform(file: GraphFile) -> LinkList:
+    memory.require(_OBJECTS * len(file.text), "the links of a platform", "give a smaller file")
+    reader = _PlatformReader(file)
+    # The document type names SimGrid's grammar in all of its files; it is not fetched.
+    parse_xml(file.text, reader.begin, doctype="platform")
+    return reader.finish()
+
+
+#: The readers of all files with networks, by format.
+ALL_READERS: dict[NetworkFormat, Callable[[GraphFile], Any]] = {
+    **READERS, "ns3": _read_ns3, "nccl-xml": _read_system, "simgrid": _read_platform,
+}  # fmt: skip
