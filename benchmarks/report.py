@@ -49,6 +49,24 @@ integers, and with a plain simulator in Python, which keeps a set of units for e
 only that senders and receivers are neighbours and that senders have the units.
 """,
     ),
+    "greedy": (
+        "Greedy schedules",
+        """
+The real networks are those of topohub in the groups topozoo, sndlib and backbone; their time is
+elapsed time. A schedule whose number of steps equals a lower bound is optimal. The yardstick is the
+simulation of the same schedules.
+""",
+    ),
+    "peers": (
+        "Programs for the same questions",
+        """
+[TACOS](https://github.com/astra-sim/tacos) builds allgathers for any network, and
+[ForestColl](https://github.com/liangyuRain/ForestColl) computes the optimal bandwidth of an
+allgather on clusters of GPUs, here on its own graphs; starcast's bottleneck cut gives the same
+bandwidths. TACOS chooses at random, so another run may find a step more. NetworkX and rustworkx
+compute minimum cuts. CP-SAT decides for small networks whether an allgather of fewer steps exists.
+""",
+    ),
     "stores": (
         "Ingestion",
         """
@@ -69,6 +87,9 @@ those for which Cypher is the wrong tool.
     "offline": ("Offline imports", "By elapsed time."),
     "claims": ("Verification of all claims", "By elapsed time, with two processes."),
     "model": ("Graph models", "See [decision 7](decisions/0007-graph-model.md)."),
+    "bolt": ("Bolt", "By elapsed time."),
+    "import_floor": ("Lower bounds on imports", "By elapsed time."),
+    "cluster": ("A Dask cluster on one machine", "By elapsed time."),
     "explorer": ("Explorer", "In Chromium without a graphics card."),
 }
 

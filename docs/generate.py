@@ -14,6 +14,7 @@ import exact_alltoall
 import execution_models
 import fault_tolerance
 import known_records
+import networks_compared
 import published_schedules
 import query_packs
 from typer.testing import CliRunner
@@ -271,6 +272,7 @@ PAGES = {
     "allreduce.md": allreduce.page,
     "execution-models.md": execution_models.page,
     "fault-tolerance.md": fault_tolerance.page,
+    "networks-compared.md": networks_compared.page,
     "published-schedules.md": published_schedules.page,
     **known_records.pages(),
 }

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -72,7 +73,9 @@ def results(spec: str, *, per_node: bool = False) -> list[Result]:
         per_node: whether all nodes are equally fast: T_c is multiplied by the degree of the network
             and divided by that of the star graph. Only long messages are sent then, all-port.
     """
-    points = [point for point in read_design("networks-compared").points() if point.topology == spec]
+    points = [
+        point for point in read_design("networks-compared").points() if point.topology == spec
+    ]
     if per_node:
         t_c = Fraction(topology(spec).degree, topology(star_of(spec)).degree)
         points = [replace(each, t_c=t_c) for each in points if each.message_bytes == LONG]
@@ -140,7 +143,12 @@ def name_of(point: Point) -> str:
     argument = point.catalogue_entry.split_argument
     count = point.messages if argument == "messages" else point.segments
     suffix = f", {count} {argument}" if argument is not None and count > 1 else ""
-    return f"`{point.algorithm}`{suffix}"
+    return f"`{algorithm_of(point)}`{suffix}"
+
+
+def algorithm_of(point: Point) -> str:
+    """Return the algorithm of a run as a command writes it."""
+    return f"forest(base={point.base})" if point.algorithm == "forest" else point.algorithm
 
 
 def _pair(first: Fraction, second: Fraction) -> str:
@@ -150,22 +158,30 @@ def _pair(first: Fraction, second: Fraction) -> str:
 
 def shares(star: str) -> Iterator[str]:
     """Yield the asynchronous times for long messages, divided by those of the star graph."""
-    columns = [f"{collective}, per {unit}" for collective in COLLECTIVES for unit in ("link", "node")]
+    columns = [
+        f"{collective}, per {unit}" for collective in COLLECTIVES for unit in ("link", "node")
+    ]
     yield from head("network", *columns)
     for spec in networks(star):
         yield row(f"`{spec}`", *(f"{value:.2f}" for value in ratios(star, spec)))
 
 
 def ratios(star: str, spec: str) -> list[float]:
-    """Return the times of a network divided by those of a star graph, as `shares` orders them."""
-    return [
-        float(
-            fastest(spec, collective, "asynchronous", LONG, per_node=per_node).time
-            / fastest(star, collective, "asynchronous", LONG, per_node=per_node).time
+    """Return the times of a network divided by those of a star graph, as `shares` orders them.
+
+    A node receives a message from every other node in an allgather or alltoall; so the times of
+    these are divided by the number of other nodes first.
+    """
+    found = []
+    for collective, per_node in product(COLLECTIVES, (False, True)):
+        first, second = (
+            fastest(each, collective, "asynchronous", LONG, per_node=per_node).time
+            for each in (spec, star)
         )
-        for collective in COLLECTIVES
-        for per_node in (False, True)
-    ]
+        if collective in ("allgather", "alltoall"):
+            first, second = first / (topology(spec).nodes - 1), second / (topology(star).nodes - 1)
+        found.append(float(first / second))
+    return found
 
 
 def rounds() -> Iterator[str]:
@@ -194,12 +210,12 @@ def structure(star: str) -> Iterator[str]:
     yield from head("collective", "algorithm", "needs", "64 B", "64 KiB", "gap at 64 KiB")
     for collective in COLLECTIVES:
         found = {length: select(results(star), collective, length) for length in (SHORT, LONG)}
-        names = dict.fromkeys(each.point.algorithm for each in found[LONG])
+        names = dict.fromkeys(algorithm_of(each.point) for each in found[LONG])
         rows = []
         for name in names:
             cells, last = [], Fraction(0)
             for length in (SHORT, LONG):
-                mine = [each for each in found[length] if each.point.algorithm == name]
+                mine = [each for each in found[length] if algorithm_of(each.point) == name]
                 pair = [
                     min(each.time for each in mine if each.point.execution == model)
                     for model in EXECUTION_MODELS
@@ -219,8 +235,8 @@ _TSENG_SHEU = ("broadcast", "reduce", "allreduce")
 
 def draw(star: str) -> None:
     """Write a picture of the table `shares` as SVG: bars per network, a panel per collective."""
-    from matplotlib import rc_context  # noqa: PLC0415 - its import is slow
-    from matplotlib.figure import Figure  # noqa: PLC0415
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
 
     specs = networks(star)
     values = [ratios(star, spec) for spec in specs]
