@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
+from importlib import import_module
 from importlib.metadata import version
 from itertools import product
 from pathlib import Path
@@ -90,20 +91,13 @@ def run_tacos(folder: Path, sides: tuple[int, int, int]) -> tuple[int, float]:
 def _forestcoll(folder: Path) -> Iterator[Figure]:
     """Compare the optimal time of allgathers on clusters of GPUs with that of ForestColl."""
     sys.path.insert(0, str(folder))
-    from pipeline_allgather import OptimalBranchingsAlgo  # noqa: PLC0415 - found at run time
-    from topologies import a100_topology, mi250_topology  # noqa: PLC0415
-
+    algorithms, clusters = map(import_module, ("pipeline_allgather", "topologies"))
     commit = _commit(folder)
     machine = Machine(Fraction(0), Fraction(1))
-    clusters = [
-        ("A100", a100_topology, 2),
-        ("A100", a100_topology, 4),
-        ("MI250", mi250_topology, 2),
-    ]
-    for name, make, boxes in clusters:
-        graph, gpus = make(boxes)
+    for name, boxes in (("a100", 2), ("a100", 4), ("mi250", 2)):
+        graph, gpus = getattr(clusters, f"{name}_topology")(boxes)
         start = process_time()
-        algorithm = OptimalBranchingsAlgo(graph, capacitated=True, compute_nodes=gpus)
+        algorithm = algorithms.OptimalBranchingsAlgo(graph, capacitated=True, compute_nodes=gpus)
         expected = algorithm.convertToRuntime(*algorithm.binary_search()) * len(gpus)
         theirs = process_time() - start
         cluster = as_network(graph, gpus)
@@ -113,7 +107,7 @@ def _forestcoll(folder: Path) -> Iterator[Figure]:
         assert abs(float(found) / expected - 1) < 1e-9
         bandwidth = float(len(gpus) / found)
         yield Figure(
-            f"optimal allgather on {boxes} boxes of {name}: {bandwidth:.4g} GB/s",
+            f"optimal allgather on {boxes} boxes of {name.upper()}: {bandwidth:.4g} GB/s",
             ours, "s", "< 1", f"ForestColl {commit}, the same bandwidth", theirs,
         )  # fmt: skip
 

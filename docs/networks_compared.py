@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -33,8 +33,8 @@ class Result(NamedTuple):
     point: Point
     time: Fraction
     bound: Fraction
-    steps: int
-    least_steps: int
+    steps: int | None
+    least_steps: int | None
 
 
 def page() -> str:
@@ -189,8 +189,8 @@ def rounds() -> Iterator[str]:
     yield from head("network", "nodes", "steps", "by", "lower bound")
     for spec in (spec for star in STARS for spec in networks(star)):
         found = [each for each in results(spec) if each.point.ports == "one"]
-        best = min(found, key=lambda each: each.steps)
-        bound = max(each.least_steps for each in found)
+        best = min(found, key=lambda each: each.steps or 0)
+        bound = max(each.least_steps or 0 for each in found)
         yield row(f"`{spec}`", topology(spec).nodes, best.steps, name_of(best.point), bound)
 
 
@@ -262,12 +262,11 @@ def draw(star: str) -> None:
 TABLES = {
     "properties": properties,
     **{
-        f"{star}-{collective}": lambda star=star, collective=collective: times(star, collective)
-        for star in STARS
-        for collective in COLLECTIVES
+        f"{star}-{collective}": partial(times, star, collective)
+        for star, collective in product(STARS, COLLECTIVES)
     },
-    **{f"{star}-shares": lambda star=star: shares(star) for star in STARS},
+    **{f"{star}-shares": partial(shares, star) for star in STARS},
     "rounds": rounds,
     "trees": trees,
-    **{f"{star}-structure": lambda star=star: structure(star) for star in STARS},
+    **{f"{star}-structure": partial(structure, star) for star in STARS},
 }
