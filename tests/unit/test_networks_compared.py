@@ -104,3 +104,31 @@ def test_the_page_has_a_picture_for_each_star_graph() -> None:
         assert f"]({file})" in TEXT
         labels = re.findall(r">([A-Z][\w,]*)</text>", page.PAGE.with_name(file).read_text())
         assert set(page.networks(star)) <= set(labels)
+
+
+def share(spec: str, collective: str, unit: str) -> float:
+    """Return a time relative to the star graph, from the page."""
+    column = 1 + 2 * page.COLLECTIVES.index(collective) + (unit == "node")
+    return float(cells(lines(f"{page.star_of(spec)}-shares")[spec])[column])
+
+
+def test_the_conclusions_follow_from_the_tables() -> None:
+    degrees = {spec: topology(spec).degree for spec in SPECS}
+    same = [spec for spec in SPECS if degrees[spec] == degrees[page.star_of(spec)]]
+    for spec in {each for each in SPECS if not each.startswith("T")} - set(same):
+        for collective in page.COLLECTIVES:
+            assert share(spec, collective, "link") < 1
+    for spec in set(same) - {"P5", *page.STARS}:
+        assert share(spec, "alltoall", "link") > 1.1
+    assert share("P5", "alltoall", "link") < 1.1
+    for spec in SPECS:
+        assert share(spec, "allgather", "node") < 1.1
+    for spec in ("RR120,4,1", "RR720,5,1"):
+        assert share(spec, "broadcast", "link") <= 1
+    for spec in ("SF7", "SF17"):
+        for collective in ("broadcast", "alltoall"):
+            assert share(spec, collective, "node") < 1
+    for star in page.STARS:
+        assert "`exact`" in lines(f"{star}-alltoall")[star]
+        for collective in ("allgather", "allreduce"):
+            assert lines(f"{star}-{collective}")[star].count("`dimension-change`") == 2
