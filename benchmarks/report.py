@@ -53,9 +53,9 @@ only that senders and receivers are neighbours and that senders have the units.
     "greedy": (
         "Greedy schedules",
         """
-The real networks are those of topohub in the groups topozoo, sndlib and backbone; their time is
-elapsed time. A schedule whose number of steps equals a lower bound is optimal. The yardstick is the
-simulation of the same schedules.
+The real networks are those of topohub in the groups topozoo, sndlib and backbone. A schedule whose
+number of steps equals a lower bound is optimal. The yardstick is the simulation of the same
+schedules.
 """,
     ),
     "peers": (
