@@ -132,3 +132,21 @@ def test_the_conclusions_follow_from_the_tables() -> None:
         assert "`exact`" in lines(f"{star}-alltoall")[star]
         for collective in ("allgather", "allreduce"):
             assert lines(f"{star}-{collective}")[star].count("`dimension-change`") == 2
+
+
+def test_the_structure_of_a_star_graph_is_worth_what_the_page_says() -> None:
+    for star in page.STARS:
+        text = TEXT.partition(BEGIN.format(f"{star}-structure", "networks_compared.py"))[2]
+        rows = [cells(line) for line in text.partition(END)[0].strip().splitlines()[2:]]
+        times = {
+            (row[0], row[1].strip("`")): [
+                int(cell.split("/")[-1].replace(" ", "")) for cell in row[3:5]
+            ]
+            for row in rows
+        }
+        trees = [times["broadcast", f"forest(base={name}-disjoint)"][1] for name in ("arc", "edge")]
+        assert trees[0] <= trees[1] * 1.001
+        for collective in ("allgather", "allreduce"):
+            trees = times[collective, "forest(base=arc-disjoint)"]
+            assert trees[1] < times[collective, "dimension-change"][1] * 9 / 8
+        assert times["alltoall", "greedy"][1] < times["alltoall", "exact"][1] * 1.12
