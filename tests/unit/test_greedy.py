@@ -16,14 +16,14 @@ from starcast import schedule, simulate, topology
 from starcast.collectives import Schedule
 from starcast.collectives.model import COLLECTIVES, MULTI_SOURCE, REDUCTIONS
 from starcast.costs import Machine, lower_bound
-from starcast.topologies import Topology
 from starcast.topologies.hamiltonian_cycles import find_hamiltonian_cycle
 from support.meeting import refused
+from support.simulator_cases import assert_same_verdict
 
 MACHINE = Machine(Fraction(1), Fraction(1))
 
 
-def random_network(seed: int) -> Topology:
+def random_network(seed: int) -> starcast.Network:
     """Return a connected random network: sparse, scale-free, regular or with a bridge."""
     nodes = 5 + seed
     kinds = (
@@ -129,6 +129,38 @@ def test_schedules_on_random_networks_pass_a_replay_with_sets(seed: int) -> None
             assert plan.steps >= bound.steps
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_switches_and_capacities_are_used_as_the_oracle_permits(seed: int) -> None:
+    given = random_network(seed)
+    ends = given.labels()[given.port_links()[:, :2]].tolist()
+    network = starcast.network(
+        ends, name=f"mixed{seed}", switches=given.labels()[:2].tolist() if seed % 2 else [],
+        capacities=[1 + (seed + number) % 3 for number in range(len(ends))],
+    )  # fmt: skip
+    for collective in COLLECTIVES:
+        for ports in ("all", "one"):
+            plan = schedule(network, collective, "greedy", ports, messages=1 + seed % 3)
+            assert assert_same_verdict(plan).complete
+
+
+@pytest.mark.parametrize(
+    ("collective", "steps"),
+    [("allgather", 7), ("alltoall", 7), ("scatter", 7), ("broadcast", 2), ("allreduce", 14)],
+)
+def test_a_switch_serves_all_its_endpoints_in_a_step(collective: str, steps: int) -> None:
+    """Seven endpoints at a hub: a packet up and a packet down in each step but the first."""
+    hub = starcast.network([(f"h{end}", "s") for end in range(7)], name="hub", switches=["s"])
+    for ports in ("all", "one"):
+        assert schedule(hub, collective, "greedy", ports).steps == steps
+
+
+def test_a_link_of_larger_capacity_carries_several_units_in_a_step() -> None:
+    wide = starcast.network([("a", "b")], name="wide", capacities=[3])
+    for ports in ("all", "one"):
+        assert schedule(wide, "broadcast", "greedy", ports, messages=6).steps == 2
+        assert schedule(wide, "alltoall", "greedy", ports, messages=6).steps == 2
+
+
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("spec", ["S4", "Q3", "S4,2", "T3x4", "Mesh3x4", "K5", "DB2,4"])
 def test_schedules_on_families_pass_a_replay_with_sets(spec: str, ports: str) -> None:
@@ -156,14 +188,14 @@ def test_on_star_graphs_greedy_is_the_broadcast_of_tseng_and_sheu() -> None:
     [
         ("S5", "allgather", "all", 30), ("T8x8x8", "allgather", "all", 86),
         ("Mesh8x15", "allgather", "all", 60), ("S5", "allgather", "one", 119),
-        ("S5", "alltoall", "all", 124), ("T4x4x4", "alltoall", "one", 192),
+        ("S5", "alltoall", "all", 122), ("T4x4x4", "alltoall", "one", 192),
         ("S5", "scatter", "all", 30), ("S5", "scatter", "one", 119),
         ("S5", "broadcast", "one", 8),
         pytest.param("S6", "allgather", "all", 144, marks=pytest.mark.slow),
         pytest.param("S7", "broadcast", "one", 13, marks=pytest.mark.slow),
         pytest.param("S8", "broadcast", "one", 16, marks=pytest.mark.slow),
         pytest.param("T8x8x8", "alltoall", "all", 640, marks=pytest.mark.slow),
-        pytest.param("T5x5x5", "alltoall", "all", 90, marks=pytest.mark.slow),
+        pytest.param("T5x5x5", "alltoall", "all", 84, marks=pytest.mark.slow),
     ],
 )  # fmt: skip
 def test_schedules_take_at_most_the_known_numbers_of_steps(
@@ -180,7 +212,7 @@ FROZEN = {
     ("S4", "broadcast", "greedy-matching", "one", 1, 7): "95c171a430fe924e",
     ("Mesh3x4", "allgather", "greedy", "all", 2, 0): "035b6de67c60553d",
     ("RR12,3,1", "allgather", "greedy", "one", 1, 3): "7c3dc8517c567e59",
-    ("DB2,3", "alltoall", "greedy", "all", 1, 1): "dd3fd1e6603da833",
+    ("DB2,3", "alltoall", "greedy", "all", 1, 1): "b8b448db09707288",
     ("T3x3", "scatter", "greedy", "one", 2, 4): "88f44e118b78fb44",
 }
 

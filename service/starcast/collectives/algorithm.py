@@ -68,12 +68,12 @@ class Refusal(NamedTuple):
 
 
 def count_messages(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows if each message takes one row to each node except the root.
+    """Return the number of rows if each message takes one row to each endpoint but the root.
 
     No algorithm has fewer rows; algorithms of plug-ins may have more.
     """
     messages = int(arguments.get("messages", arguments.get("segments", 1)))
-    return messages * (topology.nodes - 1)
+    return messages * (topology.endpoints - 1)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -85,7 +85,8 @@ class Algorithm(Entry):
         ports: the port models that it supports; the first one is its default.
         build: ``build(topology, root, ports, **arguments)`` returns the schedule.
         rows: ``rows(topology, arguments)`` returns the number of rows of its schedule. If the
-            schedule contains the rows of all sources, it returns the number per source.
+            schedule contains the rows of all sources, it returns the number per source. With
+            switches, there may be fewer.
         forest_construction: ``forest_construction(topology, ports, arguments)`` returns the name of
             the construction whose trees it uses, or None if no construction builds its trees.
         refusal: ``refusal(topology, arguments)`` returns the reason why the algorithm is not
@@ -396,7 +397,7 @@ def schedule(
     if twice := own.keys() & arguments.keys():
         raise InputError(f"the argument '{min(twice)}' is given twice", hint="remove one of them")
     values = entry.resolve_arguments(topology, own | arguments)
-    rank = topology.node(root)
+    rank = topology.root(root)
     _check_size(entry, topology, model, values)
     return entry.build(topology, rank, model, **values)
 
@@ -492,7 +493,7 @@ def parse_schedule_id(schedule_id: str) -> ScheduleParameters:
         topology,
         # An expanded schedule has the rows of all sources, so its id contains no root; as with a
         # short id, the root defaults to the identity.
-        0 if root.lower() == EXPANDED else topology.node(root),
+        0 if root.lower() == EXPANDED else topology.root(root),
         algorithm.resolve_ports(ports),
         algorithm.resolve_arguments(topology, arguments),
     )

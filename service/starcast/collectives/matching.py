@@ -4,13 +4,14 @@ The functions are compiled if numba is installed, and run as Python functions ot
 give the same rows: all numbers are integers, and the random numbers come from `draw`.
 
 **Spreading** (broadcast, allgather): in each step every directed link carries a unit that its
-sender holds and its receiver lacks, and no unit goes twice to the same receiver. Among a few such
+sender holds and its receiver lacks, and no unit goes twice to the same receiver. A link of capacity
+c carries up to c units. Among a few such
 units, a link takes the one that the fewest nodes hold. In the one-port model, the links of a step
 are a matching of senders with receivers.
 
 **Routing** (scatter, alltoall): units travel along shortest paths. In each step every directed link
-takes, among the waiting units that it brings nearer to their destinations, the one with the
-longest way left. In the one-port model, the links of a step are a matching again.
+takes, among the waiting units that it brings nearer to their destinations, the unit with the
+largest remaining distance. In the one-port model, the links of a step are a matching again.
 """
 
 from typing import Any, NamedTuple
@@ -60,7 +61,7 @@ class FoundRows(NamedTuple):
 
 
 def allocate_rows(rows: int) -> FoundRows:
-    """Return arrays with room for a number of rows."""
+    """Return empty arrays with room for the given number of rows."""
     step, node, unit = np.empty((3, rows), dtype=np.int32)
     return FoundRows(step, node, np.empty(rows, dtype=np.uint8), unit, np.zeros(2, dtype=np.int64))
 
@@ -109,7 +110,7 @@ def allocate_holdings(nodes: int, source: NDArray[np.int64]) -> Holdings:
 
 @jit
 def _lowest_bit(word: int) -> int:
-    """Return the index of the lowest bit of a positive word that is set."""
+    """Return the index of the lowest set bit of a positive word."""
     index = 0
     for width in (32, 16, 8, 4, 2, 1):
         if word & ((1 << width) - 1) == 0:
@@ -122,7 +123,7 @@ def _lowest_bit(word: int) -> int:
 def _pick(
     own: Holdings, sender: int, receiver: int, chance: NDArray[np.int64], samples: int
 ) -> int:
-    """Return a unit that the receiver lacks and the sender held before this step, or -1.
+    """Return a unit that the receiver lacks and that the sender held before this step, or -1.
 
     The search begins at a random unit; of the first ``samples`` units found, the rarest is chosen.
     """
@@ -152,7 +153,7 @@ def _pick(
 
 @jit
 def _can_give(own: Holdings, sender: int, receiver: int) -> bool:
-    """Return whether the sender held a unit before this step that the receiver lacks."""
+    """Return whether the sender held, before this step, any unit that the receiver lacks."""
     for word in range(own.now.shape[1]):
         if own.before[sender, word] & ~own.now[receiver, word] != 0:
             return True
@@ -161,17 +162,51 @@ def _can_give(own: Holdings, sender: int, receiver: int) -> bool:
 
 @jit
 def _give(own: Holdings, node: int, unit: int) -> None:
-    """Let a node receive a unit."""
+    """Record that a node receives a unit."""
     own.now[node, unit // _BITS] |= 1 << (unit % _BITS)
     own.lacks[node] -= 1
     own.holders[unit] += 1
 
 
 @jit
+def _exchange(
+    table: _Integers,
+    own: Holdings,
+    node: int,
+    slot: int,
+    first: int,
+    rows: FoundRows,
+    chance: NDArray[np.int64],
+) -> bool:
+    """Let another link to a node give its unit to this link, and carry another unit itself.
+
+    Returns:
+        Whether there is such a link among the rows from ``first`` on.
+    """
+    sender = table[node, slot]
+    for row in range(first, rows.counts[0]):
+        given = rows.unit[row]
+        if own.before[sender, given // _BITS] >> (given % _BITS) & 1 == 0:
+            continue
+        other = _pick(own, table[node, rows.slot[row]], node, chance, _SAMPLES)
+        if other >= 0:
+            rows.unit[row] = other
+            _give(own, node, other)
+            _add_row(rows, node, slot, given)
+            return True
+    return False
+
+
+@jit
 def _receive(
-    table: _Integers, own: Holdings, node: int, rows: FoundRows, chance: NDArray[np.int64]
+    table: _Integers,
+    capacity: NDArray[np.int64],
+    own: Holdings,
+    node: int,
+    rows: FoundRows,
+    chance: NDArray[np.int64],
 ) -> None:
-    """Let all links to a node carry units in an all-port step."""
+    """Choose and record the units that a node receives in an all-port step."""
     ports = table.shape[1]
     first, turn = rows.counts[0], draw(chance, ports)
     for index in range(ports):
@@ -179,22 +214,13 @@ def _receive(
         sender = table[node, slot]
         if sender == node:
             continue
-        unit = _pick(own, sender, node, chance, _SAMPLES)
-        if unit < 0:
-            # Another link may give its unit to this one, and carry another unit itself.
-            for row in range(first, rows.counts[0]):
-                given = rows.unit[row]
-                if own.before[sender, given // _BITS] >> (given % _BITS) & 1 == 0:
-                    continue
-                other = _pick(own, table[node, rows.slot[row]], node, chance, _SAMPLES)
-                if other >= 0:
-                    rows.unit[row] = other
-                    _give(own, node, other)
-                    _add_row(rows, node, slot, given)
-                    break
-            continue
-        _give(own, node, unit)
-        _add_row(rows, node, slot, unit)
+        for _ in range(capacity[node, slot]):
+            unit = _pick(own, sender, node, chance, _SAMPLES)
+            if unit >= 0:
+                _give(own, node, unit)
+                _add_row(rows, node, slot, unit)
+            elif not _exchange(table, own, node, slot, first, rows, chance):
+                break
 
 
 @jit
@@ -206,7 +232,7 @@ def match(
     taken: _Integers,
     scratch: _Integers,
 ) -> None:
-    """Find a maximum matching of nodes with neighbours; nodes first in the order are preferred.
+    """Find a maximum matching of nodes with neighbours that prefers the first nodes of ``order``.
 
     The sets of nodes that can be matched form a matroid. Therefore, augmenting the matching for
     the nodes in the order of their weights gives a maximum matching of maximum weight (Edmonds &
@@ -261,15 +287,19 @@ def match(
 @jit
 def spread(
     table: _Integers,
+    capacity: NDArray[np.int64],
     own: Holdings,
     rows: FoundRows,
     chance: NDArray[np.int64],
     one_port: bool,
+    endpoints: int,
     goal: int,
 ) -> None:
     """Take steps until there are at least ``goal`` rows."""
     nodes, ports = table.shape
     possible = np.zeros((nodes, ports), np.bool_)
+    has_sent, has_received = np.zeros(nodes, np.bool_), np.zeros(nodes, np.bool_)
+    is_used = np.zeros((nodes, ports), np.bool_)
     need, ahead = np.zeros(nodes, np.int64), np.zeros(nodes, np.int64)
     keys = np.zeros(nodes, np.int64)
     partner, taken = np.empty(nodes, np.int32), np.empty(nodes, np.int32)
@@ -282,45 +312,59 @@ def spread(
         if not one_port:
             for node in range(nodes):
                 if own.lacks[node] > 0:
-                    _receive(table, own, node, rows, chance)
+                    _receive(table, capacity, own, node, rows, chance)
             continue
-        for node in range(nodes):
-            near = 0
-            for slot in range(ports):
-                possible[node, slot] = _can_give(own, table[node, slot], node)
-                near += possible[node, slot]
-            # A node that few neighbours can inform depends on each of them.
-            need[node] = _SCALE // (1 + near) ** 3 if own.lacks[node] > 0 else 0
-        for node in range(nodes):
-            ahead[node] = 0
-            for slot in range(ports):
-                ahead[node] += need[table[node, slot]]
-        count = 0
-        for node in range(nodes):
-            if own.lacks[node] == 0:
-                continue
-            further = 0
-            for slot in range(ports):
-                if own.lacks[table[node, slot]] > 0:
-                    further += ahead[table[node, slot]]
-            # Nodes that lack more units come first, then nodes whose neighbours depend on them, and
-            # the neighbours of these.
-            weight = ports * ahead[node] + 3 * further + draw(chance, ports * _SCALE // 20)
-            weight += own.lacks[node] * (5 * ports * ports * _SCALE)
-            keys[count] = -(weight * nodes + node)
-            count += 1
-        order = -np.sort(keys[:count]) % nodes
-        match(table, possible, order, partner, taken, scratch)
-        for node in range(nodes):
-            if partner[node] >= 0:
+        has_sent[:], has_received[:], is_used[:] = False, False, False
+        before = -1
+        # Endpoints take part in one matching of a step, switches in as many as there are.
+        while rows.counts[0] > before:
+            before = rows.counts[0]
+            for node in range(nodes):
+                near = 0
+                for slot in range(ports):
+                    sender = table[node, slot]
+                    is_busy = has_sent[sender] or has_received[node] or is_used[node, slot]
+                    possible[node, slot] = not is_busy and _can_give(own, sender, node)
+                    near += possible[node, slot]
+                # A node that few neighbours can inform depends on each of them.
+                need[node] = _SCALE // (1 + near) ** 3 if own.lacks[node] > 0 else 0
+            for node in range(nodes):
+                ahead[node] = 0
+                for slot in range(ports):
+                    ahead[node] += need[table[node, slot]]
+            count = 0
+            for node in range(nodes):
+                if own.lacks[node] == 0:
+                    continue
+                further = 0
+                for slot in range(ports):
+                    if own.lacks[table[node, slot]] > 0:
+                        further += ahead[table[node, slot]]
+                # Nodes that lack more units come first, then nodes whose neighbours depend on them,
+                # and the neighbours of these.
+                weight = ports * ahead[node] + 3 * further + draw(chance, ports * _SCALE // 20)
+                weight += own.lacks[node] * (5 * ports * ports * _SCALE)
+                keys[count] = -(weight * nodes + node)
+                count += 1
+            order = -np.sort(keys[:count]) % nodes
+            match(table, possible, order, partner, taken, scratch)
+            for node in range(nodes):
+                if partner[node] < 0:
+                    continue
                 sender = table[node, partner[node]]
-                unit = _pick(own, sender, node, chance, _SAMPLES)
-                _give(own, node, unit)
-                _add_row(rows, node, partner[node], unit)
+                has_sent[sender], has_received[node] = sender < endpoints, node < endpoints
+                is_used[node, partner[node]] = True
+                for _ in range(capacity[node, partner[node]]):
+                    unit = _pick(own, sender, node, chance, _SAMPLES)
+                    if unit >= 0:
+                        _give(own, node, unit)
+                        _add_row(rows, node, partner[node], unit)
+            if endpoints == nodes:
+                break
 
 
 class Waiting(NamedTuple):
-    """The units that wait at each node, in lists by link and way left.
+    """The units that wait at each node, in lists by link and remaining distance.
 
     A unit is in the lists of all links that bring it nearer to its destination. It is at the index
     ``unit * ports + slot`` of `following` and `preceding`, so that it can be removed from all
@@ -330,7 +374,7 @@ class Waiting(NamedTuple):
         left: ``[destinations, nodes]``, the distances to the destinations.
         goal: int32 ``[units]``, the row of `left` of each unit.
         first: int32 ``[nodes, ports, distances]``, the first unit of each list, or -1.
-        longest: int32 ``[nodes, ports]``, at least the longest way left in the lists of a link.
+        longest: int32 ``[nodes, ports]``, an upper bound on the distances in the lists of a link.
         following: int32 ``[units * ports]``, the next unit in the same list, or -1.
         preceding: int32 ``[units * ports]``, the previous unit in the same list, or -1.
         waits: int64 ``[nodes]``, the number of units that wait at each node.
@@ -375,7 +419,7 @@ def _insert_all(table: _Integers, waiting: Waiting, source: NDArray[np.int64]) -
 
 @jit
 def _insert(table: _Integers, waiting: Waiting, node: int, unit: int) -> None:
-    """Let a unit wait at a node, unless this is its destination."""
+    """Add a unit to the lists of a node, unless this is its destination."""
     ports = table.shape[1]
     goal = waiting.goal[unit]
     left = np.int64(waiting.left[goal, node])
@@ -416,7 +460,7 @@ def _remove(table: _Integers, waiting: Waiting, node: int, unit: int) -> None:
 
 @jit
 def _furthest(waiting: Waiting, node: int, slot: int) -> int:
-    """Return a unit with the longest way left that a link brings nearer, or -1."""
+    """Return the waiting unit with the largest remaining distance that a link reduces, or -1."""
     left = waiting.longest[node, slot]
     while left > 0 and waiting.first[node, slot, left] < 0:
         left -= 1
@@ -427,43 +471,60 @@ def _furthest(waiting: Waiting, node: int, slot: int) -> int:
 @jit
 def route(
     table: _Integers,
+    capacity: NDArray[np.int64],
     waiting: Waiting,
     rows: FoundRows,
     chance: NDArray[np.int64],
     one_port: bool,
+    endpoints: int,
     goal: int,
 ) -> None:
     """Take steps until there are at least ``goal`` rows."""
     nodes, ports = table.shape
     possible = np.zeros((nodes, ports), np.bool_)
+    has_sent, has_received = np.zeros(nodes, np.bool_), np.zeros(nodes, np.bool_)
+    is_used = np.zeros((nodes, ports), np.bool_)
     keys = np.zeros(nodes, np.int64)
     partner, taken = np.empty(nodes, np.int32), np.empty(nodes, np.int32)
     scratch = np.full((4, nodes), -1, np.int32)
     while rows.counts[0] < goal:
         rows.counts[1] += 1
         first = rows.counts[0]
-        if one_port:
-            count = 0
+        has_sent[:], has_received[:], is_used[:] = False, False, False
+        before = -1
+        # Endpoints take part in one matching of a one-port step, switches in as many as there are.
+        while rows.counts[0] > before:
+            before = rows.counts[0]
+            if one_port:
+                count = 0
+                for node in range(nodes):
+                    if waiting.waits[node] == 0:
+                        continue
+                    for slot in range(ports):
+                        receiver = table[node, slot]
+                        is_busy = has_sent[node] or has_received[receiver] or is_used[node, slot]
+                        possible[node, slot] = not is_busy and _furthest(waiting, node, slot) >= 0
+                    weight = waiting.waits[node] * ports + draw(chance, ports)
+                    keys[count] = -(weight * nodes + node)
+                    count += 1
+                order = -np.sort(keys[:count]) % nodes
+                match(table, possible, order, partner, taken, scratch)
             for node in range(nodes):
-                if waiting.waits[node] == 0:
-                    continue
-                for slot in range(ports):
-                    possible[node, slot] = _furthest(waiting, node, slot) >= 0
-                weight = waiting.waits[node] * ports + draw(chance, ports)
-                keys[count] = -(weight * nodes + node)
-                count += 1
-            order = -np.sort(keys[:count]) % nodes
-            match(table, possible, order, partner, taken, scratch)
-        for node in range(nodes):
-            turn = draw(chance, ports)
-            for index in range(ports):
-                slot = (index + turn) % ports
-                if one_port and partner[node] != slot:
-                    continue
-                unit = _furthest(waiting, node, slot)
-                if unit >= 0:
-                    _remove(table, waiting, node, unit)
-                    _add_row(rows, node, slot, unit)
+                turn = draw(chance, ports)
+                for index in range(ports):
+                    slot = (index + turn) % ports
+                    if one_port and partner[node] != slot:
+                        continue
+                    receiver = table[node, slot]
+                    has_sent[node], has_received[receiver] = node < endpoints, receiver < endpoints
+                    is_used[node, slot] = True
+                    for _ in range(capacity[node, slot]):
+                        unit = _furthest(waiting, node, slot)
+                        if unit >= 0:
+                            _remove(table, waiting, node, unit)
+                            _add_row(rows, node, slot, unit)
+            if not one_port or endpoints == nodes:
+                break
         # Units are inserted at the end of the step, because they cross one link in a step.
         for row in range(first, rows.counts[0]):
             _insert(table, waiting, table[rows.node[row], rows.slot[row]], rows.unit[row])

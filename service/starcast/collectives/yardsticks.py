@@ -100,7 +100,7 @@ def _cycle(topology: Topology) -> NDArray[np.uint8]:
 
 
 def _missing_cycle(topology: Topology) -> str | None:
-    """Return the reason why there is no ring on a topology, or None if there is one."""
+    """Return the reason why a topology has no ring, or None if it has one."""
     if topology.nodes < 3:
         return "two nodes have no cycle"
     if topology.family in ("star", "hypercube") or find_hamiltonian_cycle(topology) is not None:
@@ -190,10 +190,10 @@ def _count_stream_rows(topology: Topology, arguments: Arguments) -> int:
 def _count_scatter_rows(topology: Topology, arguments: Arguments) -> int:
     """Return the number of rows of a scatter: the sum of the levels of all messages' destinations.
 
-    The level of a destination is its level in the tree that carries the message.
+    Levels are counted in the tree that carries the message.
     """
     # The trees must be built, because a construction does not declare the sum of their levels.
-    levels = trees.forest(topology, str(arguments["base"])).levels()
+    levels = trees.forest(topology, str(arguments["base"])).levels()[:, : topology.endpoints]
     number, node = np.indices(levels.shape)
     each, more = divmod(int(arguments["messages"]), len(levels))
     # Tree t carries message i for destination d if d + i = t modulo the number of trees.
@@ -223,7 +223,7 @@ def _build_allgather(
 ) -> Draft:
     """Build the allgather that pipelines the segments of each source down its own trees.
 
-    They are translations of those of the identity or, without translations, rooted at the source.
+    The trees are translated from the identity or, without translations, built at the source.
     """
     if not topology.has_translations:
         return allgather.build_packets_of_all(topology, base, ports, segments)
@@ -241,8 +241,8 @@ def _build_scatter(
     becomes one sub-slot per port.
     """
     forest = trees.forest(topology, base, root)
-    destination = np.repeat(np.delete(np.arange(topology.nodes), root), messages)
-    message = np.tile(np.arange(messages), topology.nodes - 1)
+    destination = np.repeat(np.delete(np.arange(topology.endpoints), root), messages)
+    message = np.tile(np.arange(messages), topology.endpoints - 1)
     tree = (destination + message) % forest.trees
     units = Units(tree, destination, destination * messages + message)
     if forest.trees == 1:

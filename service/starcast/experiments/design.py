@@ -266,7 +266,7 @@ def _as_json(value: Any) -> Any:
 
 
 def _value_order(value: Any) -> tuple[bool, bool, Any]:
-    """Return a sort key that puts numbers before words, and ``none`` before other words."""
+    """Return a sort key that sorts numbers before words, and ``none`` before other words."""
     return isinstance(value, str), value != NONE, value
 
 
@@ -382,7 +382,7 @@ def read_design(
         name: path of a file, or name of an example that comes with starcast; None for options
             alone.
         options: axes that replace the axes of the same name in every grid.
-        convert: replaces values of the file that a grid does not know, such as paths of networks.
+        convert: converts values of the file that a grid cannot contain, such as paths of networks.
 
     Raises:
         InputError: the file cannot be read, or is not a valid design; the message names the file,

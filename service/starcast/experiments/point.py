@@ -87,7 +87,7 @@ class Point(Parameters):
         read_seed(self.seed)
 
     def _normalize_root(self, topology: Topology) -> str | None:
-        """Return the root as it is stored: None for rank 0, the word `CENTRE`, or a label."""
+        """Return the stored form of a root: None for rank 0, the word `CENTRE`, or a label."""
         if self.root is not None and self.collective in MULTI_SOURCE:
             raise InputError(f"the collective {self.collective} has no root", hint="omit root")
         if self.root in {None, CENTRE}:
@@ -163,10 +163,12 @@ class Point(Parameters):
         """The values that determine the schedule and its execution.
 
         Points that differ only in message_bytes, t_s, t_c and seed have the same structure if the
-        execution is synchronous. In an asynchronous execution, these numbers determine which
-        packets wait, so they are part of the structure.
+        execution is synchronous and all links are equal. Otherwise these numbers determine which
+        packets wait, or which packet of a step is the longest, so they are part of the structure.
         """
-        is_stepwise = self.execution == "synchronous"
+        network = find_network(self.topology)
+        has_equal_links = network is None or network.has_equal_links
+        is_stepwise = self.execution == "synchronous" and has_equal_links
         return tuple(
             getattr(self, name)
             for name in POINT_AXES
@@ -187,7 +189,7 @@ class Point(Parameters):
 
 
 def find_root(topology: Topology, root: str | None) -> int:
-    """Return the rank of a root as the axis ``root`` writes it: None is rank 0.
+    """Return the rank of a root given as on the axis ``root``, where None is rank 0.
 
     Raises:
         InputError: the topology has no such node, or it is a switch.

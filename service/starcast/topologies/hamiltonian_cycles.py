@@ -1,8 +1,8 @@
 """Find a Hamiltonian cycle of any topology by Pósa's rotations, within a fixed number of steps.
 
-A path grows at its end, towards neighbours with few ways on. At a dead end, it is rotated: a link
-from the end back to a node on the path replaces the next link of the path, which gives the path
-another end. The same topology always gives the same result.
+A path grows at its end, towards neighbours with few unvisited neighbours of their own. At a dead
+end, it is rotated: a link from the end back to a node on the path replaces the next link of the
+path, which gives the path another end. The same topology always gives the same result.
 
 Reference: L. Pósa, "Hamiltonian circuits in random graphs", Discrete Mathematics 14(4), 1976.
 """
@@ -17,7 +17,7 @@ from starcast.topologies.base import Topology
 
 #: Larger topologies are not searched: an allgather on one would have too many rows.
 MAX_NODES = 10_000
-#: The number of steps: a minimum, and those added for each node.
+#: The maximum number of steps is the first number plus the second for each node.
 _STEPS, _STEPS_PER_NODE = 10_000, 20
 
 
@@ -25,13 +25,12 @@ def find_hamiltonian_cycle(topology: Topology) -> NDArray[np.uint8] | None:
     """Return the ports along a Hamiltonian cycle from rank 0, including its last link.
 
     Returns:
-        uint8 ``[nodes]``, or None if the search found no cycle, which need not mean that there is
-        none.
+        uint8 ``[nodes]``, or None if the search found no cycle; one may still exist.
     """
     if not 3 <= topology.nodes <= MAX_NODES or int(topology.degrees.min()) < 2:
         return None
     table = topology.table()
-    # Not the topology is the key: a plug-in may define another topology with the same spec.
+    # The cache key is not the spec: a plug-in may define another topology with the same spec.
     found = _search(table.tobytes(), *table.shape)
     if found is None:
         return None
