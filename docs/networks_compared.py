@@ -1,6 +1,6 @@
 """The tables and pictures of networks-compared.md: the experiment grid ``networks-compared``."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache, partial
@@ -259,7 +259,7 @@ def draw(star: str) -> None:
         figure.savefig(file, format="svg", metadata={"Date": None})
 
 
-TABLES = {
+TABLES: dict[str, Callable[[], Iterable[str]]] = {
     "properties": properties,
     **{
         f"{star}-{collective}": partial(times, star, collective)
