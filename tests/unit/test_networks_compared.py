@@ -125,6 +125,11 @@ def test_the_conclusions_follow_from_the_tables() -> None:
         assert share(spec, "allgather", "node") < 1.1
     for spec in ("RR120,4,1", "RR720,5,1"):
         assert share(spec, "broadcast", "link") <= 1
+    for spec in ("Q7", "DF3", "HX4x5x6", "Q9", "DF5", "HX8x9x10"):
+        assert 0.85 < share(spec, "broadcast", "node") <= 1
+        for collective in ("allgather", "allreduce"):
+            assert share(spec, collective, "node") >= 1
+        assert share(spec, "alltoall", "node") > 0.9
     for spec in ("SF7", "SF17"):
         for collective in ("broadcast", "alltoall"):
             assert share(spec, collective, "node") < 1
