@@ -244,16 +244,15 @@ def draw(star: str) -> None:
         figure = Figure(figsize=(8, 5.2), layout="constrained")
         panels = figure.subplots(2, 2, sharex=True).ravel()
         for column, (panel, collective) in enumerate(zip(panels, COLLECTIVES, strict=True)):
-            for shift, label in enumerate(("equal links", "equal nodes")):
+            for shift, label in enumerate(("per link", "per node")):
                 heights = [each[2 * column + shift] for each in values]
                 places = [place + 0.4 * shift - 0.2 for place in range(len(specs))]
                 panel.bar(places, heights, width=0.4, label=label)
             panel.axhline(1, color="black", linewidth=0.8)
-            panel.set_yscale("log")
             panel.set_title(collective)
             panel.set_xticks(range(len(specs)), specs, rotation=60)
             panel.grid(visible=True, axis="y", alpha=0.3)
-        panels[0].legend(fontsize=8)
+        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
         figure.suptitle(f"Time for messages of 64 KiB, relative to {star}")
         file = PAGE.with_name(f"networks-compared-{star.lower()}.svg")
         figure.savefig(file, format="svg", metadata={"Date": None})
