@@ -12,6 +12,7 @@ MODULES = (
     "verification",
     "simulation",
     "greedy",
+    "peers",
     "startup",
     "stores",
     "packs",

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from importlib.resources import files
 from pathlib import Path
-from time import perf_counter, process_time
+from resource import RUSAGE_CHILDREN, getrusage
+from time import process_time
 
 import networkx as nx
 import numpy as np
@@ -26,14 +27,15 @@ _MAX_NODES = 250
 def figures() -> Iterator[Figure]:
     """Measure real networks, a torus and a star graph."""
     paths = [path for group in _GROUPS for path in _paths(group)]
-    start = perf_counter()
+    before = getrusage(RUSAGE_CHILDREN)
     with ProcessPoolExecutor(2) as pool:
         rows = [row for row in pool.map(build_and_judge, paths, chunksize=4) if row is not None]
-    seconds = perf_counter() - start
+    after = getrusage(RUSAGE_CHILDREN)
+    seconds = (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / 2
     judging, is_met = (np.array(column) for column in zip(*rows, strict=True))
     yield Figure(
-        f"build and judge 8 collectives on {len(rows)} networks of topohub, 2 processes",
-        seconds, "s", "< 60", "judge them, 2 processes", float(judging.sum()) / 2,
+        f"build and judge 8 collectives on {len(rows)} networks of topohub, in 2 processes",
+        seconds, "s", "< 60", "judge them", float(judging.sum()) / 2,
     )  # fmt: skip
     yield Figure(
         f"allgathers at a lower bound on {len(rows)} networks of topohub",

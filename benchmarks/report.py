@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -49,6 +50,24 @@ integers, and with a plain simulator in Python, which keeps a set of units for e
 only that senders and receivers are neighbours and that senders have the units.
 """,
     ),
+    "greedy": (
+        "Greedy schedules",
+        """
+The real networks are those of topohub in the groups topozoo, sndlib and backbone. A schedule whose
+number of steps equals a lower bound is optimal. The yardstick is the simulation of the same
+schedules.
+""",
+    ),
+    "peers": (
+        "Programs for the same questions",
+        """
+[TACOS](https://github.com/astra-sim/tacos) builds allgathers for any network, and
+[ForestColl](https://github.com/liangyuRain/ForestColl) computes the optimal bandwidth of an
+allgather on clusters of GPUs, here on its own graphs; starcast's bottleneck cut gives the same
+bandwidths. TACOS chooses at random, so another run may find a step more. NetworkX and rustworkx
+compute minimum cuts. CP-SAT decides for small networks whether an allgather of fewer steps exists.
+""",
+    ),
     "stores": (
         "Ingestion",
         """
@@ -69,6 +88,9 @@ those for which Cypher is the wrong tool.
     "offline": ("Offline imports", "By elapsed time."),
     "claims": ("Verification of all claims", "By elapsed time, with two processes."),
     "model": ("Graph models", "See [decision 7](decisions/0007-graph-model.md)."),
+    "bolt": ("Bolt", "By elapsed time."),
+    "import_floor": ("Lower bounds on imports", "By elapsed time."),
+    "cluster": ("A Dask cluster on one machine", "By elapsed time."),
     "explorer": ("Explorer", "In Chromium without a graphics card."),
 }
 
@@ -204,34 +226,54 @@ def write_page(
     before: Record | None,
     page: Path = PAGE,
 ) -> None:
-    """Write the benchmark page and its plots."""
+    """Write the benchmark page and its plots; sections that were not measured remain unchanged."""
+    kept = read_sections(page)
     parts = [*_introduction(record), *_comparison(record, before)]
-    for name, part in results.items():
-        title, text = SECTIONS[name]
-        parts += [f"## {title}", text.strip()]
-        figures = [each for each in part if isinstance(each, Figure)]
-        if figures:
-            parts.append(_table(COLUMNS, [each.row() for each in figures]))
-        for number, each in enumerate(part for part in part if not isinstance(part, Figure)):
-            parts += [f"### {each.title}"]
-            if isinstance(each, Table):
-                parts.append(_table(each.columns, each.content))
-                continue
-            picture = page.with_name(f"benchmarks-{name}-{number + 1}.svg")
-            plot_growth(each, picture)
-            rows = each.rows()
-            parts += [_table(list(rows[0]), rows), f"![{each.title}]({picture.name})"]
+    for name, (title, text) in SECTIONS.items():
+        if name in results:
+            measured = f"Measured on {record.date}, {_describe_load(record)}."
+            parts += [f"## {title}", f"{text.strip()} {measured}"]
+            parts += _show(name, results[name], page)
+        elif title in kept:
+            parts.append(kept[title])
     page.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+
+
+def read_sections(page: Path) -> dict[str, str]:
+    """Return the sections of a benchmark page by title; none if there is no page."""
+    text = page.read_text(encoding="utf-8") if page.exists() else ""
+    sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)[1:]
+    return {each.partition("\n")[0].removeprefix("## "): each.strip() for each in sections}
+
+
+def _show(name: str, results: Sequence[Result], page: Path) -> Iterator[str]:
+    """Yield the tables and pictures of a section, and write the pictures."""
+    figures = [each for each in results if isinstance(each, Figure)]
+    if figures:
+        yield _table(COLUMNS, [each.row() for each in figures])
+    for number, each in enumerate(part for part in results if not isinstance(part, Figure)):
+        yield f"### {each.title}"
+        if isinstance(each, Table):
+            yield _table(each.columns, each.content)
+            continue
+        picture = page.with_name(f"benchmarks-{name}-{number + 1}.svg")
+        plot_growth(each, picture)
+        rows = each.rows()
+        yield _table(list(rows[0]), rows)
+        yield f"![{each.title}]({picture.name})"
+
+
+def _describe_load(record: Record) -> str:
+    return f"with a load of {record.load[0]} before the run and {record.load[1]} after it"
 
 
 def _introduction(record: Record) -> Iterator[str]:
     yield "# Benchmarks"
     yield "<!-- Written by 'make bench': do not edit. -->"
     yield (
-        f"Measured on {record.date} with starcast {record.version}: {record.machine}. The machine"
-        f" had a load of {record.load[0]} before the run and {record.load[1]} after it. Absolute"
-        " times are those of this machine on that day: compare the ratios, whose two sides were"
-        " measured in the same run."
+        f"Measured with starcast {record.version}: {record.machine}. Each section says when, and"
+        " which load the machine had. Absolute times are those of this machine on that day: compare"
+        " the ratios, whose two sides were measured in the same run."
     )
     yield (
         "Unless a section says otherwise, times are processor times of one process, the smallest of"

@@ -15,6 +15,7 @@ import execution_models
 import fault_tolerance
 import known_records
 import machines
+import networks_compared
 import published_schedules
 import query_packs
 from typer.testing import CliRunner
@@ -273,6 +274,7 @@ PAGES = {
     "execution-models.md": execution_models.page,
     "fault-tolerance.md": fault_tolerance.page,
     "machines.md": machines.page,
+    "networks-compared.md": networks_compared.page,
     "published-schedules.md": published_schedules.page,
     **known_records.pages(),
 }

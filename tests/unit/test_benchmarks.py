@@ -1,16 +1,20 @@
 """Benchmarks: other libraries compute the same results, and ratios that get worse are reported."""
 
 import json
+from fractions import Fraction
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pytest
 from benchmarks import libraries, report
+from benchmarks.__main__ import MODULES
 from benchmarks.construction import search_breadth_first
 from benchmarks.measure import Figure, Growth, Table
 from benchmarks.simulation import list_rows
 
 from starcast import forest, schedule, topology
+from starcast.costs import Machine, bottleneck_cut
 from starcast.support.errors import InputError
 
 
@@ -70,6 +74,31 @@ def test_the_simulator_in_plain_python_executes_a_broadcast_and_finds_errors() -
         broken[0][column] = value
         with pytest.raises(ValueError, match="breaks a rule"):
             libraries.execute(broken, graph.has_edge)
+
+
+def test_cp_sat_finds_the_smallest_number_of_steps_of_an_allgather() -> None:
+    """In a ring, the furthest unit decides; in K_3,4, the units that a node of degree 3 lacks."""
+    peers = pytest.importorskip("benchmarks.peers")
+    for spec, steps in (("Ring6", 3), ("K5", 1), ("K3,4", 2), ("GP5,2", 3)):
+        assert peers.find_optimum(topology(spec), 9) == steps
+
+
+def test_a_cluster_of_forestcoll_keeps_its_switches_and_capacities() -> None:
+    """Of three GPUs at a switch, two send over the one link to the third: 2/4 units of time."""
+    peers = pytest.importorskip("benchmarks.peers")
+    gpus = [(0, "GPU", number) for number in range(3)]
+    graph = nx.DiGraph()
+    for gpu in gpus:
+        graph.add_edge(gpu, (0, "NVSwitch", 0), capacity=4)
+        graph.add_edge((0, "NVSwitch", 0), gpu, capacity=4)
+    cluster = peers.as_network(graph, gpus)
+    assert (cluster.endpoints, cluster.nodes) == (3, 4)
+    machine = Machine(Fraction(0), Fraction(1))
+    assert bottleneck_cut(cluster, Fraction(1), machine).time == Fraction(1, 2)
+
+
+def test_every_benchmark_has_a_section_on_the_page() -> None:
+    assert set(report.SECTIONS) == set(MODULES)
 
 
 def test_the_speedup_is_above_1_exactly_if_starcast_is_faster() -> None:

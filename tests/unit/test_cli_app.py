@@ -29,9 +29,10 @@ SLOW_PAGES = {"commands.md", "machines.md", "records.md"}
 
 #: Pages that other tests check. The page of claims is checked in tests/claims, where the verdicts
 #: are computed anyway. The tables of the others are checked by test_execution_axis.py,
-#: test_allreduce_page.py and test_published_page.py in tests/unit.
+#: test_allreduce_page.py, test_published_page.py and test_networks_compared.py in tests/unit.
 COMPARED_ELSEWHERE = {
-    "claims.md", "execution-models.md", "allreduce.md", "published-schedules.md"
+    "claims.md", "execution-models.md", "allreduce.md", "published-schedules.md",
+    "networks-compared.md",
 }  # fmt: skip
 
 
