@@ -70,9 +70,41 @@ def help_of(path: tuple[str, ...]) -> str:
     return "\n".join(line.rstrip() for line in result.output.strip().splitlines())
 
 
+_FAST = """\
+### How to use the indexes
+
+A node or relationship is found by an index if the statement names its label or type, and all
+properties of one of the indexes below: by equality, or all but the first by a comparison. Otherwise
+Neo4j reads all nodes of the label, or all relationships of the type, of all topologies. These
+statements use an index:
+
+```cypher
+MATCH (n:Node {topology: 'S4'}) RETURN n.label
+MATCH (n:Node {label: '1234'}) RETURN n.topology
+MATCH (n:Node {topology: 'S4', label: '1234'})-[:LINK]-(neighbour) RETURN neighbour.label
+MATCH (a)-[l:LINK {topology: 'S4'}]->(b) RETURN a.label, l.port, b.label
+MATCH (a)-[e:TREE_EDGE {forest: 'S4:multiple:1234'}]->(b) RETURN e.tree, a.label, b.label
+MATCH (a)-[e:TREE_EDGE {forest: 'S4:multiple:1234', tree: 0}]->(b) RETURN a.label, b.label
+MATCH (a)-[s:SEND {schedule: $schedule, step: 1}]->(b) RETURN a.label, s.unit, b.label
+```
+
+Write `EXPLAIN` or `PROFILE` before a statement to see its plan: NodeByLabelScan and
+DirectedRelationshipTypeScan read everything, NodeIndexSeek and DirectedRelationshipIndexSeek only
+what is asked for.
+
+Nodes have no relationship to their topology, which would have millions of them. A property leads
+from one to the other, also in Neo4j Browser, where a topology expands to its forests only:
+
+```cypher
+MATCH (t:Topology {spec: 'S4'}) MATCH (n:Node {topology: t.spec}) RETURN n LIMIT 100
+MATCH (n:Node {label: '1234'}) MATCH (t:Topology {spec: n.topology}) RETURN t, n
+```
+"""
+
+
 def schema_page() -> str:
     """Return the page of both schemas: the graph in Neo4j and the tables in PostgreSQL."""
-    parts = [f"# Schema\n\n{NOTE}", "## The graph store: Neo4j\n", *_graph()]
+    parts = [f"# Schema\n\n{NOTE}", "## The graph store: Neo4j\n", _FAST, *_graph()]
     return "\n".join([*parts, "## The relational store: PostgreSQL\n", *_tables()])
 
 

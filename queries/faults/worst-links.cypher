@@ -12,25 +12,20 @@
 //   unreached: number of nodes that the loss of the link cuts off (those below it), summed over all
 //     trees
 //   unreached_by_tree: the same number for each tree separately, starting with tree 0
-// cost: for every node of every tree, all edges on its path from the root (in total trees x nodes x
-//     mean level) and the edges of all forests that leave the node
-// revision: 2
+// cost: every edge of the forest once, at most trees x (nodes - 1)
+// revision: 3
 // reference: Fragopoulou & Akl 1996, section 4.3; docs/definitions/edge-disjoint-trees.md, pitfall
 //     5 (a link fault kills both directions)
 
 MATCH (f:Forest {id: $forest})
-MATCH (root:Node {topology: f.topology, rank: f.root})
-MATCH (root)-[first:TREE_EDGE {forest: f.id}]->(child)
-WITH f, first, first.tree AS tree, child
-// Every node is matched once per tree, together with the edges on its path from the root. It counts
-// for each of these edges, because it is in the subtree below the edge.
-MATCH (child)(()-[e:TREE_EDGE WHERE e.tree = tree AND e.forest = $forest]->())*()
-UNWIND [first] + e AS edge
-WITH f, edge, count(*) AS size
-WITH f, edge, size, startNode(edge) AS parent, endNode(edge) AS child
+CALL (f) {
+  // Neo4j uses the index on forest and tree only if both are constrained; hence `e.tree >= 0`.
+  MATCH (parent)-[e:TREE_EDGE WHERE e.forest = f.id AND e.tree >= 0]->(child)
+  RETURN parent, e, child
+}
 WITH f, CASE WHEN parent.rank < child.rank THEN parent ELSE child END AS lower,
   CASE WHEN parent.rank < child.rank THEN child ELSE parent END AS higher,
-  sum(size) AS cut, collect({tree: edge.tree, cut: size}) AS parts
+  sum(e.subtree_nodes) AS cut, collect({tree: e.tree, cut: e.subtree_nodes}) AS parts
 ORDER BY cut DESC, lower.rank, higher.rank
 LIMIT $limit
 MATCH (lower)-[l:LINK]->(higher)

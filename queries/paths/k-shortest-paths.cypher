@@ -10,10 +10,12 @@
 //   path (list of node): labels of the nodes of the path, including its ends
 //   ports: port through which each hop leaves
 // cost: 1000 paths, whatever k is, and the nodes within the length of the longest of these paths;
-//     if fewer than 1000 paths exist, all paths that use no link twice, which are too many on S7,1
-// revision: 3
+//     if fewer than 1000 paths exist, every path from the source that visits no node twice (before
+//     Neo4j 2026.05, no link twice). These may be too many if most nodes lie behind a cut node
+// revision: 4
 // reference: Akers & Krishnamurthy 1989
 
+CYPHER 25
 MATCH (t:Topology {spec: $topology})
 CALL (t) {
   MATCH (source:Node {topology: t.spec, label: $source})
@@ -24,13 +26,11 @@ CALL (source) {
   MATCH (target:Node {topology: source.topology, label: $target})
   RETURN target
 }
-// Neo4j accepts no parameter after SHORTEST, and chooses arbitrarily among equally long paths. So
-// the query finds 1000 paths, orders them by length and ports, and returns the first k. If not all
-// paths as long as the last one are among the 1000, the choice between them is arbitrary. The
-// condition that no step returns to the source avoids an endless search if source and target are
-// equal.
-MATCH SHORTEST 1000 (path = (source)(()-[:LINK]-(onward WHERE onward <> source))*(target)
-  WHERE all(v IN onward WHERE single(w IN onward WHERE w = v)))
+// Neo4j chooses arbitrarily among equally long paths. So the query finds 1000 paths, orders them by
+// length and ports, and returns the first k. If not all paths as long as the last one are among the
+// 1000, the choice between them is arbitrary. The condition that no step leaves the target avoids a
+// search behind it, and an endless one if source and target are equal.
+MATCH path = SHORTEST 1000 ACYCLIC (source)((inner WHERE inner <> target)-[:LINK]-())*(target)
 // A LINK stores only the port of its lower-ranked end.
 WITH t, nodes(path) AS nodes, relationships(path) AS links
 RETURN size(links) AS length, [v IN nodes | v.label] AS path,
@@ -38,3 +38,23 @@ RETURN size(links) AS length, [v IN nodes | v.label] AS path,
     THEN links[i].port ELSE t.reverse_ports[links[i].port] END] AS ports
 ORDER BY length, ports
 LIMIT $k
+
+// before Neo4j 2026.05:
+// MATCH (t:Topology {spec: $topology})
+// CALL (t) {
+//   MATCH (source:Node {topology: t.spec, label: $source})
+//   RETURN source
+// }
+// CALL (source) {
+//   MATCH (target:Node {topology: source.topology, label: $target})
+//   RETURN target
+// }
+// MATCH SHORTEST 1000 (path = (source)
+//   ((inner WHERE inner <> target)-[:LINK]-(onward WHERE onward <> source))*(target)
+//   WHERE all(v IN onward WHERE single(w IN onward WHERE w = v)))
+// WITH t, nodes(path) AS nodes, relationships(path) AS links
+// RETURN size(links) AS length, [v IN nodes | v.label] AS path,
+//   [i IN range(0, size(links) - 1) | CASE WHEN nodes[i].rank < nodes[i + 1].rank
+//     THEN links[i].port ELSE t.reverse_ports[links[i].port] END] AS ports
+// ORDER BY length, ports
+// LIMIT $k

@@ -10,8 +10,9 @@
 //     larger length of a path
 //   paths: number of paths of that length that visit no node twice
 // cost: every path of these two lengths once; in S6 there are about fifteen times as many
-//     next-longer paths as shortest ones
-// revision: 1
+//     next-longer paths as shortest ones. If all paths have the same length, every path from the
+//     source that uses no link twice
+// revision: 2
 // reference: Akers & Krishnamurthy 1989
 
 MATCH (source:Node {topology: $topology, label: $source})
@@ -20,9 +21,10 @@ CALL (source) {
   MATCH (target:Node {topology: source.topology, label: $target})
   RETURN target
 }
-// The condition that no step returns to the source avoids an endless search if source and target
-// are equal.
-MATCH SHORTEST 2 GROUPS (path = (source)(()-[:LINK]-(onward WHERE onward <> source))*(target)
+// The conditions that no step leaves the target or returns to the source avoid a search behind
+// them, and an endless one if source and target are equal.
+MATCH SHORTEST 2 GROUPS (path = (source)
+  ((inner WHERE inner <> target)-[:LINK]-(onward WHERE onward <> source))*(target)
   WHERE all(v IN onward WHERE single(w IN onward WHERE w = v)))
 RETURN length(path) AS length, count(path) AS paths
 ORDER BY length

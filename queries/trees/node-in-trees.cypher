@@ -11,9 +11,8 @@
 //   port: port of the parent that leads to the node; null at the root
 //   child_nodes (list of node): labels of its children, ordered by the port that leads to them
 //   subtree_nodes: number of nodes in its subtree, including the node
-// cost: every node in the subtree of the node, once per tree, and the edges of all forests that
-//     leave these nodes; for the root, the subtree has all nodes
-// revision: 2
+// cost: the edges of all forests at the node, once per tree
+// revision: 3
 // reference: Tseng & Sheu 1997, Def. 1 and 2; Fragopoulou & Akl 1996, Def. 8
 
 MATCH (f:Forest {id: $forest})
@@ -26,13 +25,7 @@ CALL (node, tree) {
   MATCH (node)-[down:TREE_EDGE {forest: $forest, tree: tree}]->(child:Node)
   WITH child, down
   ORDER BY down.port
-  RETURN collect(child.label) AS children
-}
-CALL (node, tree) {
-  // The pattern binds only nodes, so the planner uses breadth-first search. If it bound paths, the
-  // planner would follow the path to each node separately.
-  MATCH (node)-[:TREE_EDGE*0.. {tree: tree, forest: $forest}]->(below)
-  RETURN count(DISTINCT below) AS subtree
+  RETURN collect(child.label) AS children, sum(down.subtree_nodes) + 1 AS subtree
 }
 RETURN tree, CASE WHEN top THEN 0 ELSE e.level END AS level, parent.label AS parent,
   e.port AS port, children AS child_nodes, subtree AS subtree_nodes

@@ -20,7 +20,9 @@ from starcast.support.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 #: The tests that `tests/packs` has for queries; the others test how the graph store is written.
-PACK_TESTS = ["tests/packs/test_packs.py", "tests/packs/test_plans.py"]
+PACK_TESTS = [
+    f"tests/packs/{name}.py" for name in ("test_packs", "test_packs_irregular", "test_plans")
+]
 
 
 def main(arguments: list[str]) -> int:

@@ -119,6 +119,7 @@ ROW_EDITS = {
     ),
     "an edge belongs to another forest": (f"{_TREE} SET e.forest = '{TREES}'", {GREEDY, TREES}),
     "an edge without a port": (f"{_TREE} REMOVE e.port", {GREEDY}),
+    "the size of a subtree": (f"{_TREE} SET e.subtree_nodes = e.subtree_nodes + 1", {GREEDY}),
     "an edge without a tree": (f"{_TREE} REMOVE e.tree", {GREEDY}),
     "a property of an edge more": (f"{_TREE} SET e.colour = 'red'", {GREEDY}),
     "a step": (f"{_SEND} SET s.step = 7", {SENDS}),

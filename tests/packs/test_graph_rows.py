@@ -59,17 +59,24 @@ def test_links_have_the_port_of_the_lower_rank(spec: str) -> None:
     ],
 )
 def test_tree_edges_lead_from_parents_to_children(spec: str, construction: str, root: str) -> None:
-    """Parent, child, tree, level and parent's port agree with the forest's array."""
+    """Parent, child, tree, level, parent's port and subtree agree with the forest's array."""
     built_forest = forest(spec, construction, root)
     topology = built_forest.topology
     tree, child = np.nonzero(built_forest.parent_port)
     parent, level = built_forest.parents()[tree, child], built_forest.levels()[tree, child]
     port = [topology.reverse_port(int(port)) for port in built_forest.parent_port[tree, child]]
-    table = np.stack([parent, child, tree, level, port])
+    # Every node counts for each edge on its path to the root.
+    above = built_forest.parents()
+    below = np.zeros_like(above)
+    for each, node in zip(tree.tolist(), child.tolist(), strict=True):
+        while node >= 0:
+            below[each, node] += 1
+            node = int(above[each, node])  # noqa: PLW2901 - one step towards the root
+    table = np.stack([parent, child, tree, level, port, below[tree, child]])
     expected = sorted(map(tuple, table.T.tolist()))
     assert listed(graph_artifact(built_forest).rows) == expected
     assert len(expected) == built_forest.trees * (topology.nodes - 1)
-    for sender, receiver, *_, number in expected:
+    for sender, receiver, *_, number, _ in expected:
         assert topology.neighbours(number, [sender])[0] == receiver
 
 
@@ -106,7 +113,7 @@ def changed(change: Callable[[Table], Table]) -> tuple[int, int]:
     return artifacts.checksum(table), artifacts.checksum(change(table.copy()))
 
 
-@pytest.mark.parametrize("index", range(5), ids=["start", "end", *TREE_EDGE.columns])
+@pytest.mark.parametrize("index", range(6), ids=["start", "end", *TREE_EDGE.columns])
 def test_the_checksum_depends_on_every_column(index: int) -> None:
     """The checksum squares its terms, since a linear sum would not change if rows swap values."""
 

@@ -1,14 +1,16 @@
 """Internally disjoint paths: their number, checked by maximum flow, and their published lengths."""
 
+from itertools import pairwise, permutations
 from random import Random
 
 import networkx as nx
 import pytest
 
+import starcast
 from starcast.formats.graphs import to_networkx
 from starcast.support.errors import InputError
 from starcast.topologies import topology
-from starcast.topologies.disjoint_paths import find_disjoint_paths
+from starcast.topologies.disjoint_paths import find_disjoint_paths, find_smallest_cut
 from support.packs.oracle_tools import across, labels, ports
 from support.packs.oracles_paths import least_flow
 
@@ -51,6 +53,25 @@ def test_all_pairs_of_nodes_have_as_many_disjoint_paths_as_the_degree(spec: str)
         for target in range(nodes):
             if source != target:
                 check(spec, graph, source, target)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_smallest_cut_of_a_random_network_is_as_small_as_networkx_says(seed: int) -> None:
+    graph = nx.gnm_random_graph(12, 13 + seed, seed=seed)
+    parts = list(nx.connected_components(graph))
+    graph.add_edges_from((min(one), min(other)) for one, other in pairwise(parts))
+    found = starcast.network([(f"n{one}", f"n{other}") for one, other in graph.edges])
+    graph = to_networkx(found)
+    for source, target in permutations(range(found.nodes), 2):
+        cut = find_smallest_cut(found, source, target)
+        paths = find_disjoint_paths(found, source, target)
+        left = nx.Graph(graph)
+        is_adjacent = left.has_edge(source, target)
+        left.remove_edges_from([(source, target)])
+        assert len(cut) == len(paths) - is_adjacent == nx.node_connectivity(left, source, target)
+        assert not {source, target} & set(cut)
+        left.remove_nodes_from(cut)
+        assert not nx.has_path(left, source, target)
 
 
 @pytest.mark.parametrize(("spec", "most"), [("S5", 119), ("S6", 40), ("S5,3", 59), ("Q6", 63)])

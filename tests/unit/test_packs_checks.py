@@ -66,6 +66,54 @@ def test_clauses_that_write_are_refused(clause: str) -> None:
     assert refusal(f"MATCH (n:Node)\n{clause}\nRETURN n.rank AS a").startswith("7: ")
 
 
+OLDER = """\
+CYPHER 25
+MATCH p = SHORTEST 2 ACYCLIC (:Node)-->*(:Node)
+RETURN length(p) AS a
+
+// before Neo4j 2026.05:
+// MATCH (n:Node)
+// // why
+// RETURN n.rank AS a
+"""
+
+
+@pytest.mark.parametrize(
+    ("version", "is_older"),
+    [("5.26.30", True), ("2025.11.2", True), ("2026.04", True), ("2026.05.0", False),
+     ("2026.08.1", False), ("2027.01.0", False), ("5.27-aura", True)],
+)  # fmt: skip
+def test_the_version_of_the_server_chooses_the_statement(version: str, is_older: bool) -> None:
+    found = query(OLDER)
+    chosen = found.for_server(version)
+    assert (chosen.header, chosen.name) == (found.header, found.name)
+    assert ("CYPHER 25" not in chosen.cypher) == is_older
+    if is_older:
+        assert chosen.cypher.endswith("MATCH (n:Node)\n// why\nRETURN n.rank AS a")
+        assert chosen.for_server(version) is chosen
+    else:
+        assert chosen is found
+    plain = query("MATCH (n:Node) RETURN n.rank AS a")
+    assert plain.for_server(version) is plain
+
+
+def test_both_statements_of_a_query_are_checked() -> None:
+    writes = OLDER.replace("// RETURN n.rank AS a", "// DELETE n RETURN 1 AS a")
+    assert "must be read-only: DELETE writes" in refusal(writes)
+    unknown = OLDER.replace("// RETURN n.rank AS a", "// RETURN $x AS a")
+    assert "the parameter $x is not declared" in refusal(unknown)
+    unused = OLDER.replace("length(p)", "length(p) + $x")
+    assert "'x' is declared but not used" in refusal(unused, "x (int): some number")
+
+
+@pytest.mark.parametrize("prefix", ["CYPHER 25", "cypher 5", "// c\nCYPHER  25\n// c\n"])
+def test_a_statement_may_name_its_language(prefix: str) -> None:
+    check_reads_only(f"{prefix} MATCH (n) RETURN n", FILE)
+    for body in ("CREATE (n)", "EXPLAIN MATCH (n) RETURN n", "CYPHER 25 MATCH (n) RETURN n", ""):
+        with pytest.raises(InputError, match="a query must begin with a reading clause"):
+            check_reads_only(f"{prefix} {body}", FILE)
+
+
 def test_words_that_only_look_like_writing_clauses_are_accepted() -> None:
     for body in [
         "MATCH (n:Node) WHERE n.created = 1 RETURN n.settings AS a",

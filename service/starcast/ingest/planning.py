@@ -78,11 +78,11 @@ RESTART_SECONDS = 20
 IMPORTED_NODES_PER_SECOND = 130_000
 IMPORTED_RELATIONSHIPS_PER_SECOND = 330_000
 
-#: Bytes in Neo4j's store files, measured on S7 and S8. Three indexes take most of a node's bytes.
+#: Bytes in Neo4j's store files, measured on S8. Five indexes take most of a node's bytes.
 #: Relationships of schedules take more, because the long id of their schedule is stored outside of
 #: their fixed-size records.
-BYTES_PER_NODE = 250
-BYTES_PER_RELATIONSHIP = {"topology": 120, "forest": 120, "schedule": 250}
+BYTES_PER_NODE = 360
+BYTES_PER_RELATIONSHIP = {"topology": 120, "forest": 260, "schedule": 370}
 #: Number of digits assumed for ranks and units in import files, enough for all artifacts within
 #: `IMPORT_ROW_LIMIT`.
 _WIDTH = 8

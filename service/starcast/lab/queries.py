@@ -140,7 +140,7 @@ class Queries(Connection):
             check_drawable(found, bound)
         result = run(self.graph, found, bound, row_limit=rows, timeout=seconds)
         advice = narrowing_advice(found) if row_limit is None else ""
-        return _answer(result, found.cypher, advice, found)
+        return _answer(result, found.for_server(self.graph.version).cypher, advice, found)
 
     def ask(
         self,

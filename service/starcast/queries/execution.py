@@ -74,6 +74,7 @@ def run(
     """
     # If an artifact is missing, a query returns no rows, which looks like a valid result.
     require_complete(graph, query.parameters, values)
+    query = query.for_server(graph.version)
     try:
         result = graph.run(query.cypher, query.compute(values), timeout, row_limit)
     except LimitError as error:
@@ -208,7 +209,8 @@ def find_problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]
     sample |= {name: [] for name in query.computed}
     try:
         # EXPLAIN only plans, but the server still requires a value for every parameter.
-        result = graph.run(f"EXPLAIN {query.cypher}", sample, _PLAN_SECONDS)
+        cypher = query.for_server(graph.version).cypher
+        result = graph.run(f"EXPLAIN {cypher}", sample, _PLAN_SECONDS)
     except (InputError, LimitError) as error:
         return [error.message]
     notices = [each for each in result.notices if not _is_expected(each.status, each.text)]

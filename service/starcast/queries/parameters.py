@@ -276,10 +276,21 @@ def _disjoint_paths(spec: str, source: str, target: str) -> list[list[str]]:
     return [[network.stored_label(rank) for rank in path] for path in paths]
 
 
+def _smallest_cut(spec: str, source: str, target: str) -> list[str]:
+    """Return the labels of the nodes of a smallest cut between two nodes."""
+    from starcast.topologies import topology  # noqa: PLC0415
+    from starcast.topologies.disjoint_paths import find_smallest_cut  # noqa: PLC0415
+
+    network = topology(spec)
+    cut = find_smallest_cut(network, network.rank(source), network.rank(target))
+    return [network.stored_label(rank) for rank in cut]
+
+
 #: Values that starcast computes if a statement uses them. Each entry has the names of the
 #: parameters from which a value is computed, and the function that computes it.
 COMPUTED: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
     "disjoint_paths": (("topology", "source", "target"), _disjoint_paths),
+    "smallest_cut": (("topology", "source", "target"), _smallest_cut),
 }
 
 

@@ -12,7 +12,7 @@ anywhere in the text, so a name that is also a keyword needs backticks.
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import takewhile
 from pathlib import Path
@@ -29,6 +29,8 @@ _CONTINUED = re.compile(r"\n// {4,}(?=\S)")
 _PARAMETER = re.compile(r"([A-Za-z]\w*) \(([^,()]+)(?:, default (.+))?\): (.+)", re.ASCII)
 _COLUMN = re.compile(r"([A-Za-z]\w*)(?: \(([^()]+)\))?: (.+)", re.ASCII)
 _HINT = "see docs/queries.md for the format of a query file"
+#: The statement for older servers. Its lines are comments, so the file is still one statement.
+_OLDER = re.compile(r"^// before Neo4j ([0-9]+\.[0-9]+):\n((?://.*\n?)+)", re.MULTILINE)
 
 
 class Column(NamedTuple):
@@ -203,7 +205,7 @@ _BACKTICKS = "remove the clause; if the word is a name, put it in `backticks`"
 #: A pattern for each problem, with its error message and hint.
 _PROBLEMS = (
     (
-        rf"\A\s*+(?!(?:{'|'.join(_FIRST)})\b)",
+        rf"\A\s*+(?:CYPHER\s++(?:5|25)\s++)?+(?!(?:{'|'.join(_FIRST)})\b)",
         "a query must begin with a reading clause",
         f"begin with one of {', '.join(_FIRST)}",
     ),
@@ -336,6 +338,23 @@ class Query:
         self._require(used, known, "the parameter ${} is not declared", add)
         unused = "the parameter '{}' is declared but not used"
         self._require(declared, used, unused, "use it or remove the declaration")
+        _ = self._older  # checks the statement for older servers, if there is one
+
+    def for_server(self, version: str) -> "Query":
+        """Return the query with its statement for a version of Neo4j, such as ``5.26.30``."""
+        if self._older is None or _release(version) >= self._older[0]:
+            return self
+        return self._older[1]
+
+    @cached_property
+    def _older(self) -> "tuple[list[int], Query] | None":
+        """The first release that runs the statement, and the query for older servers."""
+        match = _OLDER.search(self.text)
+        if match is None:
+            return None
+        header = takewhile(lambda line: line.startswith("//"), self.text.splitlines(True))
+        statement = re.sub(r"^// ?", "", match[2], flags=re.MULTILINE)
+        return _release(match[1]), replace(self, text="".join(header) + "\n" + statement)
 
     def check_columns(self, returned: Sequence[str]) -> None:
         """Check that the columns returned by the server are those declared in the header.
@@ -448,6 +467,11 @@ class Query:
     def columns(self) -> tuple[Column, ...]:
         """The columns of the result, as declared in the header."""
         return self.header.columns
+
+
+def _release(version: str) -> list[int]:
+    """Return the first two numbers of a version; those of years exceed those of Neo4j 5."""
+    return [int(number) for number in re.findall(r"[0-9]+", version)[:2]]
 
 
 @lru_cache(maxsize=1_000)

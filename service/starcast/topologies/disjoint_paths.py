@@ -38,6 +38,35 @@ def find_disjoint_paths(topology: Topology, source: int, target: int) -> list[li
         >>> [len(path) - 1 for path in find_disjoint_paths(topology("S4"), 0, 1)]
         [3, 3, 5]
     """
+    flow = _maximum_flow(topology, source, target)
+    return sorted(flow.paths(), key=lambda path: (len(path), path))
+
+
+def find_smallest_cut(topology: Topology, source: int, target: int) -> list[int]:
+    """Find as few inner nodes as possible that lie on all paths between two nodes.
+
+    If a link joins the two nodes, the cut contains one node less than there are disjoint paths: it
+    separates the nodes once this link is removed as well.
+
+    Args:
+        topology: the topology.
+        source: rank of the first node of all paths.
+        target: rank of the last node of all paths.
+
+    Returns:
+        The ranks of the nodes in order.
+
+    Raises:
+        InputError: source and target are equal.
+
+    Example:
+        >>> find_smallest_cut(topology("S4"), 0, 1)
+        [6, 14, 21]
+    """
+    return sorted(_maximum_flow(topology, source, target).cut())
+
+
+def _maximum_flow(topology: Topology, source: int, target: int) -> "_Flow":
     if source == target:
         raise InputError(
             f"source and target are both {topology.label(source)}: disjoint paths need two nodes",
@@ -46,7 +75,7 @@ def find_disjoint_paths(topology: Topology, source: int, target: int) -> list[li
     flow = _Flow(topology, source, target)
     while flow.augment():
         pass
-    return sorted(flow.paths(), key=lambda path: (len(path), path))
+    return flow
 
 
 class _Flow:
@@ -55,6 +84,9 @@ class _Flow:
     Each side (entry or exit) of a node has a price, which is a lower bound on the cost of a path
     from this side to the target. The first price is the distance. If costs are reduced by these
     prices, no step has a negative cost, and the search visits few nodes.
+
+    Attributes:
+        reached: the sides that the last search visited.
     """
 
     def __init__(self, topology: Topology, source: int, target: int) -> None:
@@ -65,6 +97,7 @@ class _Flow:
         self._following: dict[int, set[int]] = {source: set()}
         self._before: dict[int, int] = {}
         self._tables = [topology.neighbours(port) for port in topology.ports]
+        self.reached: set[_Side] = set()
 
     def paths(self) -> list[list[int]]:
         """Return the disjoint paths found so far, as lists of nodes."""
@@ -76,11 +109,25 @@ class _Flow:
             paths.append(path)
         return paths
 
+    def cut(self) -> set[int]:
+        """Return a node of each path, except of a single link, where the last search was stopped.
+
+        On each path, the sides that the search reached come first.
+        """
+        cut = set()
+        for path in self.paths():
+            for node, following in pairwise(path):
+                if not {(following, _ENTRY), (following, _EXIT)} <= self.reached:
+                    cut.add(node if following == self._target else following)
+                    break
+        return cut - {self._source}
+
     def augment(self) -> bool:
         """Add one more disjoint path, of minimum cost; return False if there is none."""
         start, end = (self._source, _EXIT), (self._target, _ENTRY)
         cost, previous = {start: 0}, dict[_Side, _Side]()
         heap, settled = [(0, start)], set[_Side]()
+        self.reached = settled
         while heap and end not in settled:
             reached, side = heappop(heap)
             if side in settled:

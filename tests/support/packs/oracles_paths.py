@@ -196,6 +196,33 @@ def disjoint_paths(topology: str, source: Label, target: Label) -> Iterator[Valu
     yield least_flow(topology, source, target)
 
 
+def judge_connectivity(case: Case, rows: list[Row]) -> None:
+    """Check the number of paths, and that the cut is small enough and separates the two nodes."""
+    (row,) = rows
+    (expected,) = connectivity(**case)
+    assert {name: row[name] for name in expected} == expected
+    source, target = case["source"], case["target"]
+    assert not {source, target} & set(row["cut"])
+    assert len(row["cut"]) == len(set(row["cut"])) == row["connectivity"] - row["adjacent"]
+    left = nx.restricted_view(network(case["topology"]), row["cut"], [(source, target)])
+    assert not nx.has_path(left, source, target)
+
+
+@oracle(
+    "paths/connectivity",
+    "connectivity adjacent",
+    [case for case in PAIRS if case["source"] != case["target"]],
+    judge=judge_connectivity,
+)
+def connectivity(topology: str, source: Label, target: Label) -> Iterator[Values]:
+    """Yield the connectivity without the direct link, plus 1 if there is one."""
+    graph = nx.Graph(network(topology))
+    adjacent = graph.has_edge(source, target)
+    if adjacent:
+        graph.remove_edge(source, target)
+    yield nx.node_connectivity(graph, source, target) + adjacent, adjacent
+
+
 def avoiding_cases() -> Iterator[Case]:
     """Yield cases that avoid nothing, a shortest path, an end node, its links or its neighbours."""
     for ends in PAIRS:

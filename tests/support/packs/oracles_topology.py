@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator
 
+import networkx as nx
+
 from oracles.star_graph import SYMBOLS
 from support.packs.oracle_tools import (
     Case,
@@ -12,6 +14,7 @@ from support.packs.oracle_tools import (
     distances,
     labels,
     linked,
+    network,
     node_pair_cases,
     oracle,
     port_between,
@@ -129,3 +132,38 @@ def necklace(topology: str, node: Label) -> Iterator[Values]:
         orbit.append(rotated(orbit[-1]))
     for turns, label in enumerate(orbit):
         yield turns, ranks(topology)[label], label, len(orbit)
+
+
+TOPOLOGIES = [{"topology": spec} for spec in SPECS]
+
+
+@oracle("topology/degrees", "degree nodes lowest_node", TOPOLOGIES, order="degree")
+def degrees(topology: str) -> Iterator[Values]:
+    """Count the nodes by degree."""
+    found: dict[int, list[Label]] = {}
+    for node in labels(topology):
+        found.setdefault(network(topology).degree(node), []).append(node)
+    yield from ((degree, len(nodes), nodes[0]) for degree, nodes in found.items())
+
+
+@oracle("topology/eccentricities", "node eccentricity central", TOPOLOGIES, order="eccentricity")
+def eccentricities(topology: str) -> Iterator[Values]:
+    """Yield the eccentricity of every node by NetworkX."""
+    found = nx.eccentricity(network(topology))
+    centre = nx.center(network(topology), e=found)
+    yield from ((node, found[node], node in centre) for node in labels(topology))
+
+
+@oracle("topology/cut-nodes", "node", TOPOLOGIES)
+def cut_nodes(topology: str) -> Iterator[Values]:
+    """Yield the articulation points that NetworkX finds, sorted by rank."""
+    found = set(nx.articulation_points(network(topology)))
+    yield from ((node,) for node in labels(topology) if node in found)
+
+
+@oracle("topology/bridges", "node neighbour", TOPOLOGIES)
+def bridges(topology: str) -> Iterator[Values]:
+    """Yield the bridges that NetworkX finds, sorted by the ranks of their ends."""
+    place = ranks(topology)
+    found = (sorted(link, key=place.__getitem__) for link in nx.bridges(network(topology)))
+    yield from sorted(map(tuple, found), key=lambda link: [place[end] for end in link])

@@ -19,6 +19,7 @@ from support.packs.oracle_tools import (
     port_between,
     root,
     spec_of,
+    trees_by_link,
     trees_of,
 )
 from support.packs.stored_data import SPECS, forests
@@ -147,3 +148,18 @@ def node_in_trees(forest: str, node: Label) -> Iterator[Values]:
             child_nodes = sorted(found, key=lambda child: port_between(spec, node, child) or 0)
             level, size = levels(forest, tree)[node], descendants(forest, tree)[node] + 1
             yield tree, level, above, port, child_nodes, size
+
+
+@oracle(
+    "trees/depth-and-load",
+    "tree nodes height largest_load shared_links",
+    forest_cases(),
+    order="height largest_load tree",
+)
+def depth_and_load(forest: str) -> Iterator[Values]:
+    """Yield the height and the loads of each tree."""
+    for tree in trees_of(forest):
+        loads = [len(trees) for trees in trees_by_link(forest).values() if tree in trees]
+        found = levels(forest, tree)
+        shared = sum(load > 1 for load in loads)
+        yield tree, len(found), max(found.values()), max(loads), shared

@@ -240,12 +240,14 @@ def tree_blocks(forest: Forest) -> Iterator[Rows]:
     topology = forest.topology
     reverse_ports = topology.reverse_ports()
     parents = forest.parents()
-    levels = forest.levels()
+    levels, subtrees = forest.levels(), forest.subtree_sizes()
     for tree, ports in enumerate(forest.parent_port):
         for part in _slices(topology.nodes, BLOCK):
             child = np.flatnonzero(ports[part]) + part.start
-            columns = (np.full(len(child), tree), levels[tree, child], reverse_ports[ports[child]])
-            yield _block(TREE_EDGE, forest.id, topology, parents[tree, child], child, *columns)
+            columns = (levels[tree, child], reverse_ports[ports[child]], subtrees[tree, child])
+            ends = (parents[tree, child], child)
+            trees = np.full(len(child), tree)
+            yield _block(TREE_EDGE, forest.id, topology, *ends, trees, *columns)
 
 
 def send_blocks(schedule: Schedule) -> Iterator[Rows]:
@@ -286,8 +288,9 @@ def tree_edges_at(forest: Forest, ranks: NDArray[np.int64]) -> Rows:
     # An edge between two of the nodes was found at both ends.
     tree, child = np.unique(np.concatenate(edges), axis=0).T
     ports = forest.parent_port[tree, child]
-    columns = (tree, forest.levels()[tree, child], reverse_ports[ports])
-    return _block(TREE_EDGE, forest.id, topology, topology.step(ports, child), child, *columns)
+    columns = (forest.levels()[tree, child], reverse_ports[ports])
+    ends, subtrees = (topology.step(ports, child), child), forest.subtree_sizes()[tree, child]
+    return _block(TREE_EDGE, forest.id, topology, *ends, tree, *columns, subtrees)
 
 
 def sends_at(schedule: Schedule, ranks: NDArray[np.int64]) -> Rows:

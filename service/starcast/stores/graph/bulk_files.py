@@ -106,9 +106,9 @@ def row_bytes(kind: str, artifact_id: str, width: int) -> int:
         artifact_id: the artifact's id, which is part of every row.
         width: number of digits of the largest node or unit number.
     """
-    # Columns have two digits for a port, a tree or a level, and `width` digits for a step or a
-    # unit.
-    numbers = {"topology": 2, "forest": 3 * 2, "schedule": 2 * 2 + 2 * width}[kind]
+    # Columns have two digits for a port, a tree or a level, and `width` digits for a step, a unit
+    # or the size of a subtree.
+    numbers = {"topology": 2, "forest": 3 * 2 + width, "schedule": 2 * 2 + 2 * width}[kind]
     separators = len(RELATIONSHIP_OF[kind].names)
     return 2 * (width + 1) + len(_format(artifact_id)) + numbers + separators
 

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 #: Schema version, stored in `STORE`. Increase it with every change that an older or a newer
 #: starcast cannot read. Version 2 renamed Topology.name to spec and SEND.payload to unit, 3 added
 #: Topology.reverse_ports, 4 changed the keys of families that the papers do not treat, 5 added
-#: SEND.combine, 6 added Topology.has_translations, Topology.source and Node.title.
-VERSION = 6
+#: SEND.combine, 6 added Topology.has_translations, Topology.source and Node.title, 7 added
+#: TREE_EDGE.subtree_nodes and the indexes on single properties.
+VERSION = 7
 
 #: Bits of a key for the rank, which is at most 12! - 1 < 2^29. Keys stay below 2^53, so that JSON
 #: and JavaScript represent them exactly.
@@ -236,7 +237,8 @@ NODE = Label(
     # The unique key makes the pair of topology and rank unique as well. A second constraint would
     # have to be checked for every node before a new store can be used, whereas an index is filled
     # while the store is in use.
-    indexed=(("topology", "rank"), ("topology", "label")),
+    # The indexes on one property are for people, who rarely constrain both.
+    indexed=(("topology",), ("label",), ("topology", "rank"), ("topology", "label")),
 )
 FOREST = Label(
     "Forest",
@@ -285,6 +287,7 @@ LINK = Relationship(
         _integer("port", "port of the lower rank that leads to the higher"),
     ),
     artifact_property="topology",
+    indexed=(("topology",),),
 )
 TREE_EDGE = Relationship(
     "TREE_EDGE",
@@ -294,9 +297,10 @@ TREE_EDGE = Relationship(
         _integer("tree", "number of the tree, from 0"),
         _integer("level", "the child's distance from the root in that tree, from 1"),
         _integer("port", "the parent's port towards the child"),
+        _integer("subtree_nodes", "number of nodes in the child's subtree, including the child"),
     ),
     artifact_property="forest",
-    indexed=(("forest", "tree"),),
+    indexed=(("forest",), ("forest", "tree")),
 )
 SEND = Relationship(
     "SEND",
@@ -313,7 +317,7 @@ SEND = Relationship(
         ),
     ),
     artifact_property="schedule",
-    indexed=(("schedule", "step"),),
+    indexed=(("schedule",), ("schedule", "step")),
 )
 ON = Relationship("ON", "the topology of a forest", (), "Forest", "Topology")
 USES = Relationship("USES", "the forest whose trees a schedule uses", (), "Schedule", "Forest")

@@ -287,14 +287,12 @@ def _delete_by_index(
     graph: Graph, relationship: Relationship, artifact_id: str, batch: int, advance: Advance
 ) -> int:
     """Delete an artifact's relationships, which an index finds; return their number."""
-    [index] = relationship.indexes
+    index = relationship.indexes[0]  # on the artifact's id alone
     # Without the index, every batch would scan all relationships.
     graph.write(index.statement)
     # A new index is filled in the background, and statements do not use it until it is complete.
     graph.read("CALL db.awaitIndexes(300)")
-    artifact, second = index.properties
-    # Neo4j uses the index only if there is a condition on its second property as well.
-    cypher = _delete(relationship, f"n.{artifact} = $artifact AND n.{second} >= 0")
+    cypher = _delete(relationship, f"n.{relationship.artifact_property} = $artifact")
     return _repeat(graph, cypher, {"artifact": artifact_id}, batch, advance)
 
 

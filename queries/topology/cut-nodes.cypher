@@ -1,0 +1,36 @@
+// title: Cut nodes
+// question: Which single nodes, if removed, divide the topology into several parts?
+// parameters:
+//   topology (topology): name of the topology
+// columns:
+//   node (node): a node whose removal leaves two other nodes without a path between them
+// cost: for each pair of a node and a neighbour, the nodes near them; if the node is a cut node, up
+//     to twice the nodes of the smaller part. A topology that looks the same from every node has no
+//     cut nodes, so nothing is searched
+// revision: 1
+// reference: Harary 1969, chapter 3 (cutpoints)
+
+// Removing a node that no automorphism distinguishes from the others would divide the topology at
+// every node, but every connected graph has nodes that can be removed.
+MATCH (t:Topology {spec: $topology} WHERE NOT t.has_translations)
+// Neo4j uses the index on topology and rank only if both are constrained; hence `rank >= 0`.
+MATCH (v:Node {topology: t.spec} WHERE v.rank >= 0)
+CALL (v) {
+  MATCH (v)-[:LINK]-(neighbour)
+  WITH neighbour
+  ORDER BY neighbour.rank
+  RETURN collect(neighbour) AS neighbours
+}
+CALL (v, neighbours) {
+  UNWIND neighbours[1..] AS neighbour
+  WITH v, neighbours[0] AS first, neighbour
+  // The search runs from both ends, so it usually ends after a short detour, or at the end of the
+  // smaller part.
+  WHERE NOT EXISTS {
+    MATCH SHORTEST 1 (first)(()-[:LINK]-(onward WHERE onward <> v))*(neighbour)
+  }
+  RETURN neighbour AS separated
+  LIMIT 1
+}
+RETURN v.label AS node
+ORDER BY v.rank
