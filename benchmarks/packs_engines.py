@@ -25,7 +25,9 @@ HERE = Path(__file__).parent
 
 def read_statements(file: Path) -> dict[str, str]:
     """Return the statements of a file by query name; ``schema`` creates the tables."""
-    parts = re.split(r"^(?://|--) query: (\S+)\n", file.read_text(encoding="utf-8"), flags=re.M)
+    parts = re.split(
+        r"^(?://|--) query: (\S+)\n", file.read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
@@ -34,10 +36,14 @@ class Engine(ABC):
 
     Args:
         folder: folder for the database and for the files that it loads.
+
+    Attributes:
+        name: name of the engine and of its package.
+        statements: the statements by query name, and the one that creates the tables.
     """
 
     name: str
-    _statements: Mapping[str, str]
+    statements: Mapping[str, str]
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -49,7 +55,7 @@ class Engine(ABC):
 
     def answers(self, query: Query) -> bool:
         """Return whether the engine has a statement for a query."""
-        return query.name in self._statements
+        return query.name in self.statements
 
     def write(self, place: Place) -> None:
         """Load the topology, the forests and the schedule of a place."""
@@ -63,7 +69,7 @@ class Engine(ABC):
 
     def ask(self, place: Place, query: Query, values: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return the rows of a query."""
-        statement = self._statements[query.name]
+        statement = self.statements[query.name]
         used = re.findall(r"\$(\w+)", statement)
         return self._run(statement, self._values(place, query, {n: values[n] for n in used}))
 
@@ -107,7 +113,7 @@ class DuckDB(Engine):
     """DuckDB: tables of nodes, links, tree edges and sends, which refer to nodes by rank."""
 
     name = "duckdb"
-    _statements = read_statements(HERE / "packs_duckdb.sql")
+    statements = read_statements(HERE / "packs_duckdb.sql")
     _SELECT: Mapping[str, str] = {
         "nodes": "nodes SELECT topology, rank, label",
         "topology": "topologies SELECT spec, links, reverse_ports",
@@ -123,7 +129,7 @@ class DuckDB(Engine):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self._database = duckdb.connect(folder / "duckdb.db")
-        self._database.execute(self._statements["schema"])
+        self._database.execute(self.statements["schema"])
 
     def _copy(self, part: str, file: Path) -> None:
         self._database.execute(f"INSERT INTO {self._SELECT[part]} FROM '{file}'")
@@ -138,7 +144,7 @@ class Ladybug(Engine):
     """Ladybug, an embedded graph database: the same nodes and relationships as in Neo4j."""
 
     name = "ladybug"
-    _statements = read_statements(HERE / "packs_ladybug.cypher")
+    statements = read_statements(HERE / "packs_ladybug.cypher")
     _RETURN: Mapping[str, str] = {
         "nodes": "Node RETURN key, topology, rank, label",
         "topology": "Topology RETURN spec, links, reverse_ports",
@@ -156,7 +162,7 @@ class Ladybug(Engine):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self._database = ladybug.Connection(ladybug.Database(folder / "ladybug.db"))
-        self._database.execute(self._statements["schema"])
+        self._database.execute(self.statements["schema"])
 
     def _values(self, place: Place, query: Query, values: Mapping[str, Any]) -> dict[str, Any]:
         """Replace the labels of nodes by their keys."""

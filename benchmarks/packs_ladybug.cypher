@@ -1,7 +1,9 @@
 // The questions of the query packs in the Cypher of Ladybug: the same parameters and columns as the
-// Cypher of the same name for Neo4j. Nodes have one key of topology and label, by which parameters
-// name them. The condition on the steps of a path cannot refer to other variables, so that questions
-// that follow all trees of a forest at once are absent. A path has at most 30 links.
+// statement of the same name for Neo4j. A node has one key, made of topology and label, which is the
+// value of the parameters that name nodes. Absent are the questions that follow all trees of a
+// forest at once, because the condition on a path's steps cannot refer to other variables, and those
+// about distances from a node that is not a parameter, because Ladybug then searches from all nodes.
+// A path has at most 30 links.
 
 // query: schema
 CREATE NODE TABLE Topology (spec STRING PRIMARY KEY, links INT64, reverse_ports INT64[]);
@@ -24,7 +26,7 @@ WITH CASE WHEN a.rank < b.rank THEN a.key ELSE b.key END AS low,
 ORDER BY cut DESC, low, high LIMIT $limit
 MATCH (a:Node {key: low})-[l:LINK]->(b:Node {key: high}), (f:Forest {id: $forest})
 RETURN a.label AS lower, l.port AS port, b.label AS higher, cut AS unreached,
-  list_transform(range(0, f.trees - 1), t -> coalesce(map_extract(by_tree, t)[1], 0)) AS unreached_by_tree
+  list_transform(range(0, f.trees - 1), t -> coalesce(list_sum(map_extract(by_tree, t)), 0)) AS unreached_by_tree
 ORDER BY unreached DESC, lower, higher
 
 // query: faults/worst-nodes
@@ -34,7 +36,7 @@ WITH v, CAST(sum(e.subtree_nodes - 1) AS INT64) AS cut,
 ORDER BY cut DESC, v.rank LIMIT $limit
 MATCH (f:Forest {id: $forest})
 RETURN v.label AS node, cut AS unreached,
-  list_transform(range(0, f.trees - 1), t -> coalesce(map_extract(by_tree, t)[1], 0)) AS unreached_by_tree
+  list_transform(range(0, f.trees - 1), t -> coalesce(list_sum(map_extract(by_tree, t)), 0)) AS unreached_by_tree
 ORDER BY unreached DESC, node
 
 // query: overlap/both-directions
@@ -224,15 +226,6 @@ WITH e.tree AS tree, v, max(CASE WHEN e.forest = $forest THEN a.label ELSE NULL 
 WHERE parent IS NULL OR other_parent IS NULL OR parent <> other_parent
 RETURN tree, v.label AS node, parent, other_parent ORDER BY tree, node
 
-// query: trees/deeper-nodes
-MATCH (f:Forest {id: $forest}), (root:Node)
-WHERE root.topology = f.topology AND root.rank = f.root
-MATCH (root)-[l:LINK* SHORTEST 1..30]-(v:Node)
-WITH v, length(l) AS distance
-MATCH (v)<-[e:TREE_EDGE]-() WHERE e.forest = $forest AND e.level - distance >= $min_excess
-RETURN e.tree AS tree, v.label AS node, e.level AS level, distance, e.level - distance AS excess
-ORDER BY excess DESC, tree, node
-
 // query: trees/fan-out
 MATCH (a:Node)-[e:TREE_EDGE]->(b:Node) WHERE e.forest = $forest
 UNWIND [{label: a.label, more: 1}, {label: b.label, more: 0}] AS item
@@ -272,14 +265,3 @@ MATCH (root)-[e:TREE_EDGE]->(child:Node) WHERE e.forest = $forest
 RETURN e.tree AS tree, e.port AS port, child.label AS child, e.subtree_nodes AS subtree_nodes
 ORDER BY tree, port
 
-
-// query: trees/stretch
-MATCH (f:Forest {id: $forest}), (root:Node)
-WHERE root.topology = f.topology AND root.rank = f.root
-MATCH (root)-[l:LINK* SHORTEST 1..30]-(v:Node)
-WITH v, length(l) AS distance
-MATCH (v)<-[e:TREE_EDGE]-() WHERE e.forest = $forest
-WITH e.tree AS tree, e.level - distance AS excess, count(*) AS nodes
-MATCH (f:Forest {id: $forest})
-RETURN tree, excess, CASE WHEN excess = 0 THEN nodes + 1 ELSE nodes END AS nodes
-ORDER BY tree, excess

@@ -23,7 +23,11 @@ CONSTRUCTIONS = ("multiple", "greedy", "edge-disjoint")
 BROADCAST: Mapping[str, Any] = {"algorithm": "multiple", "segments": 1}
 #: The same for networks, on which those of the papers are not defined.
 NETWORK_CONSTRUCTIONS = ("arc-disjoint", "breadth-first")
-NETWORK_BROADCAST: Mapping[str, Any] = {"algorithm": "forest", "base": "arc-disjoint", "segments": 1}
+NETWORK_BROADCAST: Mapping[str, Any] = {
+    "algorithm": "forest",
+    "base": "arc-disjoint",
+    "segments": 1,
+}
 
 Numbers = NDArray[np.int64]
 
