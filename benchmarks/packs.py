@@ -24,6 +24,7 @@ from benchmarks.packs_cases import CASES, COMPARED, ONLY_STAR
 from benchmarks.packs_engines import DuckDB, Engine, Ladybug
 from benchmarks.packs_peers import PEERS
 from benchmarks.packs_place import Place
+from benchmarks.packs_summary import COLUMNS, LARGEST, summarize, times_on_network, times_on_star
 from benchmarks.report import describe_machine
 from starcast.cli.output import say
 from starcast.embedded.endpoints import graph_address
@@ -123,6 +124,12 @@ def figures(write: bool = False) -> Iterator[Figure | Table]:
     document = _document(found, built, version, settings)
     document["engines"] = {engine.name: engine.release for engine in engines}
     document["load"] = [round(load, 1), round(os.getloadavg()[0], 1)]
+    for where, times in (
+        (LARGEST, times_on_star(document)),
+        (NETWORK, times_on_network(document)),
+    ):
+        title = f"Other libraries and engines on {where}, compared with Neo4j"
+        yield Table(title, ["pack", *COLUMNS], [*summarize(times)])
     if write:
         FILE.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
     lookup = next(one.worst[SIZES[0]] for one in found if one.query.name == YARDSTICK)

@@ -5,23 +5,30 @@
 """
 
 import json
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterator
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from marked import fill_tables, head, row
+
+sys.path.append(str(Path(__file__).parents[1]))  # `benchmarks` is not an installed package
+
+from benchmarks.packs_summary import (
+    COLUMNS,
+    LARGEST,
+    Times,
+    digits,
+    summarize,
+    times_on_network,
+    times_on_star,
+)
 
 HERE = Path(__file__).parent
 PAGE = HERE / "when-to-use-what.md"
 MEASURED = HERE.parent / "queries" / "measured.json"
 RATIOS = HERE.parent / "benchmarks" / "ratios.jsonl"
-LARGEST = "S8"
 ENGINES = {"duckdb": "DuckDB", "ladybug": "Ladybug"}
-LIBRARIES = ("numpy", "igraph", "networkx")
-
-#: Seconds by name of a library or engine, Neo4j included, by query.
-Times = Mapping[str, Mapping[str, float]]
 
 
 def page() -> str:
@@ -35,58 +42,10 @@ def read_measured(file: Path = MEASURED) -> dict[str, Any]:
     return document
 
 
-def times_on_star(document: Mapping[str, Any]) -> Times:
-    """Return the seconds on the largest star graph; a query that Neo4j did not finish is absent."""
-    return {
-        name: {"neo4j": entry["seconds"][LARGEST], **entry["others"]}
-        for name, entry in document["queries"].items()
-        if entry["seconds"][LARGEST] is not None
-    }
-
-
-def times_on_network(document: Mapping[str, Any]) -> Times:
-    """Return the seconds on the network; a query that Neo4j did not finish is absent."""
-    queries: Times = document["network"]["queries"]
-    return {name: entry for name, entry in queries.items() if entry["neo4j"] is not None}
-
-
-def factors(times: Times, pack: str, names: tuple[str, ...]) -> list[float]:
-    """Return how many times as long as the fastest of some others Neo4j takes, by query of a pack.
-
-    A query that none of the others answers is absent.
-    """
-    return sorted(
-        entry["neo4j"] / min(entry[name] for name in names if name in entry)
-        for query, entry in times.items()
-        if query.startswith(f"{pack}/") and any(name in entry for name in names)
-    )
-
-
-def describe(values: list[float]) -> str:
-    """Return the number of queries, the faster side, and the median and range of the factors."""
-    if not values:
-        return "none answered"
-    middle = median(values)
-    faster, low, high = ("faster", values[0], values[-1])
-    if middle < 1:
-        faster, middle, low, high = ("slower", 1 / middle, 1 / values[-1], 1 / values[0])
-    count = f"{len(values)} quer{'y' if len(values) == 1 else 'ies'}"
-    if len(values) == 1:
-        return f"{_digits(middle)} times {faster} ({count})"
-    return f"{_digits(middle)} times {faster} ({_digits(low)} to {_digits(high)}; {count})"
-
-
-def _digits(value: float) -> str:
-    return f"{value:.2g}" if value < 99.5 else f"{value:.0f}"
-
-
 def _summary(times: Times) -> Iterator[str]:
-    columns = {**{title: (name,) for name, title in ENGINES.items()}}
-    columns["fastest of NetworkX, igraph and numpy"] = LIBRARIES
-    yield from head("pack", *columns)
-    for pack in dict.fromkeys(query.partition("/")[0] for query in times):
-        cells = (describe(factors(times, pack, names)) for names in columns.values())
-        yield row(f"`{pack}`", *cells)
+    yield from head("pack", *COLUMNS)
+    for cells in summarize(times):
+        yield row(*cells.values())
 
 
 def _on_star() -> Iterator[str]:
@@ -107,13 +66,7 @@ def _paths() -> Iterator[str]:
 
 
 def _milliseconds(seconds: float | None) -> str:
-    return (
-        ""
-        if seconds is None
-        else f"{seconds * 1000:.2g}"
-        if seconds < 0.1
-        else (f"{seconds * 1000:.0f}")
-    )
+    return "" if seconds is None else digits(seconds * 1000)
 
 
 def _loading() -> Iterator[str]:
@@ -122,7 +75,7 @@ def _loading() -> Iterator[str]:
     versions = {"neo4j": document["neo4j"], **document["engines"]}
     titles = {"neo4j": "Neo4j", **ENGINES}
     for name, release in versions.items():
-        yield row(titles[name], release, _digits(document["built"][name]))
+        yield row(titles[name], release, digits(document["built"][name]))
 
 
 def _building() -> Iterator[str]:
@@ -131,7 +84,7 @@ def _building() -> Iterator[str]:
     for name, ratio in record["ratios"].items():
         task, _, library = name.partition(" | ")
         if library in ("NetworkX", "SageMath", "igraph") and task.startswith(LARGEST):
-            yield row(task, library, _digits(ratio))
+            yield row(task, library, digits(ratio))
 
 
 def _machine() -> Iterator[str]:
