@@ -35,7 +35,7 @@ from starcast.stores.graph.writer import BoltWriter
 from starcast.support.errors import LimitError
 from starcast.support.settings import Settings
 
-SIZES = ("S6", "S7", "S8")
+SIZES = ("S6", "S7", LARGEST)
 NETWORK = "RR5040,6,1"
 LIBRARIES = ("networkx", "igraph", "numpy")
 ENGINES = ("duckdb", "ladybug")
@@ -73,18 +73,18 @@ class Measured:
         cells: dict[str, object] = {"query": self.query.name}
         for spec in SIZES:
             cells[spec] = _milliseconds(self.worst[spec])
-        cells["typical"] = _milliseconds(self.typical[SIZES[-1]])
-        ours = self.worst[SIZES[-1]]
+        cells["typical"] = _milliseconds(self.typical[LARGEST])
+        ours = self.worst[LARGEST]
         return cells | {
             name: readable(ours / theirs)
-            for name, theirs in self.others[SIZES[-1]].items()
+            for name, theirs in self.others[LARGEST].items()
             if ours is not None
         }
 
     def record(self) -> dict[str, object]:
         """Return the entry for `queries/measured.json`."""
         seconds = {spec: _digits(self.worst[spec]) for spec in SIZES}
-        others = {name: _digits(value) for name, value in self.others[SIZES[-1]].items()}
+        others = {name: _digits(value) for name, value in self.others[LARGEST].items()}
         return {"revision": self.query.header.revision, "seconds": seconds, "others": others}
 
     def network_record(self) -> dict[str, float | None]:
@@ -118,7 +118,7 @@ def figures(write: bool = False) -> Iterator[Figure | Table]:
     columns = ["query", *SIZES, "typical", *LIBRARIES, *ENGINES]
     yield Table(title, columns, [one.row() for one in found])
     say(
-        f"built on {SIZES[-1]}, seconds: "
+        f"built on {LARGEST}, seconds: "
         + ", ".join(f"{name} {value:.2g}" for name, value in built.items())
     )
     document = _document(found, built, version, settings)
@@ -210,7 +210,7 @@ def _ask(
             say(f"{one.query.name} on {spec}: {error.message}")
         (one.worst if kind == "worst" else one.typical)[spec] = took
     one.typical.setdefault(spec, one.worst[spec])
-    if spec in (NETWORK, SIZES[-1]):
+    if spec in (NETWORK, LARGEST):
         one.others[spec] = {
             name: _median(partial(answer, values)) for name, answer in elsewhere.items()
         }
