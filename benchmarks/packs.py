@@ -211,6 +211,7 @@ def _ask(
         (one.worst if kind == "worst" else one.typical)[spec] = took
     one.typical.setdefault(spec, one.worst[spec])
     if spec in (NETWORK, LARGEST):
+        values = bind(one.query.parameters, place.parameters(cases["worst"]))
         one.others[spec] = {
             name: _median(partial(answer, values)) for name, answer in elsewhere.items()
         }
