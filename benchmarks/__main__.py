@@ -11,6 +11,7 @@ MODULES = (
     "construction",
     "verification",
     "simulation",
+    "greedy",
     "startup",
     "stores",
     "packs",

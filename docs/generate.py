@@ -202,7 +202,14 @@ _ALGORITHMS = """\
 and `starcast cost table` compares closed forms, lower bounds and simulations. Arguments:
 *segments* is the number of parts of a tree's share of a message; *messages* is M, the number
 of unit messages per source or destination; *copies* is the number of edge-disjoint trees that
-carry each message; *base* is the construction that `dimension-change` starts from.
+carry each message; *base* is the construction that `dimension-change` starts from; *seed* selects
+one of the schedules that a greedy algorithm can build.
+
+`greedy` schedules exist on every topology, for all collectives: in each step as many links as
+possible carry a unit ([decision 34](decisions/0034-greedy-schedules.md)). On star graphs the name
+belongs to the broadcast of Tseng & Sheu, its reduce and its allreduce. There, the greedy schedules
+of these three collectives are called `greedy-matching`; on all other topologies both names mean
+the same. `ring` exists wherever a search of fixed length finds a Hamiltonian cycle.
 """
 
 
@@ -219,7 +226,7 @@ def algorithms_page() -> str:
             "|---|---|---|---|---|",
         ]
         for algorithm in algorithms(collective):
-            families = ", ".join(algorithm.families)
+            families = ", ".join(algorithm.families) or "all"
             ports = ", ".join(algorithm.ports)
             arguments = ", ".join(argument.name for argument in algorithm.arguments)
             parts.append(

@@ -62,7 +62,7 @@ restricted to symmetric objects only find witnesses; they never prove a bound.
 * *Theory*: the bound is computed again.
 * *Inequalities*, for bisections: the inequalities are added up in exact integers and fractions
   (`starcast.records.cut_bounds`).
-* *LRAT* or *DRAT*: CaDiCaL has refuted the formula which states that a better object exists. The
+* *LRAT* or *DRAT*: CaDiCaL has refuted the formula that states that a better object exists. The
   formula is generated again and must have the SHA-256 that the record states. CaDiCaL refutes it
   again, and the LRAT checker `starcast.records.lrat` must accept the proof.
 * *Second solver*: the proof was too long to produce, but a second solver, CP-SAT, has refuted the
@@ -91,13 +91,13 @@ folders and in PostgreSQL.
 
 * A value counts if its witness has it; a bound counts if it follows from theory or inequalities, or
   if its proof was made again by the command. Proofs of the records that come with starcast count.
-* A proof that is not made again settles nothing. A search then starts from the bound of theory, and
-  `records merge` takes the bound of theory and ends with exit code 8. If the proof is wrong, both
+* A proof that is not made again does not count. A search then starts from the bound of theory, and
+  `records merge` uses the bound of theory and ends with exit code 8. If the proof is wrong, both
   end with exit code 6.
 * A bound that a witness contradicts is dropped, and a wrong file is replaced by a better record. A
   bound in your folder whose proof was not made again stays in the file until a record contradicts
   it or has a better one.
-* The file of a record on a network carries the network, as files of experiments do.
+* The file of a record on a network contains the network, as files of experiments do.
 * In PostgreSQL, the state belongs to the bound for which it was found: a better or different record
   does not inherit it, and an unverified bound replaces no verified one.
 

@@ -1,1 +1,1 @@
-"""What the checks of several papers share."""
+"""Functions that the checks of several papers share."""

@@ -57,7 +57,7 @@ def distance_sum(n: int) -> Number:
 
 
 def even_share(n: int) -> Number:
-    """Return ceil((n!-1)/(n-1)): the n!-1 other nodes of S_n, divided evenly among n-1 links."""
+    """Return ceil((n!-1)/(n-1)): an even share of the n!-1 other nodes of S_n per link."""
     return ceil(divide(factorial(n) - 1, n - 1))
 
 
@@ -332,7 +332,7 @@ def parameters(
 
 @cache
 def loads(n: int) -> tuple[tuple[Number, Number], ...]:
-    """Return pairs of T_s and b = m T_c: many powers of n, and the cases T_s = 0 and b = 0.
+    """Return pairs (T_s, b = m T_c): many powers of n, and the cases T_s = 0 and b = 0.
 
     T_s is the time of a start-up, and b that of sending the message.
     """

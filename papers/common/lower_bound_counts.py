@@ -35,7 +35,7 @@ _MAX_ROWS = 10_000_000
 
 
 class NetworkCounts(NamedTuple):
-    """The counts from which bounds follow, seen from one node that represents all nodes.
+    """The counts from which bounds follow, for one node that represents all nodes.
 
     Attributes:
         nodes: number of nodes.
@@ -140,11 +140,14 @@ def single_trees(topology: Topology) -> tuple[str, ...]:
 
 
 def algorithms_on(topology: Topology, collective: str) -> tuple[Algorithm, ...]:
-    """Return starcast's algorithms of a collective that have no required arguments."""
+    """Return starcast's algorithms of a collective that have no required arguments.
+
+    Greedy algorithms are omitted, because the claims are about those of papers.
+    """
     return tuple(
         algorithm
         for algorithm in collectives.algorithms_on(topology, collective)
-        if algorithm.origin.is_shipped
+        if algorithm.origin.is_shipped and "greedy matching" not in algorithm.source
     )
 
 
@@ -175,7 +178,7 @@ _ROOTED = ("broadcast", "scatter")
 def unit_schedules(
     check: ClaimCheck, collective: str, ports: str = "all", messages: int = 1, copies: int = 1
 ) -> Iterator[Schedule]:
-    """Yield a collective's schedules of unit messages; for all-port, also the one-port schedules.
+    """Yield a collective's schedules of unit messages; the all-port model includes one-port ones.
 
     On star graphs, collectives with a root are executed from two roots.
     """
@@ -254,7 +257,7 @@ _TREE = "binomial"
 def unit_schedules_on_cube(
     check: ClaimCheck, collective: str, ports: str = "all", messages: int = 1, copies: int = 1
 ) -> Iterator[Schedule]:
-    """Yield all hypercube schedules of a collective; for all-port, also the one-port schedules."""
+    """Yield a collective's schedules on a hypercube; the all-port model includes one-port ones."""
     if collective == "broadcast":
         yield check.schedule(collective, _TREES, messages=messages, copies=copies)
         if copies == 1:
@@ -371,7 +374,7 @@ def _one_port_alltoall(check: ClaimCheck) -> Schedule:
 
 
 def _all_port_alltoall(check: ClaimCheck) -> Schedule:
-    """Return an all-port alltoall on Q_k; each port sends the unit with the most links left."""
+    """Return an all-port alltoall on Q_k; each port sends the unit with the longest way to go."""
     rows = []
     left = {node: node for node in range(1, check.nodes)}
 
@@ -409,7 +412,7 @@ def _rotate_nodes(check: ClaimCheck, tree: int) -> NDArray[np.int64]:
 
 
 def _levels(check: ClaimCheck, forest: Forest) -> NDArray[np.int64]:
-    """Return the level of each node in the first edge-disjoint tree of a hypercube.
+    """Return each node's level in the first of a hypercube's edge-disjoint trees.
 
     The other trees are its rotations.
     """

@@ -32,13 +32,13 @@ _WORDS = {"ft": "fault-tolerant", "allport": "all-port", "oneport": "one-port", 
 
 @cache
 def star(n: int) -> NetworkCounts:
-    """Return the counts of S_n from which bounds follow."""
+    """Return the counts from which the lower bounds on S_n follow."""
     return NetworkCounts(factorial(n), n - 1, diameter(n), distance_sum(n))
 
 
 @cache
 def cube(n: int) -> NetworkCounts:
-    """Return the counts of the hypercube with which S_n is compared, from which bounds follow."""
+    """Return the counts from which the lower bounds on S_n's comparison hypercube follow."""
     # For huge n, log2 n! is not rounded up to an integer: its fractional part is unknown.
     k = int(factorial(n) - 1).bit_length() if n <= EXACT else log2(factorial(n))
     nodes = power_of_2(k)
@@ -69,7 +69,7 @@ def check_counts(
 
 
 def describe_cell(cell: str) -> str:
-    """Describe a table's cell: ``alltoall-oneport-time`` gives "steps of one-port alltoall"."""
+    """Return a cell's id in words: ``alltoall-oneport-time`` is "steps of one-port alltoall"."""
     *named, what = cell.split("-")
     of = sorted(named, key=lambda word: word not in _WORDS)
     return f"{_WORDS.get(what, what)} of {' '.join(_WORDS.get(word, word) for word in of)}"
@@ -124,7 +124,7 @@ def growth_cells(
 
 
 def one_message(_n: int) -> list[tuple[int, ...]]:
-    """Return a list with one empty tuple: bounds for one message depend on no amounts besides n."""
+    """Return a list with one empty tuple, because bounds for one message depend only on n."""
     return [()]
 
 
@@ -146,7 +146,7 @@ def _greatest(quotient: ClosedForm, amounts: Amounts, n: int) -> Number:
 
 
 def same_order(check: ClaimCheck, what: str, quotient: ClosedForm, amounts: Amounts) -> None:
-    """Check that a quotient is between two positive constants, for all n, M messages, x copies."""
+    """Check that a quotient has two positive constant bounds, for all n, M messages, x copies."""
     order(check, what, quotient, amounts)
     order(check, f"{what}{REVERSED}", lambda *values: divide(1, quotient(*values)), amounts)
 

@@ -174,7 +174,7 @@ def transmissions_of_broadcasts(check: ClaimCheck, broadcast: Execution) -> None
 
 @checks("EDT.SNB.speedup")
 def speedup_in_the_limit(check: ClaimCheck) -> None:
-    """Compare the steps that n-1 additional messages take along one tree and along EDT."""
+    """Compare the additional steps for n-1 more messages along one tree and along EDT."""
     for messages in range(1, 2 * check.n):
         # If n-1 messages are added, the number of steps grows by the same amount for every M, along
         # one tree as along EDT. So for large M, the quotient of both numbers of steps tends to the

@@ -293,10 +293,9 @@ _SAMPLE = ((1, 2), (1, 3), (3, 3))
 
 @checks("EDT.FT.divides", memory=Memory(64, of_pairs=all_pairs))
 def copies_that_do_not_divide(check: ClaimCheck) -> None:
-    """Check whether x copies that are dealt round robin suffice if x does not divide n-1.
+    """Check whether x copies, assigned round robin, suffice if x does not divide n-1.
 
-    They suffice if any x-1 faults are survived, and if the broadcast takes no more steps than
-    stated.
+    They suffice if the broadcast survives any x-1 faults and takes no more steps than stated.
     """
     n = check.n
     instead = check.correction()

@@ -235,7 +235,7 @@ def optimal_depth(check: ClaimCheck, forest: Forest) -> None:
 def _depth_of_lower_trees(check: ClaimCheck) -> int | None:
     """Return the depth of the trees of `_LOWER_TREE`, the S_4 trees less deep than EDT.
 
-    The result is None unless the trees are as the claim requires.
+    The result is None if they lack a property that the claim requires.
     """
     tree = np.array([int(port) for port in _LOWER_TREE], dtype=np.uint8)
     forest = Forest(check.topology, _with_rotations(check, tree))
@@ -323,7 +323,7 @@ def _traversal(check: ClaimCheck, row: NDArray[np.uint8], subtree: int) -> Ranks
 
 @checks("EDT.L7")
 def sources_do_not_conflict(check: ClaimCheck) -> None:
-    """Check that translates of links of different dimensions never are the same link."""
+    """Check that translated links of different dimensions are never the same link."""
     images = stars.translations(check)
     schedule = check.schedule("allgather", "edge-disjoint", messages=1, copies=check.n - 1)
     rng = np.random.default_rng(check.n)

@@ -57,8 +57,8 @@ def parent_function(
 ) -> Dimensions:
     """Return the dimensions that lead from each node to its parents, by Definition 13.
 
-    With ``repeated`` nodes, they follow Definition 15. The argument ``second`` says from which side
-    of the cycle notation the second cycle is counted.
+    With ``repeated`` nodes, they follow Definition 15. The argument ``second`` is the side of the
+    cycle notation from which the second cycle is counted.
     """
     label_symbols = stars.symbols(network)
     function = np.zeros((network.nodes, network.n), dtype=bool)
@@ -77,9 +77,9 @@ def parent_function(
 def leaf_parents(network: CachedTopology, c: Ranks, *, repeated: bool) -> Dimensions:
     """Return which dimensions j lead from a node that starts with 1 to a parent.
 
-    The displacements of the node and of its neighbour across j must both be j-2. If nodes are
-    ``repeated``, multiples of the node's period may be added to its displacement. The array ``c``
-    has the image F_r^{-1}(i) of each node i under the translation of the root r to 12..n.
+    The node and its neighbour across j must both have the displacement j-2. If nodes are
+    ``repeated``, the node's displacement may differ from j-2 by a multiple of its period. The array
+    ``c`` has the image F_r^{-1}(i) of each node i under the translation of the root r to 12..n.
     """
     d = stars.displacements(network)[c]
     p = stars.periods(network)[c]

@@ -244,7 +244,7 @@ def translation_keeps_links_and_broadcasts(check: ClaimCheck) -> None:
 
 @checks("FA.T2.sufficient", memory=Memory(4, power=0, of_pairs=all_pairs))
 def different_types_have_disjoint_translates(check: ClaimCheck) -> None:
-    """Check that no link is in two translates of a set of links of different types."""
+    """Check that translates of a set of links share no link if the links have different types."""
     for schedule in repeated_broadcasts(check):
         chosen = []
         greatest = []
@@ -262,7 +262,7 @@ def different_types_have_disjoint_translates(check: ClaimCheck) -> None:
 
 @checks("FA.T2.necessary", memory=Memory(4, power=0, of_pairs=all_pairs))
 def same_type_has_overlapping_translates(check: ClaimCheck) -> None:
-    """Check that some link is in two translates of a set of two links of the same type."""
+    """Check that translates of a set of two links of the same type can share a link."""
     for tails, dimension in link_pairs(check):
         counts = translate_counts(check, (tails, np.array([dimension, dimension])))
         place = {"nodes": ", ".join(check.labels(tails)), "dimension": dimension}

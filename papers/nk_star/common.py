@@ -118,7 +118,7 @@ def shifted_roots(network: CachedTopology) -> list[int]:
 
 
 def shifted_places(n: int, last: int, places: int) -> NDArray[np.int64]:
-    """Return the images of the numbers 0..n if 2..last are shifted cyclically by ``places``."""
+    """Return the images of 0..n when 2..last are shifted cyclically by ``places``."""
     shifted = np.arange(n + 1)
     if last > 1:
         shifted[2 : last + 1] = (np.arange(last - 1) + places) % (last - 1) + 2
@@ -208,7 +208,7 @@ class Broadcast:
 
     @property
     def increment(self) -> int:
-        """The increase of ``packets`` for each segment beyond those that were executed."""
+        """The increase of ``packets`` per segment beyond the largest executed number."""
         return self.packets[-1] - self.packets[-2]
 
     def start_ups(self, p: int) -> int:
@@ -330,18 +330,18 @@ def class_loads(check: ClaimCheck, construction: str) -> NDArray[Any]:
 
 
 def all_port_bytes(loads: NDArray[Any]) -> Fraction:
-    """Return the all-port bytes over m: the sum, over all levels, of the level's largest load."""
+    """Return the all-port bytes divided by m: the sum of the largest loads of all levels."""
     return sum((max(level) for level in loads), Fraction(0))
 
 
 def one_port_bytes(network: CachedTopology, loads: NDArray[Any]) -> Fraction:
-    """Return the one-port bytes over m: the sum of the loads of all ports and levels."""
+    """Return the one-port bytes divided by m: the sum of the loads of all ports and levels."""
     sizes = [len(ports) for ports in link_classes(network)]
     return sum((loads @ sizes).tolist(), Fraction(0))
 
 
 def last_sub_slot(network: CachedTopology, loads: NDArray[Any]) -> int:
-    """Return the last sub-slot in which a node sends; each level of the trees has n-1 sub-slots."""
+    """Return the last sub-slot in which a node sends. Each tree level has n-1 sub-slots."""
     classes = zip(loads[-1], link_classes(network), strict=True)
     last_port = max(max(ports) for load, ports in classes if load)
     return (len(loads) - 1) * network.degree + last_port - 1

@@ -65,7 +65,7 @@ def _check_one_tree(check: ClaimCheck, ports: str) -> None:
 
 
 def one_tree_start_up(check: ClaimCheck, ports: str) -> None:
-    """Check the order of the broadcast time on the tree SP if bytes cost nothing (T_c = 0)."""
+    """Check the order of growth of the broadcast time on the tree SP for T_c = 0."""
     _check_one_tree(check, ports)
     if ports == "all":
         check.order("D T_s over D T_s", lambda n, k: divide(nk_diameter(n, k), nk_diameter(n, k)))
@@ -75,7 +75,7 @@ def one_tree_start_up(check: ClaimCheck, ports: str) -> None:
 
 
 def one_tree_transmission(check: ClaimCheck, ports: str) -> None:
-    """Check the order of the broadcast time on the tree SP if start-ups cost nothing (T_s = 0)."""
+    """Check the order of growth of the broadcast time on the tree SP for T_s = 0."""
     _check_one_tree(check, ports)
     if ports == "all":
         check.order("m T_c over m T_c/(n-1)", lambda n, _: divide(1, divide(1, n - 1)))
@@ -150,7 +150,7 @@ def _check_many_trees(check: ClaimCheck, ports: str) -> None:
 
 
 def many_trees_start_up(check: ClaimCheck, ports: str) -> None:
-    """Check the order of the broadcast time on the trees MT if bytes cost nothing (T_c = 0)."""
+    """Check the order of growth of the broadcast time on the trees MT for T_c = 0."""
     _check_many_trees(check, ports)
     if ports == "all":
         what = "2D T_s, no less than the time with T_c = 0, over (2D-1)T_s"
@@ -161,7 +161,7 @@ def many_trees_start_up(check: ClaimCheck, ports: str) -> None:
 
 
 def many_trees_transmission(check: ClaimCheck, ports: str) -> None:
-    """Check the order of the all-port broadcast time on the trees MT for T_s = 0.
+    """Check the order of growth of the all-port broadcast time on the trees MT for T_s = 0.
 
     If there are many segments, each additional segment adds a slot whose largest packet has c
     segments, where c is the congestion.

@@ -30,7 +30,7 @@ from ..tseng_sheu.trees import check_star_size
 def star_size(check: ClaimCheck) -> None:
     """Check the nodes, degree and diameter of S_n.
 
-    The formula of the diameter is also read as rounded up.
+    Another reading of the paper rounds the diameter up.
     """
     check_star_size(check)
     ceiling_reading = check.reading("the brackets as the ceiling")
@@ -124,7 +124,7 @@ PORT_MODELS = {
 
 
 def greatest_quotient(steps: ClosedForm, order: ClosedForm, n: int) -> Number:
-    """Return the maximum of a stream's steps divided by a stated order, over numbers M of messages.
+    """Return the maximum over M, the number of messages, of a stream's steps divided by an order.
 
     M is 1, powers of n, and a far larger number.
     """

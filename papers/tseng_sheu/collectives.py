@@ -229,9 +229,9 @@ def one_port_simulation(check: ClaimCheck) -> None:
 def partners(
     schedule: Schedule, ends: NDArray[np.int32], other_ends: NDArray[np.int32]
 ) -> NDArray[np.int64]:
-    """Return, for each row, how many nodes one end of the row's link exchanges data with in a step.
+    """Return, for each row, how many partners one end of its link exchanges data with in a step.
 
-    The nodes in ``ends`` are this end, and ``other_ends`` the partners: ranks, one per row.
+    The node in ``ends`` is this end, and the node in ``other_ends`` a partner: one rank per row.
     """
     nodes = schedule.topology.nodes
     end_steps = schedule.step.astype(np.int64) * nodes + ends

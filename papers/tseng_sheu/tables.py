@@ -450,7 +450,7 @@ check_rows(
 
 @checks("TS.Tab2.misic-overall")
 def misic_is_only_cited(check: ClaimCheck) -> None:
-    """Record that Misic's algorithm is only cited: its only closed form is the cell itself."""
+    """Record that Misic's algorithm is only cited; the table's cell is its only closed form."""
     check.absent(
         "[13], Misic's allgather",
         "the algorithm of Misic and Jovanovic [13] is only cited, and the only closed form of its "

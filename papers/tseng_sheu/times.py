@@ -261,7 +261,7 @@ def read_without_idle_steps(check: ClaimCheck, pipeline: Pipeline) -> None:
 
 @checks("TS.T1.order", memory=collectives.ALGORITHM_1)
 def order_of_theorem1(check: ClaimCheck) -> None:
-    """Check the order of Theorem 1's all-port time with the best integer number of segments."""
+    """Check the order of growth of Theorem 1's all-port time with the best number of segments."""
     collectives.check_algorithm1(check)
     order = tables.THEOREM_1
     what = f"time with the best whole p over {order.formula}"
@@ -270,7 +270,7 @@ def order_of_theorem1(check: ClaimCheck) -> None:
 
 @checks("TS.T2.order", memory=collectives.ALGORITHM_1)
 def order_of_theorem2(check: ClaimCheck) -> None:
-    """Check the order of Theorem 2's one-port time with the best integer number of segments."""
+    """Check the order of growth of Theorem 2's one-port time with the best number of segments."""
     collectives.check_algorithm1(check, "one")
     order = tables.THEOREM_2
     what = f"time with the best whole p over {order.formula}"
@@ -300,7 +300,7 @@ def allport_broadcast_is_optimal(check: ClaimCheck) -> None:
 
 @checks("TS.opt.S42-startup", memory=collectives.ALGORITHM_1)
 def startup_of_short_messages(check: ClaimCheck) -> None:
-    """Check the orders of Theorem 2's broadcast time for short messages.
+    """Check the orders of growth of Theorem 2's broadcast time for short messages.
 
     It is O(n^2 T_s), and O(n/log n) times the bound of Lemma 1.
     """
@@ -318,7 +318,7 @@ def startup_of_short_messages(check: ClaimCheck) -> None:
 
 @checks("TS.opt.S42-transmission", memory=collectives.ALGORITHM_1)
 def transmission_of_long_messages(check: ClaimCheck) -> None:
-    """Check the orders of Theorem 2's broadcast time for long messages.
+    """Check the orders of growth of Theorem 2's broadcast time for long messages.
 
     It is O(m T_c), and O(1) times the bound of Lemma 1.
     """

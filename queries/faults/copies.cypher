@@ -11,9 +11,10 @@
 //   messages (int >= 1, default 1): number of messages
 // columns:
 //   all_reached: whether every living node receives all messages that it receives without faults.
-//     Copies are assigned to the trees in turn: copy c of message m, both counted from 0, uses tree
-//     number (m x + c) modulo the number of trees. Broadcast, allgather and alltoall along
-//     edge-disjoint trees assign them in the same way
+//     No column counts switches, which are owed nothing. Copies are assigned to the trees in turn:
+//     copy c of message m, both counted from 0, uses tree number (m x + c) modulo the number of
+//     trees. Broadcast, allgather and alltoall along edge-disjoint trees assign them in the same
+//     way
 //   incomplete_nodes: number of nodes that miss a message
 //   missing_messages: numbers, from 0, of the messages that some node misses. Only the first
 //     messages are examined, as many as there are trees, because the assignment of copies to trees
@@ -24,7 +25,7 @@
 //     null if a node is reached by no tree
 // cost: every tree edge at or below a fault and, for each of these edges, the edges of all forests
 //     at its two ends; also the tree edges that enter a node that is cut off in some tree
-// revision: 2
+// revision: 3
 // reference: Fragopoulou & Akl 1996, section 4.3 (messages sent in x copies survive x-1 faults)
 
 // Each copy is followed separately along its own tree. In a simulation, a node that lacks one copy
@@ -46,9 +47,9 @@ CALL (f) {
     RETURN broken.tree AS tree, endNode(broken) AS below
   }
   MATCH (below)(()-[e:TREE_EDGE WHERE e.tree = tree AND e.forest = $forest]->())*(node)
-  // Dead nodes need not be reached.
+  // Dead nodes and switches need not be reached.
   WITH DISTINCT tree, node
-  WHERE NOT node.label IN $dead_nodes
+  WHERE NOT node.label IN $dead_nodes AND node.is_switch IS NULL
   WITH f, node, collect(tree) AS cut
   WITH f, node, cut, COLLECT {
     MATCH (node)<-[e:TREE_EDGE {forest: $forest}]-() WHERE NOT e.tree IN cut RETURN e.tree

@@ -17,8 +17,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, exp
 
 from oracles.reductions import Sums
 from starcast.collectives import Schedule
-from starcast.drawing.explorer import build_page, build_schedule
-from starcast.judges.simulator import simulate
+from starcast.drawing.explorer import build_page, build_schedule, name_schedule
+from starcast.judges.simulator import Fault, simulate
 from starcast.support.text import pluralize
 from starcast.topologies import topology
 from starcast.topologies.disjoint_paths import find_disjoint_paths
@@ -388,8 +388,6 @@ FAULTS = [
 def test_under_faults_the_page_shows_the_same_results_as_the_simulator(
     open_page: Open, name: str, source: str, faults: list[str]
 ) -> None:
-    from starcast.judges.simulator import Fault
-
     built = build_schedule(topology("S4"), name)
     if built.symmetric:
         built = built.expand() if source == "all" else single_source(built)
@@ -726,3 +724,45 @@ def test_a_mesh_has_only_links_that_exist(open_page: Open) -> None:
     # The node at the largest distance is the last one that the message reaches.
     expect(page.locator("[data-node]").last).to_have_attribute("aria-label", "12, holds 1")
     assert spoken(page) == [f"{label}, holds 1" for label in mesh.labels().tolist()]
+
+
+#: A schedule on a network with switches, and faults.
+SWITCHED = [
+    ("broadcast", []),
+    ("broadcast", ["s2"]),
+    ("allgather", ["s3"]),
+    ("gather", ["b", "s3"]),
+    ("reduce", ["a-s0", "g"]),
+    ("allreduce", []),
+    ("allreduce", ["f", "g"]),
+    ("allreduce", ["s1"]),
+]
+
+
+@pytest.mark.usefixtures("irregular")
+@pytest.mark.parametrize(("collective", "faults"), SWITCHED)
+def test_the_replay_owes_switches_nothing(
+    open_page: Open, collective: str, faults: list[str]
+) -> None:
+    """Of 12 nodes, 7 are endpoints; with 12 in their place, the units would be others."""
+    name = f"{collective}:forest(base=breadth-first)"
+    built = build_schedule(topology("Switched12"), name)
+    result = simulate(built, [Fault.parse(text) for text in faults])
+    state = f"schedule={name_schedule(built)}&faults={','.join(faults)}&step={built.steps}"
+    page = open_page("Switched12", state)
+    expect(page.locator("#step-text")).to_contain_text(f"step {built.steps} of")
+    if faults:
+        line = page.locator("#faults .result")
+        assert line.get_attribute("data-missing") == str(result.missing)
+        shown = page.locator("#faults .undelivered")
+        text = shown.inner_text() if shown.count() else ""
+        pairs = [(label, int(unit)) for unit, label in re.findall(r"unit (\d+) at (\w+)", text)]
+        assert tuple(pairs) == result.undelivered
+    elif collective == "allreduce":
+        assert all(said.endswith(", complete") for said in spoken(page)[:7])
+    expect(page.locator("#legend")).to_contain_text("square: a switch, which only forwards")
+    assert [", switch" in said for said in spoken(page)] == [False] * 7 + [True] * 5
+    corners = page.eval_on_selector_all(
+        "[data-node] rect", "all => all.map(n => n.rx.baseVal.value)"
+    )
+    assert [corner == 0 for corner in corners] == [False] * 7 + [True] * 5

@@ -65,7 +65,7 @@ def test_the_page_on_networks_gives_the_outputs_and_the_picture_shown(work: Path
     drawn = work / "backbone.svg"
     assert drawn.read_bytes() == (ROOT / "docs" / drawn.name).read_bytes()
     python = sessions.run_python(text, work)
-    assert (python.failed, python.attempted) == (0, 4)
+    assert (python.failed, python.attempted) == (0, 9)
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from oracles.reductions import REDUCTIONS, Awaited
 from oracles.schedule_rows import Row
-from oracles.simulator import NO_FAULTS, Faults, Plan, execute_all, expanded
+from oracles.simulator import NO_FAULTS, Faults, Plan, World, execute_all, expanded
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,12 @@ class Machine:
     t_s: Fraction
     t_c: Fraction
 
-    def duration(self, units: int) -> Fraction:
-        """Return the time that a packet with this number of units takes on a link."""
-        return self.t_s + units * self.unit_bytes * self.t_c
+    def duration(self, rows: list[Row], world: World) -> Fraction:
+        """Return the time that the packet with these rows takes on its link."""
+        link = rows[0].sender, rows[0].port
+        start_up = self.t_s + world.latencies.get(link, 0)
+        per_byte = self.t_c / world.capacities.get(link, 1)
+        return start_up + len(rows) * self.unit_bytes * per_byte
 
 
 @dataclass
@@ -62,20 +65,25 @@ def timed(plan: Plan, machine: Machine, faults: Faults = NO_FAULTS, *, by_steps:
         groups[row.step, row.sender, row.port].append(row)
     packets = [Packet(groups[key]) for key in sorted(groups)]
     everyone = expanded(plan) if plan.symmetric else plan
-    latest = clock(packets, machine) if by_steps else events(everyone, packets, machine, faults)
+    latest = (
+        clock(plan.world, packets, machine)
+        if by_steps
+        else events(everyone, packets, machine, faults)
+    )
     busy = defaultdict[tuple[str, int], Fraction](Fraction)
     for packet in packets:
         row = packet.rows[0]
-        busy[row.sender, row.port] += machine.duration(len(packet.rows))
+        busy[row.sender, row.port] += machine.duration(packet.rows, plan.world)
     return Times(latest, arrivals(everyone, packets, faults), busy, packets)
 
 
-def clock(packets: list[Packet], machine: Machine) -> Fraction:
+def clock(world: World, packets: list[Packet], machine: Machine) -> Fraction:
     """Start all packets of a step together, and return the end of the last step."""
     now = Fraction(0)
     for step in range(1, max((packet.rows[0].step for packet in packets), default=0) + 1):
         together = [packet for packet in packets if packet.rows[0].step == step]
-        last = now + machine.duration(max((len(packet.rows) for packet in together), default=0))
+        durations = [machine.duration(packet.rows, world) for packet in together]
+        last = now + max(durations, default=machine.t_s)
         for packet in together:
             packet.start, packet.end = now, last
         now = last
@@ -100,7 +108,7 @@ def events(plan: Plan, packets: list[Packet], machine: Machine, faults: Faults) 
             if is_next and all(may_start(row, held, awaited) for row in packet.rows):
                 waiting.remove(number)
                 packet.start = now
-                packet.end = now + machine.duration(len(packet.rows))
+                packet.end = now + machine.duration(packet.rows, plan.world)
                 heapq.heappush(running, (packet.end, number))
         assert running, "no packet can start"
         now = running[0][0]
@@ -117,9 +125,9 @@ def awaited_rows(plan: Plan, packets: list[Packet], faults: Faults) -> Awaited |
     if plan.collective not in REDUCTIONS:
         return None
     rows = [row for packet in packets for row in packet.rows]
-    alive = [node for node in plan.world.nodes if frozenset([node]) not in faults]
+    alive = [node for node in plan.world.endpoints if frozenset([node]) not in faults]
     units = {unit for unit, _, _ in plan.messages()}
-    return Awaited(rows, units, plan.world.nodes, alive)
+    return Awaited(rows, units, plan.world.endpoints, alive)
 
 
 def may_start(row: Row, held: set[tuple[str, int]], awaited: Awaited | None) -> bool:
@@ -140,11 +148,14 @@ def finish(
 
 
 def resources(plan: Plan, packet: Packet) -> Iterable[Hashable]:
-    """Return the resources that a packet occupies: its link, or if one-port, both end nodes."""
+    """Return the resources that a packet occupies: its link, or if one-port, both end nodes.
+
+    A switch sends and receives over all of its links at once.
+    """
     row = packet.rows[0]
-    if plan.one_port:
-        return [("sends", row.sender), ("receives", row.receiver)]
-    return [("link", row.sender, row.port)]
+    ends = [("sends", row.sender), ("receives", row.receiver)]
+    nodes = [end for end in ends if plan.one_port and end[1] not in plan.world.switches]
+    return nodes if len(nodes) == 2 else [*nodes, ("link", row.sender, row.port)]
 
 
 def arrivals(plan: Plan, packets: list[Packet], faults: Faults) -> dict[str, Fraction | None]:
@@ -165,7 +176,7 @@ def arrivals(plan: Plan, packets: list[Packet], faults: Faults) -> dict[str, Fra
     owed: dict[str, list[Fraction | None]] = {node: [] for node in plan.world.nodes}
     for unit, source, destination in plan.messages():
         if source not in voided:
-            for node in plan.world.nodes if destination is None else [destination]:
+            for node in plan.world.endpoints if destination is None else [destination]:
                 owed[node].append(first.get((node, unit)))
     return last_arrivals(owed, dead)
 
@@ -177,7 +188,7 @@ def sum_arrivals(
     end = {row: packet.end for packet in packets for row in packet.rows}
     owed: dict[str, list[Fraction | None]] = {node: [] for node in plan.world.nodes}
     for unit, _, destination in plan.messages():
-        for node in plan.world.nodes if destination is None else [destination]:
+        for node in plan.world.endpoints if destination is None else [destination]:
             ways = [
                 max((end[row] or Fraction(0) for row in rows), default=Fraction(0))
                 for rows in awaited.complete.get((node, unit), [])

@@ -15,17 +15,28 @@ REDUCTIONS = ("reduce", "reduce-scatter", "allreduce")
 
 
 class Sums:
-    """The partial sums by node, unit and tree; each is initially the node's own contribution."""
+    """The partial sums by node, unit and tree.
+
+    Each is initially the node's own contribution; only the given ``nodes`` contribute.
+    """
 
     def __init__(self, nodes: Iterable[str], required: Iterable[str]) -> None:
         self.everyone = frozenset(nodes)
         self.required = frozenset(required)
         self.sets: dict[tuple[str, int, int], frozenset[str]] = {}
         self.trees: dict[int, set[int]] = {}
+        #: Nodes that received a complete unit, which even switches cannot add again.
+        self.done: set[tuple[str, int, int]] = set()
 
     def held(self, node: str, unit: int, tree: int) -> frozenset[str]:
         """Return the nodes whose contributions are in a partial sum."""
-        return self.sets.get((node, unit, tree), frozenset([node]))
+        return self.sets.get((node, unit, tree), self.everyone & {node})
+
+    def may_send(self, row: Row) -> bool:
+        """Return whether the sender of a row has the complete unit, or a sum that is not empty."""
+        if row.combine:
+            return bool(self.held(row.sender, row.unit, row.tree))
+        return self.is_complete(row.sender, row.unit)
 
     def is_complete(self, node: str, unit: int) -> bool:
         """Return whether a node has all required contributions to a unit in the sum of one tree."""
@@ -41,14 +52,17 @@ class Sums:
         for row in rows:
             self.trees.setdefault(row.unit, set()).add(row.tree)
         leaving = [self.held(row.sender, row.unit, row.tree) for row in rows]
+        before = set(self.done)
         for row in rows:
             if not row.combine:
                 self.sets[row.receiver, row.unit, row.tree] = self.everyone
+                self.done.add((row.receiver, row.unit, row.tree))
         twice = []
         for row, arriving in zip(rows, leaving, strict=True):
             if row.combine:
                 own = self.held(row.receiver, row.unit, row.tree)
-                if own & arriving:
+                is_sent = (row.sender, row.unit, row.tree) in before
+                if own & arriving or is_sent or (row.receiver, row.unit, row.tree) in self.done:
                     twice.append(row)
                 self.sets[row.receiver, row.unit, row.tree] = own | arriving
         return twice

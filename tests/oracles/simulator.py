@@ -25,13 +25,22 @@ class World:
     """A topology in terms of labels.
 
     ``across`` has the neighbour for each node and port. ``translations`` has, for each node q, the
-    automorphism that maps the identity to q.
+    automorphism that maps the identity to q. ``capacities`` and ``latencies`` have the values of
+    directed links that are not 1 and 0. ``switches`` only forward.
     """
 
     nodes: list[str]
     across: dict[tuple[str, int], str]
     translations: dict[str, dict[str, str]]
     keeps_ports: bool = True
+    capacities: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    latencies: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    switches: frozenset[str] = frozenset()
+
+    @property
+    def endpoints(self) -> list[str]:
+        """The nodes that are no switches."""
+        return [node for node in self.nodes if node not in self.switches]
 
     def port(self, start: str, other: str) -> int:
         """Return the port of ``start`` that leads to its neighbour ``other``."""
@@ -84,9 +93,9 @@ class Plan:
     def messages(self) -> Iterator[tuple[int, str, str | None]]:
         """Yield every unit in order, with its source and its destination (None for all nodes).
 
-        The units of a reduction come from all nodes, so their source is an empty text.
+        The units of a reduction come from all endpoints, so their source is an empty text.
         """
-        nodes, root = self.world.nodes, self.root
+        nodes, root = self.world.endpoints, self.root
         halves = {"allgather": "broadcast", "alltoall": "scatter", "reduce-scatter": "reduce"}
         kind = halves.get(self.collective, self.collective) if self.symmetric else self.collective
         pairs: list[tuple[str, str | None]]
@@ -151,7 +160,7 @@ def execute(plan: Plan, faults: Faults = NO_FAULTS) -> Outcome:
     dead = {node for node in plan.world.nodes if frozenset([node]) in faults}
     voided = dead if plan.collective in ("allgather", "gather", "alltoall") else set()
     for unit, source, destination in messages:
-        required = plan.world.nodes if destination is None else [destination]
+        required = plan.world.endpoints if destination is None else [destination]
         outcome.missing |= {
             (node, unit)
             for node in required
@@ -165,16 +174,17 @@ def execute_reduction(plan: Plan, faults: Faults) -> Outcome:
     """Execute a reduction, tracking which contributions each node has.
 
     Contributions that are counted twice are determined as if there were no faults. Rows that pass
-    on an incomplete unit are violations without faults, and are dropped under faults.
+    on an incomplete unit, or the empty sum of a switch, are violations without faults, and are
+    dropped under faults.
     """
-    outcome, nodes = Outcome(), plan.world.nodes
+    outcome, nodes = Outcome(), plan.world.endpoints
     alive = [node for node in nodes if frozenset([node]) not in faults]
     ideal, sums = Sums(nodes, nodes), Sums(nodes, alive)
     for step in sorted({row.step for row in plan.rows}):
         now = sorted((row for row in plan.rows if row.step == step), key=order_in_step(plan))
         outcome.broken, outcome.rules = broken_rows(plan, now, None)
         twice = ideal.execute(now)
-        valid = [row for row in now if row.combine or sums.is_complete(row.sender, row.unit)]
+        valid = [row for row in now if sums.may_send(row)]
         early = [] if faults else [row for row in now if row not in valid]
         outcome.broken += twice + early
         outcome.rules += ["counted twice"] * len(twice) + ["incomplete"] * len(early)
@@ -214,10 +224,12 @@ def broken_rows(
     """
     times, result = Counter(now), list[tuple[Row, str]]()
     link = Counter((row.sender, row.port) for row in now)
+    switches = plan.world.switches
     for row in now:
         exists = (row.sender, row.port) in plan.world.across
         ports = {other.port for other in now if other.sender == row.sender}
         senders = {other.sender for other in now if other.receiver == row.receiver}
+        capacity = plan.world.capacities.get((row.sender, row.port), 1)
         held = holds is None or row.unit in holds.get(row.sender, ())
         rules = {
             "no such step": row.step < 1,
@@ -225,10 +237,10 @@ def broken_rows(
             "another receiver": exists and plan.world.across[row.sender, row.port] != row.receiver,
             "no such unit": not 0 <= row.unit < plan.units,
             "not held": not held,
-            "two units on a link": not plan.packets and link[row.sender, row.port] > 1,
+            "too many units on a link": not plan.packets and link[row.sender, row.port] > capacity,
             "the same row twice": times[row] > 1,
-            "two sends": plan.one_port and len(ports) > 1,
-            "two receipts": plan.one_port and len(senders) > 1,
+            "two sends": plan.one_port and len(ports) > 1 and row.sender not in switches,
+            "two receipts": plan.one_port and len(senders) > 1 and row.receiver not in switches,
         }
         result += [(row, algorithm) for algorithm, breaks in rules.items() if breaks]
     return [row for row, _ in result], [algorithm for _, algorithm in result]

@@ -55,7 +55,7 @@ def test_a_deleted_node_is_reported_in_every_artifact(stored: Stores) -> None:
         for name in ("S4", GREEDY, TREES, SENDS)
     ]
     assert set(numbers) | set(differing) <= set(lines)
-    assert "S4: the key, rank, label, title or topology of node 4321 differs" in lines
+    assert "S4: the key, rank, label, title, is_switch or topology of node 4321 differs" in lines
     missing = [line for line in lines if line.startswith("S4: LINK ")]
     assert len(missing) == 3
     assert all("-4321 (port " in line and line.endswith("is missing") for line in missing)
@@ -71,7 +71,7 @@ def test_a_changed_key_is_described(stored: Stores) -> None:
     """Keys identify the ends of relationships, so the rows at the node differ."""
     stored.graph.write("MATCH (n:Node {label: '4321'}) SET n.key = 7")
     lines = described(verify(stored))
-    assert "S4: the key, rank, label, title or topology of node 4321 differs" in lines
+    assert "S4: the key, rank, label, title, is_switch or topology of node 4321 differs" in lines
     assert any("to the key 7 (" in line for line in lines)
 
 
@@ -111,7 +111,7 @@ def test_a_sample_depends_on_the_random_seed(stored: Stores) -> None:
     assert verify(stored, sample=Sample(4, seed=7)) == []
     stored.graph.write("MATCH (n:Node {rank: $rank}) SET n.label = 'x'", {"rank": inside})
     label = topology.label(inside)
-    named = f"S4: the key, rank, label, title or topology of node {label} differs"
+    named = f"S4: the key, rank, label, title, is_switch or topology of node {label} differs"
     assert described(verify(stored, sample=Sample(4, seed=7))) == [named]
     stored.graph.write(
         f"MATCH (a:Node {{rank: $rank}})-[e:TREE_EDGE {{forest: '{GREEDY}'}}]-() DELETE e",

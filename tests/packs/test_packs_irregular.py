@@ -1,4 +1,4 @@
-"""Every query on topologies without translations, compared with brute force."""
+"""Every query on topologies without translations or with switches, compared with brute force."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -17,7 +17,7 @@ from starcast.stores import GraphAddress
 from starcast.stores.graph.connection import Graph
 from starcast.support.errors import InputError, LimitError
 from support.fix_plugins import restored_registries
-from support.irregular import PLUGIN, SPECS
+from support.irregular import ALL, PLUGIN
 from support.meeting import refused
 from support.packs import oracle_tools
 from support.packs.oracle_tools import ORACLES, Case
@@ -34,7 +34,7 @@ def graph(graph_address: GraphAddress) -> Iterator[Graph]:
     """A graph store with the topologies, forests and schedules without translations."""
     with restored_registries():
         plugins.load([str(PLUGIN)])
-        with Graph.open(graph_address) as opened, loaded(opened, SPECS):
+        with Graph.open(graph_address) as opened, loaded(opened, ALL):
             yield opened
 
 
@@ -71,7 +71,7 @@ def cases_of(query: Query, spec: str) -> list[Case]:
 
 
 @pytest.mark.whole
-@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("spec", ALL)
 @pytest.mark.parametrize("query", QUERIES.values(), ids=lambda query: query.name)
 def test_query_results_equal_those_of_brute_force(graph: Graph, query: Query, spec: str) -> None:
     oracle = ORACLES[query.name]

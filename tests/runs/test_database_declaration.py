@@ -119,8 +119,10 @@ VALID = {
         (RUN.format(**VALID | {"algorithm": "'DROP TABLE'"}), "ck_run_algorithm"),
         (RUN.format(**VALID | {"faults": "'{}'"}), "ck_run_faults"),
         (RUN.format(**VALID | {"experiment": "99"}), "fk_run_experiment"),
-        ("insert into topology values ('NO SPEC', 'star', 4, 1, 1, 1, 1, 1)", "ck_topology_spec"),
-        ("insert into topology values ('S5', 'sun', 4, 1, 1, 1, 1, 1)", "fk_topology_family"),
+        ("insert into topology values ('NO SPEC', 'star', 4, 1, 2, 1, 1, 1, 2)",
+         "ck_topology_spec"),
+        ("insert into topology values ('S5', 'star', 4, 1, 2, 1, 1, 1, 3)", "ck_topology_counts"),
+        ("insert into topology values ('S5', 'sun', 4, 1, 1, 1, 1, 1, 1)", "fk_topology_family"),
         ("insert into experiment (name) values ('a b')", "ck_experiment_name"),
         ("insert into experiment (name, points) values ('a', 0)", "ck_experiment_points"),
         ("insert into forest values ('S5:greedy:1234', 'S4', 'greedy', '{}', 0, '1', 1, 1, 1)",
@@ -147,7 +149,7 @@ def test_invalid_rows_are_refused(migrated: Engine, statement: str, constraint: 
     execute(
         migrated,
         "insert into experiment (name) values ('e')",
-        "insert into topology values ('S4', 'star', 4, null, 24, 36, 3, 4)",
+        "insert into topology values ('S4', 'star', 4, null, 24, 36, 3, 4, 24)",
         "insert into claim_run (level, version) values ('quick', '1')",
         RUN.format(**VALID),
     )

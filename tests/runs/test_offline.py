@@ -79,10 +79,11 @@ def test_an_import_replaces_the_store_of_a_running_server(stack_settings: Settin
 
 
 @pytest.mark.usefixtures("clean_graph")
-def test_networks_are_imported(stack_settings: Settings) -> None:
+@pytest.mark.parametrize("values", [{}, {"capacities": [1, 20, 4, 1], "latencies": [0, 7, 123, 0]}])
+def test_networks_are_imported(stack_settings: Settings, values: dict[str, list[int]]) -> None:
     """Their labels and titles differ in length, and titles contain what CSV quotes."""
     links = [("Köln", 'say "A, B"'), ('say "A, B"', "c"), ("c", "Köln"), ("c", "100")]
-    given = starcast.network(links, name="cities")
+    given = starcast.network(links, name="cities", switches=["c"], **values)
     with open_stores(stack_settings) as stores:
         ingest(stores, parse_request(given, "breadth-first"), method=LoadMethod.IMPORT)
         assert verify(stores, [given.spec], checksums=True) == []

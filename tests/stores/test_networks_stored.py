@@ -1,5 +1,6 @@
 """Networks in the stores: kept with their ports, found by spec or name, dropped when unused."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from support.meeting import refused
 FOREST = "breadth-first"
 SCHEDULE = "broadcast:forest(base=breadth-first)"
 GRID: dict[str, Any] = {"algorithm": "forest(base=breadth-first)", "message_bytes": [64, 1024]}
+#: Two switches and three endpoints.
+RACK = [("s", "a"), ("s", "b"), ("s", "t"), ("t", "c")]
 #: Labels of different lengths and cases, and titles that are no labels.
 CITIES = [("Köln", "Bonn"), ("Bonn", "A,B"), ("A,B", "Köln"), ("Köln", "x.1"), ("x.1", "10")]
 
@@ -86,7 +89,34 @@ def test_a_changed_title_is_found(lab: Lab) -> None:
     lab.ingest(given)
     lab.graph.write("MATCH (n:Node {label: 'K_ln'}) SET n.title = 'Bonn'")
     assert lab.verify()["problem"] == [
-        "the key, rank, label, title or topology of node K_ln differs"
+        "the key, rank, label, title, is_switch or topology of node K_ln differs"
+    ]
+
+
+def test_switches_are_stored_and_loaded_again(lab: Lab, forget: Callable[[], None]) -> None:
+    given = network(RACK, name="rack", switches=["s", "t"])
+    lab.ingest(given, trees=FOREST, schedules=SCHEDULE)
+    lab.ingest("S3")
+    rows = lab.ask(
+        "MATCH (t:Topology) RETURN t.nodes AS nodes, t.endpoints AS endpoints ORDER BY nodes"
+    ).rows
+    assert rows == [{"nodes": 5, "endpoints": 3}, {"nodes": 6, "endpoints": 6}]
+    switches = "MATCH (n:Node) WHERE n.is_switch RETURN n.label AS label ORDER BY n.rank"
+    assert lab.ask(switches)["label"] == ["s", "t"]
+    others = "MATCH (n:Node) WHERE n.is_switch IS NULL RETURN count(*) AS count"
+    assert lab.ask(others)["count"] == [3 + 6]
+    shown = lab.topologies()
+    assert dict(zip(shown["id"], shown["endpoints"], strict=True)) == {given.spec: 3, "S3": 6}
+    assert lab.show_topology(given.spec, stored=True)["endpoints"] == 3
+    assert len(lab.verify(checksums=True)) == 0
+    forget()
+    found = topology(given.spec)
+    assert (found.endpoints, found.nodes, found.sha256) == (3, 5, given.sha256)  # type: ignore[attr-defined]
+    lab.rebuild()
+    assert lab.ask(switches)["label"] == ["s", "t"]
+    lab.graph.write("MATCH (n:Node {label: 't'}) REMOVE n.is_switch")
+    assert lab.verify()["problem"] == [
+        "the key, rank, label, title, is_switch or topology of node t differs"
     ]
 
 
@@ -290,6 +320,58 @@ def test_saving_tells_whether_a_network_is_new(lab: Lab) -> None:
         assert not save_network(session, given.spec)
         assert not save_network(session, "S4")
         assert load_network(session, "cities") is given
+
+
+def test_links_that_differ_are_stored_with_their_values(
+    lab: Lab, forget: Callable[[], None]
+) -> None:
+    """Links of networks with equal links have no such properties."""
+    given = network(CITIES, name="cities", capacities=[1, 4, 2, 12, 1], latencies=[0, 70, 1, 1, 5])
+    lab.ingest("S3", trees="greedy")
+    lab.ingest(given, trees=FOREST, schedules=SCHEDULE)
+    forget()
+    assert lab.verify(checksums=True).rows == []
+    lower, higher, ports = topology(given.spec).port_links().T
+    assert lab.ask(
+        "MATCH (a)-[l:LINK]->(b) WHERE l.capacity IS NOT NULL"
+        " RETURN a.rank AS a, b.rank AS b, l.capacity AS c, l.latency AS l ORDER BY a, b"
+    ).rows == [
+        {"a": a, "b": b, "c": given.capacities[p - 1, a], "l": given.latencies[p - 1, a]}
+        for a, b, p in zip(lower.tolist(), higher.tolist(), ports.tolist(), strict=True)
+    ]
+    assert lab.ask("MATCH ()-[l:LINK {topology: 'S3'}]->() RETURN DISTINCT keys(l) AS k").rows == [
+        {"k": ["topology", "port"]}
+    ]
+    one = "MATCH (:Node {label: 'Bonn'})-[l:LINK]-(:Node {label: 'A_B'}) "
+    for change in ("SET l.capacity = 3", "SET l.latency = '70'", "REMOVE l.capacity"):
+        lab.graph.write(one + change)
+        assert "LINK A_B-Bonn" in "; ".join(lab.verify()["problem"])
+        assert len(lab.verify(checksums=True)) > 1
+        lab.rebuild(given.spec)
+        assert lab.verify(checksums=True).rows == []
+
+
+def test_experiments_on_links_that_differ_are_stored_and_exchanged(
+    lab: Lab, tmp_path: Path, forget: Callable[[], None]
+) -> None:
+    """The time has latencies in addition to start-ups and bytes."""
+    given = network(CITIES, name="cities", capacities=[1, 4, 2, 12, 1], latencies=[0, 70, 1, 1, 5])
+    grid = {**GRID, "topology": [given.spec], "collective": "broadcast",
+            "execution": ["synchronous", "asynchronous"], "t_s": [0, 100]}  # fmt: skip
+    assert lab.experiment("far", grid=grid)["created"] == 8
+    file = tmp_path / "far.json"
+    lab.export_experiment("far", out=file)
+    lab.drop_experiment("far")
+    lab.drop(given.spec)
+    forget()
+    changed = re.sub(
+        r'("kind":"simulated".*?"time":")(\d+)', r"\g<1>9\g<2>", file.read_text(), count=1
+    )
+    (tmp_path / "changed.json").write_text(changed)
+    with refused("has inconsistent figures", exit_code=6):
+        lab.import_experiment(tmp_path / "changed.json")
+    assert lab.import_experiment(file)["created"] == [8]
+    assert set(lab.reproduce("far")["agrees"]) == {True}
 
 
 def test_roots_of_experiments_are_stored_and_matched(

@@ -21,9 +21,13 @@ NK_STARS = tuple(f"S{n},{k}" for n in range(2, 6) for k in range(1, n))
 CUBES = ("Q1", "Q2", "Q3", "Q4")
 SMALL = (*STARS, *NK_STARS, *CUBES)
 
+#: The source of the algorithms that decide step by step, whose costs no formula gives.
+STEPWISE = "starcast: greedy matching (idea: Won et al. 2024)"
 #: All algorithms with a closed-form cost, by collective and name.
 ALGORITHMS: dict[tuple[str, str], Algorithm] = {
-    (entry.collective, entry.name): entry for entry in algorithms() if entry.name != "forest"
+    (entry.collective, entry.name): entry
+    for entry in algorithms()
+    if entry.name != "forest" and entry.source != STEPWISE
 }
 
 
@@ -103,6 +107,8 @@ def cases(*specs: str, shares: tuple[int, ...] = (1, 2, 3)) -> list[Case]:
         topology = as_topology(spec)
         degree = topology.degree
         for entry in algorithms_on(topology):
+            if (entry.collective, entry.name) not in ALGORITHMS:
+                continue
             pieces = {*shares, degree, 2 * degree} if entry.split_argument else {1}
             copies = {1, min(2, degree), degree} if "copies" in entry.argument_names else {1}
             defaults = entry.default_arguments(topology)

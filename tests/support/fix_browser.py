@@ -49,8 +49,15 @@ PAGES: dict[str, tuple[list[str], list[str]]] = {
     "S8": ([], ["broadcast:greedy"]),
     "Q4": (["binomial"], []),
     "S5,3": (["nk-greedy"], ["allgather:nk-greedy"]),
-    # A topology of the plug-in support/plugins/irregular.py, which the test has to load.
+    # Topologies of the plug-in support/plugins/irregular.py, which the test has to load.
     "Grid3x4": (["breadth-first"], ["broadcast:forest(base=breadth-first)"]),
+    "Switched12": (
+        ["breadth-first"],
+        [
+            f"{collective}:forest(base=breadth-first)"
+            for collective in ("broadcast", "allgather", "gather", "reduce", "allreduce")
+        ],
+    ),
 }
 #: A function that opens the explorer page of a topology, in a state and a display mode.
 Open = Callable[..., "Page"]

@@ -8,6 +8,9 @@ from starcast.topologies import Topology
 
 PLUGIN = Path(__file__).parent / "plugins" / "irregular.py"
 SPECS = ("Grid3x4", "Petersen10", "Complete5", "Line301", "Barbell6", "Hubs16")
+#: The one with switches.
+SWITCHED = "Switched12"
+ALL = (*SPECS, SWITCHED)
 
 
 def graph_of(topology: Topology) -> nx.Graph:

@@ -52,8 +52,8 @@ def built(base: Base, **arguments: int | str) -> Schedule:
 
 def plan_of(schedule: Schedule) -> Plan:
     """Convert a schedule to the oracle's `Plan`; an invalid rank becomes an unused label."""
-    on = schedule.topology
-    topology = network_world(on) if isinstance(on, Network) else world(on.spec)
+    given = schedule.topology
+    topology = network_world(given) if isinstance(given, Network) else world(given.spec)
     columns = zip(*(getattr(schedule, name).tolist() for name in COLUMNS), strict=True)
     rows = [
         Row(step, named(topology.nodes, sender), port, named(topology.nodes, receiver), tree, unit)
@@ -68,13 +68,19 @@ def plan_of(schedule: Schedule) -> Plan:
 
 
 def network_world(network: Network) -> World:
-    """Return a network in terms of labels."""
-    labels = network.labels().tolist()
-    across = {}
-    for u, v, port in network.port_links().tolist():
-        across[labels[u], port] = labels[v]
-        across[labels[v], port] = labels[u]
-    return World(labels, across, {})
+    """Return the oracle's form of a network."""
+    stored = network.as_json()
+    nodes = stored["labels"]
+    across, capacities, latencies = dict[tuple[str, int], str](), {}, {}
+    for number, (first, second, port) in enumerate(stored["links"]):
+        for end, other in ((first, second), (second, first)):
+            across[nodes[end], port] = nodes[other]
+            if stored["capacities"]:
+                capacities[nodes[end], port] = stored["capacities"][number]
+            if stored["latencies"]:
+                latencies[nodes[end], port] = stored["latencies"][number]
+    switches = frozenset(nodes[network.endpoints :])
+    return World(nodes, across, {}, capacities=capacities, latencies=latencies, switches=switches)
 
 
 def named(nodes: Sequence[str], rank: int) -> str:
@@ -231,7 +237,7 @@ def random_schedules(draw: st.DrawFn, *specs: str, symmetric: bool | None = None
         draw(st.sampled_from(["all", "one"])),
         each=draw(st.integers(1, 2)),
         packets=draw(st.booleans()),
-        root=draw(st.integers(0, topology.nodes - 1)),
+        root=draw(st.integers(0, topology.endpoints - 1)),
         symmetric=together,
     )
     lot = np.random.default_rng(draw(st.integers(0, 2**32)))
@@ -250,13 +256,14 @@ def no_rows(
         collective=collective,
         algorithm="by-lot",
         ports=ports,
-        units=each * topology.nodes ** powers(collective, symmetric=bool(others.get("symmetric"))),
+        units=each
+        * topology.endpoints ** powers(collective, symmetric=bool(others.get("symmetric"))),
         **{"packets": False} | others,
     )
 
 
 def powers(collective: str, *, symmetric: bool) -> int:
-    """Return the exponent e for which the number of units is proportional to nodes^e."""
+    """Return the exponent e for which the number of units is proportional to endpoints^e."""
     halves = {"allgather": "broadcast", "alltoall": "scatter", "reduce-scatter": "reduce"}
     kind = halves.get(collective, collective) if symmetric else collective
     return {"broadcast": 0, "reduce": 0, "allreduce": 0, "alltoall": 2}.get(kind, 1)
@@ -273,11 +280,11 @@ def random_rows(
     plan, topology = plan_of(schedule), schedule.topology
     holds: dict[str, set[int]] = {node: set() for node in plan.world.nodes}
     for unit, source, _ in plan.messages():
-        for node in [source] if source else holds:
+        for node in [source] if source else plan.world.endpoints:
             holds[node].add(unit)
     rows: list[tuple[int, ...]] = []
     combine: list[bool] = []
-    sums = Sums(plan.world.nodes, plan.world.nodes)
+    sums = Sums(plan.world.endpoints, plan.world.endpoints)
     for step in range(1, steps + 1):
         got = []
         now: list[Row] = []
@@ -290,12 +297,13 @@ def random_rows(
             choice = range(schedule.units) if wrong else sorted(holds[plan.world.nodes[sender]])
             unit = int(lot.choice(choice))
             keys = taken(schedule, sender, port, receiver, unit)
-            if not wrong and keys & used:
+            if not wrong and (keys & used or receiver == sender):  # the same where no link is
                 continue
             tree = int(lot.integers(0, 2))
             ends = named(plan.world.nodes, sender), named(plan.world.nodes, receiver)
             row = Row(step, ends[0], port, ends[1], tree, unit, not sums.is_complete(ends[0], unit))
-            if schedule.combine is not None and not wrong and deepcopy(sums).execute([*now, row]):
+            adds = schedule.combine is not None and not wrong
+            if adds and (not sums.may_send(row) or deepcopy(sums).execute([*now, row])):
                 continue
             used |= keys
             now.append(row)
@@ -318,7 +326,9 @@ def taken(schedule: Schedule, sender: int, port: int, receiver: int, unit: int) 
     if schedule.symmetric:
         return {"all"} if schedule.ports == "one" else {port}
     if schedule.ports == "one":
-        return {("sends", sender), ("receives", receiver)}
+        ends = [("sends", sender), ("receives", receiver)]
+        nodes = {end for end in ends if end[1] < schedule.topology.endpoints}
+        return nodes | ({(sender, port)} if len(nodes) < 2 else set())
     return {(sender, port, unit)} if schedule.packets else {(sender, port)}
 
 
@@ -328,7 +338,7 @@ def fault_sets(draw: st.DrawFn, topology: Topology, latest: int, most: int = 3) 
     result: dict[object, Fault] = {}
     for _ in range(draw(st.integers(1, most))):
         rank = draw(st.integers(0, topology.nodes - 1))
-        other = int(topology.neighbours(draw(st.sampled_from(topology.ports)), [rank])[0])
+        other = draw(st.sampled_from(topology.linked(rank)))
         what = rank if draw(st.booleans()) else (rank, other)
         fault = Fault(what, draw(st.integers(1, latest))).on(topology)
         result[fault.what] = fault

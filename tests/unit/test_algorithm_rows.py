@@ -118,6 +118,8 @@ WITHOUT_ORACLE = {
     ("broadcast", "optimal"), ("broadcast", "substar-doubling"), ("broadcast", "symbol-doubling"),
     ("broadcast", "optimal-substars"), ("allgather", "hamiltonian-decomposition"),
     *((collective, "forest") for collective in ("broadcast", "allgather", "scatter")),
+    *((collective, "greedy") for collective in ("allgather", "scatter", "alltoall")),
+    ("broadcast", "greedy-matching"),
 }  # fmt: skip
 
 

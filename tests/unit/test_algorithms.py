@@ -83,28 +83,29 @@ def test_algorithms_have_the_public_names_and_arguments() -> None:
             "edge-disjoint": both, "nk-greedy": "segments", "nk-multiple": "segments",
             "binomial": "segments", "edge-disjoint-binomial": both, "optimal": "",
             "substar-doubling": "", "symbol-doubling": "", "optimal-substars": "",
-            "forest": "base segments",
+            "forest": "base segments", "greedy-matching": "messages seed",
         },
         "allgather": {
             "hamiltonian-decomposition": "messages",
             "dimension-change": "base", "rotated-hamiltonian": "messages", "necklace": "messages",
             "hamiltonian-cycle": "messages", "edge-disjoint": both, "nk-greedy": "",
             "nk-multiple": "", "ring": "messages", "binomial": "",
-            "forest": "base segments",
+            "forest": "base segments", "greedy": "messages seed",
         },
         "scatter": {
             "balanced": "messages", "near-balanced": "messages", "perfectly-balanced": "messages",
             "one-port": "messages", "edge-disjoint": both, "forest": "base messages",
+            "greedy": "messages seed",
         },
         "alltoall": {
             "necklace": "", "perfectly-balanced": "messages", "exact": "messages",
-            "one-port": "messages", "edge-disjoint": both,
+            "one-port": "messages", "edge-disjoint": both, "greedy": "messages seed",
         },
     }  # fmt: skip
     table["gather"] = table["scatter"]
     table["reduce"] = table["broadcast"]
     table["reduce-scatter"] = table["allgather"]
-    table["allreduce"] = table["broadcast"] | table["allgather"]
+    table["allreduce"] = table["broadcast"] | table["allgather"] | {"greedy": "segments"}
     result = {
         collective: {
             entry.name: " ".join(argument.name for argument in entry.arguments)

@@ -170,7 +170,7 @@ DESIGNS = {name: read_design(name) for name in examples()}
 def test_there_is_an_experiment_for_every_table_of_the_papers() -> None:
     others = (
         "sheu-liaw-chen-1993 allreduce reductions any-trees execution-models best-known "
-        "star-against-hypercube crossovers-in-m price-of-fault-tolerance"
+        "any-topology star-against-hypercube crossovers-in-m price-of-fault-tolerance"
     )
     assert set(DESIGNS) == {*paper_tables(), *others.split()}
 

@@ -61,8 +61,8 @@ ORDINARY = {
         above after answer answer_rows api available axes below bounds checker claim_id
         commands computation_seconds condition created curves default description drawable
         elsewhere exact_mean_distance expanded explorer failed finished first health high metrics
-        hint how items layouts limits listed_rows low matched_by meaning more neo4j networks
-        periods port_names
+        hint how items layouts limits link_capacities link_latencies listed_rows low
+        matched_by meaning more neo4j networks periods port_names
         next notation note pack panels paper parameters parent_ports parts picture_layout
         postgres profiles proof_command query_seconds question reading reasons received
         record_id reference repeat required result rows schedule_id searches second sentence

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from starcast import forest, schedule, simulate, topology
-from starcast.collectives.algorithm import Algorithm, algorithms
+from starcast.collectives.algorithm import Algorithm, algorithms, find_algorithm
 from starcast.collectives.model import COLLECTIVES
 from starcast.costs import Machine
 from starcast.costs.tables import CostProblem, build_table
@@ -58,8 +58,10 @@ MODELS = [(entry, ports) for entry in algorithms() for ports in entry.ports]
 def test_algorithms_are_right_or_refused(spec: str, entry: Algorithm, ports: str) -> None:
     names = entry.required_arguments
     values = {"base": "breadth-first"} if "base" in names else {}
-    if entry.name != "forest":
-        with refused(f"is not defined on {spec}"):
+    is_ring = entry.name == "ring" and spec not in ("Grid3x4", "Complete5")
+    if is_ring or (entry.families and not entry.elsewhere):
+        reason = "no Hamiltonian cycle was found" if is_ring else ""
+        with refused(f"is not defined on {spec}", reason):
             schedule(spec, entry.collective, entry.name, ports, **values)
         return
     for root in (2, 0):
@@ -67,7 +69,11 @@ def test_algorithms_are_right_or_refused(spec: str, entry: Algorithm, ports: str
         result = simulate(built)
         assert result.complete
         assert result.violation is None
-    assert len(built) == entry.count(built.topology, ports, built.arguments)
+    found = find_algorithm(entry.collective, entry.name, built.topology)
+    assert found.name == built.algorithm
+    # The rows of an alltoall are counted per source, where sources may differ.
+    excess = found.count(built.topology, ports, built.arguments) - len(built)
+    assert 0 <= excess < (built.topology.nodes if entry.collective == "alltoall" else 1)
 
 
 @every_spec
@@ -85,8 +91,9 @@ def test_searches_are_refused(spec: str, problem: str) -> None:
 def test_cost_tables_have_bounds(spec: str, ports: str, collective: str) -> None:
     machine = Machine(Fraction(100), Fraction(1))
     table = build_table(CostProblem(spec, collective, ports, Fraction(60), machine))
-    assert table
-    assert all(row.name.startswith("lower bound") for row in table)
+    general = {"greedy", "greedy-matching", "ring"}
+    assert any(row.name.startswith("lower bound") for row in table)
+    assert all(row.name.startswith("lower bound") or row.name in general for row in table)
 
 
 @every_spec

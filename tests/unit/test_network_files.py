@@ -443,16 +443,18 @@ def test_merged_links_and_unused_data_are_reported(read: Any) -> None:
     ]
     again = GML.replace("2 target 3 ]", "2 target 3 ] edge [ source 3 target 2 ]")
     assert reported(again, "x.gml") == ["1 parallel link was merged in x; their capacities add up"]
+    weight = "weight (set `weights` to use weights as capacities or latencies)"
     unused = {
-        "x.csv": ("source,target,weight,km\na,b,1,2\n", "km, weight"),
-        "x.graph": ("2 1 1\n2 5\n1 5\n", "weights"),
-        "x.anynet": ("router 0 node 0 router 1 3\nrouter 1 node 1\n", "latencies"),
-        "y.anynet": ("router 0 node 0 router 1\n", "nodes of routers"),
+        "x.csv": ("source,target,weight,km\na,b,1,2\n", f"km, {weight}"),
+        "x.graph": ("2 1 1\n2 5\n1 5\n", weight),
+        "y.graph": ("2 1 10\n5 2\n5 1\n", "weights of nodes"),
+        "y.anynet": ("router 0 node 0 node 1 router 1\n", "further nodes of routers"),
         "x.json": (json.dumps({**JSON, "links": [{**JSON_LINKS[0], "dist": 3}, JSON_LINKS[1]]}),
                    "dist"),
-        "x.net": ("*Vertices 2\n*Edges\n1 2 7\n", "values of lines"),
+        "x.net": ("*Vertices 2\n*Edges\n1 2 7\n", weight),
         "x.dot": ("graph { a -- b [port=1, len=2] }", "len"),
-        "x.mtx": (f"{MARKET.replace('pattern', 'real')}2 2 1\n2 1 5\n", "the values of the matrix"),
+        "x.mtx": (f"{MARKET.replace('pattern', 'real')}2 2 1\n2 1 5\n", weight),
+        "y.csv": ("source,target,capacity,bandwidth,delay\na,b,1,2,3\n", "bandwidth"),
     }  # fmt: skip
     for name, (content, words) in unused.items():
         assert reported(content, name) == [f"{name[0]} does not use all data of {name}: {words}"]

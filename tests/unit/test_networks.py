@@ -17,7 +17,7 @@ from starcast import forest, network, schedule, simulate, topology
 from starcast.support import resolvers
 from starcast.support.errors import LimitError
 from starcast.support.progress import Silent
-from starcast.topologies import networks
+from starcast.topologies import network_building, networks
 from starcast.topologies.colouring import colour_links
 from support.irregular import graph_of
 from support.meeting import refused
@@ -74,7 +74,7 @@ def test_a_network_is_the_graph_it_was_made_of(name: str) -> None:
     graph = GRAPHS[name]
     made = network(graph, name=name)
     assert nx.is_isomorphic(graph_of(made), graph)
-    titles = {networks._as_title(node): node for node in graph}
+    titles = {network_building._as_title(node): node for node in graph}
     lengths = dict(nx.all_pairs_shortest_path_length(graph))
     for root in range(0, made.nodes, 7):
         from_root = lengths[titles[made.titles[root]]]

@@ -4,6 +4,7 @@ Each test executes its schedules in one batch per execution model, or in a singl
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from starcast import Schedule, schedule, timing
+from starcast import Schedule, network, schedule, timing
 from starcast.judges.simulator import Fault
 from starcast.judges.simulator.execution_models import make_ticks
 from starcast.judges.simulator.packets import RealNumber
@@ -149,6 +150,58 @@ def test_schedules_on_other_machines_without_rows_or_under_faults_take_the_compu
     assert results[-1].time == 0
 
 
+def unequal_schedules() -> list[Schedule]:
+    """Return schedules on S_3, S_4 and four networks whose links differ."""
+    rng = np.random.default_rng(8)
+    line = network([("a", "b"), ("b", "c")], name="line", capacities=[1, 4], latencies=[5, 7])
+    cycle = [(node, (node + 1) % 5) for node in range(5)]
+    ring = network(cycle, name="ring", capacities=[1, 2, 3, 4, 6])
+    late = network(cycle, name="late", latencies=[0, 13, 170, 1, 30])
+    pairs = [(node, other) for other in range(6) for node in range(other)]
+    complete = network(
+        pairs,
+        name="complete",
+        capacities=rng.choice([1, 2, 5, 10], len(pairs)).tolist(),
+        latencies=rng.integers(0, 90, len(pairs)).tolist(),
+    )
+    collectives: list[Collective] = ["broadcast", "scatter", "allgather", "reduce", "allreduce"]
+    schedules = [
+        schedule(each, collective, "forest", ports, base="breadth-first")
+        for each in (line, ring, late, complete, "S3", "S4")
+        for collective in collectives[: 2 if each == "S4" else None]
+        for ports in ("all", "one")
+    ]
+    # Packets of several units over links whose capacity they do not exceed.
+    full = [(1, 0, unit) for unit in range(6)] + [(2, 1, unit) for unit in range(6)]
+    columns = np.array(full).T
+    port = ring.ports_between(3, 4)[0], ring.ports_between(4, 0)[0]
+    rows = {
+        "step": columns[0],
+        "sender": columns[1] % 2 + 3,
+        "port": np.array(port)[columns[1]],
+        "receiver": np.where(columns[1], 0, 4),
+        "tree": columns[0] * 0,
+        "unit": columns[2],
+    }
+    empty = kept(schedule(ring, "broadcast", "forest", base="breadth-first", root=3), [])
+    # The links 3-4 and 4-0 have the capacities 4 and 6, so the first needs two steps.
+    rows["step"] = np.where(columns[1], 3, 1 + (columns[2] > 3))
+    return [*schedules, replace(empty, units=6, **rows)]
+
+
+@pytest.mark.parametrize("execution", EXECUTION_MODELS)
+def test_simgrid_takes_the_computed_times_over_links_that_differ(
+    execution: ExecutionModel, simgrid: Path | None
+) -> None:
+    judged = unequal_schedules()
+    requests = requests_of(judged, [execution])
+    requests += [
+        SimGridRequest(each, Fraction(23, 7), Fraction(5, 3), 0.125, execution)
+        for each in judged[::4]
+    ]
+    assert_same_clocks(requests, simgrid)
+
+
 @pytest.mark.slow
 def test_moving_a_row_changes_the_time_of_the_schedule(simgrid: Path | None) -> None:
     """SimGrid returns the computed time of each changed schedule, not that of the original."""
@@ -166,7 +219,7 @@ def test_moving_a_row_changes_the_time_of_the_schedule(simgrid: Path | None) -> 
 def test_a_schedule_that_sends_a_unit_before_it_arrives_cannot_finish(simgrid: Path | None) -> None:
     """If a schedule of a batch cannot finish, the others are executed nevertheless."""
     schedules = [schedule("S4", "broadcast", name) for name in ("greedy", "recursive-substar")]
-    ticks = make_ticks(64, 100, 1, "synchronous")
+    ticks = make_ticks(schedules[0].topology, 64, 100, 1, "synchronous")
     problems = []
     for right in schedules:
         for judged in (right, changed(right, len(right) - 1, step=1)):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import NoneType
-from typing import Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import numpy as np
 
@@ -104,6 +104,19 @@ def _is_word(text: str) -> bool:
     return len(text) <= MAX_NAME and text.isprintable() and not re.search(r"[()=,\s]", text)
 
 
+#: The argument ``seed``. The generators of random numbers have no more seeds.
+Seed = Annotated[
+    int,
+    Argument(
+        "seed",
+        "a whole number from 0, which selects one of many results",
+        lambda _: 0,
+        maximum=lambda _: 2**24 - 1,
+        kind="index",
+    ),
+]
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Entry:
     """An entry of a registry: a named function, defined on some topologies.
@@ -119,6 +132,8 @@ class Entry:
         smallest: the smallest n for which the entry is defined.
         exclusion: ``exclusion(topology)`` returns the reason why the entry is not defined on a
             topology of its families, or None if it is defined.
+        elsewhere: the name of the entry that replaces this entry on topologies on which it is not
+            defined; empty for none.
     """
 
     name: str
@@ -128,6 +143,7 @@ class Entry:
     arguments: tuple[Argument, ...] = ()
     smallest: int = 1
     exclusion: Callable[[AnyTopology], str | None] = lambda _: None
+    elsewhere: str = ""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name} ({self.source})>"
@@ -238,7 +254,8 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
 
         Args:
             name: the name of an entry.
-            topology: a topology on which the entry must be defined.
+            topology: a topology on which the entry must be defined. If it is not, but another entry
+                replaces it there (`Entry.elsewhere`), that one is returned.
 
         Raises:
             InputError: no entry has this name, or the entry is not defined on the topology.
@@ -248,9 +265,12 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
                 f"unknown {self.noun} '{name}'",
                 hint=f"{did_you_mean(name, self)}choose one of {', '.join(self)}",
             )
+        entry = self._entries[name]
         if topology is not None:
-            self.check_topology(self._entries[name], topology)
-        return self._entries[name]
+            if entry.elsewhere and not entry.supports(topology):
+                entry = self._entries[entry.elsewhere]
+            self.check_topology(entry, topology)
+        return entry
 
     def supported(self, topology: AnyTopology) -> tuple[AnyEntry, ...]:
         """Return the entries that are defined on a topology."""
@@ -321,7 +341,7 @@ _USES = {
 #: The options of the decorators, with their types and a description for messages.
 _OPTIONS: Mapping[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(
-        ("collective", "source", "description", "noun", "pattern", "spelling", "group"),
+        ("collective", "source", "description", "noun", "pattern", "spelling", "group", "switches"),
         ((str,), "a string"),
     ),
     **dict.fromkeys(
@@ -443,7 +463,7 @@ def write_template(kind: str, name: str, folder: Path) -> tuple[Path, str]:
         folder: the folder of the file.
 
     Returns:
-        The file, and the words of a command that uses it.
+        The file, and the arguments of a command that uses it.
 
     Raises:
         InputError: the kind or the name is not valid, the file exists, or it cannot be written.

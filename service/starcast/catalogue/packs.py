@@ -46,7 +46,7 @@ class Pack:
         module: the name of its package.
         folder: its folder.
         sha256: the SHA-256 of its files when it was loaded; empty for a pack of starcast.
-        is_named: whether the user named it. Other packs that are not valid are omitted.
+        is_named: whether the user named it. An invalid pack is omitted unless the user named it.
     """
 
     module: str
@@ -82,7 +82,7 @@ def import_modules(package: str) -> None:
 
 
 def is_folder(name: str) -> bool:
-    """Return whether the name of a plug-in is a folder rather than a module."""
+    """Return whether the name of a plug-in is that of a folder, not of a module."""
     path = Path(name).expanduser()
     return (path / CLAIMS).is_file() or (path.is_dir() and not name.isidentifier())
 
@@ -98,7 +98,7 @@ def is_package(module: str) -> bool:
 
 
 def load_folder(folder: Path) -> None:
-    """Import the pack in a folder; if it was loaded before, as it is now.
+    """Import the pack in a folder; a pack that was loaded before is imported again.
 
     Raises:
         InputError: the folder has no claims.toml, or another pack has a folder of this name.

@@ -123,7 +123,7 @@ def describe_used(
 
 
 def find_changed(recorded: Provenance) -> list[str]:
-    """Return the entries whose loaded plug-in has other source code than the provenance records."""
+    """Return the entries whose loaded plug-in has other source code than in the provenance."""
     loaded = {name: origin for (_, name), origin in ORIGINS.items()}
     return [
         name
@@ -223,9 +223,9 @@ def read_text(value: Any) -> str | None:
 
 @contextmanager
 def _in_one_process() -> Iterator[None]:
-    """Run a plug-in's code in this context; processes forked by the code end with the context.
+    """Run a plug-in's code in this context, and end processes that the code forks with it.
 
-    Otherwise a forked process would continue the command, and print and store everything again.
+    A forked process would otherwise execute the rest of the command a second time.
     """
     process = os.getpid()
     try:
@@ -246,7 +246,7 @@ def describe(error: BaseException) -> str:
 
 @contextmanager
 def located(noun: str, origin: Origin) -> Iterator[None]:
-    """Name a plug-in's function in errors of this context, which reads the function's result."""
+    """Name a plug-in's function in errors that occur while its result is read in this context."""
     try:
         yield
     # A result that is computed while it is read may also raise SystemExit.
@@ -319,7 +319,7 @@ load_once = cache(load)
 
 
 def loadable() -> tuple[str, ...]:
-    """Return the names that another process has to `load` to get all plug-ins of this process.
+    """Return the names that another process must `load` to have all plug-ins of this process.
 
     Raises:
         InputError: an entry is defined in a script or notebook, which other processes cannot
@@ -414,7 +414,7 @@ def _import_file(path: Path) -> None:
 
 
 def _claim_modules(path: Path) -> None:
-    """Make the modules that a plug-in imports from its folder importable, as they are now.
+    """Make the current modules in a plug-in's folder that it imports importable.
 
     Raises:
         InputError: another loaded plug-in has a different module of the same name.

@@ -1,7 +1,7 @@
 """Claims of papers, verified by computation.
 
 The papers are packs: folders with a ``claims.toml``, whose entries are the claims, and modules of
-checks. A check is a function that records measured values against the values that the paper states.
+checks. A check is a function that records measured values next to the values that the paper states.
 One rule (`starcast.claims.verdict`) derives the verdict from the recorded evidence; a check itself
 never decides whether its claim holds. docs/claim-rules.md has the rules for ids, sizes and
 verdicts; docs/your-paper.md leads to a pack of your own, which `load` reads.

@@ -1,4 +1,4 @@
-"""Topologies as checks see them: cached objects, and arrays computed by definition.
+"""Topologies for checks: cached objects, and arrays computed directly from definitions.
 
 `CachedTopology` has the forests and schedules of the catalogue, and arrays that are computed from
 the neighbour table alone, without `starcast.trees`: distances, trees and their levels.
@@ -32,7 +32,7 @@ _SEED = 1997
 class ObjectCache:
     """Objects that checks use, each created once and kept for the lifetime of the cache.
 
-    Every new object passes through `intercept`, with which the mutation tests corrupt objects.
+    Every new object passes through `intercept`. Mutation tests override it to corrupt objects.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class ObjectCache:
         self._keys: dict[int, tuple[Any, ...]] = {}
 
     def intercept(self, kind: str, key: tuple[Any, ...], value: Any) -> Any:  # noqa: ARG002 - for overrides
-        """Return the object that is cached in place of a new object; by default the new object."""
+        """Return the object to cache instead of a new object; by default the new object itself."""
         return value
 
     def get_or_create(
@@ -138,7 +138,7 @@ class CachedTopology:
 
     @property
     def links(self) -> tuple[NDArray[np.integer], Ranks]:
-        """Tails and heads of all directed links; they broadcast to arrays ``[nodes, ports]``."""
+        """Tails and heads of all directed links, as arrays that broadcast to ``[nodes, ports]``."""
         return self.ranks[:, None], self.neighbours.T
 
     @property

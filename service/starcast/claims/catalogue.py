@@ -130,7 +130,7 @@ def union(several: Iterable[Sizes]) -> Sizes:
 def size_order(spec: str) -> tuple[int, int, int]:
     """Return a sort key for a spec: n, then k; star graphs precede other families of equal n.
 
-    Specs of families that claims cannot name are sorted by nodes: their n has any meaning.
+    Other families are sorted by the number of nodes, because their n may have any meaning.
     """
     size = topology(spec)
     if size.family not in FAMILIES:
@@ -165,17 +165,17 @@ class Claim:
         statement: the words of the paper.
         notation: the claim in the notation of docs/definitions/conventions.md.
         sizes: the topologies on which it is verified.
-        check: function that records evidence at one size; None for a conjunction, and for a claim
-            that is not joined with its check yet.
-        reading: which reading of a damaged or ambiguous statement is verified, and why; empty if
-            there is only one reading.
+        check: function that records evidence at one size; None for a conjunction, or if the check
+            is not loaded yet.
+        reading: the reading (interpretation) of a damaged or ambiguous statement that is verified,
+            and why; empty if there is only one reading.
         correction: a true statement that replaces a claim that fails; empty if there is none.
         parts: ids of the claims that a conjunction consists of.
         section: module of its check, such as ``tseng_sheu.trees``. Claims of one section are
             verified together, so that they share topologies, forests and schedules.
         paper: the paper that makes the claim.
-        record: the search problem whose stored records hold the best known values for the subject
-            of the claim; may be empty. The verdict does not depend on them.
+        record: the search problem whose records hold the best known values for the claim's subject;
+            empty if there is none. The verdict does not depend on them.
         memory: estimate of the memory that the check needs.
     """
 
@@ -247,7 +247,7 @@ def claims() -> dict[str, Claim]:
 
 
 def faults() -> dict[str, StarcastError]:
-    """Return the errors of packs that installed packages declare and that were left out.
+    """Return the errors of installed packs that were omitted.
 
     They are listed by the folder or module of the pack.
     """

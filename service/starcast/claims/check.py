@@ -89,8 +89,7 @@ class Evidence:
         size: spec of the topology, such as ``S5``.
         findings: in the order in which they were recorded.
         asides: other readings and corrections.
-        seconds: duration of the check, including the creation of shared objects that no earlier
-            check has created.
+        seconds: duration of the check, including the creation of objects that were not cached.
         undefined: why the check is not defined at this size; empty if it is.
     """
 
@@ -123,11 +122,11 @@ class ClaimCheck(CachedTopology):
     """Recorder of the findings of one check on one topology (claims call a topology a size).
 
     Measured and stated values are numbers, fractions, strings, or arrays of them that broadcast to
-    one shape. Keywords state the node, link or other place that a value belongs to: ``tree=1`` is a
+    one shape. Keywords state the place of each value, such as its node or link: ``tree=1`` is a
     constant, ``node=check.ranks`` an array that broadcasts to the values, ``link=(tails, heads)`` a
-    pair of them; functions are called with the index of the value. Nodes are ranks, from which the
-    counterexample gets labels. The first value that differs becomes the counterexample, so arrays
-    should be in rank order. The keyword ``of`` is the forest or schedule that the values belong to.
+    pair of arrays; a function is called with the index of the value. Nodes are ranks, from which
+    the counterexample gets labels. The first value that differs becomes the counterexample, so
+    arrays should be in rank order. The keyword ``of`` is the forest or schedule of the values.
 
     Attributes:
         topology: the topology on which the claim is checked.
@@ -244,7 +243,7 @@ class ClaimCheck(CachedTopology):
         self._add(what, "O", np.array([measured], dtype=object), place)
 
     def same_order(self, what: str, quotient: Callable[..., Number]) -> None:
-        """Record whether closed forms have the same order: quotient and reciprocal are bounded."""
+        """Record whether closed forms have the same order: both of their quotients are bounded."""
         self.order(what, quotient)
         self.order(f"{what}{REVERSED}", lambda *size: divide(1, quotient(*size)))
 
@@ -374,7 +373,7 @@ class ClaimCheck(CachedTopology):
         return self.n_and_k if self.topology.family == "nk-star" else (self.n,)
 
     def _growth_order(self, quotient: Callable[..., Number]) -> tuple[str | None, Number]:
-        """Return a quotient's order of growth (None if bounded), and its maximum for huge n."""
+        """Return a quotient's order of growth, or None if bounded, and its maximum for huge n."""
         paths: list[Callable[[int], Number]] = [quotient]
         if self.topology.family == "nk-star":
             paths = [partial(_along, quotient, k_of_n) for k_of_n in _K_OF_N]

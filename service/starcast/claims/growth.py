@@ -1,4 +1,4 @@
-"""Numbers of formulas, exact if n is small, and the order of growth of a quotient.
+"""Functions for closed forms, exact if n is small, and the order of growth of a quotient.
 
 A quotient of the papers' closed forms behaves like n^a (log n)^b, where a and b are multiples of
 one half, because it consists of factorials, logarithms, square roots and ceilings. If n is replaced

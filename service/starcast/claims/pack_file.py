@@ -1,4 +1,4 @@
-"""The file ``claims.toml`` of a paper pack: the paper and its claims, as they are written.
+"""The file ``claims.toml`` of a paper pack: the entries of the paper and its claims.
 
 The file may be a user's, so its keys and types are checked. Errors name the file and the line.
 """

@@ -1,4 +1,4 @@
-"""Registration of checks with their memory, and providers of objects for checks."""
+"""Registration of checks and of their memory estimates, and providers of objects for checks."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -57,20 +57,20 @@ LINK_ARRAYS = Memory()
 
 
 def all_pairs(_: Topology) -> bool:
-    """Return True: `Memory.of_pairs` for a check that always stores data of all node pairs."""
+    """Return True, for `Memory.of_pairs` of a check that always stores data for all node pairs."""
     return True
 
 
 def unless_symmetric(size: Topology) -> bool:
-    """Return whether translations change ports, so that schedules need the rows of all sources."""
+    """Return whether schedules need the rows of all sources, because translations change ports."""
     return not size.translation_keeps_ports
 
 
 @dataclass(frozen=True)
 class RegisteredCheck:
-    """A check function with its memory estimate and the module that registered it.
+    """A check function, its memory estimate, and the module that registered it.
 
-    The attributes except for the origin are those of `starcast.claims.catalogue.Claim`.
+    `starcast.claims.catalogue.Claim` explains all attributes but ``origin``.
     """
 
     check: CheckFunction
@@ -219,7 +219,7 @@ class Execution(NamedTuple):
 
     @property
     def place(self) -> dict[str, Any]:
-        """The number M of messages and the schedule, as keywords for methods of `ClaimCheck`."""
+        """Keywords for methods of `ClaimCheck`: the number M of messages, and the schedule."""
         return {"M": self.messages, "of": self.schedule}
 
     @property

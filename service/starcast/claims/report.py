@@ -113,7 +113,7 @@ def rows(verdicts: Iterable[Verdict]) -> list[ReportRow]:
 
 
 def counts(listed: Iterable[ReportRow]) -> dict[str, dict[str, int]]:
-    """Return the number of claims with each verdict, by paper; a conjunction is one claim."""
+    """Count the claims with each verdict, by paper; a conjunction counts as one claim."""
     counter = Counter((row.paper, row.word) for row in listed)
     by_paper: dict[str, dict[str, int]] = {}
     for paper in papers():
@@ -164,7 +164,7 @@ def html(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None) ->
 def page_values(
     listed: Sequence[ReportRow], about: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """Return the variables of the claims page's template, except those for its filters."""
+    """Return the variables of the claims page's template; those for its filters are added later."""
     return {
         "rows": listed,
         "failing": _failing(listed),
@@ -178,7 +178,7 @@ def page_values(
 
 
 def _failing(listed: Sequence[ReportRow]) -> list[ReportRow]:
-    """Return the rows of failing claims except conjunctions, which fail because a part fails."""
+    """Return the rows of failing claims, except conjunctions; their failing parts are included."""
     return [row for row in listed if row.word == "fails" and row.claim.check is not None]
 
 
@@ -233,7 +233,7 @@ def _escaped(text: str) -> str:
 #: The newest verdict of each claim, and the verification run that stored it.
 #: It is None if the pack has changed since.
 StoredVerdicts = Mapping[str, tuple[models.ClaimRun | None, Verdict | None]]
-#: What is shown instead of a verdict whose pack has changed since.
+#: The text shown instead of a verdict whose pack has changed since.
 OUTDATED = "verified with another version of the pack; check again"
 
 CLAIM_COLUMNS = (

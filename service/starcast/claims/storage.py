@@ -96,9 +96,9 @@ def paper_key(claim_id: str) -> str:
 
 
 def is_outdated(run: ClaimRun, claim_id: str) -> bool:
-    """Return whether the pack of a claim has changed since a run, or is not known to be the same.
+    """Return whether the pack of a claim has changed since a run, or may have changed.
 
-    The papers of starcast have versions of starcast instead.
+    Packs that come with starcast are identified by its version instead.
     """
     key = paper_key(claim_id)
     recorded = run.packs.get(key, {"sha256": ""})
@@ -106,7 +106,7 @@ def is_outdated(run: ClaimRun, claim_id: str) -> bool:
 
 
 def describe_missing_packs(session: Session, run: int | None = None) -> str:
-    """Say how many stored verdicts need a pack that is not loaded; return "" if none does.
+    """Return a sentence on stored verdicts whose pack is not loaded, or "" if there are none.
 
     Args:
         session: a session of the database.

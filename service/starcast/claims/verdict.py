@@ -60,7 +60,7 @@ def judge(findings: Iterable[Finding]) -> VerdictWord:
 
 
 def claim_verdict(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
-    """Return the verdict on a claim. Only evidence at sizes in the claim's scope decides it."""
+    """Return the verdict on a claim, which depends only on evidence at sizes in its scope."""
     # Checks finish in any order, so sizes of equal order are sorted as the claim lists them.
     ranks = {spec: rank for rank, spec in enumerate((*claim.sizes.beyond, *claim.sizes.deep))}
     listed = sorted(evidence, key=lambda found: ranks.get(found.size, len(ranks)))
@@ -96,7 +96,7 @@ def by_claim(evidence: Iterable[Evidence]) -> dict[str, list[Evidence]]:
 
 
 def asides_by_words(evidence: Iterable[Evidence]) -> dict[tuple[str, str], list[tuple[str, Aside]]]:
-    """Return the asides of evidence with their sizes, by kind and words."""
+    """Group the asides of evidence by kind and words; return each with its sizes."""
     groups: dict[tuple[str, str], list[tuple[str, Aside]]] = {}
     for found in evidence:
         for aside in found.asides:

@@ -167,7 +167,7 @@ class Task:
 
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
-        """The claims of this task; a worker process finds them after it has loaded their packs."""
+        """The claims of this task. A worker process must load their packs first."""
         return tuple(map(catalogue.find_claim, self.claim_ids))
 
     @cached_property
@@ -362,7 +362,7 @@ def _resolve_conjunctions(claims: Iterable[Claim]) -> list[Claim]:
 
 
 def _split(claims: Sequence[Claim], spec: str) -> Iterator[Task]:
-    """Yield one task for claims at one size, or several if they need too much memory together."""
+    """Yield one task for claims at one size, or several tasks if one would need too much memory."""
     limit = memory.physical() // _MEMORY_SHARE
     together: list[Claim] = []
     used = 0

@@ -96,7 +96,7 @@ def _clean_errors() -> Iterator[None]:
 
 
 def _show_place(error: Any, ctx: Any) -> None:
-    """Correct the message about an unknown option if the root command has this option.
+    """Correct the error message about an unknown option that the root command has.
 
     The new message states that the option belongs before the command.
     """
@@ -264,7 +264,7 @@ def _end(code: int) -> NoReturn:
 def _run() -> None:
     """Run the command, and flush stdout.
 
-    Python itself flushes stdout only at exit, when a failure can no longer be reported.
+    Python itself flushes stdout only at exit, too late to report a failure.
     """
     try:
         with warnings.catch_warnings():

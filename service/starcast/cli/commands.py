@@ -378,7 +378,7 @@ NEXT_STEPS = (
 def demo(ctx: typer.Context, home: context.HomeOption = None) -> None:
     """Run the main workflow on the embedded stack: build, verify, store, query and compare.
 
-    The commands are printed before they run. A second demo creates nothing.
+    The commands are printed before they run. Running the demo again creates nothing.
     """
     _require_embedded(context.settings(ctx, home=home))
     flags = ["--home", str(home)] if home else _global_flags(ctx)
@@ -519,8 +519,8 @@ def uninstall(
     """Stop the embedded servers and delete all their data, downloads, logs and passwords.
 
     The command first lists everything that it would delete, and asks. It keeps files that starcast
-    did not create, and everything that other homes still need. At the end, it names what is left,
-    such as your other homes and the Python packages.
+    did not create, and files that other homes still need. At the end, it lists the remains, such as
+    your other homes and the Python packages.
     """
     from starcast.embedded.stack import find_traces, remove
 

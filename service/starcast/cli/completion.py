@@ -71,7 +71,7 @@ def complete_and_exit(run: Callable[[], Any]) -> None:
 
 
 def finish_installation() -> None:
-    """Extend an installed zsh completion script, so that the first Tab completes, too.
+    """Extend an installed zsh completion script so that it also completes at the first Tab.
 
     zsh loads the script when Tab is first pressed. Typer's script declares the completion function,
     but does not call it, so the first Tab would show no candidates.

@@ -1,8 +1,8 @@
 """The server of `starcast mcp`, through which programs, such as AI agents, ask questions.
 
-It speaks the Model Context Protocol over stdin and stdout. Its tools are operations of `Lab` that
-only read, with the parameters and docstrings of which commands are made. As for pages, operations
-run in worker processes with limits on time and memory.
+It speaks the Model Context Protocol over stdin and stdout. Its tools are the read-only operations
+of `Lab`, with their parameters and docstrings. Operations run in worker processes with limits on
+time and memory, as for web pages.
 """
 
 import json
@@ -177,7 +177,7 @@ def _refuse_file(name: str, value: Any) -> None:
 
 
 def _write(result: Any) -> str:
-    """Return a result as JSON of at most `MAX_ANSWER` bytes; what is cut is said in ``note``."""
+    """Return a result as JSON of at most `MAX_ANSWER` bytes; ``note`` describes omitted parts."""
     if not isinstance(result, Table):
         return _cut(dict(result) if isinstance(result, Mapping) else {"text": str(result)})
     rows, note = result.rows, result.note
@@ -194,7 +194,7 @@ def _write(result: Any) -> str:
 
 
 def _cut(facts: dict[str, Any]) -> str:
-    """Return facts as JSON, without the largest ones if they are too large."""
+    """Return facts as JSON; if that is too long, the largest facts are omitted."""
     omitted = list[str]()
     while len((text := _as_text(facts)).encode()) > MAX_ANSWER:
         largest = max(facts, key=lambda name: len(_as_text(facts[name])))

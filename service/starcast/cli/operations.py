@@ -214,7 +214,7 @@ def command(
 
 
 def expanded(parameters: list[Parameter]) -> Iterator[Parameter]:
-    """Yield the parameters of an operation, with a parameter for each item of ``**options``."""
+    """Yield the parameters of an operation; ``**options`` is replaced by one parameter per item."""
     for each in parameters:
         if each.kind is Parameter.VAR_KEYWORD:
             for options in _options(each):
@@ -295,7 +295,7 @@ def _flag(parameter: Parameter) -> str:
 
 
 def _plain(text: str, flags: Mapping[str, str]) -> str:
-    """Convert part of a docstring to help.
+    """Convert part of a docstring to the text of a command's help.
 
     Markup is removed, parameter names become options, and sentences about Python are omitted.
     """

@@ -187,7 +187,7 @@ def fits(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> bool:
 def narrowed(
     rows: Sequence[Mapping[str, Any]], columns: Sequence[str], optional: Sequence[str]
 ) -> list[str]:
-    """Remove optional columns, in the given order, until the table fits; return the other columns.
+    """Remove optional columns, in the given order, until the table fits; return the rest.
 
     A table that is written to a file is limited to the width `PAGE`, so that it can be read on a
     terminal later.

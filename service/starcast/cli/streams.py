@@ -1,4 +1,4 @@
-"""The standard streams of the command line, even if closed, full, or limited to few characters."""
+"""The standard streams of the command line, which may be closed, full, or limited to ASCII."""
 
 import codecs
 import errno
@@ -77,7 +77,7 @@ def prepare() -> None:
 
 
 def encodable(text: str) -> str:
-    """Return text as stdout shows it: characters that its encoding lacks are replaced."""
+    """Return text in which characters that the encoding of stdout lacks are replaced."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     return text if text.isascii() else text.encode(encoding, _HANDLER).decode(encoding)
 

@@ -9,6 +9,7 @@ from starcast.collectives import (  # noqa: F401
     edge_disjoint,
     doubling,
     yardsticks,
+    greedy,
     reductions,
 )
 

@@ -68,12 +68,12 @@ class Refusal(NamedTuple):
 
 
 def count_messages(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows if each message takes one row to each node except the root.
+    """Return the number of rows if each message takes one row to each endpoint but the root.
 
     No algorithm has fewer rows; algorithms of plug-ins may have more.
     """
     messages = int(arguments.get("messages", arguments.get("segments", 1)))
-    return messages * (topology.nodes - 1)
+    return messages * (topology.endpoints - 1)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -85,7 +85,8 @@ class Algorithm(Entry):
         ports: the port models that it supports; the first one is its default.
         build: ``build(topology, root, ports, **arguments)`` returns the schedule.
         rows: ``rows(topology, arguments)`` returns the number of rows of its schedule. If the
-            schedule contains the rows of all sources, it returns the number per source.
+            schedule contains the rows of all sources, it returns the number per source. With
+            switches, there may be fewer.
         forest_construction: ``forest_construction(topology, ports, arguments)`` returns the name of
             the construction whose trees it uses, or None if no construction builds its trees.
         refusal: ``refusal(topology, arguments)`` returns the reason why the algorithm is not
@@ -206,6 +207,7 @@ def algorithm(
     families: Sequence[str] = (),
     ports: Sequence[Ports] = ("all",),
     smallest: int = 2,
+    elsewhere: str = "",
     **foresight: Unpack[Foresight],
 ) -> Callable[[Function], Function]:
     """Declare a function as an algorithm of a collective.
@@ -226,6 +228,8 @@ def algorithm(
         families: the families of topologies on which it is defined; by default all.
         ports: the port models that it supports; the first one is its default.
         smallest: the smallest n for which it is defined.
+        elsewhere: the algorithm that the name stands for on topologies on which this one is not
+            defined.
         **foresight: functions that return facts about a schedule without building it, such as
             ``rows``; see the attributes of `Algorithm`.
 
@@ -270,7 +274,7 @@ def algorithm(
             collective=collective, name=name, source=source, origin=origin, smallest=smallest,
             families=tuple(families), ports=tuple(ports),
             arguments=read_arguments(name, origin, function, ("topology", "root", "ports")),
-            build=build, **{
+            elsewhere=elsewhere, build=build, **{
                 option: guard(
                     f"'{option}' of the {collective} algorithm '{name}'", origin, value,
                     _FORESIGHT[option],
@@ -344,15 +348,6 @@ def find_algorithm(collective: str, name: str, topology: Topology | None = None)
     return REGISTRIES[collective].find(name, topology)
 
 
-def check_topology(algorithm: Algorithm, topology: Topology) -> None:
-    """Check that an algorithm is defined on a topology.
-
-    Raises:
-        InputError: the algorithm is not defined on the topology.
-    """
-    REGISTRIES[algorithm.collective].check_topology(algorithm, topology)
-
-
 def schedule(
     topology: Topology | str,
     collective: str,
@@ -402,7 +397,7 @@ def schedule(
     if twice := own.keys() & arguments.keys():
         raise InputError(f"the argument '{min(twice)}' is given twice", hint="remove one of them")
     values = entry.resolve_arguments(topology, own | arguments)
-    rank = topology.node(root)
+    rank = topology.root(root)
     _check_size(entry, topology, model, values)
     return entry.build(topology, rank, model, **values)
 
@@ -498,7 +493,7 @@ def parse_schedule_id(schedule_id: str) -> ScheduleParameters:
         topology,
         # An expanded schedule has the rows of all sources, so its id contains no root; as with a
         # short id, the root defaults to the identity.
-        0 if root.lower() == EXPANDED else topology.node(root),
+        0 if root.lower() == EXPANDED else topology.root(root),
         algorithm.resolve_ports(ports),
         algorithm.resolve_arguments(topology, arguments),
     )

@@ -60,11 +60,11 @@ BaseTree = Annotated[
 
 
 def count_sources(topology: Topology, ports: str) -> int:
-    """Return the number of sources whose rows an allgather schedule must contain: one, or all."""
+    """Return how many sources need rows of their own in an allgather schedule: one, or all."""
     # In the one-port model, the sub-slots depend on the ports. If translations change the ports, as
     # on S_{n,k}, one source cannot represent the others.
     is_symmetric = ports == "all" or topology.translation_keeps_ports
-    return 1 if is_symmetric and topology.has_translations else topology.nodes
+    return 1 if is_symmetric and topology.has_translations else topology.endpoints
 
 
 def build_packets_of_all(
@@ -73,7 +73,7 @@ def build_packets_of_all(
     """Return the allgather in which each source pipelines units down trees rooted at itself."""
     parts = []
     units = 0
-    for source in range(topology.nodes):
+    for source in range(topology.endpoints):
         forest = trees.forest(topology, construction, source)
         draft = build_pipeline(forest, "all", units_per_tree, packets=True)
         parts.append(draft.rows._replace(unit=draft.rows.unit + units))
@@ -230,7 +230,7 @@ def _build_overlapped(
 def _rotate(
     forest: Forest, step: NDArray[np.int32], count: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-    """Return a message's tree, as parent ports and steps, after ``count`` rotations R."""
+    """Return the parent ports and steps of a message's tree after ``count`` rotations R."""
     topology = forest.topology
     image = np.arange(topology.nodes, dtype=np.int32)
     turn = rotation(topology.n)
@@ -245,7 +245,7 @@ def _rotate(
 
 
 def _positions_within_port(port: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return each link's position, from 1, among all links of a tree that have the same port."""
+    """Number the links of a tree that have the same port 1, 2, ..; return each link's number."""
     position = np.empty(len(port), dtype=np.int64)
     for number in np.unique(port):
         of_port = port == number

@@ -100,9 +100,9 @@ def _build_one_port(topology: Topology, root: int, ports: Ports, messages: Messa
 def _serve_necklaces(topology: Topology, construction: str, messages: int) -> Draft:
     """Return the schedule that sends the messages to each necklace in groups.
 
-    A node that is in k trees receives its M messages in M/k groups of k messages, so message i is
-    in group i // k. A group leaves when the previous group has arrived. Necklaces are served in the
-    order of their distance, and those at the same distance in the order of their lowest rank.
+    A node in k trees receives its M messages in M/k groups of k messages; message i is in group i
+    // k. A group leaves when the previous group has arrived. Necklaces are served in the order of
+    their distance, and those at the same distance in the order of their lowest rank.
     """
     forest = trees.forest(topology, construction)
     units = assign_trees(forest, messages)
@@ -169,7 +169,7 @@ def plan_opening(n: int, messages: int) -> Opening:
 
 
 def short_words(n: int, messages: int) -> tuple[Word, ...]:
-    """Return the paths to the nodes of short necklaces, with balanced entries into their cycles."""
+    """Return the paths to the nodes of short necklaces; the entries use all dimensions evenly."""
     nodes = short_necklaces(n)
     ranks = permutations.rank(nodes).tolist()
     cycles_of = dict(zip(ranks, map(_displaced_cycles, nodes), strict=True))
@@ -185,7 +185,7 @@ def short_words(n: int, messages: int) -> tuple[Word, ...]:
 
 
 def choose_entries(cycles: Sequence[Cycle], capacity: Mapping[int, int]) -> list[int]:
-    """Choose one symbol of each cycle as its entry, each symbol s at most ``capacity[s]`` times.
+    """Choose a symbol of each cycle as its entry, but symbol s at most ``capacity[s]`` times.
 
     The choice is a bipartite flow, found by augmenting paths. Cycles are served in their order and
     symbols are tried in ascending order, so the choice is deterministic.
@@ -221,9 +221,10 @@ def choose_entries(cycles: Sequence[Cycle], capacity: Mapping[int, int]) -> list
 def schedule_words(words: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
     """Return the steps in which the messages cross the dimensions of their words (list scheduling).
 
-    In each step every dimension serves one of the words that have to cross it next: the word with
-    the most dimensions left, or the first such word. A word waits for only one dimension at a time,
-    so the result is the same as if each step went through all words in that order.
+    In each step, every dimension is crossed by one of the words that must cross it next: the word
+    with the most dimensions left, or the first of several. A word waits for only one dimension at a
+    time, so serving the dimensions one by one gives the same result as serving the words in that
+    order.
     """
     waiting: dict[int, list[tuple[int, int]]] = {
         dimension: [] for word in words for dimension in word
@@ -246,7 +247,7 @@ def schedule_words(words: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...
 
 
 def internal_error(what: str) -> StarcastError:
-    """Return the error for a state that the proof in docs/exact-alltoall.md excludes."""
+    """Return the error for a state that is impossible by the proof in docs/exact-alltoall.md."""
     return StarcastError(
         f"the exact alltoall cannot be built: {what}",
         hint="this is a defect of starcast: please report it",
@@ -270,7 +271,7 @@ def _entry_capacities(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
 
 
 def _crossed_dimensions(cycle: Cycle, entry: int) -> Iterator[int]:
-    """Yield the dimensions that a path to a node crosses to build a cycle entered at ``entry``."""
+    """Yield the dimensions that a path to a node crosses for one cycle, entered at ``entry``."""
     start = cycle.index(entry)
     yield entry
     yield from reversed((*cycle[start:], *cycle[:start]))
@@ -356,7 +357,7 @@ def full_necklaces(topology: Topology) -> FullNecklaces:
 
 
 def _build_round(topology: Topology, full: FullNecklaces, messages: int, total: int) -> Columns:
-    """Return the rows of one round: ``messages`` <= n-1 of the ``total`` messages to each node."""
+    """Return the rows of one round, which sends up to n-1 of the messages to each node."""
     opening = plan_opening(topology.n, messages)
     short_rows = _serve_short_necklaces(topology, opening, total)
     full_rows = _serve_full_necklaces(topology, full, opening, messages, total)
@@ -364,7 +365,7 @@ def _build_round(topology: Topology, full: FullNecklaces, messages: int, total: 
 
 
 def _serve_short_necklaces(topology: Topology, opening: Opening, total: int) -> Iterator[Columns]:
-    """Yield the rows that serve the short necklaces, in batches; batch h has hop h of each word."""
+    """Yield the rows for the short necklaces in batches; batch h has hop h of every word."""
     words = opening.words
     node = np.zeros(len(words), dtype=np.int32)
     unit = np.array([word.node * total + word.message for word in words], dtype=np.int64)
@@ -380,7 +381,7 @@ def _serve_short_necklaces(topology: Topology, opening: Opening, total: int) -> 
 def _serve_full_necklaces(
     topology: Topology, full: FullNecklaces, opening: Opening, messages: int, total: int
 ) -> Iterator[Columns]:
-    """Yield the rows that serve the full necklaces: one hop of a group per step after the opening.
+    """Yield the rows for the full necklaces; after the opening, each step is one hop of a group.
 
     A group is one message to each of the n-1 nodes of a necklace. The first groups cross their
     first dimensions in idle cells of the opening.
@@ -411,9 +412,9 @@ def _serve_full_necklaces(
 def _group_begins(
     length: NDArray[np.int64], early: NDArray[np.bool_], opening: Opening
 ) -> NDArray[np.int64]:
-    """Return, for each group of messages, the step s such that its hop h takes place in step s + h.
+    """Return, for each group of messages, a step s; hop h of the group takes place in step s + h.
 
-    For groups that cross their first dimension in the opening, this does not hold for hop 1.
+    The exception is hop 1 of the groups that cross their first dimension in the opening.
     """
     idle_cells = opening.idle.shape[1]
     if np.count_nonzero(early) < idle_cells:

@@ -134,7 +134,7 @@ def schedule_from_columns(
 
 
 def rank_labels(topology: Topology, texts: Collection[str]) -> dict[str, int]:
-    """Return the rank of each string that is a node label; other strings are omitted."""
+    """Return a mapping from strings that are node labels to ranks; other strings are omitted."""
     if not topology.has_translations:
         # Labels need not be sorted, nor equally long.
         ranks_of = {label: rank for rank, label in enumerate(topology.labels().tolist())}
@@ -209,7 +209,7 @@ def _find_receivers(topology: Topology, sender: Integers, port: Integers) -> NDA
 
 
 def _describe_columns(collective: str, optional: Sequence[str]) -> str:
-    """Describe, for hints, the columns that a schedule must have and those that it can have."""
+    """Return a text, for hints, that lists the required and the optional columns of a schedule."""
     required = (*REQUIRED, "combine") if collective in REDUCTIONS else REQUIRED
     others = [name for name in optional if name != "combine"]
     return f"{','.join(required)}; {', '.join(others)} are optional"
@@ -226,17 +226,17 @@ def _wrong_name(names: Collection[str], allowed: Collection[str]) -> str | None:
 def _least_units(topology: Topology, collective: str, symmetric: bool, rows: Columns) -> int:
     """Return the smallest number of units that the collective can have with the given rows.
 
-    This may be more than the largest unit in the rows plus one, because the units that a node would
-    send to itself are numbered but have no rows.
+    This may exceed the largest unit number in the rows plus one: units from a node to itself have
+    numbers, but no rows.
     """
     has_sources = collective in MULTI_SOURCE and collective != "allreduce" and not symmetric
-    sources = topology.nodes if has_sources else 1
-    parts = sources * (topology.nodes if collective in ADDRESSED else 1)
+    sources = topology.endpoints if has_sources else 1
+    parts = sources * (topology.endpoints if collective in ADDRESSED else 1)
     return -(-(int(rows.unit.max(initial=-1)) + 1) // parts) * parts
 
 
 def _has_packets(rows: Columns) -> bool:
-    """Return whether any directed link carries several of the rows' units in one step."""
+    """Return whether, in any step, the rows send several units over the same directed link."""
     keys = np.stack([rows.step, rows.sender, rows.port])
     return bool(len(rows.step) > np.unique(keys, axis=1).shape[1])
 
@@ -298,7 +298,7 @@ def schedule_from_csv(
 
 
 class _Reader:
-    """A reader of a schedule in a CSV file; its error messages name the line that was read last."""
+    """Reader of a schedule in a CSV file; its error messages name the line that was read last."""
 
     def __init__(self, path: str, topology: Topology, collective: str, file: TextIO) -> None:
         self._path = path

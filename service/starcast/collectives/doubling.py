@@ -51,7 +51,7 @@ _BROADCAST = "one-port-broadcast"
     exclusion=partial(missing_record, _BROADCAST),
 )  # fmt: skip
 def _build_recorded_broadcast(topology: Topology, root: int, ports: Ports) -> Draft:
-    """Build the broadcast of a record, which gives the round in which each node is informed."""
+    """Build the broadcast of a record; the record has the round in which each node is informed."""
     witness = record_witness(_BROADCAST, topology)
     return build_rounds(topology, witness["parent_port"], witness["round"])
 
@@ -76,7 +76,7 @@ class _Turns(NamedTuple):
 def _best_turns(size: int, others: int) -> _Turns:
     """Return the fastest plan for a complete graph of ``size`` nodes.
 
-    The centre also sends over ``others`` links that leave the complete graph.
+    The centre also sends over ``others`` links to nodes outside the complete graph.
     """
     choices = []
     for own in range(1, max(size - 1, 1).bit_length() + 1):
@@ -86,7 +86,7 @@ def _best_turns(size: int, others: int) -> _Turns:
 
 
 def _round_in_clique(number: _Integers, own: int) -> _Integers:
-    """Return the round, from 1, in which the plan informs node ``number`` of a complete graph."""
+    """Return the round, from 1, in which node ``number`` of a complete graph is informed."""
     return np.where(number < 2**own, _log2(number) + 1, own + 1 + _log2(_doublings(number, own)))
 
 
@@ -101,7 +101,7 @@ def _sender_in_clique(number: _Integers, own: int) -> _Integers:
 
 
 def _doublings(number: _Integers, own: int) -> _Integers:
-    """Return how many blocks of 2^own - 1 nodes are complete before node ``number``, at least 1.
+    """Return the number of full blocks of 2^own - 1 nodes before node ``number``, but at least 1.
 
     Nodes 1 to 2^own - 1 of a complete graph are informed in the rounds in which the centre sends.
     After that, these nodes and the nodes that they inform double in each round. The binary
@@ -119,7 +119,7 @@ def _log2(values: _Integers) -> _Integers:
 
 
 def _substar_rounds(topology: Topology) -> tuple[_Integers, _Integers]:
-    """Return the node of S_{n,k} that informs each node, and the round; both are 0 at the root."""
+    """Return, for each node of S_{n,k}, the node that informs it, and the round; 0 at the root."""
     n, k = topology.n, int(topology.k or 1)
     size = n - k + 1
     symbols = permutations.arrangements(n, k).astype(np.int64)
@@ -145,7 +145,7 @@ def _substar_rounds(topology: Topology) -> tuple[_Integers, _Integers]:
 
 
 def _inform_outside(nodes: _Integers, position: int, n: int, own: int) -> _Integers:
-    """Replace newly informed nodes of a substar, in place, by the nodes that inform them.
+    """Replace newly informed nodes of a substar by the nodes that inform them, in place.
 
     Args:
         nodes: the nodes' symbols, int64 ``[count, k]``; each node differs from the root at
@@ -220,7 +220,7 @@ class _Step(NamedTuple):
 
 
 def _doubling(size: int) -> list[_Step]:
-    """Return the steps that inform, for each possible first symbol, one node of a substar.
+    """Return steps that inform, in one substar, a node that begins with each possible symbol.
 
     The first node has index 0. Step i informs node i + 1, whose first symbol is node 0's symbol at
     position i + 2. In each round all informed nodes send, until all symbols are used.
@@ -238,7 +238,7 @@ def _doubling(size: int) -> list[_Step]:
 
 
 def _cross(labels: _Labels, port: int) -> _Labels:
-    """Return the labels of the nodes across a port from the nodes with the given labels."""
+    """Return the labels of the neighbours, across a port, of the nodes with the given labels."""
     crossed = labels.copy()
     crossed[:, [0, port - 1]] = labels[:, [port - 1, 0]]
     return crossed
@@ -247,7 +247,7 @@ def _cross(labels: _Labels, port: int) -> _Labels:
 def _symbol_rounds(
     topology: Topology, substar: int, record: Mapping[str, NDArray[Any]] | None = None
 ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-    """Return each node's port to the node that informs it, and the round; both are 0 at the root.
+    """Return each node's port to the node that informs it, and the round; 0 at the root.
 
     Args:
         topology: a star graph.

@@ -160,7 +160,7 @@ def hop_numbers(forest: Forest) -> Ranks:
 def _sizes_of_earlier_siblings(
     parents: Ranks, turn: NDArray[np.int32], sizes: Ranks
 ) -> NDArray[np.int64]:
-    """Return, for each node of a tree, the total size of its siblings' subtrees visited earlier."""
+    """Return, for each node, the total size of its siblings' subtrees that come earlier."""
     order = np.lexsort((turn, parents))
     # One cumulative sum covers all nodes; the part before the first sibling is subtracted below.
     before = np.cumsum(sizes[order], dtype=np.int64) - sizes[order]
@@ -173,7 +173,7 @@ def _sizes_of_earlier_siblings(
 
 
 def scatter_transmissions(topology: Topology, messages: int, copies: int) -> int:
-    """Return the number of rows of the scatter, without building trees.
+    """Return the number of rows of the scatter; no trees are built.
 
     The length of a copy's path is the level of its destination in the copy's tree. This level is
     the destination's distance plus its *detour* in that tree. Nodes on necklaces of n-1 nodes use
@@ -255,8 +255,8 @@ def _nearest_trees(
     """Return, for each node on a full necklace, the trees in which its levels are lowest.
 
     Returns:
-        The trees, int64 ``[copies, nodes]``, with meaningless entries for other nodes; and the
-        ranks of the nodes on short necklaces (of fewer than n-1 nodes), without the root.
+        The trees, int64 ``[copies, nodes]``, where the entries of other nodes have no meaning; and
+        the ranks of the nodes on short necklaces (of fewer than n-1 nodes), without the root.
     """
     rings = necklaces(forest.topology.n)
     full = rings.period == forest.trees

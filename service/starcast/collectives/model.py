@@ -27,10 +27,10 @@ from starcast.trees.construction import translate_forest
 from starcast.trees.model import UNNAMED
 
 COLLECTIVES: tuple[Collective, ...] = get_args(Collective)
-#: Collectives in which every node is a source or, in reductions, a destination. In a symmetric
+#: Collectives in which every endpoint is a source or, in reductions, a destination. In a symmetric
 #: schedule, the rows of one source or destination represent all.
 MULTI_SOURCE: tuple[Collective, ...] = ("allgather", "alltoall", "reduce-scatter", "allreduce")
-#: Collectives in which every node contributes to every unit.
+#: Collectives in which every endpoint contributes to every unit.
 REDUCTIONS: tuple[Collective, ...] = ("reduce", "reduce-scatter", "allreduce")
 COLUMNS = INTEGER_COLUMNS
 PORT_MODELS = {"all": "all-port", "one": "one-port"}
@@ -51,8 +51,8 @@ class Schedule(Displayable):
     Columns are read-only; writable arrays are copied.
 
     Units are numbered from 0. Copies of a unit share its number and differ in ``tree``. Let N be
-    the number of nodes, and M the number of units per source, destination, or pair of both. The
-    i-th of these M units (i = 0..M-1) has the number
+    the number of endpoints (nodes that are no switches), and M the number of units per source,
+    destination, or pair of both. The i-th of these M units (i = 0..M-1) has the number
 
     * broadcast: 0..units-1, tree by tree if the message is split among trees;
     * allgather: source*M + i, or i in a symmetric schedule;
@@ -63,9 +63,10 @@ class Schedule(Displayable):
       the parts whose sums one node completes;
     * reduce-scatter: destination*M + i, or i in a symmetric schedule.
 
-    In a reduction every node contributes to every unit, and a unit is complete when it is the sum
-    of all N contributions. For each unit and tree, a node holds a partial sum, at first its own
-    contribution. Copies of a unit, which differ in ``tree``, are summed separately.
+    In a reduction every endpoint contributes to every unit, and a unit is complete when it is the
+    sum of all N contributions. For each unit and tree, a node holds a partial sum, at first its own
+    contribution or, at a switch, nothing. Copies of a unit, which differ in ``tree``, are summed
+    separately.
 
     Units that a node would send to itself have numbers but no rows. A gather is a reversed scatter,
     but its steps count forwards: leaves send first.
@@ -128,7 +129,7 @@ class Schedule(Displayable):
         check_collective(self.collective)
         normalized = {
             "topology": topology,
-            "root": topology.node(self.root),
+            "root": topology.root(self.root),
             **self._checked_columns(),
         }
         # Assignments to the fields of a frozen dataclass raise an error; this function sets them.
@@ -196,11 +197,11 @@ class Schedule(Displayable):
         is the part for one destination.
         """
         if self.collective == "allreduce":
-            return self.units * (self.topology.nodes if self.symmetric else 1)
+            return self.units * (self.topology.endpoints if self.symmetric else 1)
         sources = 1
         if self.collective in MULTI_SOURCE and not self.symmetric:
-            sources = self.topology.nodes
-        destinations = self.topology.nodes if self.collective in ADDRESSED else 1
+            sources = self.topology.endpoints
+        destinations = self.topology.endpoints if self.collective in ADDRESSED else 1
         return self.units // (sources * destinations)
 
     @property
@@ -252,7 +253,7 @@ class Schedule(Displayable):
     @property
     def _units_per_node(self) -> int:
         """The number of units per node if a unit's number encodes a node, else 0."""
-        return self.units // self.topology.nodes if self.collective in ADDRESSED else 0
+        return self.units // self.topology.endpoints if self.collective in ADDRESSED else 0
 
     def __len__(self) -> int:
         return len(self.step)
@@ -276,10 +277,11 @@ class Draft(NamedTuple):
     Attributes:
         rows: the rows in any order.
         units: the number of units.
-        forest: the forest along which units travel; its root is that of the rows. Without a forest,
-            the root is the identity.
+        forest: the forest along which units travel; its root is that of the rows.
         packets: whether a directed link may carry several units per step.
         symmetric: whether the rows of one source represent all sources.
+        root: the root of the rows if there is no forest; without translations it must be the
+            requested root.
     """
 
     rows: Columns
@@ -287,13 +289,14 @@ class Draft(NamedTuple):
     forest: Forest | None = None
     packets: bool = False
     symmetric: bool = False
+    root: int = 0
 
     def complete(
         self, topology: Topology, collective: str, algorithm: str, ports: str = "all", **more: Any
     ) -> Schedule:
         """Return the complete schedule, with the given names and other parameters of `Schedule`."""
         names = {"topology": topology, "collective": collective, "algorithm": algorithm}
-        root = self.forest.root if self.forest else 0
+        root = self.forest.root if self.forest else self.root
         parameters: dict[str, Any] = self._asdict() | names | {"ports": ports, "root": root}
         return build_schedule(**parameters, **more)
 
@@ -359,7 +362,7 @@ def check_request(
     topology = as_topology(topology_or_spec)
     check_collective(collective)
     check_ports(ports)
-    return topology, topology.node(root)
+    return topology, topology.root(root)
 
 
 def check_ports(name: str, others: Sequence[str] = ()) -> None:

@@ -123,12 +123,14 @@ def _build_stream(forest: Forest, units_per_tree: int, first: NDArray[np.int32],
 
 
 def _declare_segmented(construction: str, source: str) -> None:
-    """Declare a broadcast that pipelines the segments of a message in a construction's trees."""
+    """Declare a broadcast that pipelines the segments of a message down a construction's trees."""
     entry = CONSTRUCTIONS[construction]
 
     @algorithm(
         "broadcast", construction, families=entry.families, ports=["all", "one"], source=source,
         smallest=entry.smallest, forest_construction=lambda *_: construction,
+        # On other topologies `greedy` is the algorithm that is greedy in each step.
+        elsewhere="greedy-matching" if construction == "greedy" else "",
         rows=lambda topology, arguments: (
             entry.count_trees(topology) * count_messages(topology, arguments)
         ),
@@ -201,7 +203,7 @@ def build_scatter(forest: Forest, ports: Ports, messages: int, units: Units | No
     level = forest.levels()[units.tree, units.destination]
     departure = order_furthest_first(subtree, level, units.unit, sequential=ports == "one")
     rows = route_units(forest, units.tree, units.destination, departure, units.unit)
-    return Draft(rows, forest.topology.nodes * messages, forest)
+    return Draft(rows, forest.topology.endpoints * messages, forest)
 
 
 def assign_trees(forest: Forest, messages: int) -> Units:
@@ -268,7 +270,7 @@ def _balanced_construction(_topology: Topology, _ports: str, arguments: Argument
 
 
 def refuse_uneven(topology: Topology, arguments: Arguments) -> Refusal | None:
-    """Return a refusal if the perfectly balanced trees cannot share the messages equally."""
+    """Return why the perfectly balanced trees cannot share the messages equally, or None."""
     messages = int(arguments["messages"])
     if messages % topology.degree == 0:
         return None

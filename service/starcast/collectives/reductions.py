@@ -72,7 +72,7 @@ def reverse_schedule(schedule: Schedule) -> Schedule:
 
 
 def build_allreduce(spread: Schedule) -> Schedule:
-    """Return the allreduce that runs an allgather or a broadcast first backwards, then forwards.
+    """Return the allreduce that runs an allgather or a broadcast first reversed, then forwards.
 
     If the first part is a reduce (a reversed broadcast), the broadcast may begin before the reduce
     has ended: the root sends the units in the order in which it completes them. The broadcast
@@ -108,7 +108,7 @@ def _first_steps(spread: Schedule) -> NDArray[np.int64]:
 def _exchange_units(first: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return new numbers for the units of a reversed broadcast, int64 ``[units]``.
 
-    A reversed broadcast completes the units in the opposite order of sending. As all units are
+    A reversed broadcast completes the units in reverse order of the broadcast. As all units are
     alike, they are renumbered: the unit that was sent last gets the number of the unit that was
     sent first, and so on.
     """
@@ -140,14 +140,21 @@ def _busy(schedule: Schedule) -> list[NDArray[np.bool_]]:
     In the one-port model there is one array of senders and one of receivers. In the all-port model
     there is one array of links, or none if a link can carry several units as one packet.
     """
+    topology = schedule.topology
     used: list[NDArray[np.integer]] = []
+    width = max(topology.ports) + 1
+    link = schedule.sender * width + schedule.port
     if schedule.ports == "one":
-        used = [schedule.sender, schedule.receiver]
+        # A switch uses any number of links, which are numbered after the nodes.
+        used = [
+            np.where(end < topology.endpoints, end, topology.nodes + link)
+            for end in (schedule.sender, schedule.receiver)
+        ]
     elif not schedule.packets:
-        used = [schedule.sender * (max(schedule.topology.ports) + 1) + schedule.port]
+        used = [link]
     busy = []
     for number in used:
-        rows = schedule.topology.nodes * (max(schedule.topology.ports) + 1)
+        rows = topology.nodes * (width + 1)
         busy.append(np.zeros((rows, schedule.steps), dtype=bool))
         busy[-1][number, schedule.step - 1] = True
     return busy
@@ -166,7 +173,10 @@ def _declare(
     """
 
     def build(topology: Topology, root: int, ports: Ports, **arguments: int | str) -> Schedule:
-        return turn(algorithm.build(topology, root, ports, **arguments))
+        built = turn(algorithm.build(topology, root, ports, **arguments))
+        # The name differs only if the algorithm is declared here under another name.
+        is_same = built.algorithm == algorithm.name
+        return built if is_same else replace(built, algorithm=algorithm.name)
 
     def count_rows(topology: Topology, arguments: Arguments) -> int:
         return passes * algorithm.rows(topology, arguments)
@@ -182,5 +192,9 @@ for _collective, _reversed in REVERSED.items():
     for _algorithm in REGISTRIES[_collective].values():
         _declare(_algorithm, _reversed, reverse_schedule)
 # If an allgather and a broadcast have the same name, the allreduce uses the allgather.
-for _algorithm in {**REGISTRIES["broadcast"], **REGISTRIES["allgather"]}.values():
+_SPREADS = {**REGISTRIES["broadcast"], **REGISTRIES["allgather"]}
+# The allgather `greedy` and the broadcast of Tseng & Sheu have the same name, but are unrelated.
+_SPREADS["greedy"] = REGISTRIES["broadcast"]["greedy"]
+_SPREADS["greedy-matching"] = replace(REGISTRIES["allgather"]["greedy"], name="greedy-matching")
+for _algorithm in _SPREADS.values():
     _declare(_algorithm, "allreduce", build_allreduce, passes=2)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.support.arrays import Integers, freeze
+from starcast.support.arrays import Integers, Mask, freeze
 from starcast.topologies import Topology
 from starcast.topologies.permutations import Ranks
 from starcast.trees import Forest
@@ -67,7 +67,7 @@ def route_units(
     unit: Integers,
     gap: int = 1,
 ) -> Columns:
-    """Return the rows of units that travel, without waiting, from the root to one destination each.
+    """Return the rows of units that travel from the root, without waiting, each to one destination.
 
     Args:
         forest: the trees whose paths the units take.
@@ -100,7 +100,7 @@ def route_units(
 def flood_units(
     forest: Forest, tree: Integers, delay: Integers, unit: Integers, first: Integers
 ) -> Columns:
-    """Return the rows of units that go to all nodes of a tree.
+    """Return the rows of units that go to all nodes of a tree, except switches above no endpoint.
 
     A unit reaches a node in step ``first[tree, node] + delay``.
 
@@ -113,10 +113,10 @@ def flood_units(
     """
     reverse_ports = forest.topology.reverse_ports()
     parts = []
-    for number, (ports, parents) in enumerate(
-        zip(forest.parent_port, forest.parents(), strict=True)
+    for number, (ports, parents, receives) in enumerate(
+        zip(forest.parent_port, forest.parents(), _find_receivers(forest), strict=True)
     ):
-        node = np.flatnonzero(ports).astype(np.int32)
+        node = np.flatnonzero(receives).astype(np.int32)
         index = np.flatnonzero(tree == number)
         rows = Columns(
             step=(first[number, node] + delay[index, None].astype(np.int32)).reshape(-1),
@@ -128,6 +128,23 @@ def flood_units(
         )
         parts.append(rows)
     return concatenate_rows(parts)
+
+
+def _find_receivers(forest: Forest) -> Mask:
+    """Return which nodes of each tree are endpoints or above one, bool ``[trees, nodes]``.
+
+    The root, which receives nothing, is not among them.
+    """
+    endpoints = forest.topology.endpoints
+    receives: Mask = forest.parent_port != 0
+    if endpoints == forest.topology.nodes:
+        return receives
+    receives[:, endpoints:] = False
+    parents, levels = forest.parents(), forest.levels()
+    for level in range(forest.height, 1, -1):
+        tree, node = np.nonzero(receives & (levels == level))
+        receives[tree, parents[tree, node]] = True
+    return receives
 
 
 def concatenate_rows(parts: list[Columns]) -> Columns:

@@ -1,10 +1,10 @@
 """Algorithms for comparison: rings, recursive doubling, and any forest.
 
-The ring needs a Hamiltonian cycle, which starcast builds for star graphs and hypercubes only;
-recursive doubling needs a hypercube. Records are stored search results that come with starcast.
-With the algorithm ``forest``, a new construction can be compared with those of the papers: units
-that cross a link in the same step travel as one packet, since the trees of a forest may share
-links.
+The ring needs a Hamiltonian cycle, which starcast constructs for star graphs and hypercubes, and
+searches for on other topologies; recursive doubling needs a hypercube. Records are stored search
+results that come with starcast. With the algorithm ``forest``, a new construction can be compared
+with those of the papers: units that cross a link in the same step travel as one packet, since the
+trees of a forest may share links.
 
 References: P. Patarasuk and X. Yuan, JPDC 69(2), 2009 (ring); R. Thakur, R. Rabenseifner and
 W. Gropp, "Optimization of Collective Communication Operations in MPICH", IJHPCA 19(1), 2005.
@@ -27,6 +27,7 @@ from starcast.collectives.rows import Columns, Units, concatenate_rows, flood_un
 from starcast.support.integers import ceil_div
 from starcast.support.vocabulary import Arguments, Ports
 from starcast.topologies import Topology
+from starcast.topologies.hamiltonian_cycles import MAX_NODES, find_hamiltonian_cycle
 from starcast.trees.construction import CONSTRUCTIONS, plain_constructions
 from starcast.trees.multinode import cycle_word
 from starcast.trees.other_topologies import missing_record, record_witness
@@ -84,25 +85,39 @@ def rotate_messages(
     return parts
 
 
+def _cycle(topology: Topology) -> NDArray[np.uint8]:
+    """Return the ports of a Hamiltonian cycle of a topology; on Q_d it is the closed Gray code."""
+    if topology.family == "star":
+        return cycle_word(topology.n)
+    if topology.family != "hypercube":
+        found = find_hamiltonian_cycle(topology)
+        if found is None:
+            raise AssertionError  # `_missing_cycle` excludes the topology
+        return found
+    number = np.arange(1, topology.nodes)
+    changed = np.array([(value & -value).bit_length() for value in number.tolist()], dtype=np.uint8)
+    return np.append(np.uint8(topology.n + 1) - changed, np.uint8(1))
+
+
+def _missing_cycle(topology: Topology) -> str | None:
+    """Return the reason why a topology has no ring, or None if it has one."""
+    if topology.nodes < 3:
+        return "two nodes have no cycle"
+    if topology.family in ("star", "hypercube") or find_hamiltonian_cycle(topology) is not None:
+        return None
+    if topology.nodes > MAX_NODES:
+        return f"Hamiltonian cycles are searched for on up to {MAX_NODES:,} nodes"
+    return "no Hamiltonian cycle was found"
+
+
 @algorithm(
-    "allgather", "ring", families=["star", "hypercube"], ports=["all", "one"],
-    source="Patarasuk & Yuan 2009",
-    exclusion=lambda topology: "two nodes have no cycle" if topology.nodes < 3 else None,
-    sources=lambda topology, _ports: topology.nodes,
+    "allgather", "ring", ports=["all", "one"], source="Patarasuk & Yuan 2009",
+    exclusion=_missing_cycle, sources=lambda topology, _ports: topology.nodes,
 )  # fmt: skip
 def _build_ring(topology: Topology, root: int, ports: Ports, messages: Messages) -> Draft:
     """Build the ring allgather: all nodes pass their messages along one Hamiltonian cycle."""
     parts = rotate_messages(topology, _cycle(topology), range(messages), messages, ports)
     return Draft(concatenate_rows(parts), messages * topology.nodes)
-
-
-def _cycle(topology: Topology) -> NDArray[np.uint8]:
-    """Return the ports of a Hamiltonian cycle of a topology; on Q_d it is the closed Gray code."""
-    if topology.family == "star":
-        return cycle_word(topology.n)
-    number = np.arange(1, topology.nodes)
-    changed = np.array([(value & -value).bit_length() for value in number.tolist()], dtype=np.uint8)
-    return np.append(np.uint8(topology.n + 1) - changed, np.uint8(1))
 
 
 @algorithm(
@@ -175,10 +190,10 @@ def _count_stream_rows(topology: Topology, arguments: Arguments) -> int:
 def _count_scatter_rows(topology: Topology, arguments: Arguments) -> int:
     """Return the number of rows of a scatter: the sum of the levels of all messages' destinations.
 
-    The level of a destination is its level in the tree that carries the message.
+    Levels are counted in the tree that carries the message.
     """
     # The trees must be built, because a construction does not declare the sum of their levels.
-    levels = trees.forest(topology, str(arguments["base"])).levels()
+    levels = trees.forest(topology, str(arguments["base"])).levels()[:, : topology.endpoints]
     number, node = np.indices(levels.shape)
     each, more = divmod(int(arguments["messages"]), len(levels))
     # Tree t carries message i for destination d if d + i = t modulo the number of trees.
@@ -208,7 +223,7 @@ def _build_allgather(
 ) -> Draft:
     """Build the allgather that pipelines the segments of each source down its own trees.
 
-    They are translations of those of the identity or, without translations, rooted at the source.
+    The trees are translated from the identity or, without translations, built at the source.
     """
     if not topology.has_translations:
         return allgather.build_packets_of_all(topology, base, ports, segments)
@@ -226,8 +241,8 @@ def _build_scatter(
     becomes one sub-slot per port.
     """
     forest = trees.forest(topology, base, root)
-    destination = np.repeat(np.delete(np.arange(topology.nodes), root), messages)
-    message = np.tile(np.arange(messages), topology.nodes - 1)
+    destination = np.repeat(np.delete(np.arange(topology.endpoints), root), messages)
+    message = np.tile(np.arange(messages), topology.endpoints - 1)
     tree = (destination + message) % forest.trees
     units = Units(tree, destination, destination * messages + message)
     if forest.trees == 1:

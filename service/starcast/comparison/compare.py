@@ -95,11 +95,11 @@ class Comparison:
         return f"{what}_{self.suffixes[side.name]}"
 
     def shown(self) -> tuple[Match, ...]:
-        """Return the matches to show as rows: those with a difference, or all."""
+        """Return the matches to show as rows: all, or only those with a difference."""
         return self.matches if self.everything else self.different
 
     def parameters(self) -> list[str]:
-        """Return the parameters to show as columns: those that vary between rows, or all."""
+        """Return the parameters to show as columns: all, or those that vary between rows."""
         return [
             name
             for name in PARAMETERS
@@ -107,7 +107,7 @@ class Comparison:
         ]
 
     def default_figures(self) -> list[str]:
-        """Return the figures to show as columns: time and those of `USUAL` that differ, or all."""
+        """Return the figures to show as columns: all, or time and those of `USUAL` that differ."""
         if self.everything:
             return list(self.figures)
         return [
@@ -120,7 +120,7 @@ class Comparison:
     def shared_parameters(self) -> dict[str, str]:
         """Return the values of parameters without a column, as text, for a table's header.
 
-        Usual values, and values that the names of the sides show, are omitted.
+        Usual values are omitted, and so are values that the names of the sides contain.
         """
         columns = self.parameters()
         values = {name: self._common(name) for name in PARAMETERS if name not in columns}
@@ -160,7 +160,7 @@ class Comparison:
         return columns + self._result_columns() + self._note_column()
 
     def change_columns(self, side: Side) -> list[str]:
-        """Return the names of a side's `CHANGES`, without its name if there are two sides."""
+        """Return the column names of a side's `CHANGES`; with only two sides they omit its name."""
         return [name if len(self.sides) == 2 else self.column(name, side) for name in CHANGES]
 
     def data_columns(self) -> list[str]:
@@ -180,7 +180,7 @@ class Comparison:
         return list(dict.fromkeys(columns))
 
     def crossed_columns(self) -> list[str]:
-        """Return the names of each side's columns for the crossed axes.
+        """Return the names of each side's columns for the crossed axes (those in ``across``).
 
         If the topology is crossed, the columns include the nodes, degree and links of the side's
         network.
@@ -199,7 +199,7 @@ class Comparison:
         return side_names.describe_networks(run for side in self.sides for run in side.runs)
 
     def blocking_axes(self) -> list[str]:
-        """Return the axes that make runs not comparable, and that could be added to ``across``."""
+        """Return the axes that keep runs from being compared, and that ``across`` could include."""
         pairs = [
             (match.runs[0], run)
             for match in self.matches
@@ -218,7 +218,7 @@ class Comparison:
         return [self._row(match) for match in self.shown()]
 
     def lines(self, match: Match) -> list[dict[str, Any]]:
-        """Return a row as one line per side, the baseline's first."""
+        """Return the lines of a row: one per side, the baseline first."""
         best = self.best(match)
         return [
             {
@@ -235,7 +235,7 @@ class Comparison:
         ]
 
     def best(self, match: Match) -> tuple[str, ...]:
-        """Return the comparable sides with the minimum time; empty if all times are equal."""
+        """Return the comparable sides with the minimum time, or none if all times are equal."""
         times = {
             side.name: figure(run, "time")
             for side, run, reason in zip(self.sides, match.runs, match.reasons, strict=True)
@@ -292,7 +292,7 @@ class Comparison:
 
     @cached_property
     def _redundant(self) -> set[str]:
-        """Parameters that need no column: the message units, if runs are matched by segments."""
+        """Parameters that need no column: the message units if runs are matched by segments."""
         return set() if self.by == MESSAGE_UNITS else {MESSAGE_UNITS}
 
     def _result_columns(self) -> list[str]:
@@ -329,7 +329,7 @@ class Comparison:
         return row
 
     def _common(self, parameter: str) -> str | None:
-        """Return the value of a parameter that all runs share, as text, or the value of each side.
+        """Return a parameter's value as text: one value if all runs share it, else one per side.
 
         The result is None if the runs of a side have different values.
         """
@@ -357,8 +357,8 @@ def compare(
         sides: two or more sides; a single side is split by algorithm, base and copies.
         baseline: the name of the side that the others are compared with; by default the first.
         across: axes of `CROSSABLE` on which matched runs may differ; every side is split by them.
-        by: match runs with equal numbers of message units, or with equal numbers of segments per
-            tree. If no message is split among trees, both numbers are the same and are called
+        by: the last parameter on which runs are matched: the number of message units, or of
+            segments per tree. If no message is split among trees, the two are equal and called
             segments.
 
     Raises:
@@ -420,7 +420,7 @@ def _judge(baseline: Run | None, run: Run | None, reason: str | None) -> Judgeme
 
 
 def _varies(parameter: str, matches: Sequence[Match]) -> bool:
-    """Return whether a parameter varies within a side; with one row, whether it differs by side."""
+    """Return whether a parameter varies within a side or, with one row, between sides."""
     # With a single row, only differences between its sides can be shown.
     if len(matches) == 1:
         return len(matches[0].values(parameter)) > 1

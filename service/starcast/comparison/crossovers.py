@@ -55,12 +55,12 @@ class Crossing:
             range.
         segments_until: the curves' numbers of segments at the upper end of its range.
         low, high: the range of message sizes in bytes; equal if the crossover is exact.
-        how: the curves cross exactly `AT` low, somewhere `BETWEEN` low and high, or are `EQUAL`
-            from low to high.
+        how: `AT` if the curves cross exactly at low, `BETWEEN` if somewhere between low and high,
+            `EQUAL` if they are equal from low to high.
         below, above: the labels of the better curves for smaller and for larger messages.
         figures: the kind of cost: simulated times, closed forms, or `BOTH`.
-        choice: whether each curve uses the `BEST` stored number of segments at every message size,
-            `ONE` of several stored numbers, or the `ONLY` stored number.
+        choice: the numbers of segments that are compared: the `BEST` stored one at every message
+            size, `ONE` of several stored ones, or the `ONLY` stored one.
         time: the time of both curves at an exact crossover.
     """
 
@@ -128,7 +128,7 @@ def all_crossovers(comparison: Comparison) -> list[Crossing]:
 
 
 def best_crossovers(crossings: Iterable[Crossing]) -> list[Crossing]:
-    """Return the crossovers of the best simulated times, sorted by panel and message size."""
+    """Return the crossovers of minimum simulated times, sorted by panel and message size."""
     best = [
         crossing
         for crossing in crossings
@@ -151,7 +151,7 @@ def crossover_rows(crossings: Iterable[Crossing]) -> list[dict[str, Any]]:
 
 
 def table_columns(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the columns to show to people, without the ends of ranges and without empty faults."""
+    """Return the columns to display: not the ends of ranges, and not faults if there are none."""
     hidden = {"message_bytes_from", "message_bytes_to"}
     if all(row["faults"] == as_text(()) for row in rows):
         hidden.add("faults")
@@ -169,8 +169,8 @@ def lower_envelope(
     """Return the lower envelope of lines (time against message size) from ``low`` to ``high``.
 
     Returns:
-        Pairs of a message size and a number of segments: the line of this number of segments is the
-        lowest from this size up to the size of the next pair.
+        Pairs of a message size and a number of segments. The line of this number is the lowest from
+        this size up to that of the next pair.
     """
     segments = min(lines, key=lambda p: (lines[p].at(low), lines[p].rate, p))
     pieces = [(low, segments)]
@@ -266,7 +266,7 @@ def _spot_regions(
     sizes: Sequence[Fraction],
     kind: str,
 ) -> Iterator[_Region]:
-    """Return the regions of two curves whose times are not linear over all stored sizes.
+    """Return the regions of two curves, at least one of which is not linear over all sizes.
 
     Two neighbouring sizes are treated together. A curve with the same number of segments at both
     sizes is linear between them: a line that is the lowest at both sizes is the lowest between them
@@ -305,5 +305,5 @@ def _line_regions(
 
 
 def _segments_at(envelope: Sequence[tuple[Fraction, int]], m: Fraction) -> int:
-    """Return the number of segments of the envelope's line at message size m and just above it."""
+    """Return the number of segments of the lowest line at message size m and just above m."""
     return next(segments for start, segments in reversed(envelope) if start <= m)

@@ -48,7 +48,7 @@ class Line(NamedTuple):
 
 
 class Spot(NamedTuple):
-    """A point of a curve: the minimum stored time at a message size, and its run."""
+    """A point of a curve: the minimum stored time at a message size, and the run with it."""
 
     message_bytes: Fraction
     time: Fraction
@@ -93,8 +93,8 @@ class Curve:
     def path(self) -> Polyline:
         """Return the points to draw: `spots`, and samples between them where the time is linear.
 
-        Samples are needed because a line is curved on logarithmic axes. A message of 0 bytes or a
-        time of 0 is omitted.
+        Samples are needed because lines are curved on logarithmic axes. Points at 0 bytes or at
+        time 0 are omitted.
         """
         spots = [spot for spot in self.spots() if spot.message_bytes > 0 and spot.time > 0]
         lines = self.lines([spot.message_bytes for spot in spots])
@@ -118,7 +118,7 @@ class Curve:
         return tuple(self._by_segments)
 
     def lines(self, sizes: Sequence[Fraction], kind: str = "simulated") -> dict[int, Line] | None:
-        """Return, for each number of segments, the line on which the times at these sizes lie.
+        """Return, for each number of segments, the line through the times of its runs.
 
         A schedule does not depend on the message size, so its start-ups are constant and its bytes
         grow linearly. This is checked against the stored runs. The result is None if the minimum
@@ -162,7 +162,8 @@ class Panel:
         question: the values on `AXES`. If the sides of the comparison differ on an axis, its value
             is a text with the values of all sides.
         curves: the curves.
-        profiled: the curves for which the plot of links used per step shows a run, and that run.
+        profiled: for the plot of links used per step: some of the curves, each with the run that is
+            shown.
     """
 
     question: Mapping[str, Any]
@@ -219,7 +220,7 @@ class Panel:
         return sorted((m, time) for m, time in path.items() if m > 0 and time > 0)
 
     def by_place(self) -> dict[str, "Panel"]:
-        """Split the panel by values on crossed axes, so that a part has a single lower bound."""
+        """Split the panel by values on crossed axes, so that each part has a single lower bound."""
         groups: dict[str, list[Curve]] = {}
         for curve in self.curves:
             groups.setdefault(curve.place, []).append(curve)
@@ -234,7 +235,7 @@ def shared_line(low: Spot, high: Spot, kind: str = "simulated") -> dict[int, Lin
 
 
 def describe(question: Mapping[str, Any]) -> str:
-    """Return the values of `AXES` as text; the usual root, and faults if none, are omitted."""
+    """Return the values of `AXES` as text; the usual root and empty faults are omitted."""
     texts = {axis: as_text(value) for axis, value in question.items()}
     faults = f", faults {texts['faults']}" if question["faults"] else ""
     machine = f"t_s = {texts['t_s']}, t_c = {texts['t_c']}"
@@ -290,7 +291,7 @@ def panels(comparison: Comparison) -> list[Panel]:
 
 
 def _with_profiles(every: Sequence[Panel]) -> list[Panel]:
-    """Select the runs whose links used are plotted: those with schedules not in earlier panels.
+    """Select the runs for the plot of links used; a schedule in an earlier panel is not repeated.
 
     Of each curve, this is the fastest run at the largest size that all curves of the panel have, or
     at the curve's own largest size if there is none. A schedule does not depend on message_bytes,
@@ -338,7 +339,7 @@ def _order(question: _Key) -> tuple[Any, ...]:
 
 
 def _varying(parts: Iterable[_Key]) -> list[int]:
-    """Return the positions in the keys of curves' parts at which not all keys are equal."""
+    """Return the positions at which the keys of the curves' parts are not all equal."""
     return [at for at, values in enumerate(zip(*parts, strict=True)) if len(set(values)) > 1]
 
 
@@ -364,10 +365,12 @@ def _line(runs: Sequence[Run], sizes: Sequence[Fraction], kind: str) -> Line | N
     # The line is computed from the run with the largest size, because that size is never 0, and
     # is then checked against all runs.
     largest = stored[max(sizes)]
-    start_ups, carried = figure(largest, "start_ups", kind), figure(largest, "bytes", kind)
-    if start_ups is None or carried is None:
+    time, carried = figure(largest, "time", kind), figure(largest, "bytes", kind)
+    if carried is None or figure(largest, "start_ups", kind) is None:
         return None
-    line = Line(start_ups * largest.t_s, carried / largest.message_bytes * largest.t_c)
+    # The rest of the time is that of the start-ups and, where links have them, of latencies.
+    sending = carried * largest.t_c
+    line = Line(time - sending, sending / largest.message_bytes)
     straight = all(line.at(m) == figure(stored[m], "time", kind) for m in sizes)
     return line if straight else None
 

@@ -75,7 +75,7 @@ class ExperimentList(Table):
     """A listing of experiments with the values of their axes."""
 
     def readable(self) -> Table:
-        """Return the table with a few values per axis; complete grids omit the number of points."""
+        """Return the table with a few values per axis, and points only for incomplete grids."""
         rows = []
         for row in self.rows:
             incomplete = row["points"] is not None and row["runs"] < row["points"]
@@ -95,7 +95,7 @@ def _is_usual(name: str, value: Any) -> bool:
 
 
 def _abbreviate(values: Sequence[str]) -> list[str]:
-    """Return the first of several values, followed by the number of the others, such as ``+3``."""
+    """Return the first of several values, and the number of the other values, such as ``+3``."""
     more = len(values) - _SHOWN_VALUES
     return [*values[:_SHOWN_VALUES], f"+{more}"] if more > 0 else list(values)
 
@@ -161,14 +161,14 @@ def list_grid(side: Side) -> Table:
 
 
 def _spare_columns(rows: Sequence[Row]) -> tuple[str, ...]:
-    """Return the columns to omit from a table that is too wide: no error of a listed run."""
+    """Return the columns to omit from a table that is too wide; errors of runs always remain."""
     return _SPARE[:-1] if any(row["error"] for row in rows) else _SPARE
 
 
 def list_repetitions(repetitions: Sequence[Repetition], name: str) -> Table:
     """List repeated runs, and whether the new figures agree with the stored figures.
 
-    If figures differ, or runs could not be repeated, the table's ``failure`` says so.
+    If figures differ, or runs could not be repeated, the table's ``failure`` is the reason.
     """
     rows = [
         {**run_row(each.run, name), **each.figures, "agrees": each.agrees} for each in repetitions
@@ -385,9 +385,9 @@ def _case(table: PaperTable, run: Run) -> Case:
 
 
 def _finder(table: PaperTable, case: Case, runs: Iterable[Run]) -> tuple[Find, list[Run]]:
-    """Return a function that finds the figures of a paper's table row among stored runs.
+    """Return a function that finds the figures for a row of a paper's table in stored runs.
 
-    The second result is the list of the runs found so far, which the function extends.
+    Also return a list, to which the function appends every run that it finds.
     """
     chosen = [run for run in runs if run.topology == case.topology.spec]
     if "machine" in table.axes:

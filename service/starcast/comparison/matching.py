@@ -10,8 +10,8 @@ Runs of two sides that solve the same problem are matched on one choice after th
 sides have some value of a choice, runs with equal values are matched; otherwise that choice is the
 difference to be compared. The last choice is the number of units into which a message is split.
 (``segments`` of `multiple` split each tree's share, but those of `edge-disjoint` split the entire
-message.) Runs whose number of units does not occur on the other side remain. The fastest of them on
-each side are matched, so each algorithm is compared at its best number.
+message.) Runs whose number of units does not occur on the other side remain. The fastest of these
+on each side are matched, so each algorithm is compared at its best number.
 """
 
 from collections.abc import Iterable, Sequence
@@ -74,7 +74,7 @@ class Match:
     reasons: tuple[str | None, ...]
 
     def values(self, parameter: str) -> tuple[Any, ...]:
-        """Return a parameter's values: a single one if all runs share it, else one per run."""
+        """Return a parameter's values: a single value if all runs share it, else one per run."""
         values = tuple(None if run is None else value(run, parameter) for run in self.runs)
         present = {value for value, run in zip(values, self.runs, strict=True) if run is not None}
         return (present.pop(),) if len(present) == 1 else values
@@ -91,7 +91,7 @@ def count_unmatched(matches: Iterable[Match]) -> int:
 
 
 def value(run: Run, parameter: str) -> Any:
-    """Return the value of a parameter of a run; faults as a sorted tuple.
+    """Return the value of a run's parameter; faults are a sorted tuple.
 
     Older versions did not store the message units; then the number of segments is returned.
     """
@@ -101,7 +101,7 @@ def value(run: Run, parameter: str) -> Any:
 
 
 def figure(run: Run | None, name: str, kind: str = "simulated") -> Any:
-    """Return a figure of a run: a cost, such as ``time``, of the given kind, or the missing units.
+    """Return a run's figure: a part, such as ``time``, of the cost of a kind, or its missing units.
 
     The result is None if there is no run or no such cost.
     """
@@ -157,7 +157,7 @@ def as_text(value: Any) -> str:
 
 
 class _Points:
-    """The parameters of all compared runs, encoded as integers so that they compare quickly.
+    """The parameters of all compared runs, encoded as integers for fast comparison.
 
     Attributes:
         question: the axes that define the problem, on which comparable runs agree.
@@ -192,7 +192,7 @@ class _Points:
         return groups
 
     def differing(self, run: Run, other: Run, axes: Iterable[str]) -> list[str]:
-        """Return the axes, among the given axes, on which two runs have different values."""
+        """Return those of the given axes on which two runs have different values."""
         ours, theirs = self.codes[run], self.codes[other]
         return [axis for axis in axes if ours[_COLUMNS[axis]] != theirs[_COLUMNS[axis]]]
 
@@ -205,13 +205,13 @@ class _Points:
 
 
 class _Pairing:
-    """For each run of the baseline, the runs of one other side with which it shares rows.
+    """For each run of the baseline, its partners: the runs of one other side in the same rows.
 
     Attributes:
         partners: for each run of the baseline, its matches on the other side. If no run of the
-            other side solves the same problem, the partner is a run whose problem no baseline run
-            solves: the most similar run, or None if there is none. The row then shows both runs and
-            the reason why they are not comparable.
+            other side solves the same problem, the only partner is the most similar run whose
+            problem no baseline run solves, or None. The row then shows both runs and the reason why
+            they are not comparable.
     """
 
     def __init__(self, points: _Points, baseline: Side, other: Side) -> None:
@@ -280,7 +280,7 @@ class _Pairing:
             self._match(_fastest(left), _fastest(right), rest, matched)
 
     def _pair_nearest(self, ours: Sequence[Run], theirs: Sequence[Run]) -> None:
-        """Pair runs of both sides with different problems; those with few differences go first."""
+        """Pair runs that solve different problems; pairs with few differences are formed first."""
         waiting, free = dict.fromkeys(ours), dict.fromkeys(theirs)
         question = self._points.question
         for size in range(1, len(question) + 1):
@@ -354,7 +354,7 @@ class _Pairing:
 def _divide_into_rows(
     partners: Sequence[Sequence[Run | None]], points: _Points
 ) -> list[tuple[Run | None, ...]]:
-    """Return the rows of a comparison for a run of the baseline and its partners on other sides.
+    """Return the comparison rows for a run of the baseline and its partners on other sides.
 
     If a side has several partners, each of them appears in a row. From the remaining sides, this
     row has only the most similar partner, because rows for all combinations would be too many.
@@ -380,7 +380,7 @@ def _most_similar(run: Run | None, others: Sequence[Run | None], points: _Points
 
 
 def _distinct(runs: Iterable[Run]) -> Iterable[Run]:
-    """Remove runs with equal parameters and figures; two seeds may have drawn the same faults."""
+    """Remove runs with equal parameters and figures, as when two seeds draw the same faults."""
     distinct: dict[tuple[Any, ...], Run] = {}
     for run in runs:
         figures = (run.status, *(figure(run, name) for name in (*FIGURES, MISSING)))

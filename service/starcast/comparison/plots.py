@@ -212,7 +212,7 @@ def plot_links(panel: Panel, profiles: Profiles, styles: Styles, axes: Axes) -> 
 
 @contextmanager
 def _settings() -> Iterator[None]:
-    """Apply this module's matplotlib settings, but only within the context."""
+    """Apply this module's matplotlib settings while the context is open."""
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(_STYLE)
@@ -227,7 +227,7 @@ def _title(panel: Panel) -> str:
 
 
 def _format_powers(axis: Axis, ends: tuple[float, float]) -> None:
-    """Label a logarithmic axis at 1, 10, 100, ...; a short axis also at 2, 5, 20, 50, ..."""
+    """Label a logarithmic axis at 1, 10, 100, ..., and a short axis also at 2, 5, 20, 50, ..."""
     short = log10(ends[1] / ends[0]) < _SHORT
     axis.set_major_formatter(FuncFormatter(lambda value, _: _power(value)))
     axis.set_minor_formatter(

@@ -1,4 +1,4 @@
-"""A comparison as tables and sentences, as one JSON object, and as an HTML page."""
+"""Present a comparison as tables and sentences, as one JSON object, and as an HTML page."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -95,9 +95,9 @@ def lay_out(comparison: Comparison, *, stacked: bool | None = None, brief: bool 
 
 
 def layouts(comparison: Comparison) -> Iterator[tuple[Comparison, Layout]]:
-    """Yield pairs of a comparison and its layout, from the widest layout to the narrowest.
+    """Yield layouts from the widest to the narrowest, each with the comparison that it shows.
 
-    The sides of the comparison in a pair are renamed to the names that its layout shows.
+    In each comparison, the sides have the names that the layout shows.
     """
     short = comparison.with_short_names()
     candidates = [(short, True)]
@@ -133,7 +133,7 @@ def tabulate_runs(comparison: Comparison) -> Table:
     """Return all paired runs as a table for programs, one per row.
 
     The names of its columns do not depend on the sides, and runs with equal ``pair`` are compared.
-    A run that is paired with several runs has a row for each.
+    A run that is paired with several runs has one row per pair.
     """
     rows = []
     for number, match in enumerate(comparison.matches, start=1):
@@ -224,7 +224,7 @@ def explain(comparison: Comparison) -> list[str]:
 
 
 def advise_pairing(comparison: Comparison) -> str:
-    """Return the other way to pair runs if most of the rows have no partner, or else ""."""
+    """Return advice to pair runs the other way if most rows have no partner, or else ""."""
     lonely, total = count_unmatched(comparison.matches), len(comparison.matches)
     if comparison.by != MESSAGE_UNITS or 2 * lonely <= total:
         return ""
@@ -235,9 +235,9 @@ def advise_pairing(comparison: Comparison) -> str:
 
 
 def describe_pairing(comparison: Comparison) -> str:
-    """Return a sentence on which runs are paired, which is true of the rows.
+    """Return a sentence that says which runs are paired in the given rows.
 
-    It names the parameters that vary between the rows and are equal in each.
+    It names the parameters that vary between rows but are equal within each row.
     """
     rows = [[run for run in match.runs if run is not None] for match in comparison.matches]
     equal = {
@@ -259,7 +259,7 @@ def _enumerate(names: Sequence[str]) -> str:
 
 
 def tell_crossovers(comparison: Comparison) -> list[str]:
-    """Return one line per crossover of algorithms at their best numbers of segments."""
+    """Return one line per crossover between algorithms at their best numbers of segments."""
     crossings = best_crossovers(all_crossovers(comparison))
     single = len({crossing.question for crossing in crossings}) == 1
     lines = [
@@ -529,7 +529,7 @@ def _bound(place: str, panel: Panel) -> dict[str, Any]:
 
 
 def _path(points: Polyline) -> list[tuple[float, float]]:
-    """Return the points of a plotted line, rounded to six significant digits for the drawing."""
+    """Return the points of a plotted line, rounded to six significant digits."""
     return [(float(f"{float(m):.6g}"), float(f"{float(time):.6g}")) for m, time in points]
 
 

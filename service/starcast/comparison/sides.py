@@ -26,7 +26,7 @@ from starcast.support.errors import InputError, NotFoundError
 from starcast.support.progress import Reporter
 from starcast.support.runs import Run
 from starcast.support.text import letter
-from starcast.topologies import as_topology, count_nodes
+from starcast.topologies import Topology, as_topology, count_nodes
 from starcast.topologies.base import degree_text
 
 #: Separates experiment and part in the name of a side that is only part of an experiment.
@@ -114,14 +114,14 @@ def parent(sides: Sequence[Side]) -> str | None:
 
 
 def with_short_names(sides: Sequence[Side]) -> tuple[Side, ...]:
-    """Return the sides, with the name of their common experiment removed from their names."""
+    """Return the sides; the name of their common experiment is removed from their names."""
     if parent(sides) is None:
         return tuple(sides)
     return tuple(replace(side, name=side.name.partition(PART)[2]) for side in sides)
 
 
 def names_contain(sides: Sequence[Side], values: str) -> bool:
-    """Return whether each value in a text such as ``S5 | Q7`` is in the name of its side."""
+    """Return whether the name of each side contains its value in a text such as ``S5 | Q7``."""
     each = values.split(EACH)
     words = (side.name.partition(PART)[2].split() for side in sides)
     return len(each) == len(sides) and all(
@@ -216,7 +216,7 @@ def select_runs(sides: Sequence[Side], conditions: Conditions) -> list[Side]:
 
 
 def _normalize(axis: str, text: str) -> str:
-    """Return a condition's value as `as_text` writes runs' values, so that the two can be equal."""
+    """Return a condition's value in the form of `as_text`, so that it can equal a run's value."""
     if axis == "topology":
         return as_topology(text).spec
     if axis == "root":
@@ -274,7 +274,7 @@ def check_crossed(axes: Iterable[str]) -> tuple[str, ...]:
 def describe_networks(runs: Iterable[Run]) -> list[str]:
     """Return a text with the size of each network of the runs, in order of first appearance.
 
-    If it is the root of a run, the centre is named too. Networks of plug-ins that are not loaded
+    The centre is named too if it is the root of a run. Networks of plug-ins that are not loaded
     have no known size and are omitted.
     """
     roots: dict[str, set[str | None]] = {}
@@ -284,13 +284,20 @@ def describe_networks(runs: Iterable[Run]) -> list[str]:
     for spec in filter(count_nodes, roots):
         network = as_topology(spec)
         centre = f", {CENTRE} {network.label(network.centre())}" if CENTRE in roots[spec] else ""
-        size = f"{network.nodes:,} nodes of {degree_text(network)}, {network.links:,} links"
+        size = f"{network.nodes:,} nodes of {degree_text(network)}, {_endpoints(network)}"
+        size += f"{network.links:,} links"
         texts.append(f"{spec}: {size}{centre}")
     return texts
 
 
+def _endpoints(topology: Topology) -> str:
+    """Return the number of endpoints as text, or an empty text if all nodes are endpoints."""
+    count = topology.endpoints
+    return "" if count == topology.nodes else f"{count:,} of them endpoints, "
+
+
 def crossed_values(side: Side, axes: Sequence[str]) -> dict[str, Any]:
-    """Return a side's values on the crossed axes, and its network's size if topology is crossed.
+    """Return a side's values on the crossed axes; if these include topology, also the size.
 
     The values are None if the side has no runs.
     """
@@ -321,8 +328,8 @@ def split_side(side: Side, axes: Sequence[str], *, alone: bool) -> list[Side]:
 def _part_name(key: Sequence[Any], keys: Sequence[Sequence[Any]], axes: Sequence[str]) -> str:
     """Return the name of a part of an experiment: the values that distinguish it from other parts.
 
-    These are the part's values on crossed axes that vary, the algorithm if there are several, and
-    the algorithm's base and copies if they vary for this algorithm.
+    These are the part's values on varying crossed axes, the algorithm if there are several, and the
+    base and copies if they vary for this algorithm.
     """
     words = []
     for place, axis in enumerate(axes):

@@ -1,7 +1,7 @@
-"""Lower bounds on topologies whose nodes need not look alike: by nodes, cuts and totals.
+"""Lower bounds for any topology, from single nodes, cuts, and the total work.
 
-Every bound is a number of messages that cross the links of a cut, or all links, one after another,
-with the reason. All are exact, and hold for every schedule.
+A bound counts the messages that must cross a link one after another, because they all have to cross
+the same cut or share all links. Bounds are exact, and hold for every schedule.
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ class Bound(NamedTuple):
 
 
 def least_start_ups(topology: Topology, collective: str, root: int) -> Bound:
-    """Return the least number of links that some unit has to travel."""
+    """Return the minimum number of start-ups: the largest distance that a unit must travel."""
     if collective not in MULTI_SOURCE:
         furthest = int(topology.distances(root)[: topology.endpoints].max())
         return Bound(Fraction(furthest), "the distance of the node furthest from the root")
@@ -44,21 +44,21 @@ def least_start_ups(topology: Topology, collective: str, root: int) -> Bound:
 
 
 def least_share(topology: Topology, collective: str, root: int, total: int) -> Bound:
-    """Return how many messages cross some link, at least, in the all-port model.
+    """Return the minimum number of messages on the busiest link in the all-port model.
 
     * Messages of a set of nodes have to cross the links that leave the set: one in a broadcast,
       reduce or allreduce; one for each node of the side without the root in a scatter or gather,
       and of the larger side in an allgather or reduce-scatter; one for each pair of nodes on
-      different sides in an alltoall. The sets are one node with the fewest links, or the root in a
-      scatter or gather; the least cut; the cut with the most nodes per link among those with the
-      root, or else node 0, outside; and the nodes up to a distance from some node.
+      different sides in an alltoall. The sets are: a node with the fewest links, or the root in a
+      scatter or gather; the minimum cut; the cut with the most nodes per link that has the root
+      (else node 0) outside; and all nodes up to some distance from a node.
     * All transmissions share all directed links.
 
     Args:
         topology: the topology.
         collective: the name of the collective.
         root: the rank of the root.
-        total: the least number of transmissions, `Work.sent`.
+        total: the minimum number of transmissions, `Work.sent`.
     """
     arcs, links = 2 * topology.links, f"{2 * topology.links:,} directed links"
     if topology.capacities is not None:

@@ -300,6 +300,11 @@ def closed_form(
     check_message(message_bytes)
     topology = as_topology(topology)
     definition, entry = _find(topology, collective, algorithm)
+    if not topology.has_equal_links:
+        raise InputError(
+            f"the closed form of {definition} does not hold on {topology.spec}: its links differ",
+            hint="execute the schedule instead",
+        )
     ports = definition.resolve_ports(ports)
     form = entry.form(topology, ports, **definition.resolve_arguments(topology, arguments))
     return form.price(message_bytes, machine)

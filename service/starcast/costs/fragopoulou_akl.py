@@ -94,11 +94,12 @@ def _commuting_distances(n: int, turns: int) -> Fraction:
     """Return the sum of the distances of the permutations that commute with a rotation.
 
     All these permutations fix symbol 1, so a distance is the number of misplaced symbols plus the
-    number of their cycles. The rotation has g cycles of L symbols each; a permutation that commutes
-    with it permutes these g cycles, and rotates each of them. If it permutes l of them cyclically,
-    and the rotations add up to b places, this yields gcd(b, L) cycles on l L symbols. On average
-    the g! permutations of the cycles have 1/l cycles of length l, and all values of b are equally
-    frequent. A cycle of the rotation that is neither moved nor rotated contributes no distance.
+    number of their cycles. The rotation has g cycles of L symbols each. A permutation that commutes
+    with it permutes these g cycles and rotates each of them. Consider l of them that it permutes
+    cyclically: if their rotations add up to b places, their l L symbols form gcd(b, L) cycles of
+    the permutation. On average over the g! permutations of the cycles, 1/l cycles have length l,
+    and all values of b are equally frequent. A cycle that is neither moved nor rotated contributes
+    no distance.
     """
     cycles = gcd(turns, n - 1)
     length = (n - 1) // cycles

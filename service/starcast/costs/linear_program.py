@@ -3,8 +3,9 @@
 Every node sends a flow of one message to every other node, and the largest flow on a directed link
 is minimized (Shahrokhi & Matula 1990). The linear program is solved by HiGHS in floating-point
 numbers; its dual solution gives every link a length. The bound is then computed from these lengths
-exactly: a message uses up at least the distance between its ends, so the sum of all distances is at
-most the sum of the lengths times the messages on the busiest link. This holds for any lengths.
+exactly: every message travels at least the distance between its ends, so the sum of all distances
+is at most the sum of all lengths times the messages on the busiest link. This holds for any
+lengths.
 """
 
 from fractions import Fraction
@@ -26,7 +27,7 @@ SOURCE = "Shahrokhi & Matula 1990"
 
 
 def least_busiest_link(topology: Topology) -> Fraction:
-    """Return how many messages some directed link carries, at least, in any alltoall.
+    """Return the minimum number of messages on the busiest directed link of any alltoall.
 
     Raises:
         InputError: the topology has switches or links of different capacities.
@@ -70,7 +71,7 @@ def _solve(nodes: int, tails: NDArray[Any], heads: NDArray[Any]) -> NDArray[np.f
         ) from None
     count = len(tails)
     number = np.arange(count)
-    # What enters a node minus what leaves it: one message, or all others' at the source.
+    # Inflow minus outflow of a node: 1 message, or minus the N-1 messages of the source.
     signs = np.r_[np.ones(count), -np.ones(count)]
     rows, columns = np.r_[heads, tails], np.r_[number, number]
     balance = coo_array((signs, (rows, columns)), shape=(nodes, count))
@@ -96,7 +97,7 @@ def _solve(nodes: int, tails: NDArray[Any], heads: NDArray[Any]) -> NDArray[np.f
 def _sum_distances(
     nodes: int, tails: NDArray[Any], heads: NDArray[Any], lengths: NDArray[np.int64]
 ) -> int:
-    """Return the sum of the distances of all ordered pairs, for whole lengths of the links."""
+    """Return the sum of the distances of all ordered pairs, for links of integer lengths."""
     far = np.int64(lengths.sum() + 1)
     distances = np.full((nodes, nodes), far)
     np.fill_diagonal(distances, 0)

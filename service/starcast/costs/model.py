@@ -16,6 +16,7 @@ from starcast.costs import bounds, linear_program
 from starcast.costs.bounds import Bound
 from starcast.judges.simulator import Simulation, simulate, timing
 from starcast.judges.simulator.faults import FaultLike
+from starcast.support.axes import check_execution
 from starcast.support.errors import InputError
 from starcast.support.integers import check_count
 from starcast.support.text import pluralize
@@ -56,7 +57,8 @@ class Cost:
         start_ups: the coefficient of T_s.
         bytes: the coefficient of T_c.
         transmissions: number of times that a unit crosses a link; None if unknown.
-        time: ``start_ups * T_s + bytes * T_c``; for a lower bound, the larger of these two terms.
+        time: ``start_ups * T_s + bytes * T_c``, and the latencies of links if there are any; for a
+            lower bound, the larger of the two terms.
         source: the paper, and the number of the theorem, rule or table.
         note: how an execution differs from a closed form; empty if it does not differ.
     """
@@ -124,18 +126,22 @@ def stepwise_form(
 
 @dataclass(frozen=True)
 class CriticalWork:
-    """The packets and units on the critical path of an asynchronous execution.
+    """The packets and units on the critical path of an execution.
 
     The packets on the path follow one another without a pause, so the total time is the sum of
     their durations.
 
     Attributes:
         packets: the number of packets on the path.
-        units: the number of units in these packets.
+        units: the sum of their numbers of units, each divided by the capacity of the packet's link.
+        latency: the sum of the latencies of their links.
+        source: the origin of a cost that is computed from this work.
     """
 
     packets: int
-    units: int
+    units: int | Fraction
+    latency: int = 0
+    source: str = "simulated, asynchronous"
 
 
 def execute_in_model(
@@ -154,20 +160,38 @@ def execute_in_model(
         faults: as in `starcast.simulate`.
 
     Returns:
-        The simulation and, for an asynchronous execution, the work on the critical path, which
-        determines the time. A synchronous execution depends neither on the size of a unit nor on
-        the machine.
+        The simulation and the work on the critical path, which determines the time. The work is
+        None for a synchronous execution over equal links, which depends neither on the size of a
+        unit nor on the machine.
 
     Raises:
-        RejectedError: the schedule violates its port model, in an asynchronous execution; in a
-            synchronous execution, the simulation reports the violation instead.
+        RejectedError: the schedule violates its port model; if the work is None, the simulation
+            reports the violation instead.
         LimitError: the execution does not fit into memory.
     """
-    if execution == "synchronous":
+    check_execution(execution)
+    topology = schedule.topology
+    if execution == "synchronous" and topology.has_equal_links:
         return simulate(schedule, faults), None
-    result = timing(schedule, 1, machine.t_s, unit * machine.t_c, "asynchronous", faults)
+    if execution == "synchronous":
+        result = timing(schedule, 1, machine.t_s, unit * machine.t_c, "synchronous", faults)
+    else:
+        result = timing(schedule, 1, machine.t_s, unit * machine.t_c, "asynchronous", faults)
     path = result.critical_path
-    return result.simulation, CriticalWork(len(path), sum(send.units for send in path))
+    if topology.has_equal_links:
+        return result.simulation, CriticalWork(len(path), sum(send.units for send in path))
+    units, latency = Fraction(0), 0
+    for send in path:
+        link = topology.ports.index(send.port), topology.node(send.sender)
+        units += Fraction(
+            send.units, 1 if topology.capacities is None else topology.capacities[link]
+        )
+        latency += 0 if topology.latencies is None else int(topology.latencies[link])
+    if execution == "asynchronous":
+        return result.simulation, CriticalWork(len(path), units, latency)
+    # Every step takes T_s, with packets or without.
+    work = CriticalWork(result.simulation.steps, units, latency, "simulated")
+    return result.simulation, work
 
 
 def price_simulation(
@@ -181,21 +205,19 @@ def price_simulation(
         simulation: the simulation of the execution.
         unit: bytes per unit; see `starcast.costs.unit_bytes`.
         machine: T_s and T_c.
-        critical: the work on the critical path, if the execution was asynchronous.
+        critical: the work on the critical path, as `execute_in_model` returns it.
     """
     if critical is None:
-        critical = CriticalWork(simulation.steps, int(simulation.packet_sizes.sum()))
-        source = "simulated"
-    else:
-        source = "simulated, asynchronous"
+        sizes = int(simulation.packet_sizes.sum())
+        critical = CriticalWork(simulation.steps, sizes, source="simulated")
     sent = critical.units * Fraction(unit)
     return Cost(
         steps=simulation.steps,
         start_ups=Fraction(critical.packets),
         bytes=sent,
         transmissions=simulation.transmissions,
-        time=critical.packets * machine.t_s + sent * machine.t_c,
-        source=source,
+        time=critical.packets * machine.t_s + critical.latency + sent * machine.t_c,
+        source=critical.source,
     )
 
 
@@ -250,6 +272,8 @@ def least_work(topology: Topology, collective: str, root: int = 0) -> Work:
     * allreduce: the message of every node is a vector. N nodes need at least 2(N-1) one-way
       transmissions until each knows the data of all (Harary & Schwenk 1974). So a node sends
       2(N-1)/N messages on average (Patarasuk & Yuan 2009).
+
+    N is the number of endpoints.
     """
     others = topology.endpoints - 1
     if collective in ("broadcast", "reduce"):
@@ -265,7 +289,7 @@ def least_work(topology: Topology, collective: str, root: int = 0) -> Work:
 
 
 def _sum_all_distances(topology: Topology) -> int:
-    """Return the sum of the distances of all ordered pairs of nodes."""
+    """Return the sum of the distances of all ordered pairs of endpoints."""
     if topology.has_translations:
         return topology.nodes * topology.distance_sum
     roots = range(topology.endpoints)
@@ -340,6 +364,10 @@ def lower_bound(
     nodes send; and the bytes are the maximum of several bounds, by nodes, cuts and totals, which
     `starcast.costs.bounds.least_share` states. In the one-port model they hold too.
 
+    With switches, D is the largest distance to an endpoint, and N is the number of endpoints. In
+    the one-port model a switch sends any number of packets in a step. So there is no bound of
+    ceil(log2 N) steps, an endpoint sends (N-1) m bytes in an alltoall, and m in an allreduce.
+
     With x copies, each through its own spanning tree (or path), there are x times as many bytes.
 
     Steps: with ``messages``, the bound is for M unit messages, one per link and step:
@@ -373,7 +401,7 @@ def lower_bound(
     if messages is not None:
         check_count("messages", messages)
     check_count("copies", copies, max_copies(topology), f"on {topology.spec}")
-    rank = topology.node(root)
+    rank = topology.root(root)
     starts = _least_start_ups(topology, collective, ports, rank)
     share = _least_share(topology, collective, ports, rank)
     start_ups = int(starts.amount)

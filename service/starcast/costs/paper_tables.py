@@ -1,4 +1,4 @@
-"""The papers' tables, with printed rows and columns and with numbers computed for one case.
+"""The papers' tables: rows and columns as printed, and numbers computed for one case.
 
 A case is a topology with a message and a machine. A row stands for an algorithm that starcast
 executes, for a lower bound, or for work that the paper cites and that cannot be executed. The
@@ -87,9 +87,8 @@ class PaperTable(ABC):
 
     Attributes:
         axes: the attributes of `Case` in which the cases of the table differ.
-        axis_with_1: one of the axes, or None. In the table of every case, a row or column has the
-            value 1 of this axis. So cases with the value 1 need no tables of their own, unless
-            there are no other cases.
+        axis_with_1: the axis for whose value 1 every table has a row or column, or None. Cases with
+            this value need no tables of their own, unless there are no other cases.
         caption: the caption, as printed.
         source: the paper and the number of the table.
         headings: the headings, as printed, by column; some columns are not in the paper. A column

@@ -32,7 +32,7 @@ def phases(n: int) -> int:
 
 
 def greatest_proper_divisor(n: int) -> int:
-    """Return the largest divisor of n that is less than n, for n >= 2."""
+    """Return the largest divisor of n below n, for n >= 2."""
     # The values of gcd(n, i) are the proper divisors of n.
     return max(gcd(n, i) for i in range(1, n))
 

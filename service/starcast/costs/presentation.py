@@ -87,7 +87,7 @@ def part_of_paper(
 
 
 def _letters(remarks: Iterable[str]) -> dict[str, str]:
-    """Return the letter that refers to each remark; the remarks are printed below the table."""
+    """Return a letter for each remark; the remarks are printed below the table."""
     # Numbers could be confused with the numbers of tables and theorems in names and sources.
     listed = enumerate(dict.fromkeys(remarks))
     return {remark: f"{letter(place).lower()})" for place, remark in listed}

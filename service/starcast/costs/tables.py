@@ -71,8 +71,7 @@ class PrintedRow:
 def comparable_hypercube(topology: Topology, dimension: int | None = None) -> Topology:
     """Return the hypercube with which a topology is compared.
 
-    For some topologies, such as S_12, this hypercube is too large for a spec, which is possible
-    because no array is built for it.
+    This hypercube may be too large to have a spec, as for S_12; no array is built for it.
 
     Args:
         dimension: the dimension of the hypercube; by default a hypercube is compared with itself,
@@ -203,9 +202,9 @@ class CostProblem:
 
     @cached_property
     def optima(self) -> dict[str, Cost]:
-        """The optimal times without start-ups that are known or requested, by name.
+        """The known or requested lower bounds on the time without start-ups, by name.
 
-        With translations, the bottleneck cut of an allgather is known without a search.
+        In a topology with translations, the bottleneck cut of an allgather needs no search.
         """
         if self.ports != "all":
             return {}
@@ -336,7 +335,7 @@ def _algorithm_row(problem: CostProblem, algorithm: Algorithm) -> CostRow:
     values: dict[str, Any] = {"copies": problem.copies} if has_copies else {}
     bound = _bound(problem, topology, problem.copies if has_copies else 1)
     real_pieces = None
-    has_form = (algorithm.collective, algorithm.name) in FORMS
+    has_form = (algorithm.collective, algorithm.name) in FORMS and topology.has_equal_links
     if algorithm.split_argument is not None:
         pieces = _requested_pieces(problem, algorithm.split_argument == "messages")
         if pieces is None and has_form:
@@ -379,7 +378,7 @@ def _printed_rows(problem: CostProblem) -> list[PrintedRow]:
 
 
 def _bound_row(problem: CostProblem, topology: Topology, copies: int) -> PrintedRow:
-    """Return the row with the lower bound for unit messages, on the table's or another topology.
+    """Return the row with the lower bound for unit messages, on this or another topology.
 
     Bounds on another topology, a hypercube, are in Table 6 of Fragopoulou & Akl 1993 and in Table 4
     of Fragopoulou & Akl 1996.
@@ -445,7 +444,7 @@ def _printed_row(problem: CostProblem, row: PrintedRow) -> CostRow:
 
 
 def _note(cost: Cost, real_pieces: float | None, row_note: str = "") -> str:
-    """Return all remarks on a row of a cost table, joined to one string."""
+    """Return all remarks on a row of a cost table as one string."""
     remarks = [row_note, cost.note]
     # If the costs of executions differ from the closed form, so may their optimal number of pieces.
     if cost.note and real_pieces is not None:
@@ -471,7 +470,7 @@ def _counted(problem: CostProblem, topology: Topology, copies: int) -> Cost:
 
 
 def _bound(problem: CostProblem, topology: Topology, copies: int) -> Cost:
-    """Return the best bound known on the table's or another topology."""
+    """Return the best known lower bound on the topology of the table or on another topology."""
     bounds: list[Cost] = [_counted(problem, topology, copies)]
     if topology == problem.topology:
         bounds += problem.optima.values()

@@ -167,6 +167,7 @@ def pack_topology(topology: Topology, roots: Sequence[int] = ()) -> dict[str, An
         positions[f"levels:{topology.label(root)}"] = pack(layout(topology, "levels", root))
     return {
         **describe_topology(topology),
+        **link_values(topology),
         "port_names": name_ports(topology),
         "layouts": list_layouts(topology),
         "neighbours": pack(neighbour_table(topology)),
@@ -190,6 +191,21 @@ def pack_schedule(schedule: Schedule) -> dict[str, Any]:
 def neighbour_table(topology: Topology) -> NDArray[Any]:
     """Return the neighbours of all nodes, int32 ``[nodes, ports]``."""
     return np.ascontiguousarray(topology.table().T)
+
+
+def link_values(topology: Topology) -> dict[str, list[int] | None]:
+    """Return capacities and latencies of all links, by lower rank and port; None if all are equal.
+
+    The names are ``link_capacities`` and ``link_latencies``.
+    """
+    columns = {"link_capacities": topology.capacities, "link_latencies": topology.latencies}
+    if topology.has_equal_links:
+        return dict.fromkeys(columns)
+    is_first = np.arange(topology.nodes)[:, None] < topology.table().T
+    return {
+        name: None if values is None else values.T[is_first].tolist()
+        for name, values in columns.items()
+    }
 
 
 def schedule_rows(schedule: Schedule) -> NDArray[Any]:
@@ -218,7 +234,7 @@ def name_schedule(schedule: Schedule) -> str:
     arguments = dict(schedule.arguments)
     ports = schedule.ports
     try:
-        algorithm = find_algorithm(schedule.collective, schedule.algorithm)
+        algorithm = find_algorithm(schedule.collective, schedule.algorithm, schedule.topology)
         defaults = algorithm.resolve_arguments(schedule.topology, {})
     except InputError:
         # Defaults are unknown if there is no algorithm, as for a schedule from a file, or if an
@@ -232,7 +248,7 @@ def name_schedule(schedule: Schedule) -> str:
 
 
 def _name_apart(schedules: dict[str, Any]) -> None:
-    """Replace equal short names of schedules by their ids without the topology."""
+    """Make names of schedules unique: equal names are replaced by ids without the topology."""
     names = [entry["name"] for entry in schedules.values()]
     for schedule_id, entry in schedules.items():
         if names.count(entry["name"]) > 1:

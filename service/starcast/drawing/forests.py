@@ -31,6 +31,7 @@ from starcast.drawing.scene import (
     label_box,
     render,
     row_heights,
+    shape_of,
     style,
 )
 from starcast.support.errors import LimitError
@@ -315,7 +316,7 @@ def _boxed_tree(forest: Forest, tree: _Tree) -> Panel:
     nodes = [
         label_box(
             center, tree.labels[node], is_root=node == forest.root, is_minor=node not in tree.inner
-        )
+        )._replace(shape=shape_of(forest.topology, node))
         for node, center in centers.items()
     ]
     levels = {y: level for level, y in enumerate(rows)}
@@ -338,7 +339,7 @@ def _dotted_tree(forest: Forest, tree: _Tree) -> Panel:
             dot = dot._replace(radius=_DOT + 1, fill=INK, outline=FAINT)
         elif node in tree.inner:
             dot = dot._replace(fill=tree.colour)
-        nodes.append(dot)
+        nodes.append(dot._replace(shape=shape_of(forest.topology, node)))
     strokes = [
         Stroke([(centers[arc.parent], centers[arc.child])], tree.colour, 1.2, arc.title)
         for arc in tree.arcs

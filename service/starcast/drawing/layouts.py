@@ -17,7 +17,7 @@ schedule, and of all trees of a forest, show a node in the same position.
   On a torus, links between the first and the last row or column leave the picture on one side and
   return on the other.
 * Circle: nodes follow each other in the order of their ranks, clockwise from the top.
-* Positions: those of the nodes in the file of a network, as on a map: y upwards.
+* Positions: the positions in the file of a network, as on a map, with y upwards.
 * Spring: distances in the plane are close to distances in the graph.
 * Projection of a hypercube: every bit has a direction, and the position of a node is the sum of the
   directions of the bits that are 1.
@@ -554,8 +554,9 @@ def _place_as_given(topology: Topology) -> NDArray[np.float64]:
 def _place_by_springs(topology: Topology) -> NDArray[np.float64]:
     """Return positions with a small stress: the weighted sum of squared errors of distances.
 
-    Each step moves every node to the mean of the positions that the others wish for it (Gansner,
-    Koren & North 2005). The positions at the start are distances from four far nodes.
+    Each step moves every node to the mean of its ideal positions relative to each other node
+    (Gansner, Koren & North 2005). Initial positions are computed from the distances to four far
+    nodes.
     """
     distances = np.array([topology.distances(node) for node in range(topology.nodes)], dtype=float)
     far = [int(distances[0].argmax())]
@@ -576,7 +577,7 @@ def _place_by_springs(topology: Topology) -> NDArray[np.float64]:
 
 
 def _separate(positions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return positions in which nodes that are very close to each other have been moved apart."""
+    """Return the positions after moving apart nodes that are very close to each other."""
     points = positions @ np.array([1, 1j])
     turn = np.exp(2j * pi * np.arange(len(points)) / len(points))
     for _ in range(_SPRING_STEPS):

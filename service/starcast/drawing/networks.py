@@ -8,7 +8,7 @@ result does not contain are drawn faintly.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import cos, pi, sin
+from math import cos, log2, pi, sin
 from typing import NamedTuple
 
 import numpy as np
@@ -40,6 +40,7 @@ from starcast.drawing.scene import (
     label_box,
     render,
     row_heights,
+    shape_of,
     style,
 )
 from starcast.support.errors import InputError, LimitError
@@ -55,6 +56,8 @@ MAX_PANELS = 64
 
 #: Length of the visible part of the shortest link between two boxes, in pixels.
 _LINK = 36.0
+#: Maximum width of a link, in pixels.
+_WIDEST_LINK = 6.0
 #: Width of a panel in pixels, if there are several panels and if there is a single one.
 _PANEL, _WIDEST = 224.0, 1_000.0
 _NEAR, _BEND, _SLACK = 0.25, 0.5, 0.12
@@ -105,8 +108,10 @@ class Frame:
         self._gap = gap * scale
         self._radius = 0.0 if has_boxes else min(max(0.28 * self._gap, 0.8), 6.0)
         self._nodes = [
-            self._node(center, label)
-            for center, label in zip(self._points.tolist(), self.labels, strict=True)
+            self._node(center, label)._replace(shape=shape_of(topology, rank))
+            for rank, (center, label) in enumerate(
+                zip(self._points.tolist(), self.labels, strict=True)
+            )
         ]
         self._middle = self._size / 2
         self._extend()
@@ -135,16 +140,24 @@ class Frame:
         return Stroke(curves, LINE, 0.8)
 
     def coloured_links(self) -> list[Stroke]:
-        """Return one stroke per link, in the colour of the port at the end with the lower rank."""
+        """Return one stroke per link, in the colour of the port at the end with the lower rank.
+
+        A link of a larger capacity is wider.
+        """
         strokes = []
-        for port in self.topology.ports:
+        capacities = self.topology.capacities
+        for row, port in enumerate(self.topology.ports):
             colour, dashes = style(self.topology, port)
             neighbours = self.topology.neighbours(port)
             for sender in np.flatnonzero(np.arange(self.topology.nodes) < neighbours).tolist():
                 receiver = int(neighbours[sender])
                 title = f"{self.labels[sender]} -{port}- {self.labels[receiver]}"
+                width = 1.5
+                if capacities is not None:
+                    title += f", capacity {capacities[row, sender]}"
+                    width = min(1.5 + 0.75 * log2(capacities[row, sender]), _WIDEST_LINK)
                 curves = self.curves(sender, receiver)
-                strokes.append(Stroke(curves, colour, 1.5, title, dashes=dashes))
+                strokes.append(Stroke(curves, colour, width, title, dashes=dashes))
         return strokes
 
     def panel(
@@ -181,7 +194,7 @@ class Frame:
     def _shift_over_border(self, sender: int, receiver: int) -> complex:
         """Return the translation that moves the receiver to its image nearest to the sender.
 
-        Only on a torus, a node has several images. In other layouts the result is 0.
+        A node has several images only on a torus. In other layouts the result is 0.
         """
         if not self._periods.size:
             return 0j
@@ -347,7 +360,7 @@ def draw_subgraph(subgraph: Subgraph, layout: Layout | None = None) -> str:
             labels[node],
             is_root=node == subgraph.source,
             is_minor=node not in subgraph.nodes,
-        )
+        )._replace(shape=shape_of(topology, node))
         for node, center in centers.items()
     }
     strokes = list(_strokes(subgraph, boxes, by_levels=bool(levels)))

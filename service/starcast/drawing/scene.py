@@ -57,6 +57,7 @@ class Node(NamedTuple):
         outline_width: the width of the outline in pixels.
         ink: the colour of the label.
         title: the text that appears on hovering, instead of the label.
+        shape: "square" for a switch, "round" for an endpoint beside switches, or "".
     """
 
     center: complex
@@ -69,6 +70,7 @@ class Node(NamedTuple):
     outline_width: float = 1.0
     ink: str = INK
     title: str = ""
+    shape: str = ""
 
     @property
     def half(self) -> complex:
@@ -158,6 +160,13 @@ class Scene(NamedTuple):
     animated: bool = False
 
 
+def shape_of(topology: Topology, rank: int) -> str:
+    """Return the `Node.shape` of a node."""
+    if topology.endpoints == topology.nodes:
+        return ""
+    return "square" if rank >= topology.endpoints else "round"
+
+
 def label_box(center: complex, label: str, *, is_root: bool, is_minor: bool) -> Node:
     """Return the box of a node.
 
@@ -183,7 +192,7 @@ def style(topology: Topology, port: int) -> tuple[str, str]:
 
 
 def port_noun(topology: Topology) -> str:
-    """Return the topology's word for a port: "dimension", "port", or "direction" on a torus."""
+    """Return the word for a port in this topology: "dimension", "port", or "direction" (torus)."""
     usual = "dimension" if topology.has_translations else "port"
     return {"nk-star": "port", "torus": "direction"}.get(topology.family, usual)
 
@@ -256,6 +265,8 @@ _SECONDS = 1.2
 
 def render(scene: Scene) -> str:
     """Return a scene as an SVG document with one line per element."""
+    if any(node.shape == "square" for panel in scene.panels for node in panel.nodes):
+        scene = scene._replace(lines=[*scene.lines, "squares are switches, which only forward"])
     corners, width, height = _arrange(scene)
     column = _LEVELS if any(panel.levels for panel in scene.panels) else 0.0
     inside = max(column + width, _head_width(scene))
@@ -418,11 +429,12 @@ def _draw_node(parent: ET.Element, node: Node, corner: complex) -> None:
 def _draw_shape(
     parent: ET.Element, node: Node, center: complex, **paint: float | str
 ) -> ET.Element:
-    if node.radius:
+    if node.radius and node.shape != "square":
         return _element(parent, "circle", cx=center.real, cy=center.imag, r=node.radius, **paint)
     start, size = center - node.half, 2 * node.half
     box = {"x": start.real, "y": start.imag, "width": size.real, "height": size.imag}
-    return _element(parent, "rect", **box, rx=4, **paint)
+    rounding = {"square": 0, "round": node.half.imag}.get(node.shape, 4)
+    return _element(parent, "rect", **box, rx=rounding, **paint)
 
 
 def _text(

@@ -170,7 +170,7 @@ def _lines(schedule: Schedule) -> tuple[str, str]:
 
 
 def _part(schedule: Schedule) -> str:
-    """Return a phrase that states which units of a symmetric schedule are counted, else ""."""
+    """Return a phrase for the units that are counted in a symmetric schedule, else ""."""
     if not schedule.symmetric:
         return ""
     return " of one destination" if schedule.collective in REDUCTIONS else " of one source"

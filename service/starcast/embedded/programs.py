@@ -116,13 +116,13 @@ def _missing(module: str) -> UnavailableError:
 
 
 def is_open(folder: Path) -> bool:
-    """Return whether every user can traverse a folder's path; the folder need not exist yet."""
+    """Return whether all users can access a folder's path; the folder need not exist yet."""
     existing = (path for path in (folder, *folder.resolve().parents) if path.exists())
     return all(path.stat().st_mode & stat.S_IXOTH for path in existing)
 
 
 def readable_folder(folder: Path, account: Account) -> Path:
-    """Return the given folder if the account can read it, else `SHARED`."""
+    """Return the given folder if the account can read it, else the folder `SHARED`."""
     return folder if account is None or is_open(folder) else SHARED
 
 

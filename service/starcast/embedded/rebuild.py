@@ -3,8 +3,8 @@
 The old server answers queries until the import is complete. Then it stops, and a new server starts
 on the new directory, on the same port if that is free. The new server is not yet listed in
 ``stack.json``, because the caller first verifies its contents. Then `StoreRebuild.commit` makes the
-new directory the current one. Before the commit, the old directory stays current and unchanged,
-even after an error, Ctrl-C or kill -9.
+new directory the current one. Until the commit, the old directory stays current and unchanged,
+whatever happens: an error, Ctrl-C or kill -9.
 
 The import tool is ``neo4j-admin database import full``, a class in the server's jars. The tool
 prints its steps, with a percentage after every line of dots, which are reported as progress. All

@@ -229,7 +229,7 @@ def list_addresses(home: Path) -> list[dict[str, str]]:
 
 
 def down(home: Path, reporter: Reporter) -> None:
-    """Stop the servers of a home within 15 seconds; report if none is running."""
+    """Stop the servers of a home, which takes at most 15 seconds; report if none is running."""
     stack_home = Home(home)
     stopped: dict[str, bool] = {}
     if stack_home.root.is_dir():
@@ -276,7 +276,7 @@ def _status(server: Server, running: ServerProcess | None) -> ServerStatus:
 
 
 def describe_failure(servers: Sequence[ServerStatus]) -> UnavailableError | None:
-    """Return the error to raise if a server is not running or cannot write, else None."""
+    """Return the error to raise if a server is not running or cannot write, or None."""
     if broken := [each for each in servers if each.problem]:
         return UnavailableError(
             "; ".join(f"{each.server} cannot write: {each.problem}" for each in broken),

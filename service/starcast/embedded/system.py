@@ -5,8 +5,8 @@ root starts them, they run as the system user ``starcast``. That user may not be
 the folders above the home folder (``/root``, pytest's temporary folders), and starcast must not
 change the modes of these folders. So the working directory is set before switching to that user,
 and a server opens its files below `WORKING_DIRECTORY`, without traversing the path. For the same
-reason, logs and passwords are passed as open files. Only programs are found by path: if that user
-cannot read their folder, `programs` copies them.
+reason, logs and passwords are passed as open files. Only programs are found by path; `programs`
+copies them if that user cannot read their folder.
 
 A process id does not identify a server: after a crash, another process may have the same id. So no
 process receives a signal unless its command line identifies it as a server of this home.
@@ -258,7 +258,7 @@ def is_listening(port: int) -> bool:
 
 
 def owns_port(pid: int, port: int) -> bool:
-    """Return whether a process listens on a port; if not, do not send its password there."""
+    """Return whether a process listens on a port; otherwise its password must not be sent there."""
     # The owner is looked up only if the port is open, because the look-up reads all sockets.
     if not is_listening(port):
         return False

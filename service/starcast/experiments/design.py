@@ -15,7 +15,7 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from starcast.collectives.algorithm import Algorithm, check_topology, find_algorithm
+from starcast.collectives.algorithm import Algorithm, find_algorithm
 from starcast.collectives.model import MULTI_SOURCE
 from starcast.experiments.faults import resolve_faults
 from starcast.experiments.point import ARGUMENT_AXES, Point, PointStructure, find_root
@@ -136,11 +136,10 @@ class Grid:
         for spec, collective, text in product(
             *(self.axes[axis] for axis in ("topology", "collective", "algorithm"))
         ):
-            algorithm, fixed = _find_algorithm(collective, text)
+            topology = as_topology(spec)
+            algorithm, fixed = _find_algorithm(collective, text, topology)
             own = {key: value for key, value in fixed.items() if key not in ARGUMENT_AXES}
             name = format_spec(algorithm.name, own)
-            topology = as_topology(spec)
-            check_topology(algorithm, topology)
             find_faults = cache(partial(resolve_faults, topology))
             for choice in product(*self._choices(algorithm, topology, fixed)):
                 values = dict(zip(_VARIED, choice, strict=True))
@@ -212,8 +211,10 @@ class Grid:
             listed = ", ".join(self.axes["collective"])
             raise InputError(f"no collective of the grid has a root: {listed}", hint="omit root")
         names: set[str] = set()
-        for pair in product(self.axes["collective"], self.axes["algorithm"]):
-            algorithm, fixed = _find_algorithm(*pair)
+        for spec, collective, text in product(
+            *(self.axes[axis] for axis in ("topology", "collective", "algorithm"))
+        ):
+            algorithm, fixed = _find_algorithm(collective, text, as_topology(spec))
             names |= set(algorithm.argument_names) - fixed.keys()
         # If the axis ``messages`` is not given, `_shares` uses ``segments`` instead.
         if not self.axes["messages"] and "messages" in names:
@@ -248,14 +249,16 @@ def group_by_structure(points: Iterable[Point]) -> list[list[Point]]:
     return [list(group) for group in groups.values()]
 
 
-def _find_algorithm(collective: str, text: str) -> tuple[Algorithm, Mapping[str, int | str]]:
+def _find_algorithm(
+    collective: str, text: str, topology: Topology
+) -> tuple[Algorithm, Mapping[str, int | str]]:
     """Return the algorithm and the fixed arguments in a string such as ``forest(base=multiple)``.
 
     Raises:
-        InputError: the algorithm is unknown.
+        InputError: the algorithm is unknown, or not defined on the topology.
     """
     name, fixed = parse_spec(text, "algorithm")
-    return find_algorithm(collective, name), fixed
+    return find_algorithm(collective, name, topology), fixed
 
 
 def _as_json(value: Any) -> Any:
@@ -263,7 +266,7 @@ def _as_json(value: Any) -> Any:
 
 
 def _value_order(value: Any) -> tuple[bool, bool, Any]:
-    """Return a sort key that puts numbers before words, and ``none`` before other words."""
+    """Return a sort key that sorts numbers before words, and ``none`` before other words."""
     return isinstance(value, str), value != NONE, value
 
 
@@ -379,7 +382,7 @@ def read_design(
         name: path of a file, or name of an example that comes with starcast; None for options
             alone.
         options: axes that replace the axes of the same name in every grid.
-        convert: replaces values of the file that a grid does not know, such as paths of networks.
+        convert: converts values of the file that a grid cannot contain, such as paths of networks.
 
     Raises:
         InputError: the file cannot be read, or is not a valid design; the message names the file,

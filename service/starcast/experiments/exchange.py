@@ -1,8 +1,8 @@
 """Export and import experiments as files with all runs and their provenance.
 
 Everything in a file is checked before anything is stored (`starcast.experiments.exchange_file`). If
-any stored experiment has a run of the same point, that is, with the same parameters, both runs must
-have the same figures: costs and step profile.
+a run of the same point (with the same parameters) is already stored in any experiment, both runs
+must have the same figures: costs and step profile.
 """
 
 import gzip
@@ -159,7 +159,7 @@ def _refuse_contradictions(session: Session, experiments: Sequence[ExperimentRec
 
 
 def _stored_runs(session: Session, runs: Iterable[RunRecord]) -> dict[Point, list[Run]]:
-    """Return all stored runs on the same topologies with the same algorithms, by point."""
+    """Return the stored runs that have the same topologies and algorithms, by point."""
     points = (each.point for each in runs)
     kinds = {(point.topology, point.collective, point.algorithm) for point in points}
     column = models.Run.__table__.c

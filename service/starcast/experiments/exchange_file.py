@@ -37,6 +37,7 @@ from starcast.support.runs import FIGURES, RUN_FIELDS, Run, RunCost
 from starcast.support.vocabulary import MAX_NAME, parse_spec
 from starcast.topologies import as_topology, count_nodes
 from starcast.topologies.network_records import NetworkRecord
+from starcast.topologies.networks import find_network
 from starcast.trees.construction import CONSTRUCTIONS
 
 _BIGINT = 2**63 - 1
@@ -88,7 +89,7 @@ _PLUGINS = pydantic.TypeAdapter(Annotated[dict[str, _Plugin], pydantic.BeforeVal
 
 
 def _axis_field(axis: Axis) -> tuple[Any, Any]:
-    """Return the type and the default of an axis; older files without the axis get the default."""
+    """Return the type and the default of an axis; older files may lack the axis."""
     kinds: dict[Any, Any] = {
         Fraction: _Rational,
         int: Annotated[int, pydantic.Field(ge=axis.least, le=2 ** (axis.bits - 1) - 1)],
@@ -244,7 +245,7 @@ class FileRecord(StrictRecord):
 
     Attributes:
         format: identifies the kind of file and its version.
-        created_at: when the file was written.
+        created_at: the time at which the file was written.
         starcast: the version of starcast that wrote it.
         networks: the networks on which runs were executed.
         experiments: the experiments.
@@ -348,7 +349,7 @@ def _read_experiment(file: Path, cursor: JsonCursor) -> ExperimentRecord:
 
 
 def _read_object(cursor: JsonCursor, readers: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
-    """Return the fields of an object; the fields in ``readers`` are read by these functions."""
+    """Return the fields of an object; ``readers`` maps some of them to functions that read them."""
     fields: dict[str, Any] = {}
     for key in cursor.members():
         if key in fields:
@@ -360,7 +361,7 @@ def _read_object(cursor: JsonCursor, readers: Mapping[str, Callable[[], Any]]) -
 
 
 def _limited(items: Iterator[None], most: int, owner: str, noun: str) -> Iterator[None]:
-    """Yield once before each element of a list, which must not be longer than the limit."""
+    """Yield before each element of a list is read; refuse lists longer than the limit."""
     for number, _ in enumerate(items):
         if number == most:
             raise LimitError(
@@ -415,9 +416,9 @@ def _known_costs(
 ) -> Mapping[str, costs.Cost | CostRecord]:
     """Return the costs that can be computed without an execution, by kind.
 
-    If a plug-in is not loaded, it is unknown whether its algorithm takes messages, so the lower
-    bound in the run decides. If the plug-in also defines the topology, the bound cannot be
-    computed, and the given bound is returned.
+    If a plug-in is not loaded, the lower bound in the run decides whether its algorithm takes
+    messages. If the plug-in also defines the topology, the bound cannot be computed, and the given
+    bound is returned.
     """
     if not run.needs_plugin:
         return formula_costs(point)
@@ -471,15 +472,22 @@ def _check_simulated(point: Point, cost: CostRecord, profile: Profile) -> Iterat
     if cost.start_ups is None or cost.bytes is None:
         yield "its execution has no start-ups or bytes"
         return
+    network = find_network(point.topology)
     if point.execution == "synchronous":
         yield from _differs("simulated, start_ups", cost.start_ups, len(profile))
-        yield from _check_bytes(point, cost.bytes, largest)
+        # If links differ, the packet that lasts longest need not be the largest.
+        if network is None or network.has_equal_links:
+            yield from _check_bytes(point, cost.bytes, largest)
     time = cost.start_ups * point.t_s + cost.bytes * point.t_c
-    yield from _differs("simulated, time", cost.time, time)
+    latencies = None if network is None else network.latencies
+    most = 0 if latencies is None else int(latencies.max())
+    # The packets on the critical path also have the latencies of their links.
+    if not time <= cost.time <= time + cost.start_ups * most:
+        yield from _differs("simulated, time", cost.time, time)
 
 
 def _check_bytes(point: Point, stated: Fraction, units: int) -> Iterator[str]:
-    """Yield a contradiction if ``units`` units of equal size cannot have ``stated`` bytes."""
+    """Yield a contradiction if ``stated`` bytes cannot be the size of ``units`` equal units."""
     if (point.collective, point.algorithm) in costs.FORMS:
         unit = costs.unit_bytes(
             as_topology(point.topology),

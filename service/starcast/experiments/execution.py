@@ -125,7 +125,7 @@ def execute_unchecked(point: Point) -> Execution:
 
 
 def _execute_in_worker(plugin_names: tuple[str, ...], point: Point) -> Execution:
-    """Execute a point in a worker process, after loading the given plug-ins there."""
+    """Load plug-ins in a worker process, and execute a point there."""
     plugins.load_once(plugin_names)
     return execute_unchecked(point)
 
@@ -141,7 +141,7 @@ def required_memory(point: Point) -> int:
     # A symmetric schedule has the rows of one source. The rows of all sources are built if faults
     # break the symmetry or translations may change ports.
     if point.collective in MULTI_SOURCE and (point.faults or not topology.translation_keeps_ports):
-        rows *= topology.nodes // algorithm.sources(topology, point.ports)
+        rows *= topology.endpoints // algorithm.sources(topology, point.ports)
     return rows * BYTES_PER_ROW
 
 
@@ -230,7 +230,7 @@ def price_run(point: Point, execution: Execution, **origin: Any) -> Run:
     Args:
         point: the point.
         execution: the execution of the point.
-        origin: further items of the run's provenance.
+        origin: further entries for the run's provenance.
     """
     timings = dict(execution.timings)
     simulation = execution.valid_simulation
@@ -254,7 +254,7 @@ def price_run(point: Point, execution: Execution, **origin: Any) -> Run:
 
 @contextmanager
 def _measure(timings: dict[str, float], phase: str) -> Iterator[None]:
-    """Record how many seconds a phase, the body of the context, takes."""
+    """Record the seconds that a phase (the body of the context) takes."""
     begin = perf_counter()
     try:
         yield
@@ -299,7 +299,8 @@ def formula_costs(point: Point) -> dict[str, costs.Cost]:
     These are the closed form, if the algorithm has one, and the lower bound.
     """
     known = {}
-    if (point.collective, point.algorithm) in costs.FORMS:
+    has_form = (point.collective, point.algorithm) in costs.FORMS
+    if has_form and as_topology(point.topology).has_equal_links:
         known["closed form"] = costs.closed_form(
             as_topology(point.topology),
             point.collective,

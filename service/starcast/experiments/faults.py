@@ -21,7 +21,7 @@ def resolve_faults(topology: Topology, text: str, seed: int, root: int = 0) -> t
     """Return the faults that a value of the axis ``faults`` describes, drawing them if needed.
 
     Args:
-        topology: the topology.
+        topology: the topology, whose switches are drawn too.
         text: ``none``, ``2 nodes``, ``1 link``, or labels of nodes and links.
         seed: the random seed. The same topology, text and seed give the same faults for every
             algorithm.

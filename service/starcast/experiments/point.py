@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Self
 
-from starcast.collectives.algorithm import Algorithm, check_topology, find_algorithm
+from starcast.collectives.algorithm import Algorithm, find_algorithm
 from starcast.collectives.model import MULTI_SOURCE
 from starcast.experiments.faults import canonical_faults
 from starcast.support.axes import (
@@ -41,7 +41,6 @@ class Point(Parameters):
     def __post_init__(self) -> None:
         algorithm = self.catalogue_entry
         topology = as_topology(self.topology)
-        check_topology(algorithm, topology)
         if self.ports not in algorithm.ports:
             raise InputError(
                 f"{algorithm} has no port model '{self.ports}'",
@@ -88,7 +87,7 @@ class Point(Parameters):
         read_seed(self.seed)
 
     def _normalize_root(self, topology: Topology) -> str | None:
-        """Return the root as it is stored: None for rank 0, the word `CENTRE`, or a label."""
+        """Return the stored form of a root: None for rank 0, the word `CENTRE`, or a label."""
         if self.root is not None and self.collective in MULTI_SOURCE:
             raise InputError(f"the collective {self.collective} has no root", hint="omit root")
         if self.root in {None, CENTRE}:
@@ -99,7 +98,8 @@ class Point(Parameters):
         return (f"#{rank}" if label == CENTRE else label) if rank else None
 
     def _normalize_algorithm(self, topology: Topology) -> str:
-        name, own = parse_spec(self.algorithm, "algorithm")
+        _, own = parse_spec(self.algorithm, "algorithm")
+        name = self.catalogue_entry.name
         axis = next((each for each in own if each in ARGUMENT_AXES), None)
         if axis is not None:
             raise InputError(
@@ -145,7 +145,8 @@ class Point(Parameters):
     @property
     def catalogue_entry(self) -> Algorithm:
         """The algorithm's entry in the catalogue."""
-        return find_algorithm(self.collective, parse_spec(self.algorithm, "algorithm")[0])
+        name, _ = parse_spec(self.algorithm, "algorithm")
+        return find_algorithm(self.collective, name, as_topology(self.topology))
 
     @property
     def arguments(self) -> dict[str, int | str]:
@@ -162,10 +163,12 @@ class Point(Parameters):
         """The values that determine the schedule and its execution.
 
         Points that differ only in message_bytes, t_s, t_c and seed have the same structure if the
-        execution is synchronous. In an asynchronous execution, these numbers determine which
-        packets wait, so they are part of the structure.
+        execution is synchronous and all links are equal. Otherwise these numbers determine which
+        packets wait, or which packet of a step is the longest, so they are part of the structure.
         """
-        is_stepwise = self.execution == "synchronous"
+        network = find_network(self.topology)
+        has_equal_links = network is None or network.has_equal_links
+        is_stepwise = self.execution == "synchronous" and has_equal_links
         return tuple(
             getattr(self, name)
             for name in POINT_AXES
@@ -186,7 +189,7 @@ class Point(Parameters):
 
 
 def find_root(topology: Topology, root: str | None) -> int:
-    """Return the rank of a root as the axis ``root`` writes it: None is rank 0.
+    """Return the rank of a root given as on the axis ``root``, where None is rank 0.
 
     Raises:
         InputError: the topology has no such node, or it is a switch.
@@ -215,5 +218,6 @@ def find_root(topology: Topology, root: str | None) -> int:
 def _with_defaults(
     spec: str, collective: str, algorithm: str, given: tuple[tuple[str, int | str], ...]
 ) -> Mapping[str, int | str]:
-    entry = find_algorithm(collective, algorithm)
-    return entry.resolve_arguments(as_topology(spec), dict(given))
+    topology = as_topology(spec)
+    entry = find_algorithm(collective, algorithm, topology)
+    return entry.resolve_arguments(topology, dict(given))

@@ -246,7 +246,7 @@ def _ensure_experiment(session: Session, name: str, design: Design | None = None
 
 @dataclass(frozen=True)
 class _Writer:
-    """A writer that saves runs of an experiment, if this process still holds its lock."""
+    """Saves runs of an experiment, as long as this process holds the experiment's lock."""
 
     engine: Engine
     lock: Lock
@@ -427,7 +427,7 @@ def compare_figures(
 
 
 def _figures(run: Run, steps: Steps) -> dict[str, dict[str, str]]:
-    """Return the parts of each figure by name, so that a message can name the part that differs."""
+    """Return the parts of each figure by name; messages name the parts that differ."""
     costs = {cost.kind: cost for cost in run.costs}
     simulated = costs.get("simulated")
     return {

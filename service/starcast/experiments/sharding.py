@@ -23,7 +23,7 @@ from starcast.topologies.network_records import NetworkRecord
 
 
 class _Description(StrictRecord):
-    """The job to which a shard file belongs: the name and the design of an experiment."""
+    """The job of a shard file: the name and the design of an experiment."""
 
     name: str
     grid: dict[str, Any]

@@ -327,7 +327,7 @@ class _Reader:
             order = np.lexsort((step, tag, receiver))
             tag[order] = np.arange(len(tag)) - np.repeat(np.cumsum(counts) - counts, counts)
             return tag
-        nodes = self._topology.nodes
+        nodes = self._topology.endpoints
         if (ends := self._trace_tags(sender, receiver, tag)) is not None:
             message, (source, destination) = tag, ends
         elif self._is_direct(sender, receiver):
@@ -358,7 +358,7 @@ class _Reader:
         each = np.unique(tag)
         is_tree = len(np.unique(received)) == len(tag) > len(each) and np.array_equal(tags, each)
         if self._collective == "allgather":
-            is_all = is_tree and len(np.unique(source)) == nodes
+            is_all = is_tree and len(np.unique(source)) == self._topology.endpoints
             return (source, np.zeros_like(source)) if is_all else None
         is_path = is_tree and len(np.unique(sent)) == len(tag) and np.array_equal(ended, each)
         root = {"gather": destination, "scatter": source}.get(self._collective, self._root)
@@ -371,7 +371,8 @@ class _Reader:
             return bool((ends == self._root).all())
         nodes = self._topology.nodes
         # A direct exchange uses all pairs; if a few are missing, it is one with an error.
-        return 2 * len(np.unique(sender * nodes + receiver)) > nodes * (nodes - 1)
+        count = self._topology.endpoints
+        return 2 * len(np.unique(sender * nodes + receiver)) > count * (count - 1)
 
     def _match(self, operations: _OperationTable) -> tuple[Indices, Indices]:
         """Match sends with receives; return the sends and, for each, the receive of its packet.

@@ -37,12 +37,15 @@ class _Edges(NamedTuple):
 def to_networkx(artifact: Topology | Forest, tree: int | None = None) -> "nx.Graph":
     """Convert a topology to a `networkx.Graph`, a forest to a `networkx.DiGraph`.
 
-    Nodes have the attribute ``label``. A link has the ``port`` of its end with the lower rank. An
-    edge of a forest leads from parent to child. Its attributes are its ``tree``, its ``level`` (the
-    child's distance from the root in the tree) and the parent's ``port``. Since trees may share
-    links, a forest becomes a `networkx.MultiDiGraph`, a subclass of DiGraph, in which the key of an
-    edge is its tree. A single tree becomes a plain `networkx.DiGraph`. Nodes that are in no tree
-    are omitted.
+    Nodes have the attribute ``label``, and switches the attribute ``switch``. A link has the
+    ``port`` of its end with the lower rank, and its ``capacity`` and ``latency`` if links differ;
+    the graph has the ``capacity_unit``.
+
+    An edge of a forest leads from parent to child. Its attributes are its ``tree``, its ``level``
+    (the child's distance from the root in the tree) and the parent's ``port``. Since trees may
+    share links, a forest becomes a `networkx.MultiDiGraph`, a subclass of DiGraph, in which the key
+    of an edge is its tree. A single tree becomes a plain `networkx.DiGraph`. Nodes that are in no
+    tree are omitted.
 
     Args:
         artifact: a topology or a forest.
@@ -67,7 +70,8 @@ def to_networkx(artifact: Topology | Forest, tree: int | None = None) -> "nx.Gra
     graph.graph.update(_graph_attributes(artifact))
     labels = topology.labels(ranks).tolist()
     graph.add_nodes_from(
-        (rank, {"label": label}) for rank, label in zip(ranks.tolist(), labels, strict=True)
+        (rank, {"label": label} | ({"switch": True} if rank >= topology.endpoints else {}))
+        for rank, label in zip(ranks.tolist(), labels, strict=True)
     )
     ends = edges.start.tolist(), edges.end.tolist()
     keys = [edges.attributes["tree"].tolist()] if graph.is_multigraph() else []
@@ -82,9 +86,9 @@ def to_networkx(artifact: Topology | Forest, tree: int | None = None) -> "nx.Gra
 def to_igraph(artifact: Topology | Forest, tree: int | None = None) -> "igraph.Graph":
     """Convert a topology to an undirected `igraph.Graph`, a forest to a directed one.
 
-    Every node becomes a vertex, whose index is the node's rank, with the attribute ``label``. Edges
-    have the same attributes as in `to_networkx`. If trees share a link, the graph has parallel
-    edges.
+    Every node becomes a vertex, whose index is the node's rank, with the attribute ``label`` and,
+    if there are switches, ``switch``. Edges have the same attributes as in `to_networkx`. If trees
+    share a link, the graph has parallel edges.
 
     Args:
         artifact: a topology or a forest.
@@ -97,12 +101,14 @@ def to_igraph(artifact: Topology | Forest, tree: int | None = None) -> "igraph.G
     """
     igraph = import_library("igraph")
     topology, edges = _topology_of(artifact), _edges(artifact, tree)
+    switches = [rank >= topology.endpoints for rank in range(topology.nodes)]
     return igraph.Graph(
         n=topology.nodes,
         edges=np.column_stack([edges.start, edges.end]).tolist(),
         directed=isinstance(artifact, Forest),
         graph_attrs=_graph_attributes(artifact),
-        vertex_attrs={"label": topology.labels().tolist()},
+        vertex_attrs={"label": topology.labels().tolist()}
+        | ({"switch": switches} if any(switches) else {}),
         edge_attrs={name: column.tolist() for name, column in edges.attributes.items()},
     )
 
@@ -161,10 +167,15 @@ def _topology_of(artifact: Topology | Forest) -> Topology:
     return artifact.topology if isinstance(artifact, Forest) else artifact
 
 
-def _graph_attributes(artifact: Topology | Forest) -> dict[str, str | int]:
+def _graph_attributes(artifact: Topology | Forest) -> dict[str, str | int | float]:
     if isinstance(artifact, Topology):
-        return {"topology": artifact.spec}
+        return {"topology": artifact.spec} | _capacity_unit(artifact)
     return {"forest": artifact.id, "topology": artifact.topology.spec, "root": artifact.root}
+
+
+def _capacity_unit(topology: Topology) -> dict[str, float]:
+    """Return the unit of capacities as an attribute of the graph, which ends their scaling."""
+    return {} if topology.capacities is None else {"capacity_unit": topology.capacity_unit}
 
 
 def _edges(artifact: Topology | Forest, tree: int | None) -> _Edges:
@@ -182,13 +193,16 @@ def _edges(artifact: Topology | Forest, tree: int | None) -> _Edges:
 
 def _links(topology: Topology) -> _Edges:
     """Return each undirected link once, from its lower rank."""
+    values = {"capacity": topology.capacities, "latency": topology.latencies}
+    given = {name: column for name, column in values.items() if column is not None}
     parts = []
-    for port in topology.ports:
+    for row, port in enumerate(topology.ports):
         neighbours = topology.neighbours(port).astype(np.int64)
         lower = np.flatnonzero(np.arange(topology.nodes) < neighbours)
-        parts.append((lower, neighbours[lower], np.full(len(lower), port, dtype=np.int64)))
-    start, end, ports = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return _Edges(start, end, {"port": ports})
+        own = (column[row, lower] for column in given.values())
+        parts.append((lower, neighbours[lower], np.full(len(lower), port, dtype=np.int64), *own))
+    start, end, *others = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return _Edges(start, end, dict(zip(("port", *given), others, strict=True)))
 
 
 def write_graphml(topology: Topology) -> Iterator[str]:
@@ -211,15 +225,19 @@ def _write_xml(topology: Topology, generator: str) -> Iterator[str]:
 def write_topology_dot(topology: Topology) -> Iterator[str]:
     """Yield a topology as an undirected graph in DOT.
 
-    A link has the port of its end with the lower rank.
+    A link has the port of its end with the lower rank, and its capacity and latency if links
+    differ.
     """
     yield f"graph {_dot_quote(topology.spec)} {{\n"
+    for name, value in _capacity_unit(topology).items():
+        yield f'  {name}="{value}";\n'
     yield from _dot_nodes(topology, np.arange(topology.nodes))
-    for port in topology.ports:
-        neighbours = topology.neighbours(port)
-        lower = np.flatnonzero(np.arange(topology.nodes) < neighbours)
-        for node, neighbour in zip(lower.tolist(), neighbours[lower].tolist(), strict=True):
-            yield f"  {node} -- {neighbour} [port={port}];\n"
+    edges = _links(topology)
+    columns = (column.tolist() for column in (edges.start, edges.end, *edges.attributes.values()))
+    for node, neighbour, *values in zip(*columns, strict=True):
+        pairs = zip(edges.attributes, values, strict=True)
+        attributes = ", ".join(f"{name}={value}" for name, value in pairs)
+        yield f"  {node} -- {neighbour} [{attributes}];\n"
     yield "}\n"
 
 
@@ -238,7 +256,8 @@ def write_forest_dot(forest: Forest, tree: int | None = None) -> Iterator[str]:
 def _dot_nodes(topology: Topology, ranks: NDArray[np.int64]) -> Iterator[str]:
     labels = topology.labels(ranks).tolist()
     for rank, label in zip(ranks.tolist(), labels, strict=True):
-        yield f"  {rank} [label={_dot_quote(label)}];\n"
+        switch = ", switch=true, shape=box" if rank >= topology.endpoints else ""
+        yield f"  {rank} [label={_dot_quote(label)}{switch}];\n"
 
 
 def _dot_quote(text: str) -> str:
@@ -248,27 +267,46 @@ def _dot_quote(text: str) -> str:
 
 
 def write_metis(topology: Topology) -> Iterator[str]:
-    """Yield a METIS graph file: a line per node with its neighbours, which are numbered from 1."""
+    """Yield a METIS graph file: a line per node with its neighbours, which are numbered from 1.
+
+    Capacities that differ are the weights of links.
+    """
     yield f"% {topology.spec}\n"
-    yield f"{topology.nodes} {topology.links}\n"
-    for row in _neighbour_lists(topology):
-        yield " ".join([str(rank + 1) for rank in row]) + "\n"
+    yield f"{topology.nodes} {topology.links}{'' if topology.capacities is None else ' 1'}\n"
+    for row in _neighbour_lists(topology, topology.capacities):
+        yield " ".join([f"{rank + 1}{weight}" for rank, weight in row]) + "\n"
 
 
 def write_anynet(topology: Topology) -> Iterator[str]:
-    """Yield a file for BookSim's network ``anynet``, with one router and one terminal per node."""
-    for rank, row in enumerate(_neighbour_lists(topology)):
-        neighbours = "".join(f" router {neighbour}" for neighbour in row)
-        yield f"router {rank} node {rank}{neighbours}\n"
+    """Yield a file for BookSim's network ``anynet``, with one router per node.
+
+    The router of an endpoint has one terminal. Latencies that differ follow the neighbours.
+    """
+    for rank, row in enumerate(_neighbour_lists(topology, topology.latencies)):
+        terminal = f" node {rank}" if rank < topology.endpoints else ""
+        neighbours = "".join(f" router {neighbour}{latency}" for neighbour, latency in row)
+        yield f"router {rank}{terminal}{neighbours}\n"
 
 
-def _neighbour_lists(topology: Topology) -> Iterator[list[int]]:
+def _neighbour_lists(
+    topology: Topology, values: NDArray[np.int64] | None
+) -> Iterator[list[tuple[int, str]]]:
+    """Yield the neighbours of each node in ascending order, each with the value of its link.
+
+    A value is a blank and a number, or empty if there are none.
+    """
     for chunk in topology.chunks():
         ranks = np.arange(chunk.start, chunk.stop)
         rows = np.stack([topology.neighbours(port, ranks) for port in topology.ports], axis=1)
-        for rank, row in zip(ranks.tolist(), np.sort(rows, axis=1).tolist(), strict=True):
+        order = np.argsort(rows, axis=1)
+        numbers = None if values is None else np.take_along_axis(values[:, chunk].T, order, axis=1)
+        texts = np.char.mod(" %d", numbers) if numbers is not None else np.full(rows.shape, "")
+        sorted_rows = np.take_along_axis(rows, order, axis=1)
+        for rank, row, own in zip(
+            ranks.tolist(), sorted_rows.tolist(), texts.tolist(), strict=True
+        ):
             # A node without a link at a port is its own neighbour there.
-            yield [neighbour for neighbour in row if neighbour != rank]
+            yield [(other, text) for other, text in zip(row, own, strict=True) if other != rank]
 
 
 def write_graph6(topology: Topology) -> Iterator[bytes]:

@@ -23,8 +23,9 @@ import numpy as np
 from starcast.collectives.model import MULTI_SOURCE
 from starcast.judges.simulator.dependencies import find_deliveries
 from starcast.judges.simulator.rows import Rows, count_earlier
-from starcast.support.errors import LimitError
+from starcast.support.errors import InputError, LimitError
 from starcast.support.vocabulary import Collective
+from starcast.topologies import Topology
 
 
 class RuntimeLimits(NamedTuple):
@@ -136,15 +137,30 @@ class _Copy(NamedTuple):
     chunks: int
 
 
+def check_no_switches(topology: Topology) -> None:
+    """Check that all nodes of a topology can be GPUs.
+
+    Raises:
+        InputError: some are switches.
+    """
+    if topology.endpoints < topology.nodes:
+        raise InputError(
+            f"{topology.spec} has switches, but files of MSCCL have only GPUs, which own data",
+            hint="use the format csv, or goal with the port model all",
+        )
+
+
 def write_msccl(rows: Rows) -> Iterator[str]:
     """Yield the parts of an MSCCL XML file.
 
     There is no XML declaration, because MSCCL's parsers do not support it.
 
     Raises:
+        InputError: the topology has switches.
         LimitError: the file would exceed a limit of MSCCL.
     """
     schedule = rows.schedule
+    check_no_switches(schedule.topology)
     nodes = schedule.topology.nodes
     if nodes > MAX_CHILDREN:
         raise LimitError(

@@ -21,6 +21,7 @@ from starcast.formats.chunks import (
     RunningBlock,
     Sum,
 )
+from starcast.formats.msccl import check_no_switches
 from starcast.formats.msccl_elements import (
     ADDS,
     RECEIVES,
@@ -62,15 +63,16 @@ def schedule_from_msccl(
         root: rank or label of the root.
 
     Raises:
-        InputError: the file cannot be read, is not MSCCL XML, is for another collective or
-            topology, adds chunks although the collective is not a reduction, or sends between nodes
-            that are not linked.
+        InputError: the topology has switches; the file cannot be read, is not MSCCL XML, is for
+            another collective or topology, adds chunks although the collective is not a
+            reduction, or sends between nodes that are not linked.
         LimitError: the file is too large, or has too many sends.
         RejectedError: a thread block waits forever, uses a chunk without waiting for its unit,
             counts a contribution twice, or leaves a wrong unit or an incomplete sum in an output;
             or the simulator finds a violation. The message names the rank, thread block and step.
     """
     network, origin = check_request(topology, collective, ports, root)
+    check_no_switches(network)
     try:
         elements = ElementReader(network, collective)
         elements.read(path)

@@ -26,6 +26,7 @@ from starcast.formats.chunks import (
     Sum,
     find_mismatch,
 )
+from starcast.formats.msccl import check_no_switches
 from starcast.support.errors import InputError, StarcastError
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
@@ -89,6 +90,7 @@ def schedule_from_mscclpp(
     from starcast.formats.mscclpp_plan import read_plan  # noqa: PLC0415 - pydantic
 
     network, origin = check_request(topology, collective, ports, root)
+    check_no_switches(network)
     try:
         plan = read_plan(path)
         mismatch = find_mismatch(plan.collective, len(plan.gpus), plan.inplace, network, collective)

@@ -7,10 +7,12 @@ with the content; no memory is allocated for them.
 import csv
 import re
 import warnings
+from ast import literal_eval
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
-from itertools import pairwise
+from itertools import pairwise, zip_longest
+from types import MappingProxyType
 from typing import Any, NoReturn
 from xml.parsers import expat
 
@@ -24,7 +26,7 @@ from starcast.support.limited import DAMAGE
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import NetworkFormat
 from starcast.topologies import memory
-from starcast.topologies.networks import LinkList
+from starcast.topologies.network_building import LinkList
 
 #: Columns of an edge list that name the ends of links.
 _HEADS = (
@@ -40,6 +42,7 @@ _ONE_GRAPH = "give a file with one graph"
 _NUMBER = re.compile(r"[0-9]{1,12}")
 _MAX_LINE = 4096
 #: A comment of an edge list, or the attributes that NetworkX writes after a link.
+_LIST_ATTRIBUTES = re.compile(r"\s\{.*\}\s*$")
 _LIST_COMMENT = re.compile(r"^\s*[#%].*|\s#.*|\s\{.*\}\s*$")
 _PAJEK_WORD = re.compile(r'"([^"]*)"|(\S+)')
 _DOT_ID = r'(?:"(?:[^"\\]|\\.)*+"|[\w.]+)'
@@ -58,12 +61,13 @@ _DOT_STATEMENT = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _ANYNET_END = re.compile(r"(?<!\S)(router|node)\s+(\d{1,12})(?:\s+(\d+))?(?!\S)")
+_PajekLine = tuple[str, str, int, list[tuple[str, str]]]
 _PAJEK_SECTIONS = ("*network", "*vertices", "*edges", "*arcs")
 _SIX_BITS = re.compile(r"[?-~]+")
 #: Memory in bytes that the objects of NetworkX take per byte of a file.
 _OBJECTS = 50
 #: Attributes of links that networks need not keep.
-_LINK_IDS = {"id", "key", "label", "port"}
+LINK_IDS = {"id", "key", "label", "port"}
 
 
 class GraphFile:
@@ -71,16 +75,21 @@ class GraphFile:
 
     Attributes:
         text: the text.
+        has_weights: whether third values in the lines of an edge list are weights of links.
         unused: names of data in the file that networks do not have.
+        capacity_unit: the attribute ``capacity_unit`` of the graph, or None.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, has_weights: bool = False) -> None:
         self.text = text
+        self.has_weights = has_weights
         self.unused = set[str]()
+        self.capacity_unit: Any = None
         self._numbers: dict[str, int] = {}
         self._attributes: dict[int, Mapping[str, Any]] = {}
         self._pairs: list[tuple[int, int]] = []
         self._lines: list[int] = []
+        self._link_attributes: list[Mapping[str, Any]] = []
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -92,9 +101,16 @@ class GraphFile:
             self._attributes[number] = attributes
         return number
 
-    def add_link(self, u: str, v: str, line: int | None = None) -> None:
-        """Add a link, with its line if the file has lines."""
+    def add_link(
+        self,
+        u: str,
+        v: str,
+        line: int | None = None,
+        attributes: Iterable[tuple[Any, Any]] = (),
+    ) -> None:
+        """Add a link, with its line if the file has lines, and the names and values it has."""
         self._pairs.append((self.add_node(u), self.add_node(v)))
+        self._link_attributes.append({str(key).lower(): value for key, value in attributes})
         if line is not None:
             self._lines.append(line)
 
@@ -103,7 +119,10 @@ class GraphFile:
         nodes = list(self._numbers)
         attributes = [self._attributes.get(number, {}) for number in range(len(nodes))]
         attributes = attributes if self._attributes else []
-        return LinkList(nodes, self._pairs, is_directed, attributes, self._lines)
+        values = self._link_attributes if any(self._link_attributes) else []
+        return LinkList(
+            nodes, self._pairs, is_directed, attributes, self._lines, values, self.capacity_unit
+        )
 
     def lines(self, comment: str) -> Iterator[tuple[int, str]]:
         """Yield the number and the text of each line that does not begin with a comment mark."""
@@ -123,13 +142,27 @@ def _number(text: str, line: int) -> int:
 
 
 def _read_edges(file: GraphFile) -> LinkList:
-    rows = []
+    rows, dictionaries = [], dict[int, Mapping[Any, Any]]()
     for number, line in enumerate(file.text.split("\n"), start=1):
         if len(line) > _MAX_LINE:
             _fail(number, f"has more than {_MAX_LINE:,} characters", "write two nodes in each line")
+        attributes = _LIST_ATTRIBUTES.search(line)
         if words := _LIST_COMMENT.sub("", line).split():
             rows.append((number, words))
-    return _read_rows(file, rows)
+            if attributes:
+                dictionaries[number] = _read_attributes(attributes[0], number)
+    return _read_rows(file, rows, dictionaries)
+
+
+def _read_attributes(text: str, line: int) -> Mapping[Any, Any]:
+    """Return the dictionary of Python that NetworkX writes after a link."""
+    try:
+        found = literal_eval(text.strip())
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        _fail(line, "does not end with the attributes of a link", "write {'capacity': 3}")
+    return found
 
 
 def _read_csv(file: GraphFile) -> LinkList:
@@ -151,11 +184,16 @@ def _read_csv(file: GraphFile) -> LinkList:
     return _read_rows(file, rows)
 
 
-def _read_rows(file: GraphFile, rows: Sequence[tuple[int, list[str]]]) -> LinkList:
-    columns, width = (0, 1), 2
+def _read_rows(
+    file: GraphFile,
+    rows: Sequence[tuple[int, list[str]]],
+    dictionaries: Mapping[int, Mapping[Any, Any]] = MappingProxyType({}),
+) -> LinkList:
+    columns, width = (0, 1), 3 if file.has_weights else 2
+    others = [(2, "weight")]
     if head := _find_head(rows):
         columns, width = head, len(rows[0][1])
-        file.unused.update(set(rows[0][1]) - {rows[0][1][column] for column in head})
+        others = [(at, name) for at, name in enumerate(rows[0][1]) if at not in head]
         rows = rows[1:]
     for line, words in rows:
         if width == 2 < len(words):
@@ -163,7 +201,9 @@ def _read_rows(file: GraphFile, rows: Sequence[tuple[int, list[str]]]) -> LinkLi
         if not max(columns) < len(words) <= width or not all(words[column] for column in columns):
             found = pluralize(len(words), "value")
             _fail(line, f"has {found} instead of two nodes", "write two nodes in each line")
-        file.add_link(words[columns[0]], words[columns[1]], line)
+        values = [(name, words[at]) for at, name in others if at < len(words) and words[at]]
+        values += dictionaries.get(line, {}).items()
+        file.add_link(words[columns[0]], words[columns[1]], line, values)
     return file.links()
 
 
@@ -210,8 +250,8 @@ def _read_metis(file: GraphFile) -> LinkList:
     # The three digits of the format say whether there are sizes, weights of nodes, and of links.
     skipped = form // 100 % 10 + form // 10 % 10 * weights
     step = 2 if form % 10 else 1
-    if form:
-        file.unused.add("weights")
+    if skipped:
+        file.unused.add("weights of nodes")
     rows = [(line, text.split()) for line, text in lines]
     while rows and not rows[-1][1] and len(rows) > nodes:
         rows.pop()
@@ -220,10 +260,12 @@ def _read_metis(file: GraphFile) -> LinkList:
     for node in range(1, nodes + 1):
         file.add_node(str(node))
     for node, (line, row) in enumerate(rows, start=1):
-        for word in row[skipped::step]:
+        own = row[skipped + 1 :: step] if step == 2 else []
+        for word, weight in zip_longest(row[skipped::step], own):
             if not 1 <= _number(word, line) <= nodes:
                 _fail(line, f"names the node {word}, but nodes are numbered from 1 to {nodes:,}")
-            file.add_link(str(node), str(int(word)), line)
+            values = [] if weight is None else [("weight", _number(weight, line))]
+            file.add_link(str(node), str(int(word)), line, values)
     found = file.links(is_directed=True)
     if len(found.pairs) != 2 * links:
         _fail(
@@ -247,13 +289,12 @@ def _read_matrix_market(file: GraphFile) -> LinkList:
         _fail(first, f"says that the matrix has {height:,} rows and {width:,} columns")
     if len(rows) - 1 != entries:
         _fail(first, f"says {pluralize(entries, 'entry', 'entries')}, but {len(rows) - 1:,} follow")
-    if kind[2] != "pattern":
-        file.unused.add("the values of the matrix")
     for line, words in rows[1:]:
         ends = [_number(word, line) for word in words[:2]]
         if len(ends) < 2 or not 1 <= min(ends) <= max(ends) <= height:
             _fail(line, f"has no row and column from 1 to {height:,}")
-        file.add_link(str(ends[0]), str(ends[1]), line)
+        values = [("weight", word) for word in words[2:3]] if kind[2] != "pattern" else []
+        file.add_link(str(ends[0]), str(ends[1]), line, values)
     _check_count(file, first, height)
     return file.links(is_directed=kind[3] == "general")
 
@@ -268,7 +309,7 @@ def _check_count(file: GraphFile, line: int, nodes: int) -> None:
 
 
 def _read_anynet(file: GraphFile) -> LinkList:
-    terminals = Counter[str]()
+    terminals, has_latencies = Counter[str](), False
     for line, text in file.lines("#"):
         if rest := _ANYNET_END.sub("", text).strip():
             _fail(line, f"has '{rest}'", "write 'router' or 'node' before each number")
@@ -276,21 +317,29 @@ def _read_anynet(file: GraphFile) -> LinkList:
         for kind, number, latency in ends[1:]:
             routers = [end for name, end in (ends[0][:2], (kind, number)) if name == "router"]
             if len(routers) == 2:
-                file.add_link(routers[0], routers[1], line)
+                # BookSim sets a missing latency to 1.
+                file.add_link(routers[0], routers[1], line, [("latency", latency or 1)])
             elif routers:
                 file.add_node(routers[0])
                 terminals[routers[0]] += 1
-            if latency:
-                file.unused.add("latencies")
+            has_latencies = has_latencies or bool(latency)
     found = file.links()
-    if any(terminals[router] != 1 for router in found.nodes):
+    # Routers without a terminal only forward; but a network has at least two endpoints.
+    switches = []
+    if len(terminals) > 1:
+        switches = [{} if terminals[router] else {"switch": True} for router in found.nodes]
+    if max(terminals.values(), default=0) > 1:
+        file.unused.add("further nodes of routers")
+    elif len(terminals) == 1:
         file.unused.add("nodes of routers")
-    return found
+    return found._replace(
+        attributes=switches, link_attributes=found.link_attributes if has_latencies else []
+    )
 
 
 def _read_pajek(file: GraphFile) -> LinkList:
     section, count, first = "", 0, 1
-    edges, arcs = list[tuple[str, str, int]](), list[tuple[str, str, int]]()
+    edges, arcs = list[_PajekLine](), list[_PajekLine]()
     for line, text in file.lines("%"):
         words = [match[1] or match[2] or "" for match in _PAJEK_WORD.finditer(text)]
         if not words:
@@ -309,15 +358,14 @@ def _read_pajek(file: GraphFile) -> LinkList:
             file.add_node(str(_number(words[0], line)), attributes)
         else:
             u, v = (str(_number(word, line)) for word in [*words[:2], ""][:2])
-            (edges if section == "*edges" else arcs).append((u, v, line))
-            if len(words) > 2:
-                file.unused.add("values of lines")
-    for u, v, line in edges:
-        file.add_link(u, v, line)
+            values = [("weight", word) for word in words[2:3]]
+            (edges if section == "*edges" else arcs).append((u, v, line, values))
+    for u, v, line, values in edges:
+        file.add_link(u, v, line, values)
         if arcs:
-            file.add_link(v, u, line)
-    for u, v, line in arcs:
-        file.add_link(u, v, line)
+            file.add_link(v, u, line, values)
+    for u, v, line, values in arcs:
+        file.add_link(u, v, line, values)
     _check_count(file, first, count)
     return file.links(is_directed=bool(arcs))
 
@@ -366,6 +414,8 @@ def _read_json(file: GraphFile) -> LinkList:
     content = content if isinstance(content, dict) else {}
     nodes: Any = content.get("nodes")
     links: Any = content.get("links", content.get("edges"))
+    if isinstance(attributes := content.get("graph"), dict):
+        file.capacity_unit = attributes.get("capacity_unit")
     for name, items in (("nodes", nodes), ("links", links)):
         if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
             raise InputError(
@@ -376,9 +426,9 @@ def _read_json(file: GraphFile) -> LinkList:
         file.add_node(_json_id(node.get("id", number)), node)
     for number, link in enumerate(links, start=1):
         ends = [_json_id(link.get(end)) for end in ("source", "target")]
-        file.unused.update(link.keys() - {"source", "target"} - _LINK_IDS)
+        values = ((key, value) for key, value in link.items() if key not in ("source", "target"))
         before = len(file)
-        file.add_link(ends[0], ends[1])
+        file.add_link(ends[0], ends[1], attributes=values)
         if len(file) > before:
             raise InputError(
                 f"link {number:,} joins '{ends[0]}' to '{ends[1]}', which are not both nodes",
@@ -398,16 +448,19 @@ def _read_dot(file: GraphFile) -> LinkList:
     if not head:
         _fail(1, "does not begin a graph", "begin with 'graph {' or 'digraph {'")
     line, place = 1 + head[0].count("\n"), head.end()
+    usual = dict[str, str]()
     while statement := _DOT_STATEMENT.match(file.text, place):
         given = _DOT_END.findall(statement["ends"] or "")
         ends = [_unquote(end) for end in given]
         values = _DOT_ATTRIBUTE.findall(statement["attributes"] or "")
         attributes = {_unquote(key): _unquote(value) for key, value in values}
         for u, v in pairwise(ends):
-            file.add_link(u, v, line)
-        if len(ends) > 1:
-            file.unused.update(attributes.keys() - _LINK_IDS)
-        elif ends and given[0].lower() not in ("graph", "node", "edge"):
+            file.add_link(u, v, line, (usual | attributes).items())
+        if statement[1] and _unquote(statement[1]) == "capacity_unit":
+            file.capacity_unit = _unquote(statement[2])
+        if ends and given[0].lower() == "edge":
+            usual |= attributes
+        elif len(ends) == 1 and given[0].lower() not in ("graph", "node", "edge"):
             file.add_node(ends[0], attributes)
         line, place = line + statement[0].count("\n"), statement.end()
     if (mark := file.text[place : place + 1]) != "}":
@@ -492,8 +545,6 @@ def _load(file: GraphFile, noun: str, read: Callable[[Any], Any]) -> Any:
         for place in (node.get("graphics"), node.get("viz")):
             if isinstance(place, dict):
                 node.update(place.get("position", place))
-    for *_, attributes in graph.edges(data=True):
-        file.unused.update(attributes.keys() - _LINK_IDS)
     return graph
 
 

@@ -8,12 +8,19 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from starcast.formats.network_readers import READERS, GraphFile
+from starcast.formats.network_readers import LINK_IDS, READERS, GraphFile
 from starcast.support.errors import InputError, StarcastError, unreadable
 from starcast.support.limited import MB, decode_text, read_bytes
 from starcast.support.progress import Reporter
-from starcast.support.vocabulary import NETWORK_SUFFIXES, NetworkFormat, is_network_path
-from starcast.topologies.networks import Network, build_network, report
+from starcast.support.vocabulary import NETWORK_SUFFIXES, NetworkFormat, Weights, is_network_path
+from starcast.topologies.network_building import (
+    LinkList,
+    build_network,
+    find_attribute,
+    read_graph,
+    report,
+)
+from starcast.topologies.networks import Network
 
 #: Maximum size in bytes of a file, after decompression.
 MAX_BYTES = 100 * MB
@@ -51,6 +58,7 @@ def network(
     capacities: Sequence[float] | None = None,
     latencies: Sequence[int] | None = None,
     switches: Collection[Any] | None = None,
+    weights: Weights | None = None,
     source: str | None = None,
     reporter: Reporter | None = None,
 ) -> Network:
@@ -71,11 +79,17 @@ def network(
         file_format: the format of the file (default: by its content, or else its suffix).
         capacities: the capacity of each link, in the order of the links (default: its attribute
             ``capacity`` or ``bandwidth``, else 1). Whole numbers are kept. Other numbers, and those
-            of attributes, are divided by the largest number of which all are multiples.
+            of attributes, are divided by the largest number of which all are multiples, unless the
+            graph has the attribute ``capacity_unit``. They may have units, such as 100Gbps or 64
+            GB/s.
         latencies: the latency of each link in the unit of T_s, a whole number (default: its
-            attribute ``latency`` or ``delay``, else 0).
+            attribute ``latency`` or ``delay``, else 0). Numbers with units, such as 0.5ms, become
+            microseconds, or nanoseconds or picoseconds if microseconds are not whole numbers.
         switches: nodes that only forward, which own no units and are owed none (default: those
             whose attribute ``switch`` is true).
+        weights: what the weights of links are: their attribute ``weight``, third values in the
+            lines of an edge list, or the numbers of a METIS, Pajek or Matrix Market file (default:
+            they are not used).
         source: where the network comes from (default: the file's name).
         reporter: receives messages about parallel links and unused attributes of links (default:
             a `NetworkWarning`).
@@ -96,7 +110,7 @@ def network(
         (4, 4, 2, (1, 2))
     """
     given: dict[str, Any] = {
-        "capacities": capacities, "latencies": latencies, "switches": switches,
+        "capacities": capacities, "latencies": latencies, "switches": switches, "weights": weights,
     }  # fmt: skip
     if isinstance(links, str) and not is_network_path(links):
         raise InputError(
@@ -113,17 +127,22 @@ def network(
     chosen = recognized or NETWORK_SUFFIXES.get(plain.suffix) or _list_format(text)
     if chosen not in READERS:
         raise InputError(f"unknown format of a network: '{chosen}'", hint=f"use {_NAMES}")
-    file = GraphFile(text)
+    file = GraphFile(text, has_weights=weights is not None)
     made_name = _valid_name(path) if name is None else name
     try:
-        found = READERS[chosen](file)
+        read = READERS[chosen](file)
+        found = read if isinstance(read, LinkList) else read_graph(read)
         made = build_network(found, made_name, source or path.name, reporter, **given)
     except StarcastError as error:
         hint = error.hint if recognized else f"{error.hint}; the file was read as {chosen}: {_FROM}"
         raise type(error)(f"{path}: {error.message}", hint=hint) from None
-    if file.unused:
-        unused = ", ".join(sorted(file.unused))
-        report(f"{made.spec} does not use all data of {path.name}: {unused}", reporter)
+    used = {find_attribute(found, name, weights) for name in ("capacity", "latency")}
+    names = {name for attributes in found.link_attributes for name in attributes}
+    if unused := file.unused | (names - used - LINK_IDS):
+        message = f"{made.spec} does not use all data of {path.name}: {', '.join(sorted(unused))}"
+        if "weight" in unused and weights is None:
+            message += " (set `weights` to use weights as capacities or latencies)"
+        report(message, reporter)
     return made
 
 
@@ -171,7 +190,8 @@ def _recognize(path: Path, text: str) -> NetworkFormat | None:
 def _list_format(text: str) -> NetworkFormat:
     """Return the format of a text: an edge list, separated by spaces or as CSV, or METIS."""
     rows = [line for line in text.splitlines() if line.strip() and line.strip()[0] not in "#%"]
-    if re.search(r"[,;\t]", rows[0] if rows else ""):
+    # NetworkX writes the attributes of a link in braces, separated by commas.
+    if re.search(r"[,;\t]", rows[0].partition("{")[0] if rows else ""):
         return "csv"
     # As an edge list, a file with these counts would begin with a loop, or with unequal rows.
     counts = [len(row.split()) for row in rows[1:]]

@@ -152,6 +152,12 @@ def _write_goal(
         raise InputError(
             f"unknown dialect '{dialect}'", hint=f"the dialects are {', '.join(GOAL_DIALECTS)}"
         )
+    if schedule.ports == "one" and schedule.topology.endpoints < schedule.topology.nodes:
+        raise InputError(
+            f"a GOAL file cannot hold a one-port schedule on {schedule.topology.spec}, whose"
+            " switches send any number of packets at a time",
+            hint="use the port model all, or the format csv",
+        )
     return goal.write_goal(_execute(schedule), unit_bytes, dialect)
 
 
@@ -169,7 +175,9 @@ def _write_chrome_trace(
     executed = _execute(schedule)
     start_up, per_byte = Fraction(t_s), Fraction(t_c)
     times = time_executed(
-        executed, make_ticks(unit_bytes, start_up, per_byte, execution), execution
+        executed,
+        make_ticks(schedule.topology, unit_bytes, start_up, per_byte, execution),
+        execution,
     )
     parameters = {"unit_bytes": unit_bytes, "t_s": str(start_up), "t_c": str(per_byte)}
     return _write_events(executed.rows, times, parameters)

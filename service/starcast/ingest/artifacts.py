@@ -94,12 +94,12 @@ class Artifact:
 
     @property
     def build_order(self) -> tuple[int, str]:
-        """Sort key: topologies, then forests, then schedules."""
+        """Key that sorts artifacts for building: topologies, then forests, then schedules."""
         return (models.KINDS.index(self.kind), self.id)
 
     @property
     def deletion_order(self) -> tuple[int, str]:
-        """Sort key: schedules, then forests, then topologies."""
+        """Key that sorts artifacts for deletion: schedules, then forests, then topologies."""
         return (-models.KINDS.index(self.kind), self.id)
 
     def structure(self) -> Structure:
@@ -127,7 +127,7 @@ class Artifact:
         Args:
             graph: the built artifact.
             nodes: the planned number of nodes.
-        relationships: the planned number of relationships.
+            relationships: the planned number of relationships.
 
         Raises:
             RejectedError: a plug-in built a different number of rows than it declared.

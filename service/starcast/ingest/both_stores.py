@@ -99,14 +99,14 @@ def open_stores(settings: Settings, engine: Engine | None = None) -> Iterator[St
 
 
 def load_key_numbers(session: Session) -> None:
-    """Use the numbers that a relational store keeps for the keys of nodes in its graph."""
+    """Load the numbers for node keys from a relational store, and use them in this process."""
     KEY_NUMBERS.clear()
     numbers = session.execute(select(models.NodeKey.topology, models.NodeKey.number))
     KEY_NUMBERS.update((spec, number) for spec, number in numbers)
 
 
 def draw_key_numbers(session: Session, topologies: Iterable[Topology]) -> None:
-    """Draw and keep a number for each topology that needs one."""
+    """Draw and store a number for the node keys of each topology that needs one."""
     for topology in topologies:
         number = draw_number(topology)
         if number is not None:

@@ -63,7 +63,7 @@ def ignore_stage(*_: object) -> None:
 
 @dataclass(frozen=True)
 class Loaded:
-    """A stored artifact, its number of rows, and the seconds to write and to compare them."""
+    """A stored artifact, its number of rows, and the seconds for writing and comparing them."""
 
     kind: str
     id: str

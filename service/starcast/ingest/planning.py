@@ -153,7 +153,7 @@ def parse_request(
         ['S4', 'S4:greedy:1234']
     """
     topology = as_topology(topology)
-    start = topology.node(root)
+    start = topology.root(root)
     selected, skipped = _select_schedules(topology, schedules, start, ports, segments, messages)
     texts = [
         construction

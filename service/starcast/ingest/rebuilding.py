@@ -109,7 +109,7 @@ def empty_graph(stores: Stores, reporter: Reporter) -> None:
 
 
 def _take_over(stores: Stores) -> bool:
-    """Check that this PostgreSQL database owns the graph; repair the record of ownership if safe.
+    """Check that this PostgreSQL database owns the graph; repair its ownership record if safe.
 
     The record of ownership may have been edited manually. Repairing it is safe if both stores are
     the embedded stores of the same home, which no other program uses, and PostgreSQL knows every
@@ -249,7 +249,7 @@ def _check_graph(settings: Settings, *, replace: bool) -> None:
 
 
 def _rebuild_restored(settings: Settings, engine: Engine, reporter: Reporter) -> None:
-    """Rebuild the graph from restored rows; the engine holds the lock of the store."""
+    """Rebuild the graph from the restored rows. The given engine holds the store's lock."""
     reporter.say("rebuilding the graph")
     with open_stores(settings, engine) as stores:
         # The database now has the id from the backup; the graph may be paired with another id.

@@ -170,10 +170,12 @@ def _compare_nodes(
         stored.setdefault(row[0], []).append(row)
     titles = find_titles(topology)
     for rank, label in zip(ranks.tolist(), topology.labels(ranks).tolist(), strict=True):
-        expected = [first + rank, rank, label, titles[rank] if titles else None, topology.spec]
+        title = titles[rank] if titles else None
+        is_switch = True if rank >= topology.endpoints else None
+        expected = [first + rank, rank, label, title, is_switch, topology.spec]
         found = stored.get(first + rank, [])
         if found != [expected]:
-            problem = f"the key, rank, label, title or topology of node {label} differs"
+            problem = f"the key, rank, label, title, is_switch or topology of node {label} differs"
             yield Problem(topology.spec, problem, str(found).strip("[]"), str(expected).strip("[]"))
 
 
@@ -196,7 +198,7 @@ def _compare_rows(rows: Rows, found: Sequence[Sequence[Any]]) -> Iterator[Proble
 
 
 def _comparable(value: Any) -> Any:
-    """Return integers unchanged, and other values as strings, which never equal an integer."""
+    """Return integers unchanged, other values as strings, so that they never equal integers."""
     return value if type(value) is int else repr(value)
 
 
@@ -205,7 +207,7 @@ def _describe_row(rows: Rows, row: Sequence[Any]) -> str:
     start, end = (_node_name(rows.topology, key) for key in row[:2])
     values = zip_longest(rows.relationship.columns, row[2:], fillvalue="and")
     listed = ", ".join(f"{name} {value}" for name, value in values)
-    joint = "-" if rows.relationship is LINK else " to "
+    joint = "-" if rows.relationship.name == LINK.name else " to "
     return f"{rows.relationship.name} {start}{joint}{end} ({listed})"
 
 

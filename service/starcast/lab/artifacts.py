@@ -22,7 +22,7 @@ from starcast.lab.signature import (
 from starcast.support.errors import InputError, LimitError, RejectedError
 from starcast.support.table import Facts, Table
 from starcast.support.text import pluralize
-from starcast.support.vocabulary import LoadMethod, NetworkFormat
+from starcast.support.vocabulary import LoadMethod, NetworkFormat, Weights
 
 if TYPE_CHECKING:
     from starcast.ingest import Plan
@@ -174,7 +174,7 @@ class Artifacts(Connection):
         return plan
 
     def _forest_of(self, forest_id: str) -> "Forest":
-        """Return the forest with this id, which is loaded or built again from its id."""
+        """Return the forest with this id, either loaded from its file or built from the id."""
         from starcast.ingest.artifacts import artifact_from_id
         from starcast.topologies import normalize_id
 
@@ -193,8 +193,8 @@ class Artifacts(Connection):
     ) -> Facts:
         """Drop a stored artifact from both stores.
 
-        Fails if other stored artifacts depend on it, unless ``cascade`` is given. A network is
-        kept as long as a run or a record is on it; if it is not ingested, dropping it fails then.
+        Fails if other stored artifacts depend on it, unless ``cascade`` is given. A network with a
+        run or a record stays stored; if it is not ingested, the command fails.
 
         From the embedded Neo4j, large artifacts are dropped by importing all other artifacts into a
         new store, which then replaces the old store while Neo4j restarts. This is faster and frees
@@ -263,7 +263,7 @@ class Artifacts(Connection):
             return name, find_artifact(session, None, name).kind
 
     def _spell(self, artifact_id: str) -> str:
-        """Return an id as it is stored; the name of a stored network becomes its spec."""
+        """Return an id in its stored form, in which the spec replaces the name of a network."""
         from starcast.topologies import normalize_id
 
         return read_spec(normalize_id(artifact_id))
@@ -274,6 +274,7 @@ class Artifacts(Connection):
         *,
         name: str | None = None,
         file_format: Annotated[NetworkFormat | None, Shell(flag="--from")] = None,
+        weights: Weights | None = None,
         wait: bool = False,
     ) -> Facts:
         """Store a network, so that its spec and its name can be used without its file.
@@ -285,10 +286,12 @@ class Artifacts(Connection):
             network: a file with a network. In Python also a `Network`.
             name: first part of the spec (default: the name of the file).
             file_format: format of the file (default: recognized by content, or else by suffix).
+            weights: what the weights of links in the file are (default: they are not used).
             wait: wait for a restore instead of failing.
 
         Returns:
-            The spec of the network, and its numbers of nodes and links.
+            The spec of the network, and its numbers of nodes and links; if links differ, also their
+            capacities and latencies.
 
         Raises:
             InputError: the file cannot be read, or the name is malformed.
@@ -303,6 +306,7 @@ class Artifacts(Connection):
         """
         from starcast.formats import network as read_network
         from starcast.stores.database.networks import save_network
+        from starcast.topologies.base import describe_links
         from starcast.topologies.networks import Network
 
         if name is not None and not is_network_file(network):
@@ -311,7 +315,9 @@ class Artifacts(Connection):
                 hint="give a file; in Python, starcast.network(links, name=...)",
             )
         found: Topology = (
-            read_network(network, name=name, file_format=file_format, reporter=self.reporter)
+            read_network(
+                network, name=name, file_format=file_format, weights=weights, reporter=self.reporter
+            )
             if is_network_file(network)
             else read_topology(network)
         )
@@ -326,10 +332,13 @@ class Artifacts(Connection):
         ):
             is_new = save_network(session, found.spec)
         values = {"spec": found.spec, "nodes": found.nodes, "links": found.links}
+        values |= describe_links(found)
+        if found.endpoints < found.nodes:
+            values["endpoints"] = found.endpoints
         return Facts(values, f"{found.spec} {'is stored' if is_new else 'was stored before'}")
 
     def topologies(self) -> Table:
-        """List the ingested topologies, their states, and networks that are only stored.
+        """List the ingested topologies with their states, and networks stored only in PostgreSQL.
 
         The last column shows what is stored for a topology.
         """

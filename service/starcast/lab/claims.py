@@ -318,7 +318,7 @@ class Claims(Connection):
         return folder
 
     def _select(self, names: Sequence[str]) -> "tuple[Claim, ...]":
-        """Return the selected claims, after a report on omitted packs."""
+        """Return the selected claims, after a warning about omitted packs."""
         from starcast.claims import catalogue
 
         for place, fault in catalogue.faults().items():

@@ -28,7 +28,7 @@ class Lab(
     Experiments,
     Administration,
 ):
-    """A laboratory: every operation of starcast is one of its methods.
+    """The Python interface to starcast: every operation is a method of this class.
 
     `starcast.connect` opens it. The command line, the HTTP API and notebooks call the same
     methods. They raise the same errors as the command line, subclasses of

@@ -195,7 +195,7 @@ class Connection:
 
     @contextmanager
     def _session(self, engine: "Engine | None" = None) -> "Iterator[Session]":
-        """Open a session; it may write only if the engine was yielded by `_writing`."""
+        """Open a session, which may write only if `_writing` yielded the engine."""
         from starcast.stores.database.sessions import open_session
 
         with open_session(engine or self.engine) as session:
@@ -242,7 +242,7 @@ class Connection:
             )
 
     def _load_network(self, spec_or_name: str) -> "Network | None":
-        """Return the stored network with a spec or name, or None; see `resolvers`."""
+        """Return the stored network with the given spec or name, or None."""
         from starcast.stores.database.networks import load_network
 
         with self._session() as session:
@@ -263,9 +263,9 @@ class Connection:
         return None
 
     def _raise_if_configured(self, error: UnavailableError) -> None:
-        """Raise the error, unless it says that the embedded PostgreSQL is not running.
+        """Raise the error, unless it only says that the embedded PostgreSQL is not running.
 
-        So the error is raised if the settings name another server, or if the lab is closed.
+        It is raised if the settings name another server, or if the lab is closed.
         """
         if self._is_closed or self.settings.postgres_uri is not None:
             raise error
@@ -292,7 +292,7 @@ class Administration(Connection):
     def status(self) -> Table:
         """Show process, port, uptime, memory and log of the embedded servers.
 
-        The servers are asked whether they can write: after a full disk, Neo4j has to be restarted.
+        A test shows whether they can write: after a full disk, Neo4j must be restarted.
         In a shell, the exit code is 0 if both are running and can write, else 4.
         """
         from starcast.embedded import stack

@@ -242,7 +242,7 @@ class Costs(Connection):
         ]
 
     def _simulated(self, problem: "CostProblem", row: "CostRow", max_rows: int) -> Row:
-        """Return the simulation results for a row, or nothing if the schedule is too large.
+        """Return the simulation results for a row; none if the schedule is too large.
 
         A schedule that is too large is reported.
         """

@@ -402,7 +402,7 @@ class Forests(Artifacts):
         construction: str | None,
         options: ForestOptions,
     ) -> "Forest":
-        """Return a verified forest; warn if the construction of the same name has other trees."""
+        """Return a verified forest; warn if the construction of that name builds other trees."""
         forest = load_forest(source, construction, options)
         forest.verify()
         # The trees are valid under any name: only `verify_forest` rejects a wrong name.
@@ -457,7 +457,7 @@ def _given(options: ForestOptions) -> dict[str, Any]:
 
 
 def _other_trees(source: "str | Path | Topology | Forest", forest: "Forest") -> str:
-    """Return a warning if the construction of a forest's name has other trees, else ""."""
+    """Return a warning if the construction named in a forest builds other trees, else ""."""
     from starcast.trees.construction import find_difference
 
     difference = find_difference(forest)

@@ -68,8 +68,8 @@ class Networks(Artifacts):
         """Show the counts and distances of a topology, either computed or stored.
 
         The distance profile counts the nodes at distance 0, 1, ... from a node. If the topology has
-        no translations, nodes differ, and it counts ordered pairs of nodes. The reverse port of a
-        port is the port that the neighbour uses for the same link.
+        no translations, it counts ordered pairs of endpoints (nodes that are not switches). The
+        reverse port of a port is the port that the neighbour uses for the same link.
 
         Args:
             topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
@@ -105,6 +105,8 @@ class Networks(Artifacts):
         hidden = ["n", "k", "translation_keeps_ports"]
         if found.has_translations:  # every node has a link at every port
             hidden += ["port_count", "has_translations"]
+        if found.endpoints == found.nodes:
+            hidden.append("endpoints")
         return Facts({name: value for name, value in facts.items() if name not in hidden})
 
     def draw_topology(self, topology: TopologyName, *, layout: LayoutOption = None) -> Picture:

@@ -330,7 +330,7 @@ class Queries(Connection):
 
 
 def _read_specs(given: Any, *, is_list: bool) -> Any:
-    """Return the value of a topology parameter, with specs in place of names of networks."""
+    """Return the value of a topology parameter, with specs instead of network names."""
     if is_list and isinstance(given, str):
         given = given.split(",") if given else []
     if isinstance(given, list | tuple):

@@ -490,7 +490,7 @@ def _arguments(congestion: int | None) -> dict[str, int]:
 
 
 def _newest(records: "list[Record]") -> "list[Record]":
-    """Return the last, and thus best, record of each problem and topology."""
+    """Return the last record of each problem and topology, which is the best."""
     return list({record.id: record for record in records}.values())
 
 

@@ -1,4 +1,4 @@
-"""The classes of results that are more than a table: answers, runs, comparisons, pictures, files.
+"""Classes for results beyond plain tables: answers, runs, comparisons, pictures and files.
 
 Signatures name these classes, so this module imports no large modules.
 """
@@ -69,7 +69,7 @@ class Answer(Table):
         )
 
     def readable(self) -> Table:
-        """Return the rows with every path written hop by hop and every node as its label."""
+        """Return the rows with paths as strings, hop by hop, and nodes as labels."""
         columns = list(self.columns)
         rows = [dict(row) for row in self.rows]
         if {"path", "ports"} <= set(columns) and _are_paths(rows):
@@ -81,7 +81,7 @@ class Answer(Table):
 
 
 def _are_paths(rows: Sequence[Row]) -> bool:
-    """Return whether each row holds a path: nodes, and a port for every node but the last."""
+    """Return whether all rows hold paths: nodes, and a port for every node but the last."""
     # A query may have columns `path` and `ports` with other contents, which `hops` cannot join.
     pairs = [(row["path"] or [], row["ports"] or []) for row in rows]
     return all(
@@ -213,7 +213,7 @@ class ComparisonTable(Table):
         return self._load_profiles()
 
     def runs(self) -> Table:
-        """Return all compared runs, one per row, in columns that are the same for all comparisons.
+        """Return the compared runs, one per row, with the same columns for every comparison.
 
         The column ``side`` names the experiment, run or part. Rows with equal ``pair`` are compared
         with each other; ``verdict``, ``change`` and ``note`` refer to the baseline.

@@ -179,7 +179,7 @@ def read_stored_topology(given: "str | Topology") -> "Topology":
 
 
 def read_spec(text: str) -> str:
-    """Return the spec of the stored network with a name; a text that is no such name is unchanged.
+    """Return the spec of the stored network with the given name; other texts are unchanged.
 
     Raises:
         InputError: several stored networks have the name.

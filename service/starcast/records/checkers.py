@@ -72,7 +72,7 @@ class UncheckedForest:
         return self.topology.label(int(node))
 
     def link(self, tail: int | np.integer, head: int | np.integer) -> str:
-        """Return a directed link as a string."""
+        """Return a directed link as a string, such as ``1234 -> 2134``."""
         return f"{self.label(tail)} -> {self.label(head)}"
 
     @cached_property
@@ -430,7 +430,7 @@ def _steps(
 
 
 def _repetitions(steps: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the maximum number of equal non-negative numbers in each column, at least 1."""
+    """Return how often the most frequent non-negative number of each column occurs, at least 1."""
     # In sorted columns, equal numbers are next to each other.
     ordered = np.sort(steps, axis=0)
     run = np.ones(steps.shape[1], dtype=np.int64)
@@ -490,7 +490,7 @@ def _check_trees(check: str, graph: UncheckedForest, *, spanning: bool = False) 
 
 
 def _explain(graph: UncheckedForest, row: ParentPorts, tree: TraversedTree, node: int) -> str:
-    """Return why a node is not a descendant of the root."""
+    """Return the reason why a node is not a descendant of the root."""
     if node == graph.root:
         return "the root has a parent"
     visited: set[int] = set()

@@ -99,7 +99,7 @@ class _Judge:
         return cls(record.problem, record.topology, record.id, record.witness)
 
     def array(self, name: str, *shape: int | None) -> NDArray[np.int64]:
-        """Return an integer array of the witness, with a checked shape; None allows any length."""
+        """Return an integer array of the witness after checking its shape; None: any length."""
         array = self._witness.get(name)
         self.require(array is not None, f"the array '{name}' is missing")
         values = np.asarray(array)
@@ -180,7 +180,7 @@ def _congestion(judge: _Judge, arguments: ProblemArguments) -> int:
 
 
 def _independent(judge: _Judge, _arguments: ProblemArguments) -> int:
-    """Return the number of trees, which must not share links or inner nodes (Hasunuma 2001)."""
+    """Return the number of trees; reject trees that share links or inner nodes (Hasunuma 2001)."""
     graph = judge.graph
     rows = judge.forest(None)
     used: set[tuple[int, int]] = set()

@@ -2,10 +2,10 @@
 
 An LRAT proof is a text file that refutes a formula. The clauses of the formula have the ids 1, 2,
 3, ... A line ``ID LITERALS 0 HINTS 0`` adds a clause, and ``ID d IDS 0`` deletes clauses. An added
-clause must follow by unit propagation from earlier clauses, whose ids are the hints. That is, if
-all literals of the added clause are false, each hinted clause in turn has a single literal left,
-which must be true, and the last hinted clause has none left. So the checker does not have to
-search. The proof is complete when it adds the clause without literals.
+clause must follow by unit propagation from earlier clauses, whose ids are the hints. That is,
+assume that all literals of the added clause are false. Then each hinted clause in turn has only one
+literal left, which must be true, and the last hinted clause has none left. So the checker does not
+have to search. The proof is complete when it adds the clause without literals.
 
 The checker reads the part of the format that CaDiCaL writes. It rejects RAT steps, which have
 negative hints.

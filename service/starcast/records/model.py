@@ -208,7 +208,7 @@ class Record:
         return ":".join(parts)
 
     def as_json(self) -> dict[str, Any]:
-        """Return `fields` as a file has them: with the topology itself if it is a network."""
+        """Return `fields` as in a file, with the complete topology if it is a network."""
         values = self.fields()
         for network in NetworkRecord.of_topologies([self.topology]):
             values["network"] = network.model_dump(mode="json")
@@ -342,7 +342,7 @@ class WitnessFile(pydantic.BaseModel):
 class RecordFields(pydantic.BaseModel):
     """The fields of a record as they are stored in JSON or PostgreSQL, without the witness.
 
-    In JSON, the network is the topology itself, if it is a network.
+    In JSON, the field ``network`` has the complete topology if it is a network.
     """
 
     model_config = _STRICT
@@ -389,7 +389,7 @@ class RecordFields(pydantic.BaseModel):
 def read_fields(fields: object, source: str) -> RecordFields:
     """Check the fields of a record that were read from JSON or PostgreSQL.
 
-    A network among them is then known in this process.
+    If they contain a network, it is registered in this process.
 
     Args:
         fields: a mapping as `Record.as_json` returns it; it may also name the witness file.

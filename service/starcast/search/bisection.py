@@ -74,7 +74,7 @@ def _second_eigenvalue(graph: Topology) -> float:
 
 
 def _halves(order: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Divide a list of all nodes into halves: side 1 for the first half of the list, else 0."""
+    """Return each node's half: 1 for nodes in the first half of the given list, else 0."""
     side = np.zeros(len(order), dtype=np.uint8)
     side[order[: len(order) // 2]] = 1
     return side
@@ -183,7 +183,7 @@ class _Program:
         self._dual = np.zeros(1)
 
     def add(self, vector: NDArray[np.int64]) -> bool:
-        """Add the inequality for (b y)^2, given b; return False if the program has it already."""
+        """Add the inequality of a vector b; return False if the program contains it already."""
         row = quadratic_form(self._orbit, vector, len(self._sizes))
         key = row.tobytes()
         if key in self._known:
@@ -421,7 +421,7 @@ class BisectionWidth(FormulaProblem):
         return Decision("none", evidence=evidence, target=value - 1)
 
     def _exchange_nodes(self, target: int, budget: Budget) -> Decision:
-        """Run tabu searches for halves, from substars, random halves and perturbed best halves."""
+        """Run tabu searches that start from substars, random halves and perturbed best halves."""
         graph = self.topology
         generator = np.random.default_rng(budget.seed)
         table = graph.table().astype(np.int64)

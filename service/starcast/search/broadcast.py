@@ -144,7 +144,7 @@ def _more(size: int, free: tuple[int, ...], rounds: int) -> int:
 
 
 def _single(free: int, links: int) -> tuple[int, ...]:
-    """Return the numbers of free links in a part of one node, which has ``free`` unused links.
+    """Return the ``free`` counts of `_more` for a part of a single node with ``free`` unused links.
 
     The result has an entry for each number of links from 0 to ``links``.
     """
@@ -152,15 +152,14 @@ def _single(free: int, links: int) -> tuple[int, ...]:
 
 
 def _send(free: tuple[int, ...], senders: int) -> list[int]:
-    """Let nodes of a part send out of the clique; return the part's numbers of free links then.
+    """Let nodes of a part send out of the clique; return the part's new ``free`` counts.
 
     Nodes with the most free links send first.
 
-    No other choice is better. Let two nodes have p < q free links, and let the first one send now.
-    Later it sends at most p - 1 times, and the second one at most q times. If the second one sends
-    q times, there is a round in which it sends and the first does not; in this round they can swap
-    roles. So if the second node sends now, which leaves p and q - 1 free links, the two can send as
-    often.
+    No other choice is better. Let nodes A and B have p < q free links, and let A send now. Later A
+    sends at most p - 1 times, and B at most q times. If B sends q times, it sends in some round in
+    which A does not; in that round A can send in place of B, and B now. So if B sends now, A and B
+    can send equally often.
     """
     after = list(free)
     for links in range(len(free) - 1, 0, -1):
@@ -294,7 +293,7 @@ class OnePortBroadcast(FormulaProblem):
             yield import_module("starcast.search.local_search")
 
     def _search_trees(self, target: int, budget: Budget) -> Decision:
-        """Inform nodes by random matchings; then change the last rounds to inform all of them."""
+        """Inform nodes by random matchings, then change the last rounds until all are informed."""
         rng = np.random.default_rng(budget.seed)
         with self._exchanges(budget) as search:
             table = self._table()

@@ -143,7 +143,7 @@ def require_memory(size: int, memory: int, subject: str) -> None:
 
 
 def true_variables(model: Iterable[int], variables: int) -> NDArray[np.bool_]:
-    """Return the values of variables, bool ``[variables + 1]``, given a model's literals."""
+    """Return the values of variables, bool ``[variables + 1]``, from a solution's literals."""
     values = np.zeros(variables + 1, dtype=bool)
     positive = [literal for literal in model if 0 < literal <= variables]
     values[positive] = True
@@ -199,7 +199,7 @@ class Budget:
 
 
 class Solved(NamedTuple):
-    """The answer of a solver: its status, and the values of the variables, which count from 1."""
+    """The answer of a solver: its status, and the values of the variables, numbered from 1."""
 
     status: Literal["satisfiable", "unsatisfiable", "open"]
     values: NDArray[np.bool_] | None = None
@@ -413,9 +413,9 @@ def write_lrat(clauses: list[list[int]], path: Path) -> None:
 def renumber_lrat(raw: Path, count: int, target: Path) -> None:
     """Renumber a proof so that the ids of the formula's clauses start at 1, as LRAT requires.
 
-    CaDiCaL numbers clauses in the order in which it meets them, and a clause that it derives while
-    reading the formula takes the next id. So the formula's clauses have, in order, the ids that no
-    line of the proof adds.
+    CaDiCaL gives the next id to each clause of the formula that it reads, and to each clause that
+    it derives meanwhile. So the ids of the formula's clauses are, in order, those that no line of
+    the proof adds.
 
     Args:
         raw: the file that CaDiCaL wrote.

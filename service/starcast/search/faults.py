@@ -23,7 +23,7 @@ NodePath = list[int]
 
 
 def targets(graph: Topology) -> list[int]:
-    """Return one node of each orbit under the automorphisms that fix rank 0, except rank 0."""
+    """Return one node of each orbit of the other nodes under the automorphisms that fix rank 0."""
     least = orbits(graph.nodes, fixing_root(graph))
     return [node for node in np.unique(least).tolist() if node]
 
@@ -55,7 +55,7 @@ class _Work(NamedTuple):
 
     Attributes:
         table: the neighbours of each node.
-        ends: the nodes that faults may make distant from rank 0.
+        ends: the nodes whose distance from rank 0 is to be increased by faults.
         most: the maximum number of faults.
         distance: the distance that a node must have from rank 0.
     """
@@ -75,7 +75,7 @@ def find_faults(work: _Work, seed: int) -> tuple[list[int] | None, int, list[Nod
 
     Returns:
         The faults, or None if no set of faults has this effect; the distant node; and, if there are
-        no such faults, the paths that exclude all sets of faults.
+        no such faults, the paths that prove it.
     """
     paths: list[NodePath] = []
     for end in work.ends:

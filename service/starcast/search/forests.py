@@ -60,7 +60,7 @@ def _one_tree(
     within: NDArray[np.int32],
     distance: int,
 ) -> None:
-    """Add clauses by which a node has exactly one parent in a tree, which is closer to the root."""
+    """Add clauses for one tree: each node has exactly one parent, which is closer to the root."""
     height = within.shape[1] - 1
     if node == 0:
         for port in range(len(table)):
@@ -201,7 +201,7 @@ class EdgeDisjointTrees(FormulaProblem):
         return {"parent_port": ports}
 
     def _solve_rotated(self, images: NDArray[np.int64], target: int, budget: Budget) -> Decision:
-        """Search for a forest whose trees are the images of one tree under powers of a node map."""
+        """Search for a forest in which all trees are rotations of one tree."""
         graph = self.topology
         subject = f"rotated trees on {graph.spec} of height {target}"
         require_fit(self.literals(target) // graph.degree, budget.memory, subject)
@@ -308,7 +308,7 @@ def quotients(graph: Topology, classes: int, chance: np.random.Generator) -> lis
 
 
 def _common_order(images: NodeImages) -> int:
-    """Return the common length of all cycles of a permutation of nodes; 1 if lengths differ."""
+    """Return the length of all cycles of a permutation of nodes, or 1 if the lengths differ."""
     powers, everything, order = images, np.arange(len(images)), 1
     while not (fixed := powers == everything).any():
         powers, order = images[powers], order + 1
@@ -369,9 +369,9 @@ def _spanning_links(
 def _oriented(table: list[list[int]], labels: list[int], a: int, b: int) -> dict[int, int]:
     """Assign each node of the classes a and b a neighbour in the other class, over distinct links.
 
-    In each component of the links between a and b, nodes get their parents in a spanning tree. To
-    leave a link for the root, one link outside the tree is used, and on the tree path from this
-    link to the root, each parent gets its child instead.
+    In each component of the links between a and b, nodes get their parents in a spanning tree. The
+    root of the spanning tree needs a link too. So one link outside this tree is used, and on the
+    tree path from that link to the root, each node is assigned its child instead of its parent.
     """
     other = {a: b, b: a}
     target: dict[int, int] = {}

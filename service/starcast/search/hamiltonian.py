@@ -113,7 +113,7 @@ def _follow(adjacent: list[list[int]], start: int) -> Iterator[int]:
 
 
 def _count_closed(partner: dict[int, int], linked: dict[int, int]) -> int:
-    """Return the number of cycles in the union of two perfect matchings of the same nodes."""
+    """Count the cycles in the union of two perfect matchings of the same nodes."""
     unvisited = set(partner)
     count = 0
     while unvisited:
@@ -205,7 +205,7 @@ def _join_cycles(
     chance: random.Random,
     budget: Budget,
 ) -> bool:
-    """Exchange links between factors until each of ``factors`` is one cycle; return the success."""
+    """Exchange links until each of ``factors`` is one cycle; return whether this succeeded."""
     # If all links form a single 2-factor, as in a ring, there is nothing to exchange.
     if len(everything) == 1:
         return factors[0].count == 1

@@ -26,7 +26,7 @@ def trusted_part(record: Record, budget: Budget | None = None) -> CheckedRecord:
         budget: the limits for making the proof again; by default no proof is made.
 
     Returns:
-        The record with only what was verified, and the state and reason of the original bound.
+        The record with only its verified parts, and the state and reason of the original bound.
 
     Raises:
         RejectedError: the record is wrong.
@@ -100,8 +100,8 @@ def save_record(
         folder: a folder of records.
         record: the record.
         reporter: receives a message if a wrong record is replaced.
-        is_proved: whether this process has made the record's proof, or made it again. Otherwise a
-            bound that only a proof supports is not used.
+        is_proved: whether this process has generated the record's proof, even if it existed before.
+            Otherwise a bound that only a proof supports is not used.
 
     Returns:
         The path of the JSON file.

@@ -64,7 +64,7 @@ class BroadcastTree(NamedTuple):
 def matched_tree(
     table: NDArray[np.int32], target: int, searched: int, chance: np.random.Generator
 ) -> BroadcastTree:
-    """Return a broadcast tree made of random matchings, of which the last rounds can be searched.
+    """Return a broadcast tree of random matchings, whose last rounds are then searched.
 
     Args:
         table: the neighbours, ``[nodes, ports]``; the root is 0.
@@ -225,7 +225,7 @@ def exchange(tree: BroadcastTree, steps: int, chance: np.random.Generator) -> in
 
 @jit
 def _price(tree: BroadcastTree, node: int) -> float:
-    """Return the cost of freeing a node of the tree: 1.9 if it has just moved, down to nearly 1."""
+    """Return the cost of freeing a node: 1.9 if it has just moved, later decreasing to nearly 1."""
     age = float(tree.counts[3] - tree.moved[node])
     # The cost is below 2, so freeing one node that has just moved is cheaper than freeing any two.
     return 1.0 + 0.9 * _TENURE / (_TENURE + age)
@@ -233,7 +233,7 @@ def _price(tree: BroadcastTree, node: int) -> float:
 
 @jit
 def _cost(tree: BroadcastTree, node: int, informer: int, slot: int) -> float:
-    """Return the cost of letting ``informer`` inform ``node`` in round slot ``slot``.
+    """Return the cost of a change: ``informer`` informs ``node`` in slot ``slot``.
 
     It is the cost of freeing the node that ``informer`` now informs in this slot, and the children
     that ``node`` now informs in this slot or before.
@@ -277,7 +277,7 @@ def _bring_forward(
     cost: float,
     chance: np.random.Generator,
 ) -> tuple[int, int]:
-    """Inform a neighbour of a node in an earlier slot, if it can then inform the node cheaper.
+    """Inform a neighbour in an earlier slot, if it can then inform the node at a lower cost.
 
     Returns:
         The cheapest place of the node: its informer and slot.

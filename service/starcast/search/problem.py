@@ -37,8 +37,8 @@ class Decision(NamedTuple):
         formula: the formula that was refuted.
         evidence: arrays from which the formula or the bound can be derived. They are stored in the
             record.
-        target: the worst value that the attempt has excluded, if that is worse than the attempt's
-            own target.
+        target: the worst value that the attempt has proven impossible, if it is worse than the
+            given target.
     """
 
     result: Literal["witness", "none", "open"]
@@ -196,14 +196,14 @@ class SearchProblem(ABC):
 
 
 class FormulaProblem(SearchProblem):
-    """A problem with a formula for each target value: it is satisfiable if an object reaches it.
+    """A problem whose formula for a target is satisfiable if an object reaches the target.
 
     A solver finds a solution, which describes such an object, or refutes the formula.
     """
 
     @abstractmethod
     def write(self, target: int) -> tuple[Formula, NDArray[np.int32]]:
-        """Return the formula for a target, and those of its variables that describe the object."""
+        """Return the formula for a target, and the variables that describe the object."""
 
     @abstractmethod
     def read(self, values: NDArray[np.bool_]) -> Witness:

@@ -141,7 +141,7 @@ def check_drat(formula: Formula, proof: str) -> str:
 
 
 def _prove(work: tuple[list[list[int]], str], _seed: int) -> int:
-    """Write an LRAT proof of a formula to a file and check it; return its steps, 0 if too long."""
+    """Write an LRAT proof to a file and check it; return its number of steps, or 0 if too long."""
     clauses, path = work
     proof = Path(path)
     raw = proof.with_suffix(".raw")
@@ -317,7 +317,7 @@ def prove_again(
 
 
 def compare_proof(record: Record, refutation: Refutation) -> str:
-    """Return a remark if a new proof differs from the record's proof, else an empty string."""
+    """Return a remark if a new proof differs from the record's proof, else ""."""
     known = record.proof
     if known is None or known.format != "LRAT" or known.proof_sha256 == refutation.sha256:
         return ""

@@ -46,7 +46,7 @@ def rotation(graph: Topology) -> NodeImages | None:
 
 
 def translation_order(images: NodeImages) -> int:
-    """Return the order of a translation: the repetitions after which each node is mapped to itself.
+    """Return a translation's order: the repetitions that map every node to itself.
 
     A translation moves either no node or all nodes. All its cycles have the same length, so
     following the cycle of rank 0 suffices.

@@ -30,7 +30,7 @@ _READ_HEADER = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header
 
 
 def frozen_copy(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """Return the array itself if its content cannot change, else a read-only copy.
+    """Return the array itself if its content can never change, else a read-only copy.
 
     A view of a writable array is copied: its content can change through the base array.
     """
@@ -41,7 +41,7 @@ def frozen_copy(array: NDArray[Scalar]) -> NDArray[Scalar]:
 
 
 def freeze(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """Make an array read-only, in place, and return it; no other code may write to it."""
+    """Make an array read-only, in place, and return it. No other view of it may be writable."""
     array.flags.writeable = False
     return array
 

@@ -92,7 +92,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def _open_stream(path: Path) -> BinaryIO | None:
-    """Open a device, pipe or standard stream for writing in place; return None for a file."""
+    """Open a device, pipe or standard stream for writing; return None for a regular file."""
     try:
         status = path.stat()
     except FileNotFoundError:

@@ -109,7 +109,7 @@ def read_word(value: object, axis: str) -> str:
 
 
 def read_root(value: object, axis: str) -> str:
-    """Return a root as text: a label, `CENTRE`, or a rank such as ``#6``, which an integer means.
+    """Return a root as text: a label, `CENTRE`, or a rank such as ``#6`` (for the integer 6).
 
     Raises:
         InputError: the value is neither a string nor a rank.
@@ -205,7 +205,7 @@ class Axis:
         least: the smallest allowed number.
         bits: the size of the database column in bits, if the values are integers.
         is_argument: whether the axis is an argument of some algorithms; other algorithms ignore it.
-        is_structural: whether the axis affects a synchronous execution itself, not only its costs.
+        is_structural: whether the axis affects a synchronous execution, not only its costs.
         matching: ``question`` if comparable runs must have equal values, ``choice`` if their values
             may differ, None if comparisons ignore the axis.
         not_crossed: the reason why ``compare --across`` does not allow the axis; empty if it allows
@@ -397,7 +397,7 @@ class Parameters:
     messages: Annotated[
         int,
         Axis(
-            help="Unit messages, for algorithms of messages: a number, best, or degree.",
+            help="Number of unit messages, for algorithms that send them; or best, or degree.",
             meaning="M: unit messages; 1 for an algorithm that takes segments",
             read=partial(read_count, words=(BEST, DEGREE)),
             fallback="the segments",

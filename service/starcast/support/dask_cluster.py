@@ -137,7 +137,7 @@ class DaskExecutor(Executor):
 
     @staticmethod
     def memory_limit() -> int:
-        """Return how many bytes this worker may still use; to be called on a worker."""
+        """Return how many bytes this worker may still use. This function is called on a worker."""
         # The packages are imported here, because the client need not have them.
         import psutil  # noqa: PLC0415
         from distributed import get_worker  # noqa: PLC0415
@@ -153,7 +153,7 @@ class DaskExecutor(Executor):
             self._client.cancel(list(running), force=True)
 
     async def _finish(self, task: Any, future: Future[Any]) -> None:
-        """Copy the result or the error of a Dask task to the caller's future when it ends."""
+        """Copy the result or the error of a finished Dask task to the caller's future."""
         from distributed.scheduler import KilledWorker  # noqa: PLC0415
 
         result, error = None, None

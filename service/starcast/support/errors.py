@@ -114,7 +114,7 @@ class LimitError(StarcastError):
 
 
 class UncheckedError(StarcastError):
-    """A part of a record was not checked: generate its proof, or do not rely on it."""
+    """A part of a record was not checked: generate its proof, or do not rely on this part."""
 
     exit_code = 8
 

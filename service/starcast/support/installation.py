@@ -60,7 +60,7 @@ def install_command(extra: str) -> str:
 
 
 def is_declared(group: str) -> bool:
-    """Return whether an installed package may declare entry points of a group.
+    """Return whether some installed package may declare entry points of the given group.
 
     The result is also True if a package archive is on the import path, because archives are not
     searched.

@@ -148,7 +148,7 @@ def _check_characters(text: str, value: object) -> None:
 
 
 def _decode(text: str) -> tuple[Any, int]:
-    """Return the JSON value at the beginning of a string, and the length of the value's text."""
+    """Return the JSON value at the beginning of a string, and the number of characters read."""
     try:
         value, length = _DECODER.raw_decode(text)
         _check_characters(text[:length], value)
@@ -184,7 +184,7 @@ class JsonCursor:
             yield key
 
     def items(self) -> Iterator[None]:
-        """Yield once before each value of an array; the caller then reads the value."""
+        """Yield before each value of an array; the caller then reads this value."""
         return self._elements(b"[", b"]")
 
     def value(self) -> Any:

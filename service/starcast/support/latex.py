@@ -165,12 +165,12 @@ class _Column:
 
     @property
     def stacked(self) -> float:
-        """The width with one word per line of the head."""
+        """The width of the column if each line of the head has one word, in em."""
         return max(map(_width, (*self.head.split(), *self.cells)), default=0)
 
     @property
     def folded(self) -> float:
-        """The smallest width at which no word is broken, except at a hyphen."""
+        """The smallest width, in em, at which no word is broken except at a hyphen."""
         if self.letter != "l":
             return self.stacked
         words = (word for text in (self.head, *self.cells) for word in _WORD_END.split(text))
@@ -178,7 +178,7 @@ class _Column:
 
 
 def _fitting(grid: Sequence[_Column], room: float, spare: Sequence[str]) -> list[_Column]:
-    """Return the columns without those that are omitted so that a table in a small font fits."""
+    """Return the columns that remain when columns are omitted to fit a table in a small font."""
     em, space = _SMALL
     kept = list(grid)
     for name in spare:
@@ -189,7 +189,7 @@ def _fitting(grid: Sequence[_Column], room: float, spare: Sequence[str]) -> list
 
 
 def _fit(kept: Sequence[_Column], room: float) -> list[str]:
-    """Return the lines of a table with a small font that fits into the room."""
+    """Return the lines of a table with a small font that fits into the given width."""
     em, space = _SMALL
     stacked = [column.stacked * em for column in kept]
     least = [column.folded * em for column in kept]

@@ -96,7 +96,7 @@ class LimitedStream:
 
 
 def refuse_size(source: object, limit: int) -> NoReturn:
-    """Raise an error for an input that is larger than a limit.
+    """Raise the error for an input that is larger than a limit.
 
     Raises:
         LimitError: always.

@@ -140,7 +140,7 @@ class _JsonFile(WatchedFileHandler):
         )
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a record, and ignore errors, for example if the folder was removed."""
+        """Write a record; ignore errors, for example if the folder was removed."""
         with suppress(OSError):
             super().emit(record)
 

@@ -1,7 +1,7 @@
 """The functions of open labs that load networks from their stores, by spec or name.
 
-`starcast.topologies` asks them for specs that this process does not know. It cannot import the
-stores, and a lab that is opened must not import numpy, so they meet here.
+`starcast.topologies` calls them for specs that this process does not know. It cannot import the
+stores, and opening a lab must not import numpy, so both use this module.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ _resolvers: list["WeakMethod[Resolver]"] = []
 
 
 def add_resolver(resolver: Resolver) -> None:
-    """Add a method, which is used until it is removed or its object is deleted."""
+    """Add a lab's method, which is used until it is removed or the lab is deleted."""
     _resolvers.append(WeakMethod(resolver))
 
 
@@ -25,7 +25,7 @@ def remove_resolver(resolver: Resolver) -> None:
 
 
 def resolve(spec_or_name: str) -> Any:
-    """Return the network that the lab opened last finds under a spec or name, or None.
+    """Return the network with a spec or name that the most recently opened lab finds, or None.
 
     Raises:
         InputError: several networks of a store have this name.

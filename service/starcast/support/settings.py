@@ -178,7 +178,7 @@ class Settings(BaseModel):
         return settings
 
     def listing(self) -> Table:
-        """Return a table of every setting with its value, source and meaning, without secrets."""
+        """Return a table of all settings: value, source and meaning; secrets are hidden."""
         rows = [
             {
                 "setting": name,

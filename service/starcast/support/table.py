@@ -194,7 +194,7 @@ class Table:
     def latex_parts(self) -> list[Row]:
         """Return the arguments of `booktabs` for each table in LaTeX; subclasses may override it.
 
-        The rows are dictionaries.
+        The rows in these arguments are dictionaries.
         """
         return [{"columns": self.columns, "rows": self.rows, "spare": self.spare}]
 

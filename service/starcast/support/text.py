@@ -99,11 +99,11 @@ def is_numeric(values: Iterable[object]) -> bool:
 
 
 def fold_widths(widths: Iterable[Width], words: Iterable[Width], room: Width) -> list[Width]:
-    """Return column widths that fit into the room; the widest columns become narrower first.
+    """Return column widths that fit into the given room; the widest columns are narrowed first.
 
     Args:
         widths: the width of each column without wrapped lines.
-        words: the width of each column's longest word, which remains; their sum must fit.
+        words: the width of each column's longest word, its minimum width; their sum must fit.
         room: the sum of all widths.
     """
     columns = list(zip(widths, words, strict=True))

@@ -32,7 +32,7 @@ RequestedBound = Literal["cut", "lp"]
 
 #: File formats to which schedules, topologies and forests can be exported for other tools.
 ScheduleFormat = Literal["goal", "msccl-xml", "chrome-trace", "csv", "parquet"]
-#: What `starcast new` writes.
+#: The kinds of plug-ins that `starcast new` writes.
 PluginKind = Literal["construction", "algorithm", "family"]
 #: The formats of schedule files that can be read.
 RowsFormat = Literal["csv", "goal", "msccl-xml", "mscclpp-json"]
@@ -40,6 +40,8 @@ NetworkFormat = Literal[
     "edges", "csv", "graph6", "metis", "json", "dot", "pajek", "adjlist", "anynet",
     "matrix-market", "graphml", "gexf", "gml", "sparse6",
 ]  # fmt: skip
+#: What the weights of links are read as.
+Weights = Literal["capacity", "latency"]
 #: Suffixes of files whose content does not tell their format.
 NETWORK_SUFFIXES: dict[str, NetworkFormat] = {
     ".adjlist": "adjlist", ".anynet": "anynet", ".dot": "dot", ".g6": "graph6", ".gexf": "gexf",

@@ -21,7 +21,7 @@ _CHUNK = 2**15
 #: neighbours in it is much faster than computing them.
 _MAX_KEPT = 2**15
 
-#: Searches for which a diameter or a centre is worth waiting. Most networks need fewer than 100.
+#: Maximum number of searches for a diameter or a centre. Most networks need fewer than 100.
 MAX_SEARCHES = 2_000
 #: Distances are uint8 if none is larger than this, else int32.
 MAX_UINT8_DISTANCE = 254
@@ -51,20 +51,22 @@ def read_by_rank(neighbour_ranks: Callable[[slice], Ranks]) -> ValueReader:
 class Topology(Displayable, ABC):
     """A connected graph with numbered ports, each of which is a partial matching.
 
-    Nodes are the ranks 0..nodes-1; where there are translations, the identity is 0. A node without
-    a link at a port is its own neighbour there.
-    Arrays over all nodes are indexed by rank, and are allocated only when a method needs them. If
-    an array would not fit into the machine's memory, the method raises a `LimitError`.
+    Nodes are the ranks 0..nodes-1; in topologies with translations, the identity is 0. A node
+    without a link at a port is its own neighbour there. Arrays over all nodes are indexed by rank,
+    and are allocated only when a method needs them. If an array would not fit into the machine's
+    memory, the method raises a `LimitError`.
 
     Attributes:
         family: ``star``, ``nk-star``, ``hypercube``, or the family of a plug-in.
         spec: the string that `starcast.topology` accepts, such as ``S5``.
         n: n of S_n and S_{n,k}, d of Q_d.
         k: k of S_{n,k}, else None.
-        nodes: the number of nodes.
+        nodes: the number of nodes, switches too; see `endpoints`.
         capacities: the capacity of the link of each node at each port, in the order of `ports`, and
-            0 where there is no link; int64 ``[ports, nodes]``. None if all links have capacity 1.
+            0 where there is no link; int64 ``[ports, nodes]``. None if all links have capacity 1;
+            where there are translations, they do.
         latencies: the latency of each link, in the same form. None if all are 0.
+        capacity_unit: the capacity in the source of a link of capacity 1.
         ports: the ports, ascending; without translations, a node may lack links at some of them.
         has_translations: whether `translation` has an automorphism from the identity to every node.
             Then every node has a link at every port, and the graph looks the same from every node.
@@ -82,20 +84,26 @@ class Topology(Displayable, ABC):
     translation_keeps_ports: bool = True
     capacities: NDArray[np.int64] | None = None
     latencies: NDArray[np.int64] | None = None
+    capacity_unit: float = 1.0
     #: Topologies of plug-ins do not keep tables: another topology may have the same spec later.
     _keeps_tables: bool = False
 
     @property
     def endpoints(self) -> int:
-        """The number of nodes that own units and are owed some; the other nodes are switches.
+        """The number of endpoints, which send and receive messages of their own.
 
-        Endpoints have the ranks 0..endpoints-1. Switches only forward.
+        Endpoints have the ranks 0..endpoints-1. The other nodes are switches, which only forward.
         """
         return self.nodes
 
     @property
+    def has_equal_links(self) -> bool:
+        """Whether all links have capacity 1 and latency 0."""
+        return self.capacities is None and self.latencies is None
+
+    @property
     def port_count(self) -> int:
-        """The number of ports, which is the degree or, without translations, may be larger."""
+        """The number of ports: the degree, or perhaps more in a topology without translations."""
         return len(self.ports)
 
     @property
@@ -147,7 +155,7 @@ class Topology(Displayable, ABC):
     def distance_profile(self) -> tuple[int, ...]:
         """Return the number of nodes at each distance 0, 1, .., diameter from any node.
 
-        Without translations, it is the number of ordered pairs of endpoints at each distance.
+        For topologies without translations, count the ordered pairs of endpoints at each distance.
         """
 
     def distance_sum_from(self, root: int) -> int:
@@ -159,8 +167,8 @@ class Topology(Displayable, ABC):
     def centre(self) -> int:
         """Return the rank of the centre: the endpoint whose furthest endpoint is nearest.
 
-        Of several, it is the one with the lowest rank. With translations, all nodes are alike, and
-        it is 0.
+        Of several, it is the one with the lowest rank. In a topology with translations, all nodes
+        are alike, and the result is 0.
 
         Raises:
             LimitError: too many searches are needed.
@@ -175,7 +183,7 @@ class Topology(Displayable, ABC):
 
     @cached_property
     def _centre(self) -> int | None:
-        """The centre, or None if too many searches are needed.
+        """The rank of the centre, or None if finding it needs too many searches.
 
         A search from one node bounds the eccentricities of all others (Takes & Kosters 2013).
         """
@@ -211,7 +219,7 @@ class Topology(Displayable, ABC):
         """
 
     def reverse_ports(self) -> NDArray[np.uint8]:
-        """Return `reverse_port` as a table, uint8 ``[256]``, with 0 where there is no such port."""
+        """Return the reverse port of every port, uint8 ``[256]``; 0 for other numbers."""
         table = np.zeros(256, dtype=np.uint8)
         for port in self.ports:
             table[port] = self.reverse_port(port)
@@ -268,7 +276,7 @@ class Topology(Displayable, ABC):
         out[:] = self.neighbours(port)
 
     def chunks(self) -> list[slice]:
-        """Return slices that together cover all ranks; each is small enough for the cache."""
+        """Return slices that together cover all ranks; each fits into the processor's cache."""
         starts = range(0, self.nodes, _CHUNK)
         return [slice(start, min(start + _CHUNK, self.nodes)) for start in starts]
 
@@ -277,7 +285,7 @@ class Topology(Displayable, ABC):
 
         The neighbours are ranks, int32.
 
-        Data that all chunks share is computed once.
+        Data shared by all chunks is computed only once.
 
         Raises:
             InputError: the topology has no such port.
@@ -297,7 +305,7 @@ class Topology(Displayable, ABC):
         return read_by_rank(self.neighbour_ranks(port))
 
     def step(self, ports: NDArray[np.uint8], ranks: NDArray[np.integer]) -> Ranks:
-        """Return each node's neighbour across the port given for it, int32 ``[count]``.
+        """Return the neighbour of each node across its own port in ``ports``, int32 ``[count]``.
 
         Args:
             ports: the port of each node, uint8 ``[count]``.
@@ -369,7 +377,7 @@ class Topology(Displayable, ABC):
         return str(self.labels([self.node(rank)])[0])
 
     def stored_label(self, rank: int) -> str:
-        """Return the label under which a node is stored, whose symbols start at 1 as in ids.
+        """Return the label under which a node is stored; as in ids, its smallest symbol is 1.
 
         Raises:
             InputError: no node has this rank.
@@ -396,6 +404,21 @@ class Topology(Displayable, ABC):
                 hint=f"give a rank from 0 to {self.nodes - 1}, or a label as a string",
             )
         return int(node)
+
+    def root(self, node: int | str) -> int:
+        """Return the rank of the root of trees or of a collective, given as for `node`.
+
+        Raises:
+            InputError: there is no such node, or it is a switch.
+        """
+        rank = self.node(node)
+        if rank >= self.endpoints:
+            raise InputError(
+                f"'{self.label(rank)}' of {self.spec} is a switch, which only forwards and cannot"
+                " be a root",
+                hint=f"give a node that is no switch, such as {self.label(0)}",
+            )
+        return rank
 
     def ports_between(self, node: int, other: int) -> list[int]:
         """Return the ports of a node that lead to another node; both are given by their ranks.
@@ -452,7 +475,7 @@ class Topology(Displayable, ABC):
 
 
 def known_diameter(topology: Topology) -> int | None:
-    """Return the diameter of a topology, or None for a network for which it is not known."""
+    """Return the diameter of a topology; None for a network so large that it is not computed."""
     try:
         return topology.diameter
     except LimitError:
@@ -476,6 +499,7 @@ def describe_topology(topology: Topology) -> dict[str, Any]:
         "n": topology.n,
         "k": topology.k,
         "nodes": topology.nodes,
+        "endpoints": topology.endpoints,
         "links": topology.links,
         "degree": topology.degree,
         "port_count": topology.port_count,
@@ -487,7 +511,27 @@ def describe_topology(topology: Topology) -> dict[str, Any]:
         "distance_profile": profile,
         "has_translations": topology.has_translations,
         "translation_keeps_ports": topology.translation_keeps_ports,
+        **describe_links(topology),
     }
+
+
+def describe_links(topology: Topology) -> dict[str, Any]:
+    """Return the different capacities and latencies of links, by name; nothing if all are equal.
+
+    ``capacity_unit`` is the capacity in the source of a link of capacity 1.
+    """
+    if topology.has_equal_links:
+        return {}
+    has_link = topology.table() != np.arange(topology.nodes)
+    links = {"capacities": topology.capacities, "latencies": topology.latencies}
+    found: dict[str, Any] = {
+        name: np.unique(column[has_link]).tolist()
+        for name, column in links.items()
+        if column is not None
+    }
+    if topology.capacities is not None:
+        found["capacity_unit"] = topology.capacity_unit
+    return found
 
 
 def degree_text(topology: Topology) -> str:
@@ -499,7 +543,7 @@ def degree_text(topology: Topology) -> str:
 
 
 def ports_towards(topology: Topology, parents: NDArray[np.integer]) -> NDArray[np.uint8]:
-    """Return each node's port to its parent, uint8 ``[nodes]``; 0 if they are not neighbours."""
+    """Return the port from each node to its parent, uint8 ``[nodes]``; 0 if they are not linked."""
     ports = np.zeros(topology.nodes, dtype=np.uint8)
     for port in topology.ports:
         ports[topology.neighbours(port) == parents] = port

@@ -144,7 +144,7 @@ class Neighbours(NodeArray):
         out += np.take(self._patterns, smaller, axis=0)
 
     def read_values(self, values: Integers, ranks: slice) -> Integers:
-        """Return an array's values at a chunk's neighbours across a port within the prefix."""
+        """Return an array's values at the neighbours of a chunk, across a port in the prefix."""
         size = self._size
         neighbours = self._first[ranks.start // size : ranks.stop // size] // size
         return np.take(values.reshape(-1, size), neighbours, axis=0, mode="clip").reshape(-1)
@@ -175,7 +175,7 @@ def _exchanges(n: int, k: int, port: int) -> tuple[NDArray[np.intp], Ranks]:
 
 
 def _exchange(n: int, k: int, port: int, smaller: int) -> tuple[NDArray[np.intp], Ranks]:
-    """Return how crossing a port changes the first symbol and the pattern.
+    """Return the effect of crossing a port on the first symbol and on the suffix pattern.
 
     Args:
         n: the number of symbols.
@@ -198,7 +198,7 @@ def _exchange(n: int, k: int, port: int, smaller: int) -> tuple[NDArray[np.intp]
 
 
 def _next_in_clique(n: int, k: int, steps: int, smaller: int) -> NDArray[np.intp]:
-    """Return, for each pattern, the symbol ``steps`` places after the node's first symbol.
+    """Return, for each pattern, the symbol ``steps`` places after the first symbol.
 
     Places are counted cyclically through the sorted first symbols of the node's clique. The symbols
     are returned as indices in the rest, ``[size]``.
@@ -214,7 +214,7 @@ def _next_in_clique(n: int, k: int, steps: int, smaller: int) -> NDArray[np.intp
 
 
 def _order(values: NDArray[np.integer]) -> Perms:
-    """Return the position of each value in its row after the row is sorted."""
+    """Return, for each value, its position in the sorted row."""
     return np.argsort(np.argsort(values, axis=1), axis=1).astype(np.uint8)
 
 
@@ -298,7 +298,7 @@ class Distances(_Relabelling):
 
 
 class StarDistances(Distances):
-    """The distances in S_n, looked up in tables of all permutations of the suffix."""
+    """The distances in S_n, read from tables with all permutations of the suffix."""
 
     def __init__(self, n: int, root: Perms) -> None:
         super().__init__(n, n, root)

@@ -159,7 +159,7 @@ class SignedPermutations(Permutations):
         return signs * (rows + 1)
 
     def ranks(self, elements: Elements) -> Ranks:
-        """Return the ranks of group elements, int32 ``[count]``; negative symbols come last."""
+        """Return the ranks of group elements, int32 ``[count]``; negative symbols rank last."""
         ranks = np.zeros(len(elements), dtype=np.int32)
         for position in range(self.n):
             symbol = np.abs(elements[:, position, None])
@@ -251,7 +251,7 @@ class Residues:
 
     @property
     def _form(self) -> tuple[int, int]:
-        """The base of the numbers in labels, and the number of digits of each residue.
+        """The numeral base of labels, and the number of digits for each residue.
 
         A residue is a single digit or letter if all sides permit it, else a decimal number.
         """
@@ -368,14 +368,14 @@ Group = Permutations | Residues
 
 
 class CayleyGraph(Topology):
-    """The Cayley graph of a group and given generators; by default of the permutations of 1..n.
+    """The Cayley graph of a group, by default of the permutations of 1..n, and its generators.
 
     Args:
         spec: the spec of the graph, such as ``P5``.
         family: the name of its family.
         generators: elements of the group; ports are numbered from 2 in the order of this list.
         group: the group; by default all permutations of 1..n, and generators are permutations of
-            the positions. `Subgroup` stands for the group that the generators generate.
+            the positions. `Subgroup` has only the elements that the generators generate.
 
     Raises:
         InputError: the generators are not distinct elements of the group, one of them is the
@@ -453,7 +453,7 @@ class CayleyGraph(Topology):
         return distances[self.translation(int(self.group.ranks(inverse[None, :])[0]))]
 
     def translation(self, root: int | str) -> Ranks:
-        """Return the image q∘x of each node x, for the root q; see `Topology.translation`."""
+        """Return the product q∘x for the root q and each node x; see `Topology.translation`."""
         image = self.group.elements(self.node(root))[0]
         self._require_memory(4, "images")
         out = np.empty(self.nodes, dtype=np.int32)

@@ -39,7 +39,7 @@ class Hypercube(Topology):
 
     @property
     def diameter(self) -> int:
-        """The diameter, d: the distance of two nodes that differ in all bits."""
+        """The diameter, d: the distance between two nodes that differ in all bits."""
         return self.n
 
     def distance_profile(self) -> tuple[int, ...]:
@@ -69,7 +69,7 @@ class Hypercube(Topology):
         return out
 
     def translation(self, root: int | str) -> Ranks:
-        """Return the image x xor q of each node x, for the root q."""
+        """Return x xor q for each node x and the root q."""
         rank = self.node(root)
         self._require_memory(4, "images")
         return self._xor(rank)

@@ -110,7 +110,7 @@ class _Flow:
         return paths
 
     def cut(self) -> set[int]:
-        """Return a node of each path, except of a single link, where the last search was stopped.
+        """Return, for each path of more than one link, the node at which the last search stopped.
 
         On each path, the sides that the search reached come first.
         """

@@ -31,7 +31,8 @@ from starcast.topologies.cayley import (
     SignedPermutations,
     Subgroup,
 )
-from starcast.topologies.networks import find_network, is_network_spec, network_of_family
+from starcast.topologies.network_building import network_of_family
+from starcast.topologies.networks import find_network, is_network_spec
 
 #: Parts that a pattern must not contain: escapes of characters that a spec cannot contain, and
 #: characters that belong neither to a spec nor to the syntax of regular expressions.
@@ -62,12 +63,14 @@ def family(
         "permutations", "even permutations", "signed permutations", "residues", "generated"
     ] = "permutations",
     sizes: range | None = None,
+    switches: str = "",
 ) -> Callable[[Function], Function]:
-    r"""Declare a function as a family of topologies: of Cayley graphs, or of graphs of any kind.
+    r"""Declare a function as a family of topologies: Cayley graphs, or graphs of any kind.
 
     The function is called with the numbers in a spec. For graphs of any kind, it returns the links:
-    pairs of labels, or an array ``[links, 2]``. Each link occurs once or more often, in either
-    direction. Ports are the colours of a colouring of the links, as in `starcast.network`.
+    pairs of labels, or an array ``[links, 2]``. A link may occur several times, in either
+    direction. Ports are the colours of a colouring of the links, as in `starcast.network`. Nodes
+    with certain first letters can be declared as ``switches``.
 
     For Cayley graphs, it returns the generators, by default as permutations of the positions 1..n.
     A node x is linked to (x[g_1], .., x[g_n]) for every generator g, over the ports 2, 3, ... in
@@ -90,6 +93,8 @@ def family(
             graph``; by default derived from ``sizes``, or else the pattern.
         group: the group whose elements are the nodes of each graph.
         sizes: the allowed values of the first number in a spec; by default all.
+        switches: the first letters of the labels of switches, such as ``ace``; by default, no node
+            is a switch.
 
     Raises:
         InputError: the name is taken, an option is malformed, or the pattern matches specs of
@@ -99,7 +104,7 @@ def family(
     def decorate(function: Function) -> Function:
         origin = check_declaration(
             "family", name, function, pattern=pattern, source=source, noun=noun, spelling=spelling,
-            group=group, sizes=sizes,
+            group=group, sizes=sizes, switches=switches,
         )  # fmt: skip
         if group not in _GROUPS:
             raise InputError(
@@ -137,7 +142,7 @@ def family(
                     return built
                 values = _read_values(built, spec)
                 if group == "permutations" and _are_links(values):
-                    return network_of_family(spec, name, values)
+                    return network_of_family(spec, name, values, switches)
                 return CayleyGraph(spec, name, values, _GROUPS[group] or Residues(numbers))
 
         entry = Family(
@@ -162,7 +167,7 @@ def _read_values(built: Any, spec: str) -> Any:
 
 
 def _are_links(values: Any) -> bool:
-    """Return whether values are pairs; but [[2, 1]] is the generator of two symbols."""
+    """Return whether values are pairs, and thus links; [[2, 1]] is a generator of two symbols."""
     try:
         pairs = [tuple(value) for value in values if not isinstance(value, str)]
     except TypeError:
@@ -222,7 +227,7 @@ def _check_ports(built: Topology) -> None:
     """Check that each port is a partial matching, and that its reverse port leads back.
 
     Raises:
-        InputError: a port is not like this.
+        InputError: a port is not a partial matching, or its reverse port does not lead back.
     """
     nodes = np.arange(built.nodes)
     for port in built.ports:
@@ -244,10 +249,10 @@ def _check_ports(built: Topology) -> None:
 
 
 def _check_labels(built: Topology) -> None:
-    """Check that labels are different, have the form `LABEL`, and are read back.
+    """Check that labels are different, match `LABEL`, and are parsed to the same nodes.
 
     Raises:
-        InputError: a label is not like this.
+        InputError: a label is repeated, malformed, or parsed to another node.
     """
     ranks: dict[str, int] = {}
     for rank, label in enumerate(map(str, built.labels())):
@@ -264,7 +269,7 @@ def _check_labels(built: Topology) -> None:
 
 
 def _letters(entry: Family) -> str:
-    """Return the beginning of a family's specs, such as S."""
+    """Return the letters with which a family's specs begin, such as S."""
     return entry.pattern.pattern.partition("(")[0]
 
 
@@ -275,7 +280,7 @@ def _spell(pattern: str, noun: str, sizes: range) -> str:
 
 
 def _examples(shipped: Family) -> Iterator[str]:
-    """Yield sample specs such as S1, S2, ..: a family's first spec with other numbers."""
+    """Yield sample specs such as S1, S2, ..: a family's first valid spec with other numbers."""
     first, *later = re.findall(r"\D+", shipped.spelling.split()[0])
     for number, other in product(range(1, 36), (1, 2)):
         yield f"{first}{number}" + "".join(f"{text}{other}" for text in later)

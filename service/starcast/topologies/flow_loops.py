@@ -26,19 +26,19 @@ def push_flow(
 
     Args:
         target: the node that receives the flow.
-        limit: the flow that is enough.
+        limit: the flow at which the search stops.
         ports: the number of ports.
         tails: the node where each directed link begins.
         twins: the index of the directed link in the opposite direction.
-        left: the capacity that each directed link has left; changed.
-        supply: the flow that each node can still send; changed. That of the target is 0.
-        distance: at the end, the number of links from each node to the target on which capacity is
-            left, or -1 where there is no such path; ``[nodes]``.
+        left: the remaining capacity of each directed link; changed.
+        supply: the flow that each node can still send, 0 at the target; changed.
+        distance: set to each node's distance to the target over links with remaining capacity, or
+            -1 if no such path exists; ``[nodes]``.
         queue: workspace, ``[nodes]``.
         turn: workspace, ``[nodes]``.
 
     Returns:
-        The flow.
+        The total flow that was sent.
     """
     nodes = len(supply)
     total = 0

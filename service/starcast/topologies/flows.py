@@ -6,8 +6,8 @@ and a minimum cut the fewest links to remove so that no path is left (Ford & Ful
 
 The smallest of the maximum flows from a root to the other nodes is the number of arc-disjoint
 spanning trees from this root (Edmonds 1973). If every link has the same capacity in both
-directions, as on every topology today, it is the same for all roots: a set of nodes without the
-root is left by as many links as enter it, and some root is outside.
+directions, as on every topology today, it is the same for all roots: as many links leave a set of
+nodes as enter it, so every cut counts for every root.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ Capacities = NDArray[np.integer] | None
 
 
 class Cut(NamedTuple):
-    """A set of nodes, which is neither empty nor all nodes, and the capacity of leaving it.
+    """A set of some but not all nodes, and the total capacity of the directed links that leave it.
 
     Attributes:
         inside: which nodes are in the set, bool ``[nodes]``.
@@ -46,12 +46,12 @@ class Cut(NamedTuple):
 
 
 class Arcs(NamedTuple):
-    """The directed links of a topology; the one that enters node v at port number p is v P + p.
+    """The directed links of a topology; the link into node v at port p has the index v P + p.
 
     P is the number of ports, which are numbered from 0 in the order of `Topology.ports`.
 
     Attributes:
-        tails: the node where each begins, int32 ``[nodes * ports]``; a node itself where it has no
+        tails: the node where each link begins, int32 ``[nodes * ports]``; v itself if node v has no
             link at a port.
         twins: the index of the directed link in the opposite direction, int32 ``[nodes * ports]``.
     """
@@ -71,7 +71,7 @@ class Arcs(NamedTuple):
 def link_connectivity(topology: Topology) -> int:
     """Return the smallest number of links whose removal disconnects a topology.
 
-    It is the number of arc-disjoint spanning trees from any root (Edmonds 1973).
+    This is also the number of arc-disjoint spanning trees from any root (Edmonds 1973).
 
     Example:
         >>> link_connectivity(topology("Mesh3x4"))
@@ -89,7 +89,7 @@ def own_network(topology: Topology) -> "FlowNetwork":
 
 
 def least_cut(topology: Topology) -> Cut:
-    """Return a cut of least capacity between endpoints, with node 0 inside.
+    """Return a cut of minimum capacity between endpoints, with node 0 inside.
 
     See `FlowNetwork.find_least_cut`.
     """
@@ -97,13 +97,13 @@ def least_cut(topology: Topology) -> Cut:
 
 
 def bottleneck(topology: Topology, root: int | None) -> Cut:
-    """Return the set with the most endpoints per capacity of leaving it.
+    """Return the set of nodes with the most endpoints per unit of outgoing capacity.
 
     See `FlowNetwork.find_bottleneck`.
 
     Args:
         topology: the topology.
-        root: the rank of a node outside; None for any set except all nodes.
+        root: the rank of a node that must be outside; None if it may be any node.
     """
     if root is None:
         return keep(topology, "bottleneck", lambda: own_network(topology).find_bottleneck_of_all())
@@ -112,9 +112,9 @@ def bottleneck(topology: Topology, root: int | None) -> Cut:
 
 
 def level_cut(topology: Topology) -> Cut:
-    """Return a cut with many pairs of nodes per link: the nodes up to a distance from one node.
+    """Return a cut that many pairs of nodes share: all nodes up to some distance from one node.
 
-    The node is one that is furthest from node 0; of all distances, the best one is chosen.
+    The node is one at the maximum distance from node 0. The distance is that of the best cut.
     """
     return keep(topology, "level cut", lambda: _find_level_cut(topology))
 
@@ -132,9 +132,9 @@ def _find_level_cut(topology: Topology) -> Cut:
 
 
 def keep(topology: Topology, name: str, compute: Callable[[], Value]) -> Value:
-    """Return a value that is computed once for each object, and kept in it.
+    """Return a value of an object that is computed once and then stored in the object.
 
-    Specs are no keys, because another topology may have the same spec later.
+    A spec cannot serve as the key, because another topology may have the same spec later.
     """
     kept = vars(topology).setdefault("_kept_values", {})
     if name not in kept:
@@ -144,7 +144,7 @@ def keep(topology: Topology, name: str, compute: Callable[[], Value]) -> Value:
 
 
 class FlowNetwork:
-    """A topology with capacities, in the form in which flows are computed.
+    """A topology with capacities, prepared for the computation of flows.
 
     Args:
         topology: the topology.
@@ -189,12 +189,12 @@ class FlowNetwork:
         Args:
             supply: the flow that each node can send, int64 ``[nodes]``; 0 at the target.
             target: the rank of the target.
-            limit: a flow that is enough; None for no limit.
+            limit: the flow at which the search stops; None for no limit.
             scale: a factor for all capacities.
 
         Returns:
-            The flow, and the nodes from which no more can reach the target, bool ``[nodes]``. If
-            the flow is below the limit, they are the inner side of a minimum cut.
+            The flow, and the nodes from which no further flow can reach the target, bool
+            ``[nodes]``. If the flow is below the limit, they are the inner side of a minimum cut.
         """
         from starcast.support.optional_numba import as_workspace  # noqa: PLC0415 - loads numba
         from starcast.topologies.flow_loops import push_flow  # noqa: PLC0415
@@ -215,12 +215,12 @@ class FlowNetwork:
         return int(flow), np.asarray(distance) < 0
 
     def cut(self, inside: Mask) -> Cut:
-        """Return the cut of a set of nodes."""
+        """Return the cut that has the given nodes inside."""
         leaving = inside[self._arcs.tails] & ~inside[self._ends]
         return Cut(inside, int(self._capacity[leaving].sum()))
 
     def find_minimum_cut(self, source: int | str, target: int | str) -> Cut:
-        """Return a cut of least capacity, which is the maximum flow, between two nodes.
+        """Return a cut of minimum capacity between two nodes; it equals the maximum flow.
 
         Args:
             source: label or rank of a node inside.
@@ -240,11 +240,11 @@ class FlowNetwork:
         return self.cut(self.send(supply, last)[1])
 
     def find_least_cut(self, root: int = 0) -> Cut:
-        """Return a cut of least capacity between the root, inside, and any other endpoint.
+        """Return a cut of minimum capacity between the root, inside, and any other endpoint.
 
         If there are neither capacities nor switches, only flows to the nodes of a dominating set
-        are needed: in a graph of least degree d, both sides of a cut of less than d links have a
-        node all neighbours of which are on the same side (Matula 1987).
+        are needed: if every node has at least d links, each side of a cut of fewer than d links has
+        a node with all neighbours on its own side (Matula 1987).
         """
         nodes = self.topology.nodes
         entering = self._capacity.reshape(nodes, -1).sum(axis=1)
@@ -274,13 +274,13 @@ class FlowNetwork:
         return chosen
 
     def find_bottleneck(self, root: int, start: Cut | None = None) -> Cut:
-        """Return the set of nodes without the root with the most endpoints per outgoing capacity.
+        """Return the set, without the root, with the most endpoints per outgoing capacity.
 
         If every endpoint has a message for the root, the messages take at least that long, and
         some routes attain it, because they are a flow. The same holds in reverse, for messages of
         the root, if links have the same capacity in both directions.
 
-        The ratio is increased step by step, with one flow for each (Dinkelbach 1967). All
+        The ratio is increased step by step, and each step computes one flow (Dinkelbach 1967). All
         computations are exact.
 
         Args:
@@ -298,10 +298,10 @@ class FlowNetwork:
             best = self.cut(inside)
 
     def find_bottleneck_of_all(self) -> Cut:
-        """Return the set of nodes with the most endpoints per outgoing capacity, except all nodes.
+        """Return the set with the most endpoints per unit of outgoing capacity, except all nodes.
 
-        It determines the optimal time of an allgather (Zhao et al. 2024, arXiv 2402.06787). An
-        endpoint has to be outside, because it receives the messages.
+        It determines the optimal time of an allgather (Zhao et al. 2024, arXiv 2402.06787). At
+        least one endpoint must be outside, to receive the messages.
         """
         roots = np.flatnonzero(self.endpoints).tolist()
         best = self.find_bottleneck(roots[0])

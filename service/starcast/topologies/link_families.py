@@ -38,7 +38,7 @@ def path(n: int) -> LabelPairs:
     noun="mesh networks", spelling="Mesh4x5 or Mesh4x5x6 for a mesh network",
 )  # fmt: skip
 def mesh(*sides: int) -> LabelPairs:
-    """Yield the links of a mesh. A label consists of coordinates with equal numbers of digits."""
+    """Yield the links of a mesh. Labels are coordinates, all with the same number of digits."""
     _require(min(sides) > 1, f"Mesh{'x'.join(map(str, sides))}", "sides are at least 2")
     width = len(str(max(sides) - 1))
     strides = [prod(sides[axis + 1 :]) for axis in range(len(sides))]
@@ -134,7 +134,7 @@ def kautz(degree: int, length: int) -> LabelPairs:
     spelling="GP8,3 for a generalized Petersen graph",
 )  # fmt: skip
 def generalized_petersen(n: int, k: int) -> LabelPairs:
-    """Yield the links of a ring of nodes u, spokes to nodes v, and steps of k between these."""
+    """Yield the links: a ring of nodes u, spokes to nodes v, and links between v_i and v_(i+k)."""
     _require(1 <= k < n / 2, f"GP{n},{k}", "k is at least 1 and below n/2")
     for node in range(n):
         yield f"u{node}", f"u{(node + 1) % n}"
@@ -143,16 +143,25 @@ def generalized_petersen(n: int, k: int) -> LabelPairs:
 
 
 @family(
-    "dragonfly", pattern=r"DF(\d+)", source="Kim, Dally, Scott & Abts 2008",
-    noun="dragonfly networks", sizes=range(1, 14),
+    "dragonfly", pattern=r"DF(\d+)(?:,(\d+))?", source="Kim, Dally, Scott & Abts 2008",
+    noun="dragonfly networks", sizes=range(1, 14), switches="r",
+    spelling="DF4 for a dragonfly network of routers, DF4,4 for one with hosts (h and p)",
 )  # fmt: skip
-def dragonfly(h: int) -> LabelPairs:
-    """Yield the links of the routers of a balanced dragonfly network, with p = h and a = 2h.
+def dragonfly(h: int, *hosts: int) -> LabelPairs:
+    """Yield the links between the routers, and to p hosts at each, of a dragonfly with a = 2h.
 
     A router has h links to other groups. Each of the 2h^2 + 1 groups has one link to each other
-    group; counted from its own number, group j is linked to its router (j-1)//h.
+    group; counted from its own number, group j is linked to its router (j-1)//h. The network is
+    balanced if p = h. Without hosts, routers are not switches.
     """
     groups = 2 * h * h + 1
+    if hosts:
+        _require(0 < hosts[0] < 200, f"DF{h},{hosts[0]}", "a router has 1 to 199 hosts")
+        for u, v in dragonfly(h):
+            yield f"r{u}", f"r{v}"
+        for group, router, host in product(range(groups), range(2 * h), range(hosts[0])):
+            yield f"r{group}.{router}", f"h{group}.{router}.{host}"
+        return
     for group in range(groups):
         for one, other in combinations(range(2 * h), 2):
             yield f"{group}.{one}", f"{group}.{other}"
@@ -160,6 +169,24 @@ def dragonfly(h: int) -> LabelPairs:
             back = groups - ahead
             end = (group + ahead) % groups
             yield f"{group}.{(ahead - 1) // h}", f"{end}.{(back - 1) // h}"
+
+
+@family(
+    "fat-tree", pattern=r"FT(\d+)", source="Al-Fares, Loukissas & Vahdat 2008", noun="fat trees",
+    spelling="FT4 for a fat tree (of switches with 4 ports, an even number up to 60)",
+    sizes=range(2, 61), switches="ace",
+)  # fmt: skip
+def fat_tree(k: int) -> LabelPairs:
+    """Yield the links of hosts h and of switches with k ports: edge e, aggregation a and core c.
+
+    Each of the k pods has k/2 edge switches with k/2 hosts, linked to the k/2 aggregation switches
+    of the pod. Aggregation switch i of each pod is linked to the core switches i.0, i.1, ..
+    """
+    _require(k % 2 == 0, f"FT{k}", "k is even, such as 4")
+    for pod, one, other in product(range(k), range(k // 2), range(k // 2)):
+        yield f"e{pod}.{one}", f"h{pod}.{one}.{other}"
+        yield f"e{pod}.{one}", f"a{pod}.{other}"
+        yield f"a{pod}.{one}", f"c{one}.{other}"
 
 
 @family(
@@ -215,7 +242,7 @@ def random_regular(n: int, degree: int, seed: int) -> list[tuple[int, int]]:
 
 
 def _pair_ends(n: int, degree: int, random: Random) -> set[tuple[int, int]]:
-    """Return the links of a random graph; if fewer than all, no more links could be drawn."""
+    """Return the links of a random graph, or fewer links if the drawing came to a dead end."""
     links: set[tuple[int, int]] = set()
     ends = [node for node in range(n) for _ in range(degree)]
     while ends:

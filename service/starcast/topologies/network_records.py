@@ -1,4 +1,4 @@
-"""Networks as files carry them, checked when they are read."""
+"""Records of networks in files, checked when they are read."""
 
 from collections.abc import Iterable
 from typing import Annotated, Self
@@ -13,7 +13,7 @@ _Rank = Annotated[int, pydantic.Field(ge=0, lt=2**31)]
 
 
 class NetworkRecord(StrictRecord):
-    """A network as files carry it, with its ports; see `Network.as_json`."""
+    """The record of a network in a file, with its ports; see `Network.as_json`."""
 
     name: str
     sha256: str
@@ -36,10 +36,9 @@ class NetworkRecord(StrictRecord):
         return [cls(**network.as_json()) for network in networks if network is not None]
 
     def restore(self) -> Network:
-        """Return the network, which is then known in this process.
+        """Return the network, and register its spec in this process.
 
         Raises:
-            StarcastError: the record is not that of a network, or another one with its spec is
-                known.
+            StarcastError: the record is invalid, or another network is registered with its spec.
         """
         return restore_network(self.model_dump())

@@ -1,4 +1,4 @@
-"""`Network`, a topology given by its links, and `build_network`, which makes one of a graph.
+"""`Network`, a topology given by its links; `network_building.py` makes one of a graph.
 
 The ports of a network are the colours of a proper colouring of its links (`colouring.py`), so each
 port is a partial matching, and crossing a port twice leads back, as on star graphs.
@@ -12,14 +12,11 @@ switches, links, capacities and latencies. The networks of this process are know
 import hashlib
 import json
 import re
-import warnings
 from collections.abc import Collection, Mapping, Sequence
-from fractions import Fraction
 from functools import cached_property
-from itertools import chain
-from math import gcd, lcm
+from math import lcm
 from operator import eq
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,12 +25,9 @@ from starcast.support.arrays import Integers, freeze
 from starcast.support.errors import (
     InputError,
     LimitError,
-    NetworkWarning,
     RejectedError,
-    clean_message,
 )
-from starcast.support.progress import Reporter
-from starcast.support.text import did_you_mean, pluralize
+from starcast.support.text import did_you_mean
 from starcast.support.vocabulary import EXPANDED, LABEL
 from starcast.topologies import memory
 from starcast.topologies.base import MAX_SEARCHES, MAX_UINT8_DISTANCE, Topology
@@ -59,17 +53,10 @@ _MAX_FOLLOWED = 10**8
 MAX_COMMON_CAPACITY = 10**6
 #: The largest latency of a link, in the unit of T_s.
 MAX_LATENCY = 10**9
-#: Attributes of links with capacities and latencies; see `starcast.network`.
-CAPACITIES, LATENCIES = ("capacity", "bandwidth"), ("latency", "delay")
-#: Attributes of nodes with a string to use as label, and with a position; see `starcast.network`.
-_TEXTS = ("label", "name")
-_COORDINATES = (("lon", "lat"), ("longitude", "latitude"), ("x", "y"))
 #: Memory in bytes that a network takes while it is made: per link, and per node and port.
 _LINK_BYTES, _PORT_BYTES = 500, 12
-_LOOP = "a link joins '%s' to itself"
+LOOP = "a link joins '%s' to itself"
 
-#: A capacity or latency; whole numbers are faster.
-Amount = int | Fraction
 _known: dict[str, "Network"] = {}
 
 
@@ -106,8 +93,8 @@ class Network(Topology):
 
     Raises:
         InputError: a link joins a node to itself, a node has too many links, the graph is empty or
-            not connected, every node is a switch, or given labels, ports, capacities or latencies
-            are not valid.
+            not connected, fewer than two nodes are no switches, or given labels, ports, capacities
+            or latencies are not valid.
     """
 
     family = "network"
@@ -140,7 +127,7 @@ class Network(Topology):
         self.capacity_unit = capacity_unit
         switches = {*switches}
         titles = [_UNPRINTABLE.sub("\ufffd", title) for title in titles]
-        labels = _as_labels(titles) if labels is None else _check_labels(labels, titles)
+        labels = as_labels(titles) if labels is None else _check_labels(labels, titles)
         order = sorted(
             range(len(labels)), key=lambda node: (node in switches, *_sort_key(labels[node]))
         )
@@ -149,14 +136,16 @@ class Network(Topology):
         self._labels = freeze(np.array([labels[node] for node in order], dtype=np.str_))
         self.n = self.nodes = len(order)
         self._endpoints = self.nodes - len(switches)
-        if switches and not self._endpoints:
+        if switches and self._endpoints < 2:
+            but = " but one" if self._endpoints else ""
             raise InputError(
-                f"every node of '{name}' is a switch", hint="a network needs at least one endpoint"
+                f"every node of '{name}'{but} is a switch",
+                hint="a network needs at least two endpoints, which send and receive",
             )
         ranks = np.argsort(order)
         given = np.sort(ranks[np.asarray(links, dtype=np.int64).reshape(-1, 2)], axis=1)
         for rank in given[given[:, 0] == given[:, 1], 0][:1]:
-            raise InputError(_LOOP % self.titles[rank], hint="remove the link")
+            raise InputError(LOOP % self.titles[rank], hint="remove the link")
         pairs, first = np.unique(given, axis=0, return_index=True)
         self._check_degrees(pairs)
         colours = None if ports is None else np.asarray(ports)[first]
@@ -383,110 +372,6 @@ class Network(Topology):
             remember(self)
 
 
-class LinkList(NamedTuple):
-    """The nodes and links of a graph, before they are checked.
-
-    Attributes:
-        nodes: the id of each node.
-        pairs: the ends of each link as indices of ``nodes``.
-        is_directed: whether every link has to be listed in both directions.
-        attributes: the attributes of each node, or nothing.
-        lines: the line of each link in a file, or nothing.
-        link_attributes: the attributes of each link, or nothing.
-    """
-
-    nodes: Sequence[str]
-    pairs: Sequence[tuple[int, int]]
-    is_directed: bool = False
-    attributes: Sequence[Mapping[str, Any]] = ()
-    lines: Sequence[int] = ()
-    link_attributes: Sequence[Mapping[str, Any]] = ()
-
-
-def build_network(
-    graph: Any,
-    name: str = "network",
-    source: str = "",
-    reporter: Reporter | None = None,
-    *,
-    capacities: Sequence[float] | None = None,
-    latencies: Sequence[int] | None = None,
-    switches: Collection[Any] | None = None,
-) -> Network:
-    """Make a topology of a connected graph, by the rules of `starcast.network`.
-
-    Args:
-        graph: a `LinkList`, or a graph as in `starcast.network`, but no file.
-        name: the first part of the spec.
-        source: where the network comes from.
-        reporter: receives a message if parallel links are merged or capacities are scaled (default:
-            a `NetworkWarning`).
-        capacities: the capacity of each link (default: its attribute).
-        latencies: the latency of each link (default: its attribute).
-        switches: the nodes that only forward (default: those with the attribute ``switch``).
-
-    Returns:
-        The network, which is then known in this process.
-
-    Raises:
-        InputError: the graph is empty, not connected or directed, or has a link from a node to
-            itself; a node has more than 253 links; or the name is malformed.
-    """
-    _check_name(name)
-    links = graph if isinstance(graph, LinkList) else _read_graph(graph)
-    listed = _check_links(links)
-    both_ways = _are_both_ways(listed)
-    titles, labels = _choose_labels(links)
-    pairs, given, delays = _merge(
-        links,
-        listed,
-        both_ways,
-        _find_values(links, CAPACITIES) if capacities is None else _as_fractions(links, capacities),
-        _find_values(links, LATENCIES) if latencies is None else _as_fractions(links, latencies),
-    )
-    unit = _capacity_unit(given, keep_whole=capacities is not None)
-    numbers = {title: number for number, title in enumerate(links.nodes)}
-    network = Network(
-        name,
-        titles,
-        pairs,
-        labels=labels,
-        positions=_find_positions(links.attributes),
-        switches=_find_switches(links) if switches is None else _as_nodes(numbers, switches),
-        capacities=[int(value if unit == 1 else value / unit) for value in given],
-        latencies=_as_whole(delays),
-        capacity_unit=float(unit),
-        source=source,
-    )
-    if merged := len(listed) - len(pairs) * (1 + both_ways):
-        count = pluralize(merged, "parallel link was", "parallel links were")
-        report(f"{count} merged in {network.spec}; their capacities add up", reporter)
-    if unit != 1:
-        report(f"a capacity of 1 in {network.spec} is {float(unit):g} as given", reporter)
-    return remember(network)
-
-
-def report(message: str, reporter: Reporter | None) -> None:
-    """Pass a message about a network to a reporter, or else warn."""
-    if reporter is None:
-        warnings.warn(clean_message(message), NetworkWarning, stacklevel=2)
-    else:
-        reporter.say(clean_message(message))
-
-
-def network_of_family(spec: str, family: str, links: Any) -> Network:
-    """Make the topology of a spec of a family from the links that the family's function returns.
-
-    Raises:
-        InputError: see `network`.
-    """
-    given = _read_graph(links)
-    _check_links(given)
-    made = Network(family, given.nodes, given.pairs, switches=_find_switches(given))
-    made.spec, made.family = spec, family
-    return made
-
-
 def remember(network: Network) -> Network:
     """Make a network known by its spec, and return it, or the equal one that was known before.
 
@@ -526,7 +411,7 @@ def restore_network(stored: Mapping[str, Any]) -> Network:
             known.
         RejectedError: the SHA-256 is that of another network.
     """
-    _check_name(stored["name"])
+    check_name(stored["name"])
     links = np.asarray(stored["links"], dtype=np.int64).reshape(-1, 3)
     nodes = len(stored["labels"])
     if len(links) and not 0 <= links[:, :2].min() <= links[:, :2].max() < nodes:
@@ -578,197 +463,17 @@ def is_network_spec(text: str) -> bool:
     return _SPEC.fullmatch(text) is not None
 
 
-def _check_name(name: str) -> None:
+def check_name(name: str) -> None:
+    """Check the name of a network.
+
+    Raises:
+        InputError: it is malformed.
+    """
     if not NAME.fullmatch(name):
         raise InputError(
             f"the name '{name}' of the network is malformed",
             hint="give at most 43 letters, digits, '_' and '.', the first a letter or a digit",
         )
-
-
-def _read_graph(graph: Any) -> LinkList:
-    """Return the nodes and links of a graph of another library."""
-    directed, attributes, values = False, list[Any](), list[Any]()
-    ends: list[Any] | None = None
-    if hasattr(graph, "get_edgelist"):  # igraph
-        nodes = graph.vs["name"] if "name" in graph.vs.attributes() else range(graph.vcount())
-        pairs, directed = graph.get_edgelist(), graph.is_directed()
-        attributes = [vertex.attributes() for vertex in graph.vs]
-        values = [edge.attributes() for edge in graph.es]
-    elif hasattr(graph, "edge_list"):  # rustworkx
-        nodes = graph.nodes()
-        numbers = {index: number for number, index in enumerate(graph.node_indices())}
-        pairs = [(numbers[u], numbers[v]) for u, v in graph.edge_list()]
-        directed = not hasattr(graph, "to_directed")
-        values = [edge if isinstance(edge, Mapping) else {} for edge in graph.edges()]
-    elif hasattr(graph, "edges") and hasattr(graph, "is_directed"):  # NetworkX
-        nodes, directed = list(graph.nodes), graph.is_directed()
-        attributes = [graph.nodes[node] for node in nodes]
-        edges = list(graph.edges(data=True))
-        ends, values = [(u, v) for u, v, _ in edges], [data for *_, data in edges]
-    elif hasattr(graph, "tocoo"):  # SciPy
-        matrix = graph.tocoo()
-        if matrix.shape[0] != matrix.shape[1]:
-            raise InputError("the matrix is not square", hint="give an adjacency matrix")
-        nodes, directed = range(matrix.shape[0]), True
-        pairs = list(zip(matrix.row.tolist(), matrix.col.tolist(), strict=True))
-    else:
-        links = graph.tolist() if hasattr(graph, "tolist") else graph
-        ends = [(_as_title(u), _as_title(v)) for u, v in map(_as_link, links)]
-        nodes = list(dict.fromkeys(chain.from_iterable(ends)))
-    titles = [_as_title(node) for node in nodes]
-    if len({*titles}) < len(titles):
-        repeated = next(title for title in titles if titles.count(title) > 1)
-        raise InputError(f"two nodes are named '{repeated}'", hint="rename one of them")
-    if ends is not None:
-        numbers = {node: number for number, node in enumerate(nodes)}
-        pairs = [(numbers[u], numbers[v]) for u, v in ends]
-    return LinkList(titles, pairs, directed, attributes, link_attributes=values)
-
-
-def _check_links(links: LinkList) -> NDArray[np.int64]:
-    """Return the pairs of nodes as an array, ``[links, 2]``.
-
-    Raises:
-        InputError: a link is a loop, or a directed link has no reverse. The message names its line.
-    """
-    pairs = np.array(links.pairs, dtype=np.int64).reshape(-1, 2)
-    is_wrong = pairs[:, 0] == pairs[:, 1]
-    if links.is_directed:
-        is_wrong |= ~np.isin(_number_pairs(pairs), _number_pairs(pairs[:, ::-1]))
-    for number in np.flatnonzero(is_wrong)[:1]:
-        u, v = (links.nodes[end] for end in pairs[number])
-        line = f"line {links.lines[number]}: " if links.lines else ""
-        if u == v:
-            raise InputError(f"{line}{_LOOP % u}", hint="remove the link")
-        raise InputError(
-            f"{line}the link from '{u}' to '{v}' has no reverse",
-            hint="give an undirected graph, because the links of a topology lead both ways",
-        )
-    return pairs
-
-
-def _number_pairs(pairs: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return a different number for each pair of nodes."""
-    numbers: NDArray[np.int64] = pairs[:, 0] << 32 | pairs[:, 1]
-    return numbers
-
-
-def _are_both_ways(pairs: NDArray[np.int64]) -> bool:
-    """Return whether each link is listed in both directions."""
-    return bool(np.isin(_number_pairs(pairs), _number_pairs(pairs[:, ::-1])).all())
-
-
-def _merge(
-    links: LinkList,
-    listed: NDArray[np.int64],
-    both_ways: bool,
-    capacities: Sequence[Fraction] | None,
-    latencies: Sequence[Fraction] | None,
-) -> tuple[Sequence[tuple[int, int]], list[Amount], list[Amount]]:
-    """Return each link once, with the sum of the capacities and the latency of those listed.
-
-    Raises:
-        InputError: the two directions of a link have other capacities, or links that are listed
-            several times other latencies.
-    """
-    count = len(np.unique(_number_pairs(np.sort(listed, axis=1))))
-    if capacities is None and latencies is None and count == len(listed):
-        return links.pairs, [1] * count, [0] * count
-    sums, latency_of = dict[tuple[int, int], Amount](), dict[tuple[int, int], Amount]()
-    for number, (u, v) in enumerate(links.pairs):
-        pair = (u, v) if both_ways else (min(u, v), max(u, v))
-        sums[pair] = sums.get(pair, 0) + (capacities[number] if capacities else 1)
-        latency = latencies[number] if latencies else 0
-        ends = min(u, v), max(u, v)
-        if latency_of.setdefault(ends, latency) != latency:
-            raise InputError(
-                f"{_at(links, number)}has another latency than before",
-                hint="give parallel links, and both directions of a link, the same latency",
-            )
-    for (u, v), capacity in sums.items() if both_ways else ():
-        if sums[v, u] != capacity:
-            raise InputError(
-                f"the link from '{links.nodes[u]}' to '{links.nodes[v]}' has another capacity than"
-                " its reverse",
-                hint="give both directions of a link the same capacity",
-            )
-    pairs = list(latency_of)
-    return pairs, [sums[pair] for pair in pairs], list(latency_of.values())
-
-
-def _find_values(links: LinkList, names: Sequence[str]) -> list[Fraction] | None:
-    """Return the first of these attributes that links have, or None if no link has one.
-
-    Raises:
-        InputError: only some links have it, or it is not a number.
-    """
-    for name in names:
-        if any(name in attributes for attributes in links.link_attributes):
-            return _as_fractions(links, [each.get(name) for each in links.link_attributes], name)
-    return None
-
-
-def _as_fractions(links: LinkList, values: Sequence[Any], name: str = "number") -> list[Fraction]:
-    if len(values) != len(links.pairs):
-        raise InputError(
-            f"{len(values):,} values are given for {len(links.pairs):,} links",
-            hint="give one number for each link, in the order of the links",
-        )
-    numbers = []
-    for number, value in enumerate(values):
-        try:
-            numbers.append(Fraction(str(value)))
-        except (ValueError, ZeroDivisionError):
-            given = f"the {name} '{value}', which is no number" if value else f"no {name}"
-            raise InputError(
-                f"{_at(links, number)}has {given}",
-                hint="give every link a number, or none",
-            ) from None
-    return numbers
-
-
-def _at(links: LinkList, number: int) -> str:
-    """Return the beginning of a message about a link."""
-    u, v = links.pairs[number]
-    line = f"line {links.lines[number]}: " if links.lines else ""
-    return f"{line}the link from '{links.nodes[u]}' to '{links.nodes[v]}' "
-
-
-def _capacity_unit(capacities: Sequence[Amount], *, keep_whole: bool) -> Fraction:
-    """Return the largest number of which all capacities are multiples."""
-    if keep_whole and all(value.denominator == 1 for value in capacities):
-        return Fraction(1)
-    unit = Fraction(
-        gcd(*(value.numerator for value in capacities)),
-        lcm(*(value.denominator for value in capacities)),
-    )
-    return unit or Fraction(1)
-
-
-def _as_whole(latencies: Sequence[Amount]) -> list[int]:
-    for latency in latencies:
-        if latency.denominator != 1:
-            raise InputError(
-                f"the latency {float(latency):g} is not a whole number",
-                hint="give latencies in a smaller unit, the unit of the time for a start-up",
-            )
-    return [int(latency) for latency in latencies]
-
-
-def _find_switches(links: LinkList) -> list[int]:
-    """Return the numbers of the nodes whose attribute ``switch`` is true."""
-    values = [str(node.get("switch", "")).lower() for node in links.attributes]
-    return [number for number, value in enumerate(values) if value in ("true", "1", "yes")]
-
-
-def _as_nodes(numbers: Mapping[str, int], switches: Collection[Any]) -> list[int]:
-    for switch in switches:
-        if _as_title(switch) not in numbers:
-            raise InputError(
-                f"the switch '{switch}' is not a node", hint="name nodes that have links"
-            )
-    return [numbers[_as_title(switch)] for switch in switches]
 
 
 def _check_capacities(capacities: Sequence[int] | None) -> Sequence[int] | None:
@@ -810,54 +515,7 @@ def _check_latencies(latencies: Sequence[int] | None) -> Sequence[int] | None:
     return latencies
 
 
-def _choose_labels(links: LinkList) -> tuple[Sequence[str], Sequence[str]]:
-    """Return titles and labels of the nodes: an attribute or the ids; see `starcast.network`."""
-    given = [texts for key in _TEXTS if (texts := _find_texts(links.attributes, key))]
-    for texts in given:
-        if len(set(texts)) == len(texts):
-            labels = _as_labels(texts)
-            # The text explains labels in which characters were replaced better than the id does.
-            return (links.nodes if labels == texts else texts), labels
-    return given[0] if given else links.nodes, _as_labels(links.nodes)
-
-
-def _find_texts(attributes: Sequence[Mapping[str, Any]], key: str) -> list[str] | None:
-    """Return an attribute of all nodes as text, or None if a node does not have it."""
-    values = [node.get(key) for node in attributes]
-    texts = ["" if value is None else str(value) for value in values]
-    return texts if all(texts) else None
-
-
-def _find_positions(attributes: Sequence[Mapping[str, Any]]) -> NDArray[np.float64] | None:
-    """Return the positions of all nodes, or None if a node has none."""
-    lowered = [{str(key).lower(): value for key, value in node.items()} for node in attributes]
-    columns = [[[node.get(x), node.get(y)] for node in lowered] for x, y in _COORDINATES]
-    for column in [*columns, [node.get("pos") for node in lowered]]:
-        try:
-            positions = np.array(column, dtype=np.float64)
-        except (TypeError, ValueError):  # texts, missing values, or lists of different lengths
-            continue
-        if positions.ndim == 2 and positions.shape[1] == 2 and np.isfinite(positions).all():
-            return positions
-    return None
-
-
-def _as_title(node: Any) -> str:
-    """Return a node as text; the nodes of grids are tuples, such as (0, 1), whose text is 0,1."""
-    return ",".join(map(str, node)) if isinstance(node, tuple) else str(node)
-
-
-def _as_link(link: Any) -> tuple[Any, Any]:
-    try:
-        first, second = link
-    except (TypeError, ValueError):
-        raise InputError(
-            f"{link!r} is not a link", hint="give pairs of labels, such as ('a', 'b')"
-        ) from None
-    return first, second
-
-
-def _as_labels(titles: Sequence[str]) -> list[str]:
+def as_labels(titles: Sequence[str]) -> list[str]:
     """Return a different label for each title, whatever the order of the titles is."""
     labels: dict[str, str] = {}
     taken = {EXPANDED}

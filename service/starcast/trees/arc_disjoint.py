@@ -1,16 +1,16 @@
 """As many arc-disjoint spanning trees as exist, on every topology.
 
-Trees from a root are *arc-disjoint* if no directed link is in two of them. As many exist as the
-smallest maximum flow from the root to another node (Edmonds 1973), which is the same for all roots:
-see `starcast.topologies.flows`.
+Trees from a root are *arc-disjoint* if no directed link is in two of them. Their maximum number is
+the smallest maximum flow from the root to another node (Edmonds 1973), which is the same for all
+roots: see `starcast.topologies.flows`.
 
 The trees grow together, level by level. A directed link from a node of a tree to a node outside is
 given to the tree if all trees can still be completed, which a few augmenting paths decide (Lovász
 1976 grows one tree after the other; Edmonds's theorem holds for any trees that have begun). A link
-that is refused to a tree is never tried again, because a set of nodes that it would leave with too
-few links never gets more. So links are tried a little more than once each, short paths suffice, and
-trees stay shallow. Then exchanges of parent links make them shallower. The trees need not have the
-smallest possible heights.
+that is refused to a tree is never tried again: it would leave a set of nodes with too few links,
+and such a set never gains links. So most links are tried only once, and the trees stay shallow.
+Exchanges of parent links then lower them further. The trees need not have the smallest possible
+heights.
 """
 
 from typing import Annotated, Any
@@ -18,7 +18,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.catalogue.entries import Argument
+from starcast.catalogue.entries import Argument, Seed
 from starcast.support.errors import LimitError
 from starcast.support.text import format_duration
 from starcast.topologies import Topology, memory
@@ -28,11 +28,11 @@ from starcast.trees.model import Forest
 
 #: Seconds per directed link of all trees, compiled (measured on S_9) and interpreted.
 _SECONDS_PER_LINK = {True: 5e-5, False: 2e-3}
-#: The largest estimate with which trees are built.
+#: Trees are built only if the estimated time, in seconds, is at most this.
 MAX_SECONDS = 600
 #: Bytes per directed link of the topology or of the trees, in arrays and in lists.
 _LINK_BYTES = {True: 40, False: 250}
-#: Links that are tried, and nodes whose links are exchanged, before Ctrl-C is answered.
+#: Number of links tried, or of nodes whose links are exchanged, between two checks for Ctrl-C.
 _CHUNK = 2**14
 
 TreeCount = Annotated[
@@ -42,9 +42,6 @@ TreeCount = Annotated[
         maximum=link_connectivity,
     ),
 ]  # fmt: skip
-Seed = Annotated[
-    int, Argument("seed", "a number that selects one of many results", lambda _: 0, kind="index")
-]
 
 
 @construction(
@@ -55,7 +52,7 @@ Seed = Annotated[
 def arc_disjoint(topology: Topology, root: int, trees: TreeCount, seed: Seed) -> Forest:
     """Return arc-disjoint spanning trees.
 
-    With translations, the trees of another root are the translated trees of the identity.
+    In a topology with translations, the trees of another root are translated from the identity.
 
     Raises:
         LimitError: the topology is too large.

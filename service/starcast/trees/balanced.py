@@ -120,9 +120,9 @@ def running_numbers(topology: Topology, copy: int = 0) -> NDArray[np.int64]:
 
     Necklaces are ordered by distance from the identity, then by their lowest rank. Within a
     necklace, each rotation R gives the next node. The first number m of a necklace belongs to its
-    lowest node y whose symbol in position v = v(m) is not v, so that a shortest path to y ends
-    across v. If a message is sent in several copies, each copy continues the numbers of the
-    previous copy, so all copies together are as balanced as a single copy.
+    lowest node y whose symbol in position v = v(m) is not v. Then some shortest path to y ends with
+    a link of dimension v. If a message is sent in several copies, each copy continues the numbers
+    of the previous copy, so all copies together are as balanced as a single copy.
 
     Returns:
         int64 ``[(n-1)!]``; 0 for the identity.
@@ -142,8 +142,8 @@ def running_numbers(topology: Topology, copy: int = 0) -> NDArray[np.int64]:
 def _first_nodes(n: int, leader: NDArray[np.int64], begin: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return, for each necklace, the node that gets the necklace's first number m.
 
-    This is the lowest node whose symbol in position v = v(m) is not v, so that its parent can be
-    across v. The result is indexed by the necklace's leader, the node of lowest rank.
+    This is the lowest node whose symbol in position v = v(m) is not v; its parent can be across v.
+    The result is indexed by the necklace's leader, the node of lowest rank.
     """
     nodes = np.arange(1, len(leader))
     v = numbered_dimensions(n, begin[leader[nodes]])
@@ -186,7 +186,7 @@ def _write_repeated_leaves(n: int, rows: NDArray[np.uint8]) -> None:
 
 
 def _outside_cycle_of_1(positions: SymbolPositions) -> NDArray[np.bool_]:
-    """Return which positions of each node are displaced and not in the cycle of symbol 1.
+    """Return which positions of each node are displaced and outside the cycle of symbol 1.
 
     Returns:
         bool ``[n+1, count]``, by position and node; row 0 is unused.

@@ -61,7 +61,7 @@ class Construction(Entry):
         return topology.port_count if self.one_tree_per_port else 1
 
     def count_spanning_edges(self, topology: Topology, arguments: Arguments | None = None) -> int:
-        """Return the total number of edges of the trees, assuming that each reaches all nodes."""
+        """Return the total number of tree edges, assuming that each tree reaches all nodes."""
         return self.count_trees(topology, arguments) * (topology.nodes - 1)
 
     def spec_arguments(
@@ -92,7 +92,7 @@ def construction(
     exclusion: Callable[[Topology], str | None] = lambda _: None,
     tree_count: Callable[[Topology, Arguments], int] | None = None,
 ) -> Callable[[Function], Function]:
-    """Declare a function as a construction of trees.
+    """Declare a function as a construction of trees (used as a decorator).
 
     The function is called as ``function(topology, root, **arguments)`` and returns an array of
     parent ports, uint8 ``[trees, nodes]`` or ``[nodes]``, or a `Forest`. Its further parameters,
@@ -241,7 +241,7 @@ def forest(
     name, given = parse_construction(str(construction), arguments)
     entry = CONSTRUCTIONS.find(name, topology)
     values = entry.resolve_arguments(topology, given)
-    rank = topology.node(root)
+    rank = topology.root(root)
     trees = entry.count_trees(topology, values)
     # The memory is checked before the first array is allocated, so that the error message can name
     # the trees and the size of the topology.

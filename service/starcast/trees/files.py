@@ -196,7 +196,7 @@ def _parse_parts(path: str | os.PathLike[str], parts: _Parts) -> dict[str, Any]:
         return {
             "topology": network,
             "parent_port": ports,
-            "root": network.node(parts.number("root")),
+            "root": network.root(parts.number("root")),
             "construction": construction,
             "arguments": arguments,
             "spanning": bool(parts.number("spanning")),
@@ -227,7 +227,7 @@ def _read_network(parts: _Parts) -> Network:
 def _read_ports(
     path: str | os.PathLike[str], parts: _Parts, network: Topology
 ) -> NDArray[np.uint8]:
-    """Read the port array of a forest file; a large one only if a forest can have its shape."""
+    """Read the port array of a forest file; refuse a large array whose shape no forest has."""
     shape, dtype = parts.header("parent_port")
     if dtype != np.uint8:
         raise _damaged(path)

@@ -17,7 +17,7 @@ def describe_forest(forest: Forest, names: Iterable[str] = ()) -> dict[str, Any]
     All outputs that show a forest select from these properties.
 
     Args:
-        names: the properties (default: all). No other property is computed.
+        names: the properties to compute (default: all).
 
     Returns:
         Properties of the forest, and lists with one entry per tree. ``branches`` are the sizes of

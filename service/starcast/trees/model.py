@@ -52,8 +52,8 @@ class Forest(Displayable):
             Hubs make `verify` fast and do not affect its result.
 
     Raises:
-        InputError: the array has a wrong shape or type, the root does not exist, or the
-            construction and its arguments cannot be part of an id.
+        InputError: the array has a wrong shape or type, the root does not exist or is a switch, or
+            the construction and its arguments cannot be part of an id.
 
     Example:
         >>> own = Forest("S3", [[0, 3, 2, 2, 2, 3]])
@@ -71,7 +71,7 @@ class Forest(Displayable):
     def __post_init__(self) -> None:
         topology = as_topology(self.topology)
         object.__setattr__(self, "topology", topology)
-        object.__setattr__(self, "root", topology.node(self.root))
+        object.__setattr__(self, "root", topology.root(self.root))
         object.__setattr__(self, "parent_port", _check_array(self.parent_port, topology))
         files.check_spec(self.construction, self.arguments)
         object.__setattr__(self, "arguments", MappingProxyType(dict(self.arguments)))
@@ -408,7 +408,7 @@ class Forest(Displayable):
         raise self._lost(tree, parents)
 
     def _lost(self, tree: int, parents: Ranks) -> RejectedError:
-        """Return the error for the first node of a tree whose parents do not lead to the root."""
+        """Return the error for a tree's first node whose parents do not lead to the root."""
         _, top = _follow_parents(parents)
         node = int(np.flatnonzero((top != self.root) & (self.parent_port[tree] != 0))[0])
         if parents[top[node]] < 0:
@@ -427,7 +427,7 @@ class Forest(Displayable):
 
 
 def _greatest_steps(pointers: Ranks, end: int) -> int:
-    """Return the maximum number of pointers from a node to ``end``, at least 1.
+    """Return the maximum number of pointers that lead from a node to ``end``, at least 1.
 
     The result is 0 if some node never reaches ``end``.
 

@@ -79,8 +79,8 @@ PortWord = NDArray[np.uint8]
 def rotated_hamiltonian(topology: Topology, root: int) -> Forest:
     """Return the tree of rotated Hamiltonian paths (Fragopoulou & Akl 1993, section 3.1).
 
-    In step t of phase 1, the path that starts across dimension j is extended across dimension
-    `phase_1_word` [t-1], rotated j-2 times.
+    In step t of phase 1, the path that starts across dimension j is extended by a link. Its
+    dimension is entry t-1 of `phase_1_word`, rotated j-2 times.
     """
     n = topology.n
     row = np.zeros((1, topology.nodes), dtype=np.uint8)
@@ -335,9 +335,10 @@ def _visiting_order(symbols: Perms, first: NDArray[np.uint8], last: NDArray[np.u
 def _legs(order: Perms, start: Perms, goal: Perms) -> tuple[Perms, Perms]:
     """Return the nodes at which a Hamiltonian path enters and leaves each substar.
 
-    The path leaves the k-th substar at the node with the next substar's symbol first and the other
-    symbols ascending, the last two swapped if parity requires it. Crossing the fixed position then
-    brings the k-th symbol to the front. The path leaves the last substar at the goal.
+    The path leaves a substar at the node that begins with the fixed symbol of the next substar; its
+    other symbols ascend, but the last two are swapped if parity requires it. The next link crosses
+    the fixed position, and so leads into the next substar. The path leaves the last substar at the
+    goal.
 
     Returns:
         Both nodes as symbols, ``[count * m, m - 1]``.
@@ -418,7 +419,7 @@ Shift = Annotated[
 
 
 def _no_dimension_change(topology: Topology) -> str | None:
-    """Return why a dimension change (DC) is not defined on a topology; None if it is defined."""
+    """Return the reason why a dimension change (DC) is not defined on a topology, or None."""
     if topology.k is None or topology.k in (1, topology.n - 1):
         return None
     return "no automorphism maps links that exchange symbols to links that replace the first symbol"
@@ -453,8 +454,8 @@ def dimension_change(topology: Topology, root: int, base: BaseForest, i: Shift) 
         topology: the topology of the forest.
         root: rank of the root.
         base: the trees T, rooted at the identity.
-        i: by how many places the dimensions move, 0 to n-2. The definition takes i modulo n-1. With
-            the smaller range, every tree has only one id.
+        i: the number of places by which the dimensions move, 0 to n-2. The definition takes i
+            modulo n-1; the range ensures that every tree has only one id.
 
     Reference: Tseng & Sheu 1997, Def. 4.
     """

@@ -117,7 +117,7 @@ def record_witness(problem: str, topology: Topology | str) -> Mapping[str, NDArr
 
 
 def missing_record(problem: str, topology: Topology) -> str | None:
-    """Return why no record on a topology is proven optimal, or None if one is."""
+    """Return why a topology has no record that is proven optimal, or None if it has one."""
     from starcast.records.files import missing_reason  # noqa: PLC0415
 
     return missing_reason(problem, topology.spec, optimal=True)

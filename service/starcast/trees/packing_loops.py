@@ -1,8 +1,9 @@
 """The inner loops of `arc_disjoint.py`, compiled where numba is installed.
 
-Arrays of directed links are indexed as in `flows.Arcs`: the one that enters node v at port number p
-is v * ports + p. Arrays of trees are flat: node v of tree i is i * nodes + v. The array ``owner``
-has the tree of each directed link, or `FREE`, or `MISSING` where a node has no link at a port.
+Arrays of directed links are indexed as in `flows.Arcs`: the link that enters node v at port number
+p has the index v * ports + p. Arrays of trees are flat: node v of tree i is i * nodes + v. The
+array ``owner`` has the tree of each directed link, or `FREE`, or `MISSING` where a node has no link
+at a port.
 """
 
 from typing import Any
@@ -28,11 +29,11 @@ def is_allowed(
 ) -> tuple[bool, int]:
     """Return whether all trees can still be completed after a tree takes a link into a node.
 
-    They can if and only if each set of nodes is entered by at least as many free links as there are
-    trees with no node in it (Edmonds 1973). Only sets with the target lose a link. By Menger's
-    theorem, it remains to find paths of free links to the target that share no link, one from each
-    other tree that does not contain it. Paths are found backwards, by searches that prefer nodes
-    close to the root, where all trees begin; a path may cancel parts of earlier ones.
+    This holds if and only if every set of nodes is entered by at least as many free links as there
+    are trees with no node in the set (Edmonds 1973). Only sets with the target lose a link. By
+    Menger's theorem, it remains to find paths of free links to the target that share no link, one
+    from each other tree that does not contain it. Paths are found backwards, by searches that
+    prefer nodes close to the root, where all trees begin; a path may cancel parts of earlier ones.
 
     Args:
         target: the node; the link into it already belongs to the tree.
@@ -44,11 +45,11 @@ def is_allowed(
         level: the level of each node in each tree, or -1.
         workspaces: see `arc_disjoint.py`. Those of directed links are 0, ``top`` is -1, and all
             marks in ``seen`` are at most ``stamp``. ``top`` has a stack of nodes to search from for
-            each distance from the root; ``under`` is the node below in its stack.
+            each distance from the root; ``under`` has, for each node, the next node in its stack.
         stamp: the largest mark.
 
     Returns:
-        The answer, and the largest mark now.
+        Whether all trees can be completed, and the new largest mark.
     """
     has_flow, source, seen, came, distances, top, under, used = workspaces
     trees = len(source)
@@ -154,7 +155,7 @@ def grow(
         stamp: see `is_allowed`.
 
     Returns:
-        The largest mark now.
+        The new largest mark.
     """
     nodes = len(tails) // ports
     for candidate in range(len(links)):
@@ -184,7 +185,7 @@ def find_parent_link(tree: int, node: int, ports: int, owner: Any) -> int:
 
 @jit
 def is_descendant(tree: int, node: int, other: int, ports: int, tails: Any, owner: Any) -> bool:
-    """Return whether a node is another node of a tree, or below it."""
+    """Return whether a node equals another node of a tree, or is a descendant of it."""
     while node != other:
         arc = find_parent_link(tree, node, ports, owner)
         if arc < 0:
@@ -261,8 +262,8 @@ def lower_trees(
 ) -> int:
     """Exchange the parent links of nodes in two trees, or a parent link for a free link.
 
-    An exchange is made if the lowest node of the subtrees that move is on a smaller level
-    afterwards. So exchanges come to an end.
+    An exchange is made only if it reduces the largest level in the subtrees that move. So the
+    exchanges come to an end.
 
     Args:
         first: the first node whose links may be exchanged.

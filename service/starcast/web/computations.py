@@ -59,7 +59,7 @@ FOREST = (
 
 
 def compute_on(_network: Network | None, function: Callable[[], Result]) -> Result:
-    """Call a function in a worker, which knows the network since it was unpickled."""
+    """Call a function in a worker; unpickling the network has registered it there."""
     return function()
 
 
@@ -68,6 +68,7 @@ def describe_topology(spec: str) -> dict[str, Any]:
     topology = parse_topology(spec)
     return {
         **base.describe_topology(topology),
+        **explorer.link_values(topology),
         "port_names": explorer.name_ports(topology),
         "layouts": explorer.list_layouts(topology),
         "constructions": list(constructions(topology)),

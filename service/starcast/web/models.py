@@ -39,6 +39,7 @@ class TopologyResource(BaseModel):
     n: int
     k: int | None
     nodes: int
+    endpoints: int = Field(description="nodes that are no switches; they have the lowest ranks")
     links: int
     degree: int = Field(description="the largest number of links at a node")
     port_count: int
@@ -49,10 +50,14 @@ class TopologyResource(BaseModel):
     mean_distance: float | None
     exact_mean_distance: str | None = Field(description="the mean distance as a fraction")
     distance_profile: list[int] | None = Field(
-        description="nodes at distance 0, 1, ...; without translations, ordered pairs"
+        description="nodes at distance 0, 1, ...; without translations, ordered pairs of endpoints"
     )
     has_translations: bool
     translation_keeps_ports: bool
+    link_capacities: list[int] | None = Field(
+        description="of each link, by lower rank and port; null if all are 1"
+    )
+    link_latencies: list[int] | None = Field(description="in the same order; null if all are 0")
     constructions: list[str]
     algorithms: list[AlgorithmName]
     layouts: list[LayoutEntry] = Field(description="the first one is the default")
@@ -119,7 +124,7 @@ class ScheduleResource(BaseModel):
 
 
 class Step(BaseModel):
-    """The traffic of a step, with all sources counted together."""
+    """The links used in a step and its largest packet, for all sources together."""
 
     step: int
     links_used: int
@@ -166,6 +171,7 @@ class StoredTopology(StoredArtifact):
 
     family: str | None
     nodes: int | None
+    endpoints: int | None
     links: int | None
     degree: int | None
     diameter: int | None
@@ -345,7 +351,7 @@ class ProfileData(BaseModel):
 
 
 class PanelData(BaseModel):
-    """Curves that share a plot: runs of one problem, apart from message size and ``across``."""
+    """Curves that share a plot: their runs differ only in message size, algorithm, ``across``."""
 
     name: str
     curves: list[CurveData]

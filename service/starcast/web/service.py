@@ -63,7 +63,7 @@ class Service:
 
     @contextmanager
     def lab(self) -> Iterator[Lab]:
-        """Provide a lab with connections to the stores, which no other request uses meanwhile.
+        """Provide a lab that is connected to the stores and that no other request uses meanwhile.
 
         Raises:
             UnavailableError: PostgreSQL is not running.
@@ -175,7 +175,7 @@ def show_health(service: ServiceParameter) -> models.Health:
 
 @router.get("/metrics", response_class=PlainTextResponse)
 def show_metrics(service: ServiceParameter) -> PlainTextResponse:
-    """Show what the server counts, as Prometheus reads it."""
+    """Show the server's counters in the format of Prometheus."""
     counts = service.counts
     lines = []
     for name, kind, meaning, values in (

@@ -117,11 +117,11 @@ class Site:
         self._service.close()
 
     def describe_missing_packs(self) -> str:
-        """Say which stored verdicts are omitted because their packs are not loaded."""
+        """Return a sentence on stored verdicts that are omitted, as their packs are not loaded."""
         return evidence.describe_missing_packs(self._service)
 
     def count_unchecked(self) -> int:
-        """Return the number of claims without a verdict on their present statement."""
+        """Return the number of claims that have no verdict, or only one on an older statement."""
         return len(self._unchecked())
 
     def check_claims(self, jobs: int | None, reporter: Reporter) -> None:

@@ -37,7 +37,7 @@ Result = TypeVar("Result")
 
 @dataclass
 class Slot(Generic[Item]):
-    """A container for one item, which is empty until it is needed, and again if the item fails."""
+    """A container for one item. It is empty until the item is needed, and after the item fails."""
 
     item: Item | None = None
 

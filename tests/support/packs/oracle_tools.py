@@ -95,7 +95,7 @@ def sizes(spec: str) -> tuple[int, int | None]:
 @cache
 def labels(spec: str) -> list[Label]:
     """Return the labels of all nodes in rank order."""
-    if spec in irregular.SPECS:
+    if spec in irregular.ALL:
         return topology(spec).labels().tolist()
     n, k = sizes(spec)
     if spec.startswith("Q"):
@@ -114,7 +114,7 @@ def ranks(spec: str) -> dict[Label, int]:
 
 def ports(spec: str) -> range:
     """Return the port numbers of a topology's nodes."""
-    if spec in irregular.SPECS:
+    if spec in irregular.ALL:
         return range(1, len(topology(spec).ports) + 1)
     n, _ = sizes(spec)
     if spec.startswith("AG"):
@@ -128,7 +128,7 @@ def across(spec: str, label: Label, port: int) -> Label:
     In AG_n the symbols in positions 1, 2 and i = 3, 4, .. are rotated to the left, by the even
     ports, or to the right.
     """
-    if spec in irregular.SPECS:
+    if spec in irregular.ALL:
         return labels(spec)[int(topology(spec).neighbours(port)[ranks(spec)[label]])]
     if spec.startswith("AG"):
         turned = list(cayley_graphs.alternating_group(label))

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import combinations, pairwise
 
+from starcast.topologies import topology
 from support.packs.oracle_tools import (
     Case,
     Label,
@@ -145,11 +146,14 @@ def copies(forest: str, copies: int, messages: int = 1, **dead: Dead) -> Iterato
     """Yield which nodes and messages faults cut off, for trees in turn and for every choice."""
     trees = trees_of(forest)
     assigned = [trees[copy % len(trees)] for copy in range(messages * copies)]
+    spec = spec_of(forest)
+    owed = {*labels(spec)[: topology(spec).endpoints]}
     lost = [
-        left_out(forest, assigned[copies * m : copies * (m + 1)], **dead) for m in range(messages)
+        owed & left_out(forest, assigned[copies * m : copies * (m + 1)], **dead)
+        for m in range(messages)
     ]
     choices = {
-        x: set().union(*(left_out(forest, chosen, **dead) for chosen in combinations(trees, x)))
+        x: owed & set().union(*(left_out(forest, each, **dead) for each in combinations(trees, x)))
         for x in range(1, len(trees) + 1)
     }
     lost_by_all = set().union(*lost)

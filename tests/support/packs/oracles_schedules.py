@@ -135,7 +135,9 @@ def source(schedule: str, unit: int) -> Label:
     stored = schedule_by_id(schedule)
     every = labels(stored.topology.spec)
     has_sources = stored.collective == "gather" or schedule.endswith(f":{EXPANDED}")
-    return every[unit // (stored.units // len(every)) if has_sources else stored.root]
+    return every[
+        unit // (stored.units // stored.topology.endpoints) if has_sources else stored.root
+    ]
 
 
 @cache

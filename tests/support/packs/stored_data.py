@@ -87,7 +87,7 @@ SCHEDULES: dict[str, tuple[tuple[str, str, int, dict[str, Any]], ...]] = {
 
 
 # The topologies of support/plugins/irregular.py are stored by tests that load this plug-in.
-for _spec in irregular.SPECS:
+for _spec in irregular.ALL:
     FORESTS[_spec] = (("breadth-first", 0), ("breadth-first", LAST))
     SCHEDULES[_spec] = (
         ("broadcast", "forest", LAST, {"base": "breadth-first", "segments": 2}),
@@ -117,7 +117,7 @@ def schedules(spec: str) -> tuple[Schedule, ...]:
 
 
 def _rank(spec: str, root: int) -> int:
-    return root % topology(spec).nodes
+    return root % topology(spec).endpoints
 
 
 @contextmanager

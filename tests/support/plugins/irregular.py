@@ -9,6 +9,7 @@ own neighbour there.
 * ``Barbell6``: two triangles and a bridge; labels of mixed length and case.
 * ``Hubs16``: some nodes have far more links than others, as in a scale-free network; the family
   returns links.
+* ``Switched12``: seven endpoints and five switches, of which one leads nowhere.
 """
 
 from collections.abc import Iterable, Sequence
@@ -141,3 +142,12 @@ def barbell(_: int) -> Topology:
 def hubs(n: int) -> list[tuple[int, int]]:
     """Return links to two earlier nodes, which are the more often chosen the earlier they are."""
     return [(node, end) for node in range(1, n) for end in {node // 3, node // 7}]
+
+
+@starcast.family(
+    "switched", pattern=r"Switched(12)", noun="switched networks", source="tests", switches="s"
+)
+def switched(_: int) -> list[tuple[str, str]]:
+    """Return links between the endpoints a to g and the switches s0 to s4."""
+    links = "s0-a s0-b s0-c s1-d s1-e s0-s2 s1-s2 s1-s3 s3-f s3-g c-d s2-s4"
+    return [(link[: link.index("-")], link[link.index("-") + 1 :]) for link in links.split()]

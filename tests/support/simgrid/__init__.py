@@ -73,7 +73,8 @@ def run_simgrid(
     """Execute schedules with SimGrid, in one interpreter.
 
     SimGrid executes the rows that `starcast.simulate` executes; a symmetric schedule is expanded.
-    Every directed link is a SimGrid link of latency T_s and bandwidth 1/T_c. starcast does not
+    Every directed link of capacity c and latency l is a SimGrid link of latency T_s + l and
+    bandwidth c/T_c. starcast does not
     compute which packet waits for which: processes send packets in the order of steps. A process
     sends as soon as its node has received the units or, in the synchronous model, when all
     processes have finished the previous step.
@@ -94,7 +95,8 @@ def run_simgrid(
     """
     problems = []
     for request in requests:
-        ticks = make_ticks(request.unit_bytes, request.t_s, request.t_c, request.execution)
+        numbers = request.unit_bytes, request.t_s, request.t_c
+        ticks = make_ticks(request.schedule.topology, *numbers, request.execution)
         executed = execute_valid(request.schedule.expand(), request.faults)
         problems.append(SimGridProblem(executed, ticks, request.execution))
     return execute_rows(problems, installation)
@@ -116,6 +118,12 @@ def _describe(problem: SimGridProblem) -> dict[str, Any]:
     schedule = executed.rows.schedule
     topology = schedule.topology
     neighbours = topology.table().T.tolist()
+    shape = topology.port_count, topology.nodes
+    capacities, latencies = (
+        np.full(shape, usual) if given is None else given
+        for usual, given in ((1, topology.capacities), (0, topology.latencies))
+    )
+    capacities, latencies = capacities.tolist(), latencies.tolist()
     columns = ["step", "sender", "receiver", "unit"]
     held = {}
     if executed.postcondition.reduces:
@@ -128,9 +136,9 @@ def _describe(problem: SimGridProblem) -> dict[str, Any]:
     return {
         "nodes": topology.nodes,
         "links": [
-            (node, other)
+            (node, other, capacities[row][node], int(latencies[row][node] / ticks.tick))
             for node, others in enumerate(neighbours)
-            for other in others
+            for row, other in enumerate(others)
             if other != node
         ],
         "one_port": schedule.ports == "one",

@@ -10,8 +10,8 @@ therefore executed in a forked child.
 
 In the all-port model every directed link has a process; in the one-port model every node has a
 process that sends and a process that receives. A process serves its packets in the order of steps.
-A packet crosses the link between two hosts, whose latency is the start-up time; bandwidth is 1 byte
-per unit of time.
+A packet crosses the link between two hosts, whose latency is the start-up time plus that of the
+link, and whose bandwidth in bytes per unit of time is the link's capacity.
 """
 
 import json
@@ -110,11 +110,11 @@ class Processes:
 
     Args:
         simgrid: SimGrid's module.
-        problem: ``nodes``, ``links`` (pairs of nodes), ``one_port``, ``synchronous``, ``steps``,
-            ``start_up``, ``per_unit``, ``source`` (the node that has each unit) and the columns
-            ``step``, ``sender``, ``receiver`` and ``unit``. A reduction has no ``source`` but
-            ``contributors`` (the nodes whose contributions make a unit complete) and the columns
-            ``tree`` and ``combine``.
+        problem: ``nodes``, ``links`` (two nodes, capacity and latency), ``one_port``,
+            ``synchronous``, ``steps``, ``start_up``, ``per_unit``, ``source`` (the node that has
+            each unit) and the columns ``step``, ``sender``, ``receiver`` and ``unit``. A
+            reduction has no ``source`` but ``contributors`` (the nodes whose contributions make a
+            unit complete) and the columns ``tree`` and ``combine``.
     """
 
     def __init__(self, simgrid: Any, problem: dict[str, Any]) -> None:
@@ -159,9 +159,9 @@ class Processes:
         simgrid = self._simgrid
         zone = simgrid.NetZone.create_full_zone("network")
         self._hosts = [zone.create_host(str(node), 1.0) for node in range(self._problem["nodes"])]
-        for sender, receiver in self._problem["links"]:
-            link = zone.create_link(f"{sender}-{receiver}", 1.0)
-            link.set_latency(float(self._problem["start_up"])).seal()
+        for sender, receiver, capacity, latency in self._problem["links"]:
+            link = zone.create_link(f"{sender}-{receiver}", float(capacity))
+            link.set_latency(float(self._problem["start_up"] + latency)).seal()
             ends = (self._hosts[sender].netpoint, self._hosts[receiver].netpoint)
             zone.add_route(*ends, None, None, [simgrid.LinkInRoute(link)], False)
         zone.seal()

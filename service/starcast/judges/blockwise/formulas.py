@@ -37,7 +37,7 @@ TRIPLE = 3
 
 
 class Tables(NamedTuple):
-    """Look-up tables for blocks of m! nodes and rows of w! nodes, w = m-1.
+    """Look-up tables for blocks of m! nodes and for their rows of w! nodes, w = m-1.
 
     Attributes:
         orders: all orders of 0..w-1, uint8 ``[w!, w]``.
@@ -103,11 +103,11 @@ GREEDY, SUBSTAR, EDGE_DISJOINT = 0, 1, 2
 
 
 class Blocks(NamedTuple):
-    """The formulas of a forest, in the representation that the compiled code reads.
+    """The formulas of a forest, stored as arrays for the compiled code.
 
     Attributes:
         kind: `GREEDY`, `SUBSTAR` or `EDGE_DISJOINT`.
-        n, m: the number of symbols of S_n, and the number of symbols outside a block's tail.
+        n, m: the number of symbols of S_n, and how many of them are outside a block's tail.
         homes: the position of each symbol in each tree's hub, uint8 ``[trees, n+1]``.
         changes: nodes whose port differs from the formula for this kind of forest, int64
             ``[changes, 4]``: block, tree, index in the block, port; sorted.
@@ -221,7 +221,7 @@ def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array
 
 @jit
 def relabel(n: int, m: int, x: Array, y: Array) -> tuple[int, int]:
-    """Relabel a node: map the root of the substar that has the node's tail to the identity.
+    """Relabel a node so that the root of its substar (all nodes with its tail) is the identity.
 
     For k = n, n-1, .., the nodes with symbol c in position k form a substar. It receives the
     message across port k at one node, its root, which has k in position 1, 1 in position c and c in
@@ -257,7 +257,7 @@ def relabel(n: int, m: int, x: Array, y: Array) -> tuple[int, int]:
 
 @jit
 def first_displaced(n: int, x: Array, k: int) -> int:
-    """Return the first position in k+1, .., n, 2, .., k-1 with a displaced symbol; k if none."""
+    """Return the first position among k+1, .., n, 2, .., k-1 with a displaced symbol, or k."""
     for position in range(k + 1, n + 1):
         if x[position] != position:
             return position
@@ -344,10 +344,10 @@ def fill_distances(
     """Write the distances from the nodes of a row to the hub, by the formula of `distance`.
 
     All nodes of the row have the same symbols in the positions 1, m+1, .., n; the other positions
-    are free. A cycle that leaves the free positions passes through common positions, and returns to
-    a free position that is the same for all nodes of the row (an exit). The cycles of a node are
-    therefore those inside the common positions, which all nodes share, and those of the permutation
-    of its free symbols composed with the exits, which `Tables.cycles` counts.
+    are free. A cycle that leaves the free positions passes through common positions and returns to
+    a free position, the *exit*, which is the same for all nodes of the row. So a node has two kinds
+    of cycles: those inside the common positions, which all nodes share; and those of its free
+    symbols composed with the exits, which `Tables.cycles` counts.
     """
     free = m - 1
     exits = np.empty(free, dtype=np.uint8)
@@ -487,9 +487,9 @@ def _distance_of_others(n: int, x: Array, on_cycle: int) -> int:
 
 @jit
 def _merges_next(n: int, x: Array, k: int, q: int) -> bool:
-    """Return whether two steps from node x towards the root lead to a node that starts with q.
+    """Return whether two hops from node x towards the root lead to a node that starts with q.
 
-    The first step leads to the neighbour that starts with k, the second to that neighbour's parent
+    The first hop leads to the neighbour that starts with k, the second to that neighbour's parent
     in the tree SPT.
     """
     port = 1

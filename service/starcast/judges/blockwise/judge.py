@@ -41,7 +41,7 @@ _COUNTER = 4
 
 
 class Findings(NamedTuple):
-    """Results of the check for a range of blocks, in arrays of fixed size.
+    """Results of checking a range of blocks, in arrays of fixed size.
 
     Attributes:
         exceptions: int64 ``[MAX_EXCEPTIONS, 3]``: block, tree, index in the block.
@@ -208,7 +208,7 @@ def _fill_block(
 
 @jit
 def _change_ports(changes: Array, next_change: int, block: int, ports: Array) -> int:
-    """Write into ``ports`` the ports of a block that differ from the construction's formula.
+    """Overwrite the ports of a block's nodes whose ports differ from the construction's formula.
 
     Returns:
         The index of the first change in a later block.
@@ -229,7 +229,7 @@ def _any_flag(flags: Array) -> bool:
 
 @jit
 def _has_several_ports(row: Array, flags: Array) -> bool:
-    """Return whether the nodes of a row have different ports to their parents in the same tree."""
+    """Return whether the nodes of a row have different ports to their parents in one tree."""
     port = row[0]
     # The loop has no early exit, because without branches it is compiled to vector instructions.
     for order in range(len(row)):
@@ -239,7 +239,7 @@ def _has_several_ports(row: Array, flags: Array) -> bool:
 
 @jit
 def _read_parents(neighbours: Array, level: Array, parents: Array) -> None:
-    """Write the potentials of a row's parents, if all nodes of the row have the same port."""
+    """Write the potentials of a row's parents; the nodes of the row all have the same port."""
     for order in range(len(neighbours)):
         parents[order] = level[neighbours[order]]
 
@@ -248,7 +248,7 @@ def _read_parents(neighbours: Array, level: Array, parents: Array) -> None:
 def _read_parents_of_ports(
     row: Array, begin: int, m: int, neighbours: Array, level: Array, parents: Array
 ) -> bool:
-    """Write the potentials of a row's parents; return False if a parent is in another block."""
+    """Write the potentials of the parents of a row; return False if one is in another block."""
     for order in range(len(row)):
         # The subtraction of uint8 numbers wraps around, so ports 0 and 1 become large numbers and
         # are detected, too.
@@ -318,7 +318,7 @@ def _examine_nodes(
 
 @jit
 def _potential_across(blocks: Blocks, tree: int, x: Array, port: int) -> int:
-    """Return the potential, in a tree, of node x's neighbour across a port."""
+    """Return the potential that the neighbour of node x across a port has in a tree."""
     x[1], x[port] = x[port], x[1]
     potential = potential_of(blocks, tree, x)
     x[1], x[port] = x[port], x[1]
@@ -386,7 +386,7 @@ def _count_loads(
 
 @jit
 def _counter_of(n: int, port: int) -> np.uint64:
-    """Return the number to add to a node's packed counters to count a port; 0 if it is invalid."""
+    """Return the number that counts a port when added to a node's packed counters; 0 if invalid."""
     if 2 <= port <= n:
         return np.uint64(1) << np.uint64(_COUNTER * (port - 2))
     return np.uint64(0)
@@ -394,13 +394,13 @@ def _counter_of(n: int, port: int) -> np.uint64:
 
 @jit
 def _trees_of(users: np.uint64, port: int) -> np.uint64:
-    """Return the number of trees that use a port of a node, from the port's 4-bit counter."""
+    """Return the number of trees that use a port of a node, read from the port's 4-bit counter."""
     return users >> np.uint64(_COUNTER * (port - 2)) & np.uint64(15)
 
 
 @jit
 def _add_loads(n: int, users: np.uint64, nodes: int, load: Array) -> None:
-    """Add the links that lead to ``nodes`` nodes to the histogram ``load`` of links by load.
+    """Add the links to ``nodes`` nodes to the histogram ``load``, the number of links by load.
 
     Each port is used by the same number of trees at all these nodes. The counters ``users`` contain
     these numbers.
@@ -411,7 +411,7 @@ def _add_loads(n: int, users: np.uint64, nodes: int, load: Array) -> None:
 
 @jit
 def _move_loads(n: int, users: np.uint64, row: Array, load: Array) -> None:
-    """Update the histogram ``load`` of links by load for one more tree, with the ports ``row``.
+    """Update the histogram ``load`` (links by load) for one more tree, with the ports ``row``.
 
     The histogram already counts these nodes for all other trees, with the counters ``users``.
     """

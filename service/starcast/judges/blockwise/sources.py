@@ -50,7 +50,7 @@ class Source:
     Attributes:
         id: the id of the forest, such as ``S13:multiple:123456789abcd``.
         blocks: the formulas.
-        exceptions: the addresses at which the parent's potential need not be smaller by 1.
+        exceptions: the nodes, as addresses, whose parent's potential need not be smaller by 1.
         root: the root of the forest, uint8 ``[n]``.
         rotations: the number of rotations of a ``dimension-change``; 0 for other constructions.
     """
@@ -83,7 +83,7 @@ class Source:
     def image_port(self, port: int) -> int:
         """Return the port to which the forest's automorphism maps a port.
 
-        Numbers that are not ports, such as 0, remain unchanged.
+        Numbers that are not ports, such as 0, are returned unchanged.
         """
         return rotated_dimension(port, self.rotations, self.n) if 2 <= port <= self.n else port
 

@@ -243,7 +243,7 @@ def combine(source: Source, results: Iterable[RangeResult]) -> BlockVerification
 
 
 def _check_addresses(source: Source, result: RangeResult) -> None:
-    """Check that the blocks and trees in a result, perhaps read from a file, exist in a forest.
+    """Check that the blocks and trees in a result (perhaps from a file) exist in a forest.
 
     Raises:
         RejectedError: the result belongs to another forest.
@@ -268,7 +268,7 @@ def _check_addresses(source: Source, result: RangeResult) -> None:
 
 
 class _Follower:
-    """Follows nodes of a forest to the root of a tree, parent by parent."""
+    """Follows the parents of nodes in a forest up to the root."""
 
     def __init__(self, source: Source) -> None:
         self._source = source

@@ -54,7 +54,7 @@ class AsynchronousExecution:
         self._ticks = ticks
         self._clock = clock
         self._chains = packets.chains()
-        self.duration = ticks.durations(packets.units)
+        self.duration = packets.durations(ticks)
         self.end = ticks.full(len(packets), 0)
         self.arrival = ticks.full(dependencies.size, ticks.never)
         self.arrival[dependencies.initial] = 0
@@ -143,6 +143,9 @@ class AsynchronousExecution:
         synchronous model.
         """
         step = self._packets.step[self._packets.begins[batch.packets]]
+        # Only from above, the iteration reaches the right one of several fixed points.
+        if not self.duration.all():
+            return np.asarray(self._clock[step], self._ticks.dtype)
         early = self._clock[step[0] - 1] - max(free_from.max() for free_from in free)
         return np.asarray(np.maximum(self._clock[step] - max(early, 0), 0), self._ticks.dtype)
 
@@ -277,7 +280,7 @@ def _describe(
 
 
 def trace_steps(packets: Packets, ticks: Ticks, clock: Times) -> tuple[CriticalSend, ...]:
-    """Return the largest packet of each step (the first one, if several are equally large).
+    """Return the longest packet of each step (the first one, if several are equally long).
 
     The argument ``clock`` contains the end time of each step.
     """
@@ -285,10 +288,10 @@ def trace_steps(packets: Packets, ticks: Ticks, clock: Times) -> tuple[CriticalS
     begins = np.flatnonzero(~repeats_previous(step))
     if not len(begins):
         return ()
-    # Packets are sorted by step and number of units, ascending, and then by packet number,
-    # descending. So the last packet of each step is the first of its largest packets.
-    order = np.lexsort((-np.arange(len(step)), packets.units, step))
-    largest = order[np.append(begins[1:], len(step)) - 1]
+    # Packets are sorted by step and duration, ascending, and then by packet number, descending. So
+    # the last packet of each step is the first of its longest packets.
+    order = np.lexsort((-np.arange(len(step)), packets.durations(ticks), step))
+    longest = order[np.append(begins[1:], len(step)) - 1]
     return tuple(
         _describe(
             packets,
@@ -299,7 +302,7 @@ def trace_steps(packets: Packets, ticks: Ticks, clock: Times) -> tuple[CriticalS
             clock[step[packet]],
             "step" if step[packet] > 1 else "",
         )
-        for packet in largest.tolist()
+        for packet in longest.tolist()
     )
 
 
@@ -311,7 +314,7 @@ def trace_data(
         return ()
     end = execution.end
     start = end - execution.duration
-    before = {chain.name: find_previous(chain.number) for chain in packets.chains()}
+    before = [(chain, find_previous(chain.number)) for chain in packets.chains()]
     every_row = slice(0, len(packets.step))
     row_packet = np.repeat(np.arange(len(packets)), packets.units)
     gives = dependencies.gives(every_row)
@@ -326,10 +329,11 @@ def trace_data(
         begin = int(packets.begins[packet])
         row, waits_for, previous = begin, "", -1
         if start[packet] > 0:
-            for name, of in before.items():
+            for chain, of in before:
                 candidate = int(of[packet])
                 if candidate >= 0 and end[candidate] == start[packet]:
-                    waits_for, previous = name, candidate
+                    is_link = chain.number[packet] >= packets.links.topology.nodes
+                    waits_for, previous = "link" if is_link else chain.name, candidate
                     break
             else:
                 needs = dependencies.needs(slice(begin, begin + int(packets.units[packet])))

@@ -25,7 +25,7 @@ from starcast.judges.simulator.sums import Sums
 from starcast.support.axes import check_execution
 from starcast.support.errors import InputError, RejectedError
 from starcast.support.vocabulary import ExecutionModel
-from starcast.topologies import memory
+from starcast.topologies import Topology, memory
 
 
 class PacketTimes(NamedTuple):
@@ -59,8 +59,8 @@ class Timing:
     Attributes:
         execution: ``synchronous`` or ``asynchronous``.
         time: the end of the last packet; in a synchronous execution, the end of the last step.
-        arrivals: ``[nodes]``, when each node has received all of its units; 0 if it receives none,
-            -1 if units are missing or the node is dead.
+        arrivals: ``[nodes]``, when each node has received all of its units; 0 if it receives none
+            or is a switch, -1 if units are missing or the node is dead.
         link_busy: ``[nodes, ports]``, the total time for which each directed link carries packets.
             Ports are in the order of ``topology.ports``.
         simulation: the results of `starcast.simulate` for the same schedule and faults.
@@ -80,7 +80,7 @@ class Timing:
     def critical_path(self) -> tuple[CriticalSend, ...]:
         """The packets that decide the total time, in the order of time.
 
-        In the synchronous model, the path has the largest packet of every step (the first one if
+        In the synchronous model, the path has the longest packet of every step (the first one if
         there are several). In the asynchronous model, the path is traced back from the packet that
         ends last: each packet follows the packet whose end it waited for. If a packet waited
         equally long for a unit and for its link, sender or receiver, that resource is named. For a
@@ -110,15 +110,17 @@ def timing(
 ) -> Timing:
     """Return the exact times of a schedule's execution.
 
-    A packet consists of all units with the same step, sender and port. It lasts
-    ``t_s + units * unit_bytes * t_c``, and its units are at the receiver when it ends.
+    A packet consists of all units with the same step, sender and port. Over a link of capacity c
+    and latency l it lasts ``t_s + l + units * unit_bytes * t_c / c``, and its units are at the
+    receiver when it ends. In most topologies, c is 1 and l is 0 for every link.
 
-    *synchronous*: all packets of a step start together, and a step lasts as long as its largest
+    *synchronous*: all packets of a step start together, and a step lasts as long as its longest
     packet. A step without packets lasts ``t_s``. The total time is the sum over all steps.
 
     *asynchronous*: a packet starts as soon as all its units are at the sender and its directed link
     is free. The packets of a link keep the order of their steps. In the one-port model, a node
-    sends one packet at a time and receives one at a time, both in the order of steps. A unit that
+    that is no switch sends one packet at a time and receives one at a time, both in the order of
+    steps. A unit that
     several packets deliver is at the receiver when the earliest of them ends.
 
     All times are computed as integer multiples of the largest time that divides both parts of a
@@ -148,7 +150,7 @@ def timing(
         >>> starcast.timing(schedule, execution="asynchronous").time
         2124
     """
-    ticks = make_ticks(unit_bytes, t_s, t_c, execution)
+    ticks = make_ticks(schedule.topology, unit_bytes, t_s, t_c, execution)
     # If translation changes ports, a packet of one source can wait for another source on a link, so
     # the rows of one source do not determine the times.
     if schedule.symmetric and not schedule.topology.translation_keeps_ports:
@@ -179,14 +181,23 @@ def time_executed(executed: Executed, ticks: Ticks, execution: ExecutionModel) -
     ticks.choose_dtype(ticks.end_of_steps(simulation), topology.port_count * topology.nodes)
     # The synchronous times are an upper bound in both models, so they also fix the dtype.
     clock = ticks.full(simulation.steps + 1, 0)
-    clock[1:] = np.cumsum(ticks.durations(simulation.packet_sizes))
     packets = Packets(executed)
+    if topology.has_equal_links:
+        clock[1:] = np.cumsum(ticks.durations(simulation.packet_sizes))
+    else:
+        # A step without packets lasts T_s.
+        longest = ticks.full(simulation.steps, ticks.start_up)
+        step = packets.first_of(packets.step)
+        np.maximum.at(longest, step - 1, packets.durations(ticks))
+        clock[1:] = np.cumsum(longest)
     if execution == "synchronous":
         return _time_steps(executed, packets, ticks, clock)
     return _time_data(executed, packets, ticks, clock)
 
 
-def make_ticks(unit_bytes: RealNumber, t_s: RealNumber, t_c: RealNumber, execution: str) -> Ticks:
+def make_ticks(
+    topology: Topology, unit_bytes: RealNumber, t_s: RealNumber, t_c: RealNumber, execution: str
+) -> Ticks:
     """Check the parameters of an execution; return the conversion between times and ticks.
 
     Raises:
@@ -197,7 +208,7 @@ def make_ticks(unit_bytes: RealNumber, t_s: RealNumber, t_c: RealNumber, executi
     if bytes_per_unit == 0:
         raise InputError("unit_bytes is 0, not a positive number", hint="give more than 0 bytes")
     start_up = exact_number(t_s, "t_s")
-    return Ticks(start_up, bytes_per_unit * exact_number(t_c, "t_c"))
+    return Ticks(topology, start_up, bytes_per_unit * exact_number(t_c, "t_c"))
 
 
 def _time_steps(executed: Executed, packets: Packets, ticks: Ticks, clock: Times) -> Timing:
@@ -213,7 +224,7 @@ def _time_steps(executed: Executed, packets: Packets, ticks: Ticks, clock: Times
         table = None
         if postcondition.to_all:
             _check_memory(postcondition)
-            table = ticks.full(postcondition.pairs, ticks.never)
+            table = ticks.full(postcondition.nodes * postcondition.units, ticks.never)
             pair = packets.receiver * np.int64(postcondition.units) + packets.unit
             # A unit can arrive at a node several times. numpy keeps the last value written, which
             # is the earliest step because the rows are reversed.
@@ -265,8 +276,8 @@ def _find_required(sums: Sums) -> tuple[Indices, Indices, Indices]:
     postcondition = sums.postcondition
     unit = np.arange(postcondition.units)
     if postcondition.to_all:
-        node = np.repeat(np.arange(postcondition.nodes), len(unit))
-        unit = np.tile(unit, postcondition.nodes)
+        node = np.repeat(np.arange(postcondition.endpoints), len(unit))
+        unit = np.tile(unit, postcondition.endpoints)
     else:
         node = postcondition.destination(unit)
     return node, unit, sums.complete(node, unit)
@@ -291,13 +302,15 @@ def _find_completions(
 
 def _describe_packets(packets: Packets, ticks: Ticks, start: Times) -> PacketTimes:
     """Return the packets with their start and end times; ``start`` is in ticks."""
-    end = start + ticks.durations(packets.units)
+    end = start + packets.durations(ticks)
     return PacketTimes(*packets.columns(), ticks.times(start), ticks.times(end))
 
 
 def _check_memory(postcondition: Postcondition) -> None:
     memory.require(
-        8 * postcondition.pairs, "the arrivals of all units", "use fewer segments or messages"
+        8 * postcondition.nodes * postcondition.units,
+        "the arrivals of all units",
+        "use fewer segments or messages",
     )
 
 
@@ -326,6 +339,7 @@ def _find_arrivals(
         table[source, units] = 0
         required = table if len(units) == postcondition.units else table[:, units]
         arrivals: Times = required.max(axis=1, initial=0)
+        arrivals[postcondition.endpoints :] = 0
     else:
         destination = postcondition.destination(np.arange(postcondition.units))
         delivery = ticks.full(postcondition.units, ticks.never)
@@ -361,5 +375,5 @@ def _sum_link_times(packets: Packets, ticks: Ticks) -> Times:
     units = sent
     if not packets.single:
         units = np.bincount(packets.link, minlength=count).astype(ticks.dtype)
-    busy = (sent * ticks.start_up + units * ticks.per_unit).reshape(shape).T
+    busy = (sent * ticks.start_ups + units * ticks.per_units).reshape(shape).T
     return np.broadcast_to(busy, (topology.nodes, topology.port_count))

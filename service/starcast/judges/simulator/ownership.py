@@ -27,7 +27,7 @@ from starcast.support.vocabulary import Collective
 
 #: Collectives with many sources. In these, the units of dead nodes need not be delivered.
 _MANY_SENDERS = ("allgather", "gather", "alltoall")
-#: For each collective, the exponent e in its number of units, multiplicity times nodes^e.
+#: For each collective, the exponent e in its number of units, multiplicity times endpoints^e.
 _POWERS = {
     "broadcast": 0,
     "allgather": 1,
@@ -49,13 +49,14 @@ _OF_ONE_SOURCE: dict[str, Collective] = {
 
 @dataclass(frozen=True)
 class Postcondition:
-    """The units that each node must hold after a collective.
+    """The units that each endpoint must hold after a collective; switches are owed nothing.
 
     Attributes:
         collective: the collective; for a symmetric schedule, the collective of its single source: a
             broadcast instead of an allgather, a scatter instead of an alltoall, a reduce instead of
             a reduce-scatter.
         nodes: the number of nodes.
+        endpoints: the number of nodes that are no switches.
         units: the number of units.
         root: rank of the root.
         multiplicity: M, the number of units per source, per destination, or per pair of source and
@@ -65,20 +66,21 @@ class Postcondition:
 
     collective: Collective
     nodes: int
+    endpoints: int
     units: int
     root: int
     multiplicity: int
 
     @property
     def to_all(self) -> bool:
-        """Whether every node must receive every unit; otherwise a unit has one destination."""
+        """Whether every endpoint must receive every unit; otherwise a unit has one destination."""
         return self.collective in ("broadcast", "allgather", "allreduce")
 
     @property
     def reduces(self) -> bool:
-        """Whether the collective is a reduction, in which all nodes contribute to every unit.
+        """Whether the collective is a reduction, in which all endpoints contribute to every unit.
 
-        In a reduction, a node holds a unit only when it has the contributions of all nodes.
+        In a reduction, a node holds a unit only when it has the contributions of all endpoints.
         """
         return self.collective in REDUCTIONS
 
@@ -90,19 +92,19 @@ class Postcondition:
     @property
     def pairs(self) -> int:
         """The number of required (node, unit) pairs, including those held from the start."""
-        return self.units * (self.nodes if self.to_all else 1)
+        return self.units * (self.endpoints if self.to_all else 1)
 
     def source(self, unit: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the node that holds each unit from the start; undefined for reductions."""
         if self.collective == "alltoall":
-            return unit // (self.multiplicity * self.nodes)
+            return unit // (self.multiplicity * self.endpoints)
         return unit // self.multiplicity if self.many_senders else np.full(len(unit), self.root)
 
     def destination(self, unit: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the destination of each unit, for collectives with one destination per unit."""
         if self.collective in ("gather", "reduce"):
             return np.full(len(unit), self.root)
-        return unit // self.multiplicity % self.nodes
+        return unit // self.multiplicity % self.endpoints
 
 
 def derive_postcondition(schedule: Schedule) -> Postcondition:
@@ -117,7 +119,7 @@ def derive_postcondition(schedule: Schedule) -> Postcondition:
     collective = schedule.collective
     if schedule.symmetric:
         collective = _OF_ONE_SOURCE[collective]
-    parts = topology.nodes ** _POWERS[collective]
+    parts = topology.endpoints ** _POWERS[collective]
     if units < 0 or units % parts:
         raise InputError(
             f"{with_article(schedule.collective)} on {topology.spec} cannot have {units:,} units",
@@ -125,7 +127,9 @@ def derive_postcondition(schedule: Schedule) -> Postcondition:
         )
     # The multiplicity is at least 1 even if there are no units, because other methods divide by it.
     multiplicity = max(units // parts, 1)
-    return Postcondition(collective, topology.nodes, units, schedule.root, multiplicity)
+    return Postcondition(
+        collective, topology.nodes, topology.endpoints, units, schedule.root, multiplicity
+    )
 
 
 #: The type of a function ``held(node, unit)``, which returns for each index i whether ``node[i]``
@@ -435,10 +439,10 @@ def _find_missing_to_all(
 ) -> tuple[int, list[tuple[int, int]]]:
     count = 0
     named: list[tuple[int, int]] = []
-    # Nodes are processed in chunks, because arrays of all pairs would not fit into memory.
+    # Endpoints are processed in chunks, because arrays of all pairs would not fit into memory.
     chunk = max(_CHUNK // max(len(units), 1), 1)
-    for begin in range(0, postcondition.nodes, chunk):
-        nodes = np.arange(begin, min(begin + chunk, postcondition.nodes))
+    for begin in range(0, postcondition.endpoints, chunk):
+        nodes = np.arange(begin, min(begin + chunk, postcondition.endpoints))
         if alive is not None:
             nodes = nodes[alive[nodes]]
         missing = ~held(np.repeat(nodes, len(units)), np.tile(units, len(nodes)))

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from math import gcd, isfinite
+from math import gcd, isfinite, lcm
 from numbers import Rational
 from typing import Any, NamedTuple
 
@@ -30,6 +30,7 @@ from starcast.judges.simulator.rows import (
 from starcast.judges.simulator.simulation import Executed, Simulation
 from starcast.support.arrays import Integers, Mask
 from starcast.support.errors import InputError
+from starcast.topologies import Topology
 
 #: Number of rows per batch, if steps are small enough to be executed in batches.
 _BATCH = 2**16
@@ -111,12 +112,12 @@ class Packets:
         self.keeps_rows = not (self.symmetric and schedule.packets)
         if not self.keeps_rows:
             self._sort_by_port()
-        if schedule.packets:
+        if schedule.packets or schedule.topology.capacities is not None:
             same = (self.port,) if self.symmetric else (self.sender, self.port)
             self.begins = np.flatnonzero(~repeats_previous(self.step, *same))
         else:
-            # If units do not travel in packets, the simulator has checked that a link carries one
-            # unit per step.
+            # If units do not travel in packets, the simulator has checked that a link of capacity 1
+            # carries one unit per step.
             self.begins = np.arange(len(self.step))
         self.units = np.diff(self.begins, append=len(self.step))
         self.single = len(self.begins) == len(self.step)
@@ -148,24 +149,36 @@ class Packets:
             units=self.units,
         )
 
+    def durations(self, ticks: "Ticks") -> "Times":
+        """Return the duration of each packet in ticks."""
+        link = None if self.links.topology.has_equal_links else self.first_of(self.link)
+        return ticks.durations(self.units, link)
+
     def chains(self) -> tuple[Chain, ...]:
         """Return the resources for which packets wait, in addition to waiting for their units.
 
         In the all-port model a packet waits for its directed link; in the one-port model, for its
-        sender and its receiver. In a symmetric one-port schedule all packets of a step use the same
-        port. Each node then sends one packet and receives one, so a single number represents all
-        senders and receivers.
+        sender and its receiver, or for the link instead of a switch. In a symmetric one-port
+        schedule all packets of a step use the same port. Each node then sends one packet and
+        receives one, so a single number represents all senders and receivers.
         """
         nodes = self.links.topology.nodes
         if self.symmetric and self.one_port:
             return (Chain("sender", np.zeros(len(self), dtype=np.int64), 1),)
         if self.symmetric:
             return (Chain("link", self.first_of(self.link), self.links.topology.port_count),)
-        sender = self.first_of(self.sender)
-        if self.one_port:
-            receiver = self.first_of(self.receiver)
-            return Chain("sender", sender, nodes), Chain("receiver", receiver, nodes)
-        return (Chain("link", self.first_of(self.link), self.links.count),)
+        link = self.first_of(self.link)
+        if not self.one_port:
+            return (Chain("link", link, self.links.count),)
+        ends = {"sender": self.first_of(self.sender), "receiver": self.first_of(self.receiver)}
+        endpoints = self.links.topology.endpoints
+        if endpoints == nodes:
+            return tuple(Chain(name, end, nodes) for name, end in ends.items())
+        # The packets of a switch wait for their links, which are numbered after the nodes.
+        return tuple(
+            Chain(name, np.where(end < endpoints, end, nodes + link), nodes + self.links.count)
+            for name, end in ends.items()
+        )
 
     def batches(self) -> Iterator[Batch]:
         """Yield batches of complete steps. If steps are large on average, yield each step alone."""
@@ -209,22 +222,42 @@ _MAX_SHORT = 2**30
 class Ticks:
     """Converts the times of an execution to integers that count ticks, and back.
 
-    The tick is the largest time of which T_s and the time per unit are multiples.
+    The tick is the largest time of which T_s, all latencies, and the time per unit divided by the
+    least common multiple of all capacities are multiples.
 
     Args:
+        topology: the topology with the links.
         start_up: T_s.
-        per_unit: the time that a unit adds to its packet.
+        per_unit: the time that a unit adds to its packet over a link of capacity 1.
+
+    Attributes:
+        tick: the duration of a tick.
+        start_up: T_s in ticks.
+        per_unit: the time per unit over a link of capacity 1, in ticks.
+        start_ups: the start-up time of each directed link with its latency, in ticks, with the
+            indices of `Links`; a single number if all are equal.
+        per_units: the time per unit of each directed link in ticks, in the same form.
+        never: a time after every execution, in ticks.
     """
 
-    def __init__(self, start_up: Fraction, per_unit: Fraction) -> None:
-        common = start_up.denominator * per_unit.denominator
-        one = int(start_up * common)
-        other = int(per_unit * common)
-        # If both times are 0, their gcd is 0; then any tick is valid, and the tick is 1.
-        divisor = gcd(one, other) or common
+    start_ups: "Times | int"
+    per_units: "Times | int"
+
+    def __init__(self, topology: Topology, start_up: Fraction, per_unit: Fraction) -> None:
+        self._capacities, self._latencies = topology.capacities, topology.latencies
+        capacities = [1] if self._capacities is None else np.unique(self._capacities).tolist()
+        latencies = [0] if self._latencies is None else np.unique(self._latencies).tolist()
+        capacities = [capacity for capacity in capacities if capacity]  # 0 is no link
+        self._latency_unit = gcd(*latencies) or 1
+        times = [start_up, per_unit / lcm(*capacities), Fraction(gcd(*latencies))]
+        common = lcm(*(time.denominator for time in times))
+        # If all times are 0, their gcd is 0; then any tick is valid, and the tick is 1.
+        divisor = gcd(*(int(time * common) for time in times)) or common
         self.tick = Fraction(divisor, common)
-        self.start_up = one // divisor
-        self.per_unit = other // divisor
+        self.start_up = int(start_up / self.tick)
+        self.per_unit = int(per_unit / self.tick)
+        self._most_start_up = int((start_up + latencies[-1]) / self.tick)
+        self._most_per_unit = self.per_unit // capacities[0]
         self.never = 0
         self.dtype: type = object
         self.wide_dtype: type = object
@@ -236,22 +269,42 @@ class Ticks:
             latest: an upper bound of all times, in ticks.
             links: the number of directed links.
         """
-        self.never = max(latest, self.start_up + self.per_unit) + 1
+        self.never = max(latest, self._most_start_up + self._most_per_unit) + 1
         self.wide_dtype = np.int64 if 2 * (self.never + 1) * (links + 2) < _MAX_VALUE else object
         self.dtype = np.int32 if self.never < _MAX_SHORT else self.wide_dtype
+        self.start_ups, self.per_units = self.start_up, self.per_unit
+        if self._latencies is not None:
+            multiples = (self._latencies.ravel() // self._latency_unit).astype(self.dtype)
+            self.start_ups = self.start_up + multiples * int(self._latency_unit / self.tick)
+        if self._capacities is not None:
+            # Every link has a capacity of at least 1; a node without a link at a port has 0.
+            divisors = np.maximum(self._capacities.ravel(), 1).astype(object)
+            self.per_units = np.asarray(self.per_unit // divisors).astype(self.dtype)
 
     def end_of_steps(self, simulation: Simulation) -> int:
-        """Return the end of a synchronous execution in ticks; an asynchronous one ends no later."""
+        """Return a bound on the end of an execution in ticks, exact for synchronous equal links.
+
+        An asynchronous execution ends no later than a synchronous one.
+        """
         sent = int(simulation.packet_sizes.sum())
-        return simulation.steps * self.start_up + sent * self.per_unit
+        return simulation.steps * self._most_start_up + sent * self._most_per_unit
 
     def full(self, size: int, value: int) -> Times:
         """Return an array of ``size`` equal times, in the dtype of times."""
         return np.full(size, value, dtype=self.dtype)
 
-    def durations(self, units: NDArray[np.int64]) -> Times:
-        """Return the durations, in ticks, of packets with the given numbers of units."""
-        return units.astype(self.dtype) * self.per_unit + self.start_up
+    def durations(self, units: NDArray[np.int64], link: Integers | None = None) -> Times:
+        """Return the durations, in ticks, of packets with the given numbers of units.
+
+        Args:
+            units: the number of units of each packet.
+            link: the index of each packet's directed link; needed only if links differ.
+        """
+        start_up, per_unit = (
+            each if isinstance(each, int) else each[link]
+            for each in (self.start_ups, self.per_units)
+        )
+        return units.astype(self.dtype) * per_unit + start_up
 
     def time(self, ticks: int) -> int | Fraction:
         """Convert ticks to a time, as an int if it is a whole number."""

@@ -43,6 +43,7 @@ Checks = Iterator[tuple[Mask, str]]
 
 _DUPLICATE = "the packet already carries this unit of this tree"
 _BUSY = "the directed link already carries a unit in this step"
+_FULL = "the directed link already carries as many units in this step as its capacity"
 _TRANSLATED_BUSY = (
     "after translation to all sources, every directed link of that port already carries a unit in "
     "this step"
@@ -97,11 +98,19 @@ class Traffic:
         same_link = repeats_previous(step, sender, rows.port[batch])
         if rows.schedule.packets:
             yield same_link & repeats_previous(rows.tree[batch], rows.unit[batch]), _DUPLICATE
-        else:
+        elif (capacities := rows.schedule.topology.capacities) is None:
             yield same_link, _BUSY
+        else:
+            yield same_link & repeats_previous(rows.tree[batch], rows.unit[batch]), _DUPLICATE
+            link = Links(rows.schedule.topology).number(sender, rows.port[batch])
+            yield _count_in_run(same_link) >= capacities.ravel()[link], _FULL
         if rows.schedule.ports == "one":
-            yield repeats_previous(step, sender) & ~same_link, _SENDS_TWICE
-            yield _receives_again(step, sender, rows.receiver[batch], ~same_link), _RECEIVES_TWICE
+            # Switches send and receive any number of packets.
+            receiver, endpoints = rows.receiver[batch], rows.schedule.topology.endpoints
+            again = repeats_previous(step, sender) & ~same_link
+            yield again & (sender < endpoints), _SENDS_TWICE
+            again = _receives_again(step, sender, receiver, ~same_link)
+            yield again & (receiver < endpoints), _RECEIVES_TWICE
 
 
 class TranslatedTraffic(Traffic):
@@ -173,6 +182,12 @@ def make_traffic(schedule: Schedule, rows: Rows) -> Traffic:
         return Traffic(rows)
     kind = TranslatedTraffic if topology.translation_keeps_ports else ExpandedTraffic
     return kind(rows, topology.nodes)
+
+
+def _count_in_run(same: Mask) -> Counts:
+    """Return the number of earlier rows in each row's run; ``same`` is False where a run begins."""
+    row = np.arange(len(same))
+    return np.asarray(row - np.maximum.accumulate(np.where(same, 0, row)))
 
 
 def _receives_again(step: Integers, sender: Integers, receiver: Integers, packet: Mask) -> Mask:
@@ -277,7 +292,7 @@ class Simulation:
         steps: the last step in which a unit moved.
         transmissions: the number of executed rows (each sends one unit over one link).
         largest_packet: the maximum number of units on one directed link in one step.
-        complete: True if the postcondition holds: every live node received all of its units.
+        complete: True if the postcondition holds: every live endpoint received all of its units.
         missing: the number of (node, unit) pairs that are missing.
         undelivered: at most the first 10 missing pairs, as (label, unit); ``missing`` counts all.
             For a symmetric schedule without faults, the pairs and units belong to the source whose

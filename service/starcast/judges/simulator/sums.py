@@ -1,13 +1,14 @@
 """Partial sums in a reduction: the number of contributions that each node has added.
 
-For each tree and unit, a node holds a partial sum, which is its own contribution at first. A row
-with ``combine`` adds the sender's sum to the receiver's sum; other rows pass on a complete unit. A
-pair of unit and tree is a *lane*. Lanes are independent of one another, except that a unit is
-complete at a node if its sum is complete in any lane.
+For each tree and unit, a node holds a partial sum, which is its own contribution at first; that of
+a switch is empty, and cannot be sent. A row with ``combine`` adds the sender's sum to the
+receiver's sum; other rows pass on a complete unit. A pair of unit and tree is a *lane*. Lanes are
+independent of one another, except that a unit is complete at a node if its sum is complete in any
+lane.
 
 *Counting suffices.* The module stores only the number of contributions in each sum. The size of a
 disjoint union is the sum of the sizes. So as long as no contribution is counted twice, these
-numbers are exact, and a sum of N contributions is complete.
+numbers are exact, and a sum of the contributions of all endpoints is complete.
 
 *No contribution is counted twice* in a lane in which each node sends its sum at most once, after it
 has received all sums sent to it. The rows of such a lane form a forest, since the steps ascend from
@@ -36,6 +37,7 @@ _MAX_SUMS, _MAX_SPARSE_SUMS = 2**31, 2**25
 _BYTES_OF_SETS = 2**28
 _COUNTED_TWICE = "counted twice: the receiver's sum has a contribution of the sum that arrives"
 _AFTER_COMPLETE = "counted twice: the sender or the receiver already has the complete unit"
+_EMPTY = "the sender is a switch, and holds no contribution to the unit yet"
 _INCOMPLETE = "the unit is passed on as complete, but the sender lacks contributions to it"
 
 
@@ -82,7 +84,7 @@ class Sums(Deliveries):
     Attributes:
         lanes: the lanes of the rows.
         executed: bool ``[end]``, the rows that are executed: all attempted rows, except those that
-            pass on a complete unit that the sender does not have.
+            pass on a complete unit that the sender does not have, or the empty sum of a switch.
         summed: int32 ``[nodes * units]``, the first step in which a node's sum is complete; 0 if
             its own contribution is the whole sum; `never` if the sum stays incomplete.
         lane: int64 ``[nodes * units]``, the lane of the first complete sum.
@@ -94,7 +96,7 @@ class Sums(Deliveries):
         rows: rows with valid addresses and without double counting.
         end: the number of rows to execute.
         counted: bool ``[nodes]``, the nodes whose contributions a complete sum must have; by
-            default all nodes.
+            default all endpoints.
         attempted: bool ``[end]``, the rows whose links are up; by default all rows.
     """
 
@@ -110,7 +112,10 @@ class Sums(Deliveries):
     ) -> None:
         super().__init__(postcondition, rows, end)
         self.lanes = Lanes(postcondition, rows, end)
-        self._counted = np.ones(postcondition.nodes, dtype=bool) if counted is None else counted
+        is_endpoint = np.arange(postcondition.nodes) < postcondition.endpoints
+        self._counted = is_endpoint if counted is None else counted & is_endpoint
+        # Only the sums of switches are empty at first.
+        self._empty = None if is_endpoint.all() else np.repeat(~is_endpoint, self.lanes.count)
         self._combine = _combine(rows)
         self.executed = np.ones(end, dtype=bool) if attempted is None else attempted.copy()
         pairs = postcondition.nodes * postcondition.units
@@ -141,9 +146,12 @@ class Sums(Deliveries):
         return np.asarray(size)
 
     def find_early_send(self) -> Violation | None:
-        """Find the first row that passes on a complete unit that its sender does not have."""
+        """Find the first row whose sender does not have what the row passes on."""
         early = np.flatnonzero(~self.executed)
-        return self.rows.violation(int(early[0]), _INCOMPLETE) if len(early) else None
+        if not len(early):
+            return None
+        row = int(early[0])
+        return self.rows.violation(row, _EMPTY if self._combine[row] else _INCOMPLETE)
 
     def held_after(self, done: int) -> Held:
         """Return which (node, unit) pairs are complete after the first ``done`` rows."""
@@ -165,7 +173,7 @@ class Sums(Deliveries):
             has = self.complete(rows.sender[passed], rows.unit[passed]) < step
             self.executed[passed[~has]] = False
             passed = passed[has]
-            added = index[adds]
+            added = self._fill(index[adds])
             target = lanes.cells(rows.receiver[added], added)
             # If a node receives several sums in a step, `size[target] +=` would add only one of
             # them.
@@ -174,6 +182,16 @@ class Sums(Deliveries):
             pair = rows.receiver[passed].astype(np.int64) * self.postcondition.units
             pair += rows.unit[passed]
             self.taken[pair] = np.minimum(self.taken[pair], step)
+
+    def _fill(self, added: Indices) -> Indices:
+        """Return the rows of a step that send a sum, and drop those that send an empty one."""
+        if self._empty is None:
+            return added
+        is_empty = self._empty[self.lanes.cells(self.rows.sender[added], added)]
+        self.executed[added[is_empty]] = False
+        added = added[~is_empty]
+        self._empty[self.lanes.cells(self.rows.receiver[added], added)] = False
+        return added
 
     def _mark_complete(self, sums: Indices, step: int) -> None:
         node, lane = np.divmod(sums, self.lanes.count)
@@ -229,9 +247,8 @@ def _find_overlap(
     words = -(-nodes // 64)
     at_once = max(_BYTES_OF_SETS // (8 * words * nodes), 1)
     own = np.zeros((nodes, words), dtype=np.uint64)
-    own[np.arange(nodes), np.arange(nodes) // 64] = np.uint64(1) << (
-        np.arange(nodes, dtype=np.uint64) % np.uint64(64)
-    )
+    endpoint = np.arange(postcondition.endpoints)
+    own[endpoint, endpoint // 64] = np.uint64(1) << (endpoint % 64).astype(np.uint64)
     found = []
     for begin in range(0, len(odd), at_once):
         chosen = odd[begin : begin + at_once]

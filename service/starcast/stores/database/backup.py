@@ -112,7 +112,7 @@ class Manifest(pydantic.BaseModel):
 
 
 def count_rows(engine: Engine) -> dict[str, int]:
-    """Return the row count of each nonempty table, without tables that every store fills."""
+    """Return the row count of each nonempty table, except tables that have rows in every store."""
     with sessions.translated_errors(engine.url), engine.connect() as connection:
         return _count_rows(connection)
 
@@ -354,7 +354,7 @@ def _describe(connection: Connection) -> Manifest:
 
 
 def _content(connection: Connection, table: str) -> TableContent:
-    """Return a table's row count and the sum of its row hashes (independent of the row order)."""
+    """Return a table's row count and the sum of its row hashes; the order of rows is irrelevant."""
     # A bytea is hashed first, because its text is twice as long as its bytes.
     values = [
         sql.SQL("md5({})" if column.type == "bytea" else "{}").format(sql.Identifier(column.name))

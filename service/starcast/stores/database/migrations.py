@@ -212,7 +212,7 @@ def check(engine: Engine) -> None:
 
 
 def check_server(connection: Connection) -> None:
-    """Check the version of the server and the encoding of the database; no session can change them.
+    """Check the server's version and the database's encoding, which no session can change.
 
     Raises:
         RejectedError: the server is too old, or the encoding is not UTF8.
@@ -462,7 +462,7 @@ def declare(connection: Connection, writer: str | None = None) -> None:
 
 
 def _create(connection: Connection, view: View) -> None:
-    """Create or replace a view, if possible in place, because other programs' views may use it."""
+    """Create a view, or replace it, in place if possible: views of other programs may use it."""
     try:
         # A savepoint, because a failed statement would end the transaction.
         with connection.begin_nested():

@@ -115,17 +115,23 @@ class StoredNetwork(Base):
 class Topology(Base):
     """An ingested topology with its counts."""
 
-    __table_args__ = (counts("nodes > 0 and links > 0 and degree > 0 and diameter > 0"),)
+    __table_args__ = (
+        counts(
+            "nodes > 0 and links > 0 and degree > 0 and diameter > 0"
+            " and endpoints > 0 and endpoints <= nodes"
+        ),
+    )
 
     spec: Mapped[str] = key("name of the topology: S5, S6,3", check=SPEC)
     family: Mapped[str] = field("name of its family", ForeignKey("family.name"))
     n: Mapped[int] = field("n of S_n and S_n,k; d of Q_d")
     k: Mapped[int | None] = field("k of S_n,k, else null")
     nodes: Mapped[Big] = field("number of nodes")
+    endpoints: Mapped[Big] = field("number of nodes that are no switches")
     links: Mapped[Big] = field("number of undirected links")
     degree: Mapped[Small] = field("largest number of links at a node")
     diameter: Mapped[int | None] = field(
-        "largest distance of two nodes; null for a network for which it is not known"
+        "largest distance of two endpoints; null for a network for which it is not known"
     )
 
 

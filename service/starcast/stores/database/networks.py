@@ -27,7 +27,7 @@ _NOT_INGESTED = ~exists().where(
 
 
 def save_network(session: Session, spec: str) -> bool:
-    """Store the network with a spec, if the spec is that of a known network.
+    """Store the network with the given spec, if this process knows such a network.
 
     Returns:
         True if it was not stored yet.
@@ -93,7 +93,7 @@ def load_network(session: Session, spec_or_name: str) -> Network | None:
 
 
 def count_uses(session: Session) -> dict[str, dict[str, int]]:
-    """Return, for each spec, how many stored objects of each kind are on that topology.
+    """Return, for each spec, the number of stored objects of each kind that are on that topology.
 
     The kinds are ``forest``, ``schedule``, ``run`` and ``record``.
     """
@@ -111,7 +111,7 @@ def describe_uses(uses: Mapping[str, int]) -> str:
 
 
 def list_networks(session: Session) -> list[Row]:
-    """Return a row of a listing of topologies for each network that is not ingested."""
+    """Return a row for each network that is not ingested, as in a listing of topologies."""
     specs = session.scalars(
         select(models.StoredNetwork.spec).where(_NOT_INGESTED).order_by(models.StoredNetwork.spec)
     )
@@ -119,7 +119,10 @@ def list_networks(session: Session) -> list[Row]:
     return [
         {
             "id": network.spec,
-            **{name: getattr(network, name) for name in ("family", "nodes", "links", "degree")},
+            **{
+                name: getattr(network, name)
+                for name in ("family", "nodes", "endpoints", "links", "degree")
+            },
             "diameter": known_diameter(network),
         }
         for network in networks

@@ -57,7 +57,7 @@ _TREE_COLUMNS = ("forest", "number", "height", "leaves", "size", "parent_port")
 _RUN, _COST = (models.Base.metadata.tables[name] for name in ("run", "cost"))
 _VIEW = table("artifact", *map(column, ARTIFACT.columns))
 _COLUMNS = {
-    "topology": ("family", "nodes", "links", "degree", "diameter"),
+    "topology": ("family", "nodes", "endpoints", "links", "degree", "diameter"),
     "forest": ("topology", "construction", "root_label", "trees", "height", "congestion"),
     "schedule": (
         "topology",
@@ -194,7 +194,7 @@ def drop_run(session: Session, experiment: int, point: Parameters) -> None:
 def copy_steps(
     session: Session, model: type[models.Base], column: str, key: int | str, steps: "Profile"
 ) -> None:
-    """Insert the step profile of the run or schedule whose number or id is ``key``."""
+    """Insert the step profile of a run (``key`` is its number) or a schedule (``key``: its id)."""
     # Imported only here, because commands that read runs do not need the simulator.
     from starcast.judges.simulator.simulation import PROFILE_COLUMNS  # noqa: PLC0415
 
@@ -215,7 +215,7 @@ def artifact_columns(kind: str) -> list[str]:
 
 
 def list_artifacts(session: Session, kind: str, spec: str | None = None) -> list[Row]:
-    """Return the recorded artifacts of a kind, even incomplete ones; optionally on one topology."""
+    """Return the recorded artifacts of a kind, also incomplete ones; optionally of one topology."""
     query = select(_VIEW).where(_VIEW.c.kind == kind).order_by(_VIEW.c.id)
     if spec is not None:
         query = query.where(_VIEW.c.topology == spec)
@@ -294,7 +294,7 @@ def describe_artifact(session: Session, kind: str, artifact_id: str) -> Row:
 
 
 def _describe(kind: str, row: RowMapping) -> Row:
-    """Return the row of an artifact in a listing; most values are empty if it was not saved."""
+    """Return an artifact's row in a listing; most values are empty if it was never saved."""
     values = {name: row[name] for name in artifact_columns(kind)}
     if values.get("arguments"):
         values["arguments"] = format_arguments(values["arguments"])

@@ -1,7 +1,7 @@
 """Translate errors of PostgreSQL and of its driver into starcast's errors.
 
 The SQLSTATE determines the error. While connecting, psycopg receives no SQLSTATE, so the form of
-the server's sentence determines it. Single words do not, because names may contain any word.
+the server's whole sentence determines it; single words could be part of a name.
 """
 
 import re
@@ -129,7 +129,7 @@ def describe_error(error: Exception, url: URL | None = None) -> StarcastError | 
 
 
 def is_about_values(error: Exception) -> bool:
-    """Return whether the server refused a value or a row, an error that callers can explain."""
+    """Return whether the server refused a value or a row; callers can explain such errors."""
     state = getattr(getattr(error, "orig", error), "sqlstate", None) or ""
     if state == _UNTRANSLATABLE:
         return False

@@ -1,7 +1,7 @@
 """Connections to PostgreSQL: sessions, COPY, advisory locks, and the detection of silent servers.
 
-TCP detects a dead network by keepalives and unacknowledged data. It does not detect a paused server
-or a proxy that forwards nothing, because their kernel still acknowledges data. A statement may take
+TCP detects a dead network by keepalives and unacknowledged data, but not a paused server or a proxy
+that forwards nothing: their operating system still acknowledges data. A statement may take
 long, so silence alone is not an error: after `SILENT_SECONDS` a second connection finds out whether
 the server still answers.
 """
@@ -121,7 +121,7 @@ class WatchedConnection(psycopg.Connection[Any]):
     patience: float | None = None
 
     def wait(self, gen: Protocol[Result], *args: Any, **options: Any) -> Result:
-        """Run one exchange with the server as psycopg does, but detect a silent server."""
+        """Exchange one message with the server as psycopg does, but detect a silent server."""
         try:
             return waiting.wait(self._watched(gen), self.pgconn.socket, *args, **options)
         except KeyboardInterrupt:
@@ -215,7 +215,7 @@ def open_session(engine: Engine) -> Iterator[Session]:
     """Open a session that commits at the end of the context, and rolls back after an error.
 
     Raises:
-        UnavailableError: the connection was lost, or so was the store's lock that the engine holds.
+        UnavailableError: the connection was lost, or the store's lock that the engine held.
     """
     with (
         translated_errors(engine.url),
@@ -245,7 +245,7 @@ def holds_store(engine: Engine) -> bool:
 
 
 def verify_store_lock(engine: Engine, session: Session | Connection) -> None:
-    """Check that the store's lock is still held, if the engine was yielded by `lock_store`."""
+    """Check that the store's lock is still held, if the engine holds it; see `lock_store`."""
     if lock := engine.get_execution_options().get(_HELD):
         lock.verify(session)
 
@@ -377,7 +377,7 @@ def _release(connection: Connection) -> None:
 
 
 def _describe_holders(connection: Connection, name: str, *, shared: bool) -> str:
-    """Describe the tasks of the other processes that hold a lock which this process wants."""
+    """Describe the tasks of the other processes that hold the lock that this process needs."""
     # The server shows the times of a process only to its own role.
     holders = [
         (row.application_name.removeprefix(_HOLDER), row.seconds)
@@ -428,7 +428,7 @@ def translated_errors(url: URL) -> Iterator[None]:
     Raises:
         StarcastError: see `describe_error`; or a string has a character that PostgreSQL cannot
             store.
-        KeyboardInterrupt: the driver turned a Ctrl-C into an error of its own.
+        KeyboardInterrupt: the driver's error was caused by Ctrl-C.
     """
     try:
         yield

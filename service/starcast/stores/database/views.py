@@ -1,4 +1,4 @@
-"""The PostgreSQL views, for people and reporting tools that read the store with SQL.
+"""The PostgreSQL views, for users and reporting tools that read the store with SQL.
 
 Every upgrade recreates the views from the declarations in this module. They show the same values as
 the listings of the command line, and tests compare the two.
@@ -33,7 +33,7 @@ class View:
 
 
 def _axes(table: str, axes: Iterable[str]) -> str:
-    """Return the part of an SQL select list for parameters of runs; exact values become doubles."""
+    """Return the SQL select list for the parameters of runs; exact values become doubles."""
     items = []
     for name in axes:
         suffix = "_value" if AXES[name].type is Fraction else ""
@@ -100,6 +100,7 @@ CLAIM_SUMMARY = View(
     """,
 )
 
+# New columns are the last ones, so that views of other programs that use this one may stay.
 ARTIFACT = View(
     "artifact",
     "One row per known artifact, complete or not: a topology, forest or schedule with its state in"
@@ -136,7 +137,8 @@ ARTIFACT = View(
         state.expected_relationships as graph_relationships,
             -- relationships that it has in the graph
         state.started_at, -- when loading was planned
-        state.finished_at -- when it became complete or failed
+        state.finished_at, -- when it became complete or failed
+        topology.endpoints -- nodes of a topology that are no switches
     from materialization as state
     left join topology on state.kind = 'topology' and topology.spec = state.id
     left join forest on state.kind = 'forest' and forest.id = state.id

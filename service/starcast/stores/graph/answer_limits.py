@@ -37,8 +37,8 @@ class _Answer:
     """The limits of the answer that this thread receives; None for no limit.
 
     Attributes:
-        memory: memory in bytes that the remaining values of the answer may take.
-        patience: time in seconds to wait for the next part of the answer.
+        memory: bytes of memory that the rest of the answer may use.
+        patience: seconds to wait for the next part of the answer.
     """
 
     memory: int | None = None

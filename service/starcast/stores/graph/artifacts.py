@@ -3,12 +3,12 @@
 A row is one relationship. Numpy and Cypher compute the same checksum for a row, which combines its
 values in sequence: a value v changes the checksum h to h^2 + F v + 1, for a constant F, modulo a
 prime below 2^31, so that Cypher's 64-bit integers never overflow. Because of the squares, the
-checksum depends on which values belong to the same row: a sum of linear terms would not detect two
-relationships that exchange their ends. The checksum of several rows is the sum of their checksums,
+checksum depends on which values share a row. A linear checksum would not detect that two
+relationships have exchanged their ends. The checksum of several rows is the sum of their checksums,
 so it does not depend on their order, and the sums of pages can be added.
 
 Relationships come in blocks of bounded size, so that no array grows with their number. Sorting the
-16.3 million links of S10 as a single block would need 1 GB and most of the time.
+16.3 million links of S10 as a single block would need 1 GB and take most of the time.
 """
 
 import string
@@ -32,6 +32,7 @@ from starcast.stores.graph.schema import (
     SEND,
     TOPOLOGY,
     TREE_EDGE,
+    UNEQUAL_LINK,
     USES,
     Label,
     Relationship,
@@ -53,8 +54,8 @@ FACTOR = 1_103_515_245
 _BETWEEN = 4
 #: Number of rows whose checksums are computed at a time: few enough for the processor's cache.
 _CACHED = 2**15
-#: Number of final rounds without a value. Without them, the checksum would be linear in the last
-#: column.
+#: The values of additional rounds at the end of a row's checksum. Without them, the checksum
+#: would be linear in the last column.
 _FINAL = (0, 0)
 ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 #: The value of each symbol in a label, as a digit in base 37. Digits start at 1, because leading
@@ -71,7 +72,9 @@ _SEND_COLUMNS = ("sender", "receiver", "step", "tree", "port", "unit")
 #: Label of an artifact's node by kind of artifact, in the order in which artifacts are built.
 LABEL_OF: dict[str, Label] = {"topology": TOPOLOGY, "forest": FOREST, "schedule": SCHEDULE}
 #: Type of the relationships that make up an artifact, by kind of artifact.
-RELATIONSHIP_OF: dict[str, Relationship] = {"topology": LINK, "forest": TREE_EDGE, "schedule": SEND}
+RELATIONSHIP_OF: dict[str, Relationship] = {
+    "topology": UNEQUAL_LINK, "forest": TREE_EDGE, "schedule": SEND,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -213,7 +216,20 @@ def link_blocks(topology: Topology) -> Iterator[Rows]:
         ranks = np.arange(part.start, part.stop)
         row, column = np.nonzero(neighbours > ranks[:, None])
         ends = (ranks[row], neighbours[row, column])
-        yield _block(LINK, topology.spec, topology, *ends, ports[column])
+        yield _link_block(topology, *ends, ports[column])
+
+
+def _link_block(topology: Topology, *columns: NDArray[np.int64]) -> Rows:
+    """Return links as rows: lower rank, higher rank and port, and if links differ their values."""
+    if topology.has_equal_links:
+        return _block(LINK, topology.spec, topology, *columns)
+    lower, _, port = columns
+    index = np.searchsorted(topology.ports, port), lower
+    values = (
+        np.full(len(lower), usual) if given is None else given[index]
+        for usual, given in ((1, topology.capacities), (0, topology.latencies))
+    )
+    return _block(UNEQUAL_LINK, topology.spec, topology, *columns, *values)
 
 
 def _check_reverse_ports(topology: Topology, table: Ranks) -> None:
@@ -267,7 +283,7 @@ def links_at(topology: Topology, ranks: NDArray[np.int64]) -> Rows:
         is_link = lower < higher
         ends.append(np.column_stack([lower, higher, ports])[is_link])
     # A link between two of the nodes was found at both ends.
-    return _block(LINK, topology.spec, topology, *np.unique(np.concatenate(ends), axis=0).T)
+    return _link_block(topology, *np.unique(np.concatenate(ends), axis=0).T)
 
 
 def tree_edges_at(forest: Forest, ranks: NDArray[np.int64]) -> Rows:
@@ -355,7 +371,7 @@ def checksum_cypher(values: Iterable[str]) -> str:
 
 
 def node_checksum(topology: Topology) -> int:
-    """Return the sum of the checksums of all nodes; each combines relative key, rank and label."""
+    """Return the sum of all node checksums, each of which combines relative key, rank and label."""
     digit = np.zeros(128, dtype=np.int64)
     digit[[ord(symbol) for symbol in DIGITS]] = list(DIGITS.values())
     total = 0
@@ -426,7 +442,10 @@ class GraphArtifact:
     @property
     def rows(self) -> Rows:
         """All relationships of the artifact, sorted by start node, as `BoltWriter` requires."""
-        return join_blocks(self.blocks(), RELATIONSHIP_OF[self.kind], self.id, self.topology)
+        relationship = RELATIONSHIP_OF[self.kind]
+        if self.label is TOPOLOGY and self.topology.has_equal_links:
+            relationship = LINK
+        return join_blocks(self.blocks(), relationship, self.id, self.topology)
 
     @cached_property
     def content(self) -> Content:
@@ -491,8 +510,7 @@ def graph_artifact(structure: Topology | Forest | Schedule) -> GraphArtifact:
 def _properties(label: Label, structure: object, **given: Any) -> dict[str, Any]:
     """Return the properties of an artifact's node, without ``state``.
 
-    A property is taken from ``given`` if it is there, otherwise from the attribute of ``structure``
-    with the same name.
+    A property that ``given`` lacks is the attribute of ``structure`` with the same name.
     """
     names = [name for name in label.names if name != "state"]
     return {name: given[name] if name in given else getattr(structure, name) for name in names}

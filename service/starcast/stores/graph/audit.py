@@ -129,7 +129,7 @@ def _check_version(graph: Graph, version: int) -> None:
 
 
 def _check_empty(graph: Graph) -> None:
-    """Check that an unpaired graph is empty, since its nodes would belong to another program."""
+    """Check that an unpaired graph is empty; any nodes would belong to another program."""
     # A sample of the nodes is enough for the message.
     rows = graph.read("MATCH (n) WITH labels(n) AS labels LIMIT 1000 RETURN DISTINCT labels")
     if rows:
@@ -161,7 +161,7 @@ def find_index_faults(graph: Graph) -> list[str]:
 
 
 def drop_wrong_indexes(graph: Graph) -> None:
-    """Drop starcast's indexes and constraints that the schema does not declare in this form."""
+    """Drop starcast's indexes and constraints that differ from the schema's declarations."""
     declared = {index.name: index for index in INDEXES}
     for name, found in _read_indexes(graph).items():
         is_declared = name in declared and _serves_as(found, declared[name])
@@ -170,7 +170,7 @@ def drop_wrong_indexes(graph: Graph) -> None:
 
 
 def _serves_as(found: Row, declared: Index) -> bool:
-    """Return whether an index found in the graph can be used in place of a declared index."""
+    """Return whether an existing index in the graph can replace a declared index."""
     # A constraint left by an earlier version also serves as an index, and so does an index that is
     # still being filled after an import.
     is_usable = found["state"] in {"ONLINE", "POPULATING"}

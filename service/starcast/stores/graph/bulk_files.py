@@ -41,6 +41,7 @@ from starcast.stores.graph.schema import (
 )
 from starcast.support.progress import Reporter, Task
 from starcast.topologies import Topology
+from starcast.topologies.networks import MAX_COMMON_CAPACITY, MAX_LATENCY, find_network
 
 #: Importer options other than the files: nodes are numbered, and no row may be skipped.
 OPTIONS = ("--id-type=actual", "--bad-tolerance=0")
@@ -57,7 +58,7 @@ _LINES = 2**15
 
 
 def _digit_table(size: int) -> NDArray[Any]:
-    """Return the numbers 0 to 10^size - 1 as strings with leading zeros, one per array element."""
+    """Return an array of the numbers 0 to 10^size - 1 as strings with leading zeros."""
     texts = "".join(f"{number:0{size}d}" for number in range(10**size))
     return np.frombuffer(texts.encode(), dtype=f"u{size}")
 
@@ -66,8 +67,8 @@ def _digit_table(size: int) -> NDArray[Any]:
 _DIGITS = {size: _digit_table(size) for size in (4, 2, 1)}
 
 CsvValue = str | int | bool | list[int] | None
-#: A value for each row, as an array or, for texts of different lengths, a tuple; or for all rows.
-CsvColumn = NDArray[Any] | tuple[str, ...] | CsvValue
+#: One value per row (an array, or a tuple of values of different lengths), or one for all rows.
+CsvColumn = NDArray[Any] | tuple[CsvValue, ...] | CsvValue
 
 
 def write(
@@ -108,7 +109,13 @@ def row_bytes(kind: str, artifact_id: str, width: int) -> int:
     """
     # Columns have two digits for a port, a tree or a level, and `width` digits for a step, a unit
     # or the size of a subtree.
-    numbers = {"topology": 2, "forest": 3 * 2 + width, "schedule": 2 * 2 + 2 * width}[kind]
+    network = find_network(artifact_id)
+    values = 0
+    if network is not None and not network.has_equal_links:
+        values = len(str(MAX_COMMON_CAPACITY)) + len(str(MAX_LATENCY))
+    numbers = {
+        "topology": 2 + values, "forest": 3 * 2 + width, "schedule": 2 * 2 + 2 * width,
+    }[kind]  # fmt: skip
     separators = len(RELATIONSHIP_OF[kind].names)
     return 2 * (width + 1) + len(_format(artifact_id)) + numbers + separators
 
@@ -125,6 +132,7 @@ def node_bytes(topology: Topology, width: int) -> int:
         # A symbol of a title takes at most four bytes; two quotation marks are around it.
         + max((4 * len(title) + 2 for title in find_titles(topology)), default=0)
         + len(NODE.names)
+        + len("true")
         + 1
     )
 
@@ -138,8 +146,8 @@ class BulkFiles:
         stack: closes the files.
         opened: the files.
         rows: number of rows of each file.
-        first_ids: number assigned to node 0 of each topology, by spec; with `OPTIONS`, the new
-            store uses it as its internal id.
+        first_ids: number assigned to node 0 of each topology, by spec; with `OPTIONS`, it is also
+            the node's internal id in the new store.
         numbers: number assigned to each artifact's own node, by artifact id.
         nodes: rows of all node files, including (:Store) and the nodes of artifacts. The next node
             that is written gets this number.
@@ -198,7 +206,9 @@ class BulkFiles:
         for rows in artifact.blocks():
             columns: dict[str, CsvColumn] = dict.fromkeys(rows.relationship.names, artifact.id)
             ends = {":START_ID": rows.start + first, ":END_ID": rows.end + first}
-            self._write(rows.relationship, ends, columns | rows.columns, len(rows))
+            # The rows of topologies with equal links lack some columns of the file.
+            relationship = RELATIONSHIP_OF[artifact.kind]
+            self._write(relationship, ends, columns | rows.columns, len(rows))
             task.advance(len(rows))
 
     def write_node(self, label: Label, properties: Mapping[str, CsvValue]) -> None:
@@ -218,6 +228,9 @@ class BulkFiles:
                 "rank": ranks,
                 "label": labels if topology.has_translations else tuple(labels.tolist()),
                 "title": titles[start : start + BLOCK] or None,
+                "is_switch": None
+                if topology.endpoints == topology.nodes
+                else tuple(rank >= topology.endpoints or None for rank in ranks.tolist()),
             }
             self._write(NODE, {":ID": ranks + first}, columns, len(ranks))
             task.advance(len(ranks))
@@ -235,7 +248,7 @@ class BulkFiles:
             self.opened[element] = self.stack.enter_context(file)
             typed = (f"{each.name}:{_TYPES[each.type]}" for each in element.properties)
             file.write((",".join([*ids, *typed]) + "\n").encode())
-        listed = [columns[name] for name in element.names]
+        listed = [columns.get(name) for name in element.names]
         for lines in format_lines([*ids.values(), *listed], rows):
             self.opened[element].write(lines.data)
         self.rows[element] += rows
@@ -332,7 +345,7 @@ def _fill_digits(
 
 
 def _format(value: CsvValue) -> bytes:
-    """Return a property's value in the format that Neo4j's importer reads."""
+    """Return a property's value in the format of Neo4j's importer."""
     if value is None:
         return b""
     if isinstance(value, bool):

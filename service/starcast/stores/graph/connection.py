@@ -199,8 +199,8 @@ class Graph:
     def _interruptible(self) -> Iterator[None]:
         """On Ctrl-C, close all connections, and raise KeyboardInterrupt once the driver returns.
 
-        An interrupt raised inside the driver makes it hang in the middle of a message, or wait for
-        the end of the statement.
+        An interrupt raised inside the driver would make the driver hang in the middle of a message,
+        or wait for the end of the statement.
         """
         self._connections_killed = False
         with defer_signals(self._kill_connections):
@@ -321,7 +321,7 @@ class Graph:
             raise _malformed(self.uri, str(error)) from None
 
     def _read_status_message(self) -> str:
-        """Return why the server has closed the database, such as a full disk; empty if unknown."""
+        """Return why the server closed the database, such as a full disk; empty if unknown."""
         drivers_errors = (neo4j.exceptions.DriverError, neo4j.exceptions.Neo4jError)
         with suppress(*drivers_errors), self.driver.session(database="system") as session:
             rows = session.run("SHOW DATABASE $name YIELD statusMessage", name=self.database)
@@ -428,7 +428,7 @@ def fetch_result(result: neo4j.Result, row_limit: int | None) -> QueryResult:
 
 
 def _as_data(value: Any) -> Any:
-    """Convert nodes and relationships in a value to dicts of their properties, paths to lists.
+    """Convert a value: nodes and relationships become dicts of their properties, paths lists.
 
     The dict of a relationship begins with its type and, if the server sent them, the labels of the
     relationship's end nodes. The driver's `Record.data` would omit the properties of relationships.

@@ -27,7 +27,7 @@ from starcast.stores.graph.artifacts import (
     node_checksum_cypher,
 )
 from starcast.stores.graph.connection import Graph
-from starcast.stores.graph.schema import LINK, NODE, Element, GraphState, first_key
+from starcast.stores.graph.schema import NODE, Element, GraphState, first_key
 from starcast.support.errors import InputError
 from starcast.support.table import Row
 from starcast.topologies import Topology
@@ -54,7 +54,7 @@ def read_content(graph: Graph, kind: str, artifact_id: str, topology: Topology) 
 
     Only nodes with keys of the topology, and relationships that start there, are counted.
     """
-    elements = [NODE, LINK] if kind == "topology" else [RELATIONSHIP_OF[kind]]
+    elements = [*([NODE] if kind == "topology" else []), RELATIONSHIP_OF[kind]]
     parameters = {**_CHECKSUM_PARAMETERS, "artifact": artifact_id, "first": first_key(topology)}
     content = Content()
     with graph.concurrent(_READERS) as pool:
@@ -100,9 +100,9 @@ def read_all_contents(graph: Graph) -> dict[tuple[str, str], Content]:
 
 
 def _sums_in_page(element: Element) -> str:
-    """Return Cypher for count and checksum of an artifact's nodes or relationships at some nodes.
+    """Return Cypher for the count and checksum of an artifact's elements on a page of nodes.
 
-    The nodes are a page: those whose key is between ``$low`` and ``$high``.
+    The page has the nodes with keys between ``$low`` and ``$high``.
     """
     pattern = f"(a:{NODE.name})"
     if element is not NODE:
@@ -117,7 +117,7 @@ def _sums_in_page(element: Element) -> str:
 def _scan(element: Element) -> str:
     """Return Cypher for the counts and checksums of all artifacts' nodes or relationships.
 
-    It reads the part with number ``$scan`` of ``$scans``.
+    It reads part number ``$scan`` of ``$scans`` parts.
     """
     pattern = f"(a:{NODE.name})" if element is NODE else f"(a)-[r:{element.name}]->(b)"
     variable = _variable(element)
@@ -154,7 +154,11 @@ def _sums(element: Element, first: str) -> str:
         checksum = node_checksum_cypher(first)
     else:
         ends = (f"a.key - {first}", f"b.key - {first}")
-        checksum = checksum_cypher([*ends, *(f"r.{name}" for name in element.columns)])
+        columns = [f"r.{each.name}" for each in always if each.name in element.columns]
+        checksum = checksum_cypher([*ends, *columns])
+        if optional := [f"r.{each.name}" for each in element.properties if not each.always]:
+            whole = checksum_cypher([*ends, *columns, *optional])
+            checksum = f"CASE WHEN {optional[0]} IS NULL THEN {checksum} ELSE {whole} END"
     valid = f"CASE WHEN {' AND '.join(tests)} THEN {checksum} ELSE 0 END"
     return f"count({variable}) AS count, sum({valid}) AS checksum"
 
@@ -232,16 +236,18 @@ def read_around(
         by_id: whether the numbers are internal ids, by which nodes are found without an index.
 
     Returns:
-        The key, rank, label, title and topology of each node that is stored; and the relationships
-        by artifact kind and id, each as a tuple of its start key, its end key, the columns of its
-        type, and any other properties. In a manually edited graph, a value may have any type.
+        The key, rank, label, title, `is_switch` and topology of each node that is stored; and the
+        relationships by artifact kind and id, each as a tuple of its start key, its end key, the
+        columns of its type, and any other properties. In a manually edited graph, a value may have
+        any type.
     """
     # Without the hint, statistics of an earlier, smaller store may lead the server to read all
     # nodes. The server ignores the hint if the index is missing.
     by_key = f"USING INDEX SEEK n:{NODE.name}(key) WHERE n.key IN $numbers"
     cypher = (
         f"MATCH (n:{NODE.name}) {'WHERE id(n) IN $numbers' if by_id else by_key} "
-        "RETURN [n.key, n.rank, n.label, n.title, n.topology] AS node, [(n)-[r]-() | [id(r), "
+        "RETURN [n.key, n.rank, n.label, n.title, n.is_switch, n.topology] AS node, "
+        "[(n)-[r]-() | [id(r), "
         "type(r), startNode(r).key, endNode(r).key, properties(r)]] AS around ORDER BY n.key"
     )
     rows = graph.read(cypher, {"numbers": numbers})
@@ -253,7 +259,12 @@ def read_around(
         if kind := kinds.get(name):
             relationship = RELATIONSHIP_OF[kind]
             artifact_id = str(properties.pop(relationship.artifact_property, ""))
-            columns = (properties.pop(column, None) for column in relationship.columns)
+            optional = {each.name for each in relationship.properties if not each.always}
+            columns = (
+                properties.pop(column, None)
+                for column in relationship.columns
+                if column in properties or column not in optional
+            )
             row = (start, end, *columns, *properties.items())
             relationships[kind, artifact_id].append(row)
     return [row["node"] for row in rows], relationships

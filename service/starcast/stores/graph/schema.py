@@ -7,7 +7,7 @@ key, and ``0007-graph-model.md`` why relationships are indexed by their artifact
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 from zlib import crc32
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 #: starcast cannot read. Version 2 renamed Topology.name to spec and SEND.payload to unit, 3 added
 #: Topology.reverse_ports, 4 changed the keys of families that the papers do not treat, 5 added
 #: SEND.combine, 6 added Topology.has_translations, Topology.source and Node.title, 7 added
-#: TREE_EDGE.subtree_nodes and the indexes on single properties.
+#: Topology.endpoints, Node.is_switch, LINK.capacity, LINK.latency, TREE_EDGE.subtree_nodes and the
+#: indexes on single properties.
 VERSION = 7
 
 #: Bits of a key for the rank, which is at most 12! - 1 < 2^29. Keys stay below 2^53, so that JSON
@@ -118,7 +119,7 @@ class Element(ABC):
     @property
     @abstractmethod
     def pattern(self) -> str:
-        """The Cypher pattern that matches all nodes or relationships of this kind, as ``n``."""
+        """The Cypher pattern that matches all elements of this kind, as the variable ``n``."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -208,6 +209,7 @@ TOPOLOGY = Label(
         _integer("n", "its first size parameter"),
         _integer("k", "its second size parameter, in S_n,k", always=False),
         _integer("nodes", "number of nodes"),
+        _integer("endpoints", "number of nodes that are no switches; they have the lowest ranks"),
         _integer("links", "number of undirected links"),
         _integer("degree", "largest number of links at a node"),
         _integer("diameter", "largest distance, in links; absent if it is not known", always=False),
@@ -228,9 +230,15 @@ NODE = Label(
     (
         _integer("key", "topology and rank in one integer, unique in the store; used by writers"),
         _string("topology", "spec of its topology"),
-        _integer("rank", "index among the sorted labels, from 0"),
+        _integer("rank", "index among the sorted labels, from 0; switches follow endpoints"),
         _string("label", "its label; on star graphs one character per symbol, 1..9 then a..z"),
         Property("title", PropertyType.STRING, "its text in a network's source", always=False),
+        Property(
+            "is_switch",
+            PropertyType.BOOLEAN,
+            "true for a switch, which only forwards; absent for other nodes",
+            always=False,
+        ),
     ),
     key="key",
     artifact_property="topology",
@@ -289,6 +297,17 @@ LINK = Relationship(
     artifact_property="topology",
     indexed=(("topology",),),
 )
+#: A link of a network whose links differ.
+UNEQUAL_LINK = replace(
+    LINK,
+    properties=(
+        *LINK.properties,
+        _integer("capacity", "its capacity, if links of the network differ", False),
+        _integer(
+            "latency", "its latency in the unit of T_s, if links of the network differ", False
+        ),
+    ),
+)
 TREE_EDGE = Relationship(
     "TREE_EDGE",
     "a directed link that a tree uses, from parent to child",
@@ -323,7 +342,7 @@ ON = Relationship("ON", "the topology of a forest", (), "Forest", "Topology")
 USES = Relationship("USES", "the forest whose trees a schedule uses", (), "Schedule", "Forest")
 
 LABELS = (STORE, TOPOLOGY, NODE, FOREST, SCHEDULE)
-RELATIONSHIPS = (LINK, TREE_EDGE, SEND, ON, USES)
+RELATIONSHIPS = (UNEQUAL_LINK, TREE_EDGE, SEND, ON, USES)
 ELEMENTS: tuple[Element, ...] = (*LABELS, *RELATIONSHIPS)
 INDEXES = [index for element in ELEMENTS for index in element.indexes]
 
@@ -367,12 +386,12 @@ def _usual_number(spec: str) -> int:
 def first_key(topology: "Topology") -> int:
     """Return the key of a topology's node 0; the node of rank r has the key ``first_key + r``.
 
-    For star graphs, (n,k)-stars and
-    hypercubes, it is composed of the family's number, n in five bits, k in five bits and the rank.
-    For (n,k)-stars with n from 32 to 35, n does not fit in five bits. Such a topology gets a key
-    that a hypercube (the next family) would have only with k > 0. Hypercubes have no k, so no two
-    topologies share a key. For any other family, a number in `KEY_NUMBERS` replaces family, n and
-    k; a graph without a relational store has numbers derived from the spec.
+    For star graphs, (n,k)-stars and hypercubes, the key has four parts: the family's number, n in
+    five bits, k in five bits and the rank. For (n,k)-stars with n from 32 to 35, n does not fit in
+    five bits. Such a topology gets a key that a hypercube (the next family) would have only with k
+    > 0. Hypercubes have no k, so no two topologies share a key. For any other family, a number from
+    `KEY_NUMBERS` replaces family, n and k. Without a relational store, the number is derived from
+    the spec.
     """
     if topology.family in _NUMBERED_FAMILIES:
         family = _NUMBERED_FAMILIES.index(topology.family)

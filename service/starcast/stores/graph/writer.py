@@ -118,6 +118,7 @@ class BoltWriter:
                 "rank": start,
                 "labels": topology.labels(ranks).tolist(),
                 "titles": titles[start : start + len(ranks)],
+                "endpoints": topology.endpoints,
             }
             self._graph.write(_CREATE_NODES, parameters)
             return len(ranks)
@@ -155,7 +156,7 @@ class BoltWriter:
 
 
 def create_constraints(graph: Graph) -> None:
-    """Create missing constraints, which also serve to find nodes by their keys."""
+    """Create missing constraints, which are also used to find nodes by their keys."""
     # The constraint on the keys of nodes takes longest, so it is begun first.
     ordered = sorted(INDEXES, key=lambda index: index.element is not NODE)
     with graph.concurrent(2) as pool:
@@ -196,7 +197,8 @@ def set_state(graph: Graph, label: Label, artifact_id: str, state: GraphState) -
 _CREATE_NODES = (
     "UNWIND range(0, size($labels) - 1) AS i "
     f"CREATE (:{NODE.name} "
-    "{key: $first + i, topology: $topology, rank: $rank + i, label: $labels[i], title: $titles[i]})"
+    "{key: $first + i, topology: $topology, rank: $rank + i, label: $labels[i], title: $titles[i], "
+    "is_switch: CASE WHEN $rank + i >= $endpoints THEN true END})"
 )
 
 

@@ -109,7 +109,7 @@ def find_known_claim(claim_id: str) -> Claim:
 
 
 def stored_verdicts(service: Service) -> StoredVerdicts:
-    """Return the newest verdicts by claim; for a published site, those that it shows."""
+    """Return the newest verdicts by claim or, for a published site, the verdicts that it shows."""
     return service.verdicts if service.published else read_verdicts(service)
 
 
@@ -123,7 +123,7 @@ def read_verdicts(service: Service) -> StoredVerdicts:
 
 
 def describe_missing_packs(service: Service) -> str:
-    """Say which stored verdicts need packs that are not loaded; return "" if none does."""
+    """Return a sentence on stored verdicts whose packs are not loaded, or "" if there are none."""
     try:
         with service.lab() as lab, open_session(lab.engine) as session:
             return storage.describe_missing_packs(session)

@@ -77,7 +77,13 @@ export class CanvasView extends Canvas {
       context.fillStyle = css(scene.fillOf(item));
       context.strokeStyle = css(ring === LACKING ? theme.trees[1] : theme.ink);
       context.lineWidth = [0.6, 2, 3, 3][ring];
-      fillDot(...drawing.place(item, camera), radius + Math.min(ring, 2));
+      const [x, y] = drawing.place(item, camera);
+      const size = radius + Math.min(ring, 2);
+      if (drawing.isSwitch(item)) {
+        context.beginPath();
+        context.rect(x - size, y - size, 2 * size, 2 * size);
+        context.fill();
+      } else fillDot(x, y, size);
       if (radius > 2 || ring) context.stroke();
     });
     for (const { place, radius, colour } of packets) {

@@ -98,7 +98,7 @@ function describeSelection(explorer) {
   const isDown = faults.some((fault) => (node >= 0 ? fault.node === node : fault.link === selectedLink));
   const when = step > 1 ? `from step ${step} on` : "from the start";
   const fail = button(isDown ? "Repair" : `Fail ${when}`, () => explorer.toggleFault());
-  if (node < 0) return [element("p", {}, "Link ", element("code", {}, network.linkText(selectedLink)), " ", fail)];
+  if (node < 0) return [element("p", {}, "Link ", element("code", {}, network.linkText(selectedLink)), network.linkValues(selectedLink), " ", fail)];
   const ports = network.arcsFrom(node).flatMap((arc) => [`${network.portOf(arc)} `, crossButton(explorer, arc), " "]);
   const parts = [
     element("p", {}, "Node ", element("code", {}, network.labels[node]), ` (rank ${node}) `, fail),

@@ -173,6 +173,11 @@ export class Drawing {
     return `*${labels[this.first[item]].slice(-symbols)}`;
   }
 
+  /** @param {number} item @returns {boolean} whether it is a switch, which is drawn as a square */
+  isSwitch(item) {
+    return this.first[item] >= this.network.endpointCount;
+  }
+
   /** @param {number} item @param {View} camera @returns {[number, number]} its position in pixels */
   place(item, camera) {
     return [this.x[item] * camera.scale + camera.x, this.y[item] * camera.scale + camera.y];

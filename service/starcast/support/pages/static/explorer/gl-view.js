@@ -38,17 +38,20 @@ void main() {
 ];
 const DOT = `#version 300 es
 precision mediump float;
-in vec4 colour; in float edge; in vec4 rim; out vec4 pixel;
+in vec4 colour; in float edge; in vec4 rim; in float corners; out vec4 pixel;
 void main() {
-  float away = length(gl_PointCoord - 0.5) * 2.0;
+  vec2 place = abs(gl_PointCoord - 0.5) * 2.0;
+  float away = corners > 0.5 ? max(place.x, place.y) : length(place); // a switch is a square
   if (away > 1.0) discard;
   pixel = away > 1.0 - edge ? rim : colour;
 }`;
 const NODES = [
   `${CAMERA}
-in vec2 place; in vec4 tint; in float mark; uniform vec2 radius; uniform vec4 ink; uniform vec4 warning;
-out vec4 colour; out float edge; out vec4 rim;
+in vec2 place; in vec4 tint; in vec2 form; uniform vec2 radius; uniform vec4 ink; uniform vec4 warning;
+out vec4 colour; out float edge; out vec4 rim; out float corners;
 void main() {
+  float mark = form.x;
+  corners = form.y;
   colour = radius.x < 2.5 ? mix(tint, ink, 0.3) : tint; // too small for an outline
   rim = mark > 2.5 ? warning : ink;
   float r = radius.x + min(mark, 2.0) * 2.0;
@@ -61,8 +64,9 @@ void main() {
 const PACKETS = [
   `${CAMERA}
 in vec4 ends; in vec4 tint; in vec2 form; uniform vec2 progress; out vec4 colour; out float edge; out vec4 rim;
+out float corners;
 void main() {
-  colour = tint; edge = 0.0; rim = tint;
+  colour = tint; edge = 0.0; rim = tint; corners = 0.0;
   gl_Position = beside(ends, progress.x, thin * form.y);
   gl_PointSize = (form.x * thin * 2.0 + 1.5) * progress.y;
 }`,
@@ -177,7 +181,7 @@ export class GlView extends Canvas {
     if (this.done.scene !== scene) {
       this.done.scene = scene;
       this.upload("fill", scene.fill);
-      this.upload("ring", scene.ring);
+      this.upload("marks", Uint8Array.from(drawing.first.flatMap((_, item) => [scene.ring[item], Number(drawing.isSwitch(item))])));
       this.uploadStrokes(scene);
     }
   }
@@ -250,7 +254,7 @@ export class GlView extends Canvas {
       this.use(programs.strokes, { corner: ["corner", 2], ...stroke }, uniforms);
       gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, strokes.length);
     }
-    this.use(programs.nodes, { place: ["places", 2], tint: ["fill", 4, true], mark: ["ring", 1, true] }, uniforms);
+    this.use(programs.nodes, { place: ["places", 2], tint: ["fill", 4, true], form: ["marks", 2, true] }, uniforms);
     gl.drawArrays(gl.POINTS, 0, drawing.count);
     if (!this.packetCount) return;
     this.use(programs.packets, stroke, uniforms);

@@ -11,6 +11,8 @@ export class Network {
   constructor(data, neighbours) {
     this.data = data;
     this.nodeCount = data.nodes;
+    /** the number of nodes that are no switches, which come first */
+    this.endpointCount = data.endpoints;
     this.portCount = data.ports.length;
     this.neighbours = neighbours;
     this.labels = data.labels;
@@ -65,6 +67,12 @@ export class Network {
   linkText(link) {
     const arc = this.linkArc[link];
     return `${this.labels[this.sender(arc)]}-${this.labels[this.neighbours[arc]]}`;
+  }
+
+  /** @param {number} link @returns {string} its capacity and latency, such as `, capacity 4`, where links differ */
+  linkValues(link) {
+    const { link_capacities: capacities, link_latencies: latencies } = this.data;
+    return (capacities ? `, capacity ${capacities[link]}` : "") + (latencies ? `, latency ${latencies[link]}` : "");
   }
 
   /** @param {string} text a label, or `#` and a rank @returns {number} the rank, or -1 */

@@ -14,9 +14,9 @@ const MANY_SENDERS = ["allgather", "gather", "alltoall"];
 const UNCHANGED = /** @type {const} */ (["step", "port", "tree", "combine"]);
 /** @type {Record<string, string>} the collective that the rows of one source execute */
 const OF_ONE_SOURCE = { allgather: "broadcast", alltoall: "scatter", "reduce-scatter": "reduce" };
-/** @type {Record<string, number>} the power of the number of nodes to which the number of units is proportional */
+/** @type {Record<string, number>} the power of the number of endpoints to which the number of units is proportional */
 const POWERS = { allgather: 1, scatter: 1, gather: 1, alltoall: 2, "reduce-scatter": 1 };
-/** Collectives in which every node contributes to every unit; they have the column combine. */
+/** Collectives in which every endpoint contributes to every unit; they have the column combine. */
 const REDUCTIONS = ["reduce", "reduce-scatter", "allreduce"];
 
 /** @typedef {ReturnType<typeof splitRows>} Rows the rows of a schedule in the order of time, as columns */
@@ -96,24 +96,24 @@ export class Replay {
     if (data.symmetric) this.collective = OF_ONE_SOURCE[data.collective] ?? data.collective;
     this.toAll = ["broadcast", "allgather", "allreduce"].includes(this.collective);
     this.reduces = REDUCTIONS.includes(this.collective);
-    this.multiplicity = Math.max(Math.floor(data.units / network.nodeCount ** (POWERS[this.collective] ?? 0)), 1);
+    this.multiplicity = Math.max(Math.floor(data.units / network.endpointCount ** (POWERS[this.collective] ?? 0)), 1);
     /** the first step in which each arc is down */
     this.downFrom = this.findOutages();
     this.alive = new Uint8Array(network.nodeCount).fill(1);
     for (const fault of faults) if (fault.node >= 0) this.alive[fault.node] = 0;
     /**
-     * The number of contributions in a complete unit: one from each node that never dies. A unit that is
+     * The number of contributions in a complete unit: one from each endpoint that never dies. A unit that is
      * not summed up has one contribution, which its source holds from the start.
      */
-    this.complete = this.reduces ? this.alive.reduce((sum, each) => sum + each, 0) : 1;
-    const unitsOfSource = this.multiplicity * (this.collective === "alltoall" ? network.nodeCount : 1);
+    this.complete = this.reduces ? this.alive.reduce((sum, _, node) => sum + this.contribution(node), 0) : 1;
+    const unitsOfSource = this.multiplicity * (this.collective === "alltoall" ? network.endpointCount : 1);
     const hasManySources = MANY_SENDERS.includes(this.collective);
     /** the node that holds each unit from the start */
     this.sources = Int32Array.from({ length: data.units }, (_, unit) => {
       return hasManySources ? Math.floor(unit / unitsOfSource) : data.root;
     });
     /** the contributions to all units that each node holds from the start */
-    this.totals = Int32Array.from(this.alive, (alive) => (this.reduces ? alive * data.units : 0));
+    this.totals = Int32Array.from(this.alive, (_, node) => (this.reduces ? this.contribution(node) * data.units : 0));
     if (!this.reduces) for (const source of this.sources) this.totals[source]++;
     const pairs = network.nodeCount * data.units;
     /** the contributions that arrived for each (node, unit) pair @type {Record<number, number>} */
@@ -142,7 +142,7 @@ export class Replay {
    * separately.
    */
   execute() {
-    const { rows, data, complete, alive, downFrom, arrived } = this;
+    const { rows, data, complete, downFrom, arrived } = this;
     const trees = 1 + (this.trees[this.trees.length - 1] ?? 0);
     /** @type {Map<number, number>} the sums that differ from the node's own contribution */
     const sums = new Map();
@@ -153,14 +153,17 @@ export class Replay {
       const sent = new Uint16Array(end - begin);
       for (let row = begin; row < end; row++) {
         const sender = rows.sender[row];
-        const isHeld = rows.combine[row] || this.count(sender, rows.unit[row]) === complete;
+        // The sum of a switch is empty until one arrives.
+        const isHeld = rows.combine[row]
+          ? sender < this.network.endpointCount || sums.has(key(sender, row))
+          : this.count(sender, rows.unit[row]) === complete;
         this.executed[row] = isHeld && step < downFrom[this.arcOf(row)] ? 1 : 0;
-        sent[row - begin] = rows.combine[row] ? sums.get(key(sender, row)) ?? alive[sender] : complete;
+        sent[row - begin] = rows.combine[row] ? sums.get(key(sender, row)) ?? this.contribution(sender) : complete;
       }
       for (let row = begin; row < end; row++) {
         if (!this.executed[row]) continue;
         const [node, unit] = [rows.receiver[row], rows.unit[row]];
-        const own = rows.combine[row] ? sums.get(key(node, row)) ?? alive[node] : 0;
+        const own = rows.combine[row] ? sums.get(key(node, row)) ?? this.contribution(node) : 0;
         const sum = own + sent[row - begin];
         if (this.reduces) sums.set(key(node, row), sum);
         this.gain[row] = Math.max(sum - this.count(node, unit), 0);
@@ -171,7 +174,12 @@ export class Replay {
 
   /** @param {number} node @param {number} unit @returns {number} the contributions that the node holds from the start */
   initial(node, unit) {
-    return this.reduces ? this.alive[node] : Number(this.sources[unit] === node);
+    return this.reduces ? this.contribution(node) : Number(this.sources[unit] === node);
+  }
+
+  /** @param {number} node @returns {number} what the node contributes to each unit of a reduction: 0 or 1 */
+  contribution(node) {
+    return node < this.network.endpointCount ? this.alive[node] : 0;
   }
 
   /** @param {number} node @param {number} unit @returns {number} the contributions that the node holds now or in the end */
@@ -211,7 +219,7 @@ export class Replay {
   /** @param {number} unit @returns {number} the destination of the unit, if it has one */
   destination(unit) {
     if (this.collective === "gather" || this.collective === "reduce") return this.data.root;
-    return Math.floor(unit / this.multiplicity) % this.network.nodeCount;
+    return Math.floor(unit / this.multiplicity) % this.network.endpointCount;
   }
 
   /** @param {number} row @returns {number} */
@@ -247,7 +255,7 @@ export class Replay {
   }
 
   /**
-   * The (node, unit) pairs that are missing in the end. Nodes that die need not receive any units, and
+   * The (node, unit) pairs that are missing in the end. Switches, and nodes that die, need not receive any units, and
    * the units that they would have sent need not be delivered.
    *
    * @returns {{missing: number, undelivered: [number, number][], perNode: Int32Array}}
@@ -265,7 +273,7 @@ export class Replay {
       perNode[node]++;
       if (!this.toAll || pairs.length < MOST_EXAMPLES) pairs.push([node, unit]);
     };
-    if (this.toAll) perNode.forEach((_, node) => owed.forEach((unit) => check(node, unit)));
+    if (this.toAll) perNode.subarray(0, network.endpointCount).forEach((_, node) => owed.forEach((unit) => check(node, unit)));
     else for (const unit of owed) check(this.destination(unit), unit);
     pairs.sort((left, right) => left[0] - right[0] || left[1] - right[1]);
     const missing = perNode.reduce((sum, each) => sum + each, 0);

@@ -143,6 +143,9 @@ export class Scene {
   /** Outline the root and the selection, and cross out dead nodes and links. @param {string} rootText */
   finish(rootText) {
     const { drawing, marks, theme } = this;
+    if (drawing.network.endpointCount < drawing.network.nodeCount) {
+      this.explainNode("square: a switch, which only forwards", css(theme.paper), theme.muted);
+    }
     if (marks.root >= 0) this.explainNode(rootText, css(theme.accent), theme.ink);
     if (marks.lacking?.some(Boolean)) this.explainNode("goes without a unit in the end", css(theme.paper), theme.trees[1]);
     if (marks.deadNodes.size) this.explainNode("crossed out: failed node", css(theme.line), theme.muted);

@@ -3,9 +3,10 @@
 /**
  * @typedef {Int32Array | Uint8Array | Int16Array | Float32Array} Numbers
  * @typedef {{name: string, description: string, periods: number[][]}} LayoutEntry
- * @typedef {{spec: string, family: string, n: number, k: number | null, nodes: number,
+ * @typedef {{spec: string, family: string, n: number, k: number | null, nodes: number, endpoints: number,
  *   degree: number, ports: number[], port_names: string[], reverse_ports: number[], diameter: number,
- *   translation_keeps_ports: boolean, layouts: LayoutEntry[], labels: string[]}} TopologyData
+ *   translation_keeps_ports: boolean, layouts: LayoutEntry[], labels: string[],
+ *   link_capacities: number[] | null, link_latencies: number[] | null}} TopologyData
  * @typedef {{id: string, name: string, root: number, trees: number}} ForestData
  * @typedef {{id: string, name: string, collective: string, algorithm: string, ports: string,
  *   root: number, units: number, steps: number, rows: number, symmetric: boolean}} ScheduleData

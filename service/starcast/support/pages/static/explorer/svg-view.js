@@ -106,6 +106,7 @@ export class SvgView {
     const { drawing, theme, marks } = scene;
     const focused = marks.selected >= 0 ? drawing.itemOf[marks.selected] : 0;
     const { half, high, size } = this.nodeSize(drawing, camera);
+    const hasSwitches = drawing.network.endpointCount < drawing.network.nodeCount;
     update(this.nodes, { "font-size": 11 * size });
     [...this.nodes.children].forEach((group, item) => {
       const [x, y] = drawing.place(item, camera);
@@ -118,7 +119,7 @@ export class SvgView {
       update(group, {
         transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`,
         tabindex: item === focused ? 0 : -1,
-        "aria-label": note ? `${name}, ${note}` : name,
+        "aria-label": [name, drawing.isSwitch(item) ? "switch" : "", note].filter(Boolean).join(", "),
         "aria-pressed": String(ring === 2),
         class: ring === 2 ? "node selected" : "node",
       });
@@ -128,7 +129,7 @@ export class SvgView {
         y: -high,
         width: 2 * half,
         height: 2 * high,
-        rx: size ? 4 : half,
+        rx: drawing.isSwitch(item) ? 0 : hasSwitches ? high : size ? 4 : half,
         fill: css(fill),
         stroke: css(ring === LACKING ? theme.trees[1] : ring ? theme.ink : mix(theme.muted, theme.ink, 0.2)),
         "stroke-width": [1, 2.5, 4, 4][ring] * (size || 1),

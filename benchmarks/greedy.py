@@ -1,0 +1,95 @@
+"""Greedy schedules: eight collectives on real networks of topohub, and large allgathers, alltoalls.
+
+The networks are the connected ones of the groups topozoo, sndlib and backbone with at most
+`_MAX_NODES` nodes. Two processes build and simulate the schedules.
+"""
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from importlib.resources import files
+from pathlib import Path
+from time import perf_counter, process_time
+
+import networkx as nx
+import numpy as np
+
+import starcast
+from benchmarks.measure import Figure
+from starcast.collectives.model import COLLECTIVES
+from starcast.topologies import Topology
+
+_GROUPS = ("topozoo", "sndlib", "backbone")
+_MAX_NODES = 250
+
+
+def figures() -> Iterator[Figure]:
+    """Measure real networks, a torus and a star graph."""
+    paths = [path for group in _GROUPS for path in _paths(group)]
+    start = perf_counter()
+    with ProcessPoolExecutor(2) as pool:
+        rows = [row for row in pool.map(build_and_judge, paths, chunksize=4) if row is not None]
+    seconds = perf_counter() - start
+    judging, is_met = (np.array(column) for column in zip(*rows, strict=True))
+    yield Figure(
+        f"build and judge 8 collectives on {len(rows)} networks of topohub, 2 processes",
+        seconds, "s", "< 60", "judge them, 2 processes", float(judging.sum()) / 2,
+    )  # fmt: skip
+    yield Figure(
+        f"allgathers at a lower bound on {len(rows)} networks of topohub",
+        100 * float(is_met.mean()), "%", "> 90", "all", 100.0,
+    )  # fmt: skip
+    for spec, collective, aim in (("T8x8x8", "alltoall", "< 3"), ("S7", "allgather", "< 15")):
+        start = process_time()
+        built = starcast.schedule(spec, collective, "greedy")
+        middle = process_time()
+        assert starcast.simulate(built).complete
+        yield Figure(
+            f"build {collective} on {spec}: {built.steps} steps, {len(built):,} rows",
+            middle - start, "s", aim, "simulate it", process_time() - middle,
+        )  # fmt: skip
+
+
+def _paths(group: str) -> list[Path]:
+    return sorted(Path(str(files("topohub"))).glob(f"data/{group}/*.json"))
+
+
+def build_and_judge(path: Path) -> tuple[float, bool] | None:
+    """Build and simulate the schedules of all collectives on a network of topohub.
+
+    Returns:
+        The processor time of the simulations in seconds, and whether the allgather has as few steps
+        as a lower bound; None if the network is too large or not connected.
+    """
+    content = json.loads(path.read_text())
+    graph = nx.Graph([(link["source"], link["target"]) for link in content["edges"]])
+    graph.remove_edges_from(nx.selfloop_edges(graph))
+    if len(graph) > _MAX_NODES or len(graph) < len(content["nodes"]) or not nx.is_connected(graph):
+        return None
+    network = starcast.network(graph, name="topohub")
+    judging, is_met = 0.0, False
+    for collective in COLLECTIVES:
+        built = starcast.schedule(network, collective, "greedy")
+        start = process_time()
+        result = starcast.simulate(built)
+        judging += process_time() - start
+        assert result.complete
+        assert result.violation is None
+        if collective == "allgather":
+            is_met = built.steps == bound(network)
+    return judging, is_met
+
+
+def bound(network: Topology) -> int:
+    """Return a lower bound on the steps of an all-port allgather of one message per node.
+
+    A node receives at most one unit per link and step, and a unit from distance k or more not
+    before step k.
+    """
+    steps = 0
+    for node in range(network.nodes):
+        counts = np.bincount(network.distances(node))
+        beyond = network.nodes - np.cumsum(counts)[:-1]
+        arrivals = np.arange(len(beyond)) - (-beyond // int(network.degrees[node]))
+        steps = max(steps, int(arrivals.max()))
+    return steps

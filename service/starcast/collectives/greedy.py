@@ -1,0 +1,235 @@
+"""Greedy schedules on any topology: each step uses as many links as possible.
+
+Broadcasts and allgathers spread units: a link carries any unit that its sender holds and its
+receiver lacks. This is the idea of TACOS: a schedule is a sequence of matchings of links with units
+in the time-expanded graph. Scatters and alltoalls route units along shortest paths, those with the
+longest way left first. `starcast.collectives.matching` has the steps. In the one-port model, the
+links of a step are a maximum matching of senders with receivers.
+
+Switches take part like other nodes. What reaches a switch that does not pass it on is omitted at
+the end.
+
+Nothing is known in advance about the number of steps. Small schedules are therefore built several
+times with other random numbers, and the best is kept; the construction ends early if it reaches a
+lower bound.
+
+The steps are not symmetric, even where there are translations, so the rows of all sources are
+listed. The reversed collectives and allreduce follow in `starcast.collectives.reductions`.
+
+Reference: W. Won, M. Elavazhagan, S. Srinivasan, S. Gupta and T. Krishna, "TACOS:
+Topology-Aware Collective Algorithm Synthesizer for Distributed Machine Learning", MICRO 2024.
+"""
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.catalogue.entries import Seed
+from starcast.collectives.algorithm import Messages, algorithm
+from starcast.collectives.model import BYTES_PER_ROW, Draft
+from starcast.collectives.rows import Columns
+from starcast.support.arrays import Mask
+from starcast.support.integers import ceil_div
+from starcast.support.vocabulary import Arguments, Ports
+from starcast.topologies import Topology, memory
+
+if TYPE_CHECKING:
+    from starcast.collectives.matching import FoundRows
+
+#: The limits of repeated constructions: their number, and the number of all their rows.
+_ATTEMPTS, _ATTEMPTED_ROWS = 64, 1_000_000
+#: The number of rows between which Ctrl-C can interrupt a construction.
+_ROWS_PER_CALL = 1_000_000
+_SOURCE = "starcast: greedy matching (idea: Won et al. 2024)"
+#: Takes steps until there are at least as many rows as its last argument says.
+_Steps = Callable[["FoundRows", NDArray[np.int64], int], None]
+
+
+def _best_rows(
+    prepare: Callable[[], _Steps], rows: int, least: Callable[[], int], seed: int
+) -> "FoundRows":
+    """Return the rows with the fewest steps of several constructions.
+
+    Args:
+        prepare: returns the function that takes the steps of one construction.
+        rows: the number of rows.
+        least: returns a lower bound on the steps.
+        seed: the random seed.
+    """
+    from starcast.collectives import matching  # noqa: PLC0415 - imports numba, which takes long
+
+    attempts = min(_ATTEMPTS, _ATTEMPTED_ROWS // max(rows, 1))
+    bound = least() if attempts > 1 else 0
+
+    def construct(attempt: int) -> "FoundRows":
+        found = matching.allocate_rows(rows)
+        chance = matching.seed_chance(seed * _ATTEMPTS + attempt)
+        take_steps = prepare()
+        while found.counts[0] < rows:
+            take_steps(found, chance, min(int(found.counts[0]) + _ROWS_PER_CALL, rows))
+        return found
+
+    best = construct(0)
+    for attempt in range(1, attempts):
+        if best.counts[1] <= bound:
+            break
+        best = min(best, construct(attempt), key=lambda found: int(found.counts[1]))
+    return best
+
+
+def _require_memory(topology: Topology, rows: int, others: int) -> None:
+    memory.require(
+        rows * BYTES_PER_ROW + others,
+        f"the {rows:,} rows of a greedy schedule on {topology.spec}",
+        hint="use a smaller topology or fewer messages",
+    )
+
+
+def _capacities(topology: Topology) -> NDArray[np.int64]:
+    """Return the capacity of the link of each node at each port, ``[nodes, ports]``."""
+    if topology.capacities is None:
+        return np.ones((topology.nodes, topology.port_count), dtype=np.int64)
+    return np.ascontiguousarray(topology.capacities.T)
+
+
+def _find_needed(topology: Topology, rows: Columns) -> Mask:
+    """Return which rows bring a unit to an endpoint, or to a switch that passes it on."""
+    passes = np.zeros((topology.nodes, int(rows.unit.max()) + 1), dtype=np.bool_)
+    needed = rows.receiver < topology.endpoints
+    starts = np.searchsorted(rows.step, np.arange(1, int(rows.step[-1]) + 2))
+    for first, end in reversed(list(pairwise(starts.tolist()))):
+        needed[first:end] |= passes[rows.receiver[first:end], rows.unit[first:end]]
+        used = np.flatnonzero(needed[first:end]) + first
+        passes[rows.sender[used], rows.unit[used]] = True
+    return needed
+
+
+def _spread(topology: Topology, ports: Ports, source: NDArray[np.int64], seed: int) -> Draft:
+    """Return the schedule that brings every unit from its source, ``[units]``, to all nodes."""
+    from starcast.collectives import matching  # noqa: PLC0415
+
+    nodes, units = topology.nodes, len(source)
+    rows = units * (nodes - 1)
+    _require_memory(topology, rows, nodes * units // 3)
+    table, capacity = np.ascontiguousarray(topology.table().T), _capacities(topology)
+    own = np.bincount(source, minlength=nodes)
+
+    def prepare() -> _Steps:
+        holdings = matching.allocate_holdings(nodes, source)
+        return lambda found, chance, goal: matching.spread(
+            table, capacity, holdings, found, chance, ports == "one", topology.endpoints, goal
+        )
+
+    def least() -> int:
+        links = capacity.max(axis=1) if ports == "one" else capacity.sum(axis=1)
+        busy = int((-((own - units) // links))[: topology.endpoints].max())
+        furthest = max(int(topology.distances(node).max()) for node in np.flatnonzero(own).tolist())
+        # The number of nodes that hold a unit at most doubles in a one-port step.
+        doubling = (topology.endpoints - 1).bit_length() if ports == "one" else 0
+        return max(busy, furthest, doubling)
+
+    best = _best_rows(prepare, rows, least, seed)
+    sender = table[best.node, best.slot]
+    port = topology.reverse_ports()[np.array(topology.ports, dtype=np.uint8)[best.slot]]
+    tree = np.zeros(rows, dtype=np.uint8)
+    columns = Columns(best.step, sender, port, best.node, tree, best.unit)
+    if topology.endpoints < nodes:
+        needed = _find_needed(topology, columns)
+        columns = columns.apply(lambda column: column[needed])
+    return Draft(columns, units)
+
+
+def _route(
+    topology: Topology,
+    ports: Ports,
+    source: NDArray[np.int64],
+    destination: NDArray[np.int64],
+    unit: NDArray[np.int64],
+    seed: int,
+) -> Columns:
+    """Return the rows that bring units from their sources to their destinations."""
+    from starcast.collectives import matching  # noqa: PLC0415
+
+    nodes, port_count = topology.nodes, topology.port_count
+    memory.require(4 * nodes * topology.endpoints, f"the distances between {nodes:,} nodes")
+    left = np.stack([topology.distances(node) for node in range(topology.endpoints)])
+    ways = left[destination, source]
+    rows = int(ways.sum(dtype=np.int64))
+    others = 8 * port_count * len(unit) + 4 * nodes * port_count * (int(left.max()) + 1)
+    _require_memory(topology, rows, others)
+    table, capacity = np.ascontiguousarray(topology.table().T), _capacities(topology)
+
+    def prepare() -> _Steps:
+        waiting = matching.allocate_waiting(table, left, source, destination)
+        return lambda found, chance, goal: matching.route(
+            table, capacity, waiting, found, chance, ports == "one", topology.endpoints, goal
+        )
+
+    def least() -> int:
+        is_one = ports == "one"
+        links = capacity.max(axis=1) if is_one else capacity.sum(axis=1)
+        ends = (np.bincount(each, minlength=nodes) for each in (source, destination))
+        busy = max(int((-(-count // links)).max()) for count in ends)
+        mean = ceil_div(rows, int(links.sum()))
+        return max(busy, mean, int(ways.max(initial=0)))
+
+    best = _best_rows(prepare, rows, least, seed)
+    port = np.array(topology.ports, dtype=np.uint8)[best.slot]
+    receiver = table[best.node, best.slot]
+    tree = np.zeros(rows, dtype=np.uint8)
+    return Columns(best.step, best.node, port, receiver, tree, unit[best.unit])
+
+
+@algorithm("broadcast", "greedy-matching", ports=["all", "one"], source=_SOURCE)
+def _broadcast(
+    topology: Topology, root: int, ports: Ports, messages: Messages, seed: Seed
+) -> Draft:
+    """Build a broadcast; it is named ``greedy`` too where no other algorithm has this name."""
+    root = 0 if topology.has_translations else root
+    return _spread(topology, ports, np.full(messages, root), seed)._replace(root=root)
+
+
+@algorithm(
+    "allgather", "greedy", ports=["all", "one"], source=_SOURCE,
+    sources=lambda topology, _ports: topology.endpoints,
+)  # fmt: skip
+def _allgather(
+    topology: Topology, root: int, ports: Ports, messages: Messages, seed: Seed
+) -> Draft:
+    return _spread(topology, ports, np.repeat(np.arange(topology.endpoints), messages), seed)
+
+
+def _count_scatter_rows(topology: Topology, arguments: Arguments) -> int:
+    return int(arguments["messages"]) * topology.distance_sum_from(0)
+
+
+@algorithm("scatter", "greedy", ports=["all", "one"], source=_SOURCE, rows=_count_scatter_rows)
+def _scatter(topology: Topology, root: int, ports: Ports, messages: Messages, seed: Seed) -> Draft:
+    root = 0 if topology.has_translations else root
+    unit = np.arange(messages * topology.endpoints)
+    unit = unit[unit // messages != root]
+    rows = _route(topology, ports, np.full(len(unit), root), unit // messages, unit, seed)
+    return Draft(rows, messages * topology.endpoints, root=root)
+
+
+def _count_alltoall_rows(topology: Topology, arguments: Arguments) -> int:
+    """Return the number of rows per source; without translations, their rounded mean."""
+    sources = 1 if topology.has_translations else topology.endpoints
+    return ceil_div(int(arguments["messages"]) * topology.distance_sum, sources)
+
+
+@algorithm(
+    "alltoall", "greedy", ports=["all", "one"], source=_SOURCE, rows=_count_alltoall_rows,
+    sources=lambda topology, _ports: topology.endpoints,
+)  # fmt: skip
+def _alltoall(topology: Topology, root: int, ports: Ports, messages: Messages, seed: Seed) -> Draft:
+    endpoints = topology.endpoints
+    unit = np.arange(messages * endpoints**2)
+    source, destination = np.divmod(unit // messages, endpoints)
+    # Sources begin with different destinations, so that their units do not meet at one link.
+    chosen = np.argsort((destination - source) % endpoints, kind="stable")[messages * endpoints :]
+    rows = _route(topology, ports, source[chosen], destination[chosen], unit[chosen], seed)
+    return Draft(rows, messages * endpoints**2)

@@ -1,0 +1,530 @@
+"""Steps of greedy schedules: which unit crosses which link next, decided step by step.
+
+The functions are compiled if numba is installed, and run as Python functions otherwise. Both ways
+give the same rows: all numbers are integers, and the random numbers come from `draw`.
+
+**Spreading** (broadcast, allgather): in each step every directed link carries a unit that its
+sender holds and its receiver lacks, and no unit goes twice to the same receiver. A link of capacity
+c carries up to c units. Among a few such
+units, a link takes the one that the fewest nodes hold. In the one-port model, the links of a step
+are a matching of senders with receivers.
+
+**Routing** (scatter, alltoall): units travel along shortest paths. In each step every directed link
+takes, among the waiting units that it brings nearer to their destinations, the unit with the
+largest remaining distance. In the one-port model, the links of a step are a matching again.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.support.optional_numba import jit
+
+#: The generator of Park and Miller (1988): x becomes _FACTOR * x modulo _PRIME. The products fit
+#: into 64 bits.
+_FACTOR, _PRIME = 48_271, 2**31 - 1
+#: The number of units among which a link takes the one that the fewest nodes hold.
+_SAMPLES = 2
+
+#: The unit of weights in one-port matchings.
+_SCALE = 4096
+#: The number of units in a word of `Holdings`, whose integers are never negative.
+_BITS = 62
+
+_Integers = NDArray[np.int32]
+
+
+@jit
+def draw(chance: NDArray[np.int64], limit: int) -> int:
+    """Return a pseudo-random number from 0 to ``limit - 1`` and advance ``chance``, int64 [1]."""
+    chance[0] = chance[0] * _FACTOR % _PRIME
+    return int(chance[0] * limit // _PRIME)
+
+
+class FoundRows(NamedTuple):
+    """The rows found so far, as arrays with room for all rows.
+
+    Attributes:
+        step: int32 ``[rows]``, from 1.
+        node: int32 ``[rows]``, the receiver (when spreading) or the sender (when routing).
+        slot: uint8 ``[rows]``, the index of that node's port.
+        unit: int32 ``[rows]``.
+        counts: int64 [2], the number of rows found and of steps taken.
+    """
+
+    step: NDArray[np.int32]
+    node: NDArray[np.int32]
+    slot: NDArray[np.uint8]
+    unit: NDArray[np.int32]
+    counts: NDArray[np.int64]
+
+
+def allocate_rows(rows: int) -> FoundRows:
+    """Return empty arrays with room for the given number of rows."""
+    step, node, unit = np.empty((3, rows), dtype=np.int32)
+    return FoundRows(step, node, np.empty(rows, dtype=np.uint8), unit, np.zeros(2, dtype=np.int64))
+
+
+def seed_chance(seed: int) -> NDArray[np.int64]:
+    """Return the state of the generator for a seed, from 0 to ``_PRIME - 2``."""
+    chance = np.array([seed + 1], dtype=np.int64)
+    # The first numbers of neighbouring seeds are similar.
+    for _ in range(4):
+        draw(chance, 1)
+    return chance
+
+
+@jit
+def _add_row(rows: FoundRows, node: int, slot: int, unit: int) -> None:
+    count = rows.counts[0]
+    rows.step[count], rows.node[count] = rows.counts[1], node
+    rows.slot[count], rows.unit[count] = slot, unit
+    rows.counts[0] = count + 1
+
+
+class Holdings(NamedTuple):
+    """Which node holds which units: bit ``unit % _BITS`` of word ``unit // _BITS`` of its row.
+
+    Attributes:
+        before: int64 ``[nodes, words]``, the units held at the beginning of the step.
+        now: int64 ``[nodes, words]``, with the units received in this step.
+        lacks: int64 ``[nodes]``, the number of units that each node lacks.
+        holders: int64 ``[units]``, the number of nodes that hold each unit.
+    """
+
+    before: NDArray[np.int64]
+    now: NDArray[np.int64]
+    lacks: NDArray[np.int64]
+    holders: NDArray[np.int64]
+
+
+def allocate_holdings(nodes: int, source: NDArray[np.int64]) -> Holdings:
+    """Return the holdings in which each unit is held by its source only, ``[units]``."""
+    unit = np.arange(len(source))
+    now = np.zeros((nodes, -(-len(unit) // _BITS)), dtype=np.int64)
+    np.bitwise_or.at(now, (source, unit // _BITS), 1 << (unit % _BITS))
+    lacks = len(unit) - np.bincount(source, minlength=nodes)
+    return Holdings(now.copy(), now, lacks, np.ones(len(unit), dtype=np.int64))
+
+
+@jit
+def _lowest_bit(word: int) -> int:
+    """Return the index of the lowest set bit of a positive word."""
+    index = 0
+    for width in (32, 16, 8, 4, 2, 1):
+        if word & ((1 << width) - 1) == 0:
+            word >>= width
+            index += width
+    return index
+
+
+@jit
+def _pick(
+    own: Holdings, sender: int, receiver: int, chance: NDArray[np.int64], samples: int
+) -> int:
+    """Return a unit that the receiver lacks and that the sender held before this step, or -1.
+
+    The search begins at a random unit; of the first ``samples`` units found, the rarest is chosen.
+    """
+    words = own.now.shape[1]
+    start = draw(chance, words * _BITS)
+    word = start // _BITS
+    found = own.before[sender, word] & ~own.now[receiver, word]
+    # The units below the start are considered last.
+    last = found & ((1 << (start % _BITS)) - 1)
+    found ^= last
+    best, least = -1, 0
+    for turn in range(words + 1):
+        while found != 0:
+            unit = word * _BITS + _lowest_bit(found)
+            if best < 0 or own.holders[unit] < least:
+                best, least = unit, own.holders[unit]
+            samples -= 1
+            if samples == 0:
+                return best
+            found &= found - 1
+        word = word + 1 if word + 1 < words else 0
+        found = last
+        if turn < words - 1:
+            found = own.before[sender, word] & ~own.now[receiver, word]
+    return best
+
+
+@jit
+def _can_give(own: Holdings, sender: int, receiver: int) -> bool:
+    """Return whether the sender held, before this step, any unit that the receiver lacks."""
+    for word in range(own.now.shape[1]):
+        if own.before[sender, word] & ~own.now[receiver, word] != 0:
+            return True
+    return False
+
+
+@jit
+def _give(own: Holdings, node: int, unit: int) -> None:
+    """Record that a node receives a unit."""
+    own.now[node, unit // _BITS] |= 1 << (unit % _BITS)
+    own.lacks[node] -= 1
+    own.holders[unit] += 1
+
+
+@jit
+def _exchange(
+    table: _Integers,
+    own: Holdings,
+    node: int,
+    slot: int,
+    first: int,
+    rows: FoundRows,
+    chance: NDArray[np.int64],
+) -> bool:
+    """Let another link to a node give its unit to this link, and carry another unit itself.
+
+    Returns:
+        Whether there is such a link among the rows from ``first`` on.
+    """
+    sender = table[node, slot]
+    for row in range(first, rows.counts[0]):
+        given = rows.unit[row]
+        if own.before[sender, given // _BITS] >> (given % _BITS) & 1 == 0:
+            continue
+        other = _pick(own, table[node, rows.slot[row]], node, chance, _SAMPLES)
+        if other >= 0:
+            rows.unit[row] = other
+            _give(own, node, other)
+            _add_row(rows, node, slot, given)
+            return True
+    return False
+
+
+@jit
+def _receive(
+    table: _Integers,
+    capacity: NDArray[np.int64],
+    own: Holdings,
+    node: int,
+    rows: FoundRows,
+    chance: NDArray[np.int64],
+) -> None:
+    """Choose and record the units that a node receives in an all-port step."""
+    ports = table.shape[1]
+    first, turn = rows.counts[0], draw(chance, ports)
+    for index in range(ports):
+        slot = (index + turn) % ports
+        sender = table[node, slot]
+        if sender == node:
+            continue
+        for _ in range(capacity[node, slot]):
+            unit = _pick(own, sender, node, chance, _SAMPLES)
+            if unit >= 0:
+                _give(own, node, unit)
+                _add_row(rows, node, slot, unit)
+            elif not _exchange(table, own, node, slot, first, rows, chance):
+                break
+
+
+@jit
+def match(
+    table: _Integers,
+    possible: NDArray[np.bool_],
+    order: NDArray[np.int64],
+    partner: _Integers,
+    taken: _Integers,
+    scratch: _Integers,
+) -> None:
+    """Find a maximum matching of nodes with neighbours that prefers the first nodes of ``order``.
+
+    The sets of nodes that can be matched form a matroid. Therefore, augmenting the matching for
+    the nodes in the order of their weights gives a maximum matching of maximum weight (Edmonds &
+    Fulkerson 1965).
+
+    Args:
+        table: the neighbours, ``[nodes, ports]``.
+        possible: bool ``[nodes, ports]``, which neighbours a node can be matched with.
+        order: the nodes to match, by decreasing weight.
+        partner: set to the index of the port to each node's partner, or -1; ``[nodes]``.
+        taken: set to the node that each node is the partner of, or -1; ``[nodes]``.
+        scratch: int32 ``[4, nodes]``; its row 0 must be -1, and is again afterwards.
+    """
+    ports = table.shape[1]
+    reached_from, slot_of, queue, trail = scratch[0], scratch[1], scratch[2], scratch[3]
+    for node in range(len(table)):
+        partner[node] = taken[node] = -1
+    for start in order:
+        queue[0] = start
+        head, tail, reached, end = 0, 1, 0, -1
+        while head < tail and end < 0:
+            node = queue[head]
+            head += 1
+            for slot in range(ports):
+                other = table[node, slot]
+                # A neighbour that was reached before leads only to nodes already tried.
+                if not possible[node, slot] or reached_from[other] >= 0:
+                    continue
+                reached_from[other], slot_of[other] = node, slot
+                trail[reached] = other
+                reached += 1
+                if taken[other] < 0:
+                    end = other
+                    break
+                queue[tail] = taken[other]
+                tail += 1
+        # If the search fails, the neighbours that it reached stay marked, because no later
+        # augmenting path can use them.
+        if end < 0:
+            continue
+        while end >= 0:
+            node = reached_from[end]
+            following = table[node, partner[node]] if partner[node] >= 0 else -1
+            taken[end], partner[node] = node, slot_of[end]
+            end = following
+        for position in range(reached):
+            reached_from[trail[position]] = -1
+    for node in range(len(table)):
+        reached_from[node] = -1
+
+
+@jit
+def spread(
+    table: _Integers,
+    capacity: NDArray[np.int64],
+    own: Holdings,
+    rows: FoundRows,
+    chance: NDArray[np.int64],
+    one_port: bool,
+    endpoints: int,
+    goal: int,
+) -> None:
+    """Take steps until there are at least ``goal`` rows."""
+    nodes, ports = table.shape
+    possible = np.zeros((nodes, ports), np.bool_)
+    has_sent, has_received = np.zeros(nodes, np.bool_), np.zeros(nodes, np.bool_)
+    is_used = np.zeros((nodes, ports), np.bool_)
+    need, ahead = np.zeros(nodes, np.int64), np.zeros(nodes, np.int64)
+    keys = np.zeros(nodes, np.int64)
+    partner, taken = np.empty(nodes, np.int32), np.empty(nodes, np.int32)
+    scratch = np.full((4, nodes), -1, np.int32)
+    while rows.counts[0] < goal:
+        rows.counts[1] += 1
+        for node in range(nodes):
+            for word in range(own.now.shape[1]):
+                own.before[node, word] = own.now[node, word]
+        if not one_port:
+            for node in range(nodes):
+                if own.lacks[node] > 0:
+                    _receive(table, capacity, own, node, rows, chance)
+            continue
+        has_sent[:], has_received[:], is_used[:] = False, False, False
+        before = -1
+        # Endpoints take part in one matching of a step, switches in as many as there are.
+        while rows.counts[0] > before:
+            before = rows.counts[0]
+            for node in range(nodes):
+                near = 0
+                for slot in range(ports):
+                    sender = table[node, slot]
+                    is_busy = has_sent[sender] or has_received[node] or is_used[node, slot]
+                    possible[node, slot] = not is_busy and _can_give(own, sender, node)
+                    near += possible[node, slot]
+                # A node that few neighbours can inform depends on each of them.
+                need[node] = _SCALE // (1 + near) ** 3 if own.lacks[node] > 0 else 0
+            for node in range(nodes):
+                ahead[node] = 0
+                for slot in range(ports):
+                    ahead[node] += need[table[node, slot]]
+            count = 0
+            for node in range(nodes):
+                if own.lacks[node] == 0:
+                    continue
+                further = 0
+                for slot in range(ports):
+                    if own.lacks[table[node, slot]] > 0:
+                        further += ahead[table[node, slot]]
+                # Nodes that lack more units come first, then nodes whose neighbours depend on them,
+                # and the neighbours of these.
+                weight = ports * ahead[node] + 3 * further + draw(chance, ports * _SCALE // 20)
+                weight += own.lacks[node] * (5 * ports * ports * _SCALE)
+                keys[count] = -(weight * nodes + node)
+                count += 1
+            order = -np.sort(keys[:count]) % nodes
+            match(table, possible, order, partner, taken, scratch)
+            for node in range(nodes):
+                if partner[node] < 0:
+                    continue
+                sender = table[node, partner[node]]
+                has_sent[sender], has_received[node] = sender < endpoints, node < endpoints
+                is_used[node, partner[node]] = True
+                for _ in range(capacity[node, partner[node]]):
+                    unit = _pick(own, sender, node, chance, _SAMPLES)
+                    if unit >= 0:
+                        _give(own, node, unit)
+                        _add_row(rows, node, partner[node], unit)
+            if endpoints == nodes:
+                break
+
+
+class Waiting(NamedTuple):
+    """The units that wait at each node, in lists by link and remaining distance.
+
+    A unit is in the lists of all links that bring it nearer to its destination. It is at the index
+    ``unit * ports + slot`` of `following` and `preceding`, so that it can be removed from all
+    lists when it leaves.
+
+    Attributes:
+        left: ``[destinations, nodes]``, the distances to the destinations.
+        goal: int32 ``[units]``, the row of `left` of each unit.
+        first: int32 ``[nodes, ports, distances]``, the first unit of each list, or -1.
+        longest: int32 ``[nodes, ports]``, an upper bound on the distances in the lists of a link.
+        following: int32 ``[units * ports]``, the next unit in the same list, or -1.
+        preceding: int32 ``[units * ports]``, the previous unit in the same list, or -1.
+        waits: int64 ``[nodes]``, the number of units that wait at each node.
+    """
+
+    left: NDArray[Any]
+    goal: _Integers
+    first: NDArray[np.int32]
+    longest: _Integers
+    following: _Integers
+    preceding: _Integers
+    waits: NDArray[np.int64]
+
+
+def allocate_waiting(
+    table: _Integers,
+    left: NDArray[Any],
+    source: NDArray[np.int64],
+    destination: NDArray[np.int64],
+) -> Waiting:
+    """Return the lists in which all units wait at their sources, ``[units]``."""
+    nodes, ports = table.shape
+    units = len(source)
+    waiting = Waiting(
+        left=left,
+        goal=destination.astype(np.int32),
+        first=np.full((nodes, ports, int(left.max()) + 1), -1, dtype=np.int32),
+        longest=np.zeros((nodes, ports), dtype=np.int32),
+        following=np.empty(units * ports, dtype=np.int32),
+        preceding=np.empty(units * ports, dtype=np.int32),
+        waits=np.zeros(nodes, dtype=np.int64),
+    )
+    _insert_all(table, waiting, source)
+    return waiting
+
+
+@jit
+def _insert_all(table: _Integers, waiting: Waiting, source: NDArray[np.int64]) -> None:
+    for unit in range(len(source)):
+        _insert(table, waiting, source[unit], unit)
+
+
+@jit
+def _insert(table: _Integers, waiting: Waiting, node: int, unit: int) -> None:
+    """Add a unit to the lists of a node, unless this is its destination."""
+    ports = table.shape[1]
+    goal = waiting.goal[unit]
+    left = np.int64(waiting.left[goal, node])
+    if left == 0:
+        return
+    waiting.waits[node] += 1
+    for slot in range(ports):
+        if waiting.left[goal, table[node, slot]] + 1 != left:
+            continue
+        index = unit * ports + slot
+        other = waiting.first[node, slot, left]
+        waiting.following[index], waiting.preceding[index] = other, -1
+        if other >= 0:
+            waiting.preceding[other * ports + slot] = unit
+        waiting.first[node, slot, left] = unit
+        waiting.longest[node, slot] = max(waiting.longest[node, slot], left)
+
+
+@jit
+def _remove(table: _Integers, waiting: Waiting, node: int, unit: int) -> None:
+    """Remove a unit from all lists of the node at which it waits."""
+    ports = table.shape[1]
+    goal = waiting.goal[unit]
+    left = np.int64(waiting.left[goal, node])
+    waiting.waits[node] -= 1
+    for slot in range(ports):
+        if waiting.left[goal, table[node, slot]] + 1 != left:
+            continue
+        index = unit * ports + slot
+        after, before = waiting.following[index], waiting.preceding[index]
+        if after >= 0:
+            waiting.preceding[after * ports + slot] = before
+        if before >= 0:
+            waiting.following[before * ports + slot] = after
+        else:
+            waiting.first[node, slot, left] = after
+
+
+@jit
+def _furthest(waiting: Waiting, node: int, slot: int) -> int:
+    """Return the waiting unit with the largest remaining distance that a link reduces, or -1."""
+    left = waiting.longest[node, slot]
+    while left > 0 and waiting.first[node, slot, left] < 0:
+        left -= 1
+    waiting.longest[node, slot] = left
+    return int(waiting.first[node, slot, left])
+
+
+@jit
+def route(
+    table: _Integers,
+    capacity: NDArray[np.int64],
+    waiting: Waiting,
+    rows: FoundRows,
+    chance: NDArray[np.int64],
+    one_port: bool,
+    endpoints: int,
+    goal: int,
+) -> None:
+    """Take steps until there are at least ``goal`` rows."""
+    nodes, ports = table.shape
+    possible = np.zeros((nodes, ports), np.bool_)
+    has_sent, has_received = np.zeros(nodes, np.bool_), np.zeros(nodes, np.bool_)
+    is_used = np.zeros((nodes, ports), np.bool_)
+    keys = np.zeros(nodes, np.int64)
+    partner, taken = np.empty(nodes, np.int32), np.empty(nodes, np.int32)
+    scratch = np.full((4, nodes), -1, np.int32)
+    while rows.counts[0] < goal:
+        rows.counts[1] += 1
+        first = rows.counts[0]
+        has_sent[:], has_received[:], is_used[:] = False, False, False
+        before = -1
+        # Endpoints take part in one matching of a one-port step, switches in as many as there are.
+        while rows.counts[0] > before:
+            before = rows.counts[0]
+            if one_port:
+                count = 0
+                for node in range(nodes):
+                    if waiting.waits[node] == 0:
+                        continue
+                    for slot in range(ports):
+                        receiver = table[node, slot]
+                        is_busy = has_sent[node] or has_received[receiver] or is_used[node, slot]
+                        possible[node, slot] = not is_busy and _furthest(waiting, node, slot) >= 0
+                    weight = waiting.waits[node] * ports + draw(chance, ports)
+                    keys[count] = -(weight * nodes + node)
+                    count += 1
+                order = -np.sort(keys[:count]) % nodes
+                match(table, possible, order, partner, taken, scratch)
+            for node in range(nodes):
+                turn = draw(chance, ports)
+                for index in range(ports):
+                    slot = (index + turn) % ports
+                    if one_port and partner[node] != slot:
+                        continue
+                    receiver = table[node, slot]
+                    has_sent[node], has_received[receiver] = node < endpoints, receiver < endpoints
+                    is_used[node, slot] = True
+                    for _ in range(capacity[node, slot]):
+                        unit = _furthest(waiting, node, slot)
+                        if unit >= 0:
+                            _remove(table, waiting, node, unit)
+                            _add_row(rows, node, slot, unit)
+            if not one_port or endpoints == nodes:
+                break
+        # Units are inserted at the end of the step, because they cross one link in a step.
+        for row in range(first, rows.counts[0]):
+            _insert(table, waiting, table[rows.node[row], rows.slot[row]], rows.unit[row])

@@ -1,0 +1,69 @@
+"""Find a Hamiltonian cycle of any topology by Pósa's rotations, within a fixed number of steps.
+
+A path grows at its end, towards neighbours with few unvisited neighbours of their own. At a dead
+end, it is rotated: a link from the end back to a node on the path replaces the next link of the
+path, which gives the path another end. The same topology always gives the same result.
+
+Reference: L. Pósa, "Hamiltonian circuits in random graphs", Discrete Mathematics 14(4), 1976.
+"""
+
+import random
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.topologies.base import Topology
+
+#: Larger topologies are not searched: an allgather on one would have too many rows.
+MAX_NODES = 10_000
+#: The maximum number of steps is the first number plus the second for each node.
+_STEPS, _STEPS_PER_NODE = 10_000, 20
+
+
+def find_hamiltonian_cycle(topology: Topology) -> NDArray[np.uint8] | None:
+    """Return the ports along a Hamiltonian cycle from rank 0, including its last link.
+
+    Returns:
+        uint8 ``[nodes]``, or None if the search found no cycle; one may still exist.
+    """
+    if not 3 <= topology.nodes <= MAX_NODES or int(topology.degrees.min()) < 2:
+        return None
+    table = topology.table()
+    # The cache key is not the spec: a plug-in may define another topology with the same spec.
+    found = _search(table.tobytes(), *table.shape)
+    if found is None:
+        return None
+    cycle = np.roll(found, -int(np.flatnonzero(found == 0)[0]))
+    slots = (table[:, cycle] == np.roll(cycle, -1)).argmax(axis=0)
+    return np.asarray(np.array(topology.ports, dtype=np.uint8)[slots])
+
+
+@lru_cache(maxsize=16)
+def _search(table: bytes, ports: int, nodes: int) -> NDArray[np.int64] | None:
+    """Return the nodes along a Hamiltonian cycle, int64 ``[nodes]``, or None."""
+    rows = np.frombuffer(table, dtype=np.int32).reshape(ports, nodes).T.tolist()
+    linked = [[end for end in ends if end != node] for node, ends in enumerate(rows)]
+    chance = random.Random(0)  # noqa: S311 - not a secret
+    path = np.zeros(nodes, dtype=np.int64)
+    position = np.full(nodes, -1)
+    position[0], length = 0, 1
+    for _ in range(_STEPS + _STEPS_PER_NODE * nodes):
+        end = int(path[length - 1])
+        fresh = [node for node in linked[end] if position[node] < 0]
+        if fresh:
+            ways = [sum(position[each] < 0 for each in linked[node]) for node in fresh]
+            best = [node for node, count in zip(fresh, ways, strict=True) if count == min(ways)]
+            path[length] = best[int(chance.random() * len(best))]
+            position[path[length]] = length
+            length += 1
+            continue
+        if length == nodes and path[0] in linked[end]:
+            return path
+        others = [node for node in linked[end] if node != path[length - 2]]
+        # With probability 1/8 the path is reversed, so that it grows at its other end, too.
+        turn = chance.random() * 8
+        first = 0 if turn < 1 else int(position[others[int((turn - 1) / 7 * len(others))]]) + 1
+        path[first:length] = path[first:length][::-1].copy()
+        position[path[first:length]] = np.arange(first, length)
+    return None

@@ -1,0 +1,469 @@
+"""Networks from graphs: `build_network`, which makes a `Network` of a graph of another library.
+
+Readers of files return a `LinkList`, which is treated like such a graph.
+"""
+
+import re
+import warnings
+from collections.abc import Collection, Mapping, Sequence
+from fractions import Fraction
+from itertools import chain
+from math import gcd, lcm
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.support.errors import InputError, NetworkWarning, clean_message
+from starcast.support.progress import Reporter
+from starcast.support.text import pluralize
+from starcast.support.vocabulary import Weights
+from starcast.topologies.networks import LOOP, Network, as_labels, check_name, remember
+
+#: Attributes of links with capacities and latencies; see `starcast.network`.
+_ATTRIBUTES = {"capacity": ("capacity", "bandwidth"), "latency": ("latency", "delay")}
+#: Attributes of nodes with a string to use as label, and with a position; see `starcast.network`.
+_TEXTS = ("label", "name")
+_COORDINATES = (("lon", "lat"), ("longitude", "latitude"), ("x", "y"))
+#: A capacity or latency; whole numbers are faster.
+Amount = int | Fraction
+
+
+class LinkList(NamedTuple):
+    """The nodes and links of a graph, before they are checked.
+
+    Attributes:
+        nodes: the id of each node.
+        pairs: the ends of each link as indices of ``nodes``.
+        is_directed: whether every link has to be listed in both directions.
+        attributes: the attributes of each node, or nothing.
+        lines: the line of each link in a file, or nothing.
+        link_attributes: the attributes of each link, or nothing.
+    """
+
+    nodes: Sequence[str]
+    pairs: Sequence[tuple[int, int]]
+    is_directed: bool = False
+    attributes: Sequence[Mapping[str, Any]] = ()
+    lines: Sequence[int] = ()
+    link_attributes: Sequence[Mapping[str, Any]] = ()
+    #: The capacity in the source of a link of capacity 1, if the capacities are not to be scaled.
+    capacity_unit: Any = None
+
+
+def build_network(
+    graph: Any,
+    name: str = "network",
+    source: str = "",
+    reporter: Reporter | None = None,
+    *,
+    capacities: Sequence[float] | None = None,
+    latencies: Sequence[int] | None = None,
+    switches: Collection[Any] | None = None,
+    weights: Weights | None = None,
+) -> Network:
+    """Make a topology of a connected graph, by the rules of `starcast.network`.
+
+    Args:
+        graph: a `LinkList`, or a graph as in `starcast.network`, but no file.
+        name: the first part of the spec.
+        source: where the network comes from.
+        reporter: receives a message if parallel links are merged or capacities are scaled (default:
+            a `NetworkWarning`).
+        capacities: the capacity of each link (default: its attribute).
+        latencies: the latency of each link (default: its attribute).
+        switches: the nodes that only forward (default: those with the attribute ``switch``).
+        weights: what the attribute ``weight`` is read as (default: it is not read).
+
+    Returns:
+        The network, which is then known in this process.
+
+    Raises:
+        InputError: the graph is empty, not connected or directed, or has a link from a node to
+            itself; a node has more than 253 links; or the name is malformed.
+    """
+    check_name(name)
+    links = graph if isinstance(graph, LinkList) else read_graph(graph)
+    listed = _check_links(links)
+    both_ways = _are_both_ways(listed)
+    titles, labels = _choose_labels(links)
+    widths, has_rates = _read_numbers(links, "capacity", capacities, weights)
+    latency_of, has_times = _read_numbers(links, "latency", latencies, weights)
+    pairs, given, delays = _merge(links, listed, both_ways, widths, latency_of)
+    keeps_whole = capacities is not None or links.capacity_unit is not None
+    unit = _capacity_unit(given, keep_whole=keeps_whole)
+    # Nanoseconds and picoseconds are taken as units only if microseconds are not whole numbers.
+    scales = _TIME_UNITS if has_times else [1]
+    scale = next((each for each in scales if all(each * delay % 1 == 0 for delay in delays)), 1)
+    numbers = {title: number for number, title in enumerate(links.nodes)}
+    network = Network(
+        name,
+        titles,
+        pairs,
+        labels=labels,
+        positions=_find_positions(links.attributes),
+        switches=_find_switches(links) if switches is None else _as_nodes(numbers, switches),
+        capacities=[int(value if unit == 1 else value / unit) for value in given],
+        latencies=_as_whole([scale * delay for delay in delays]),
+        capacity_unit=float(unit * _read_capacity_unit(links.capacity_unit)),
+        source=source,
+    )
+    if merged := len(listed) - len(pairs) * (1 + both_ways):
+        count = pluralize(merged, "parallel link was", "parallel links were")
+        report(f"{count} merged in {network.spec}; their capacities add up", reporter)
+    if unit != 1:
+        shown = f"{network.capacity_unit:g}{' bit/s' if has_rates else ' as given'}"
+        report(f"a capacity of 1 in {network.spec} is {shown}", reporter)
+    if scale != 1:
+        noun = _TIME_UNITS[scale]
+        message = f"the latencies of {network.spec} are in {noun}: give T_s and T_c in {noun} too"
+        report(message, reporter)
+    return remember(network)
+
+
+def report(message: str, reporter: Reporter | None) -> None:
+    """Pass a message about a network to a reporter, or else warn."""
+    if reporter is None:
+        warnings.warn(clean_message(message), NetworkWarning, stacklevel=2)
+    else:
+        reporter.say(clean_message(message))
+
+
+def network_of_family(spec: str, family: str, links: Any, letters: str = "") -> Network:
+    """Make the topology of a spec of a family from the links that the family's function returns.
+
+    Nodes whose labels begin with one of the ``letters`` are switches.
+
+    Raises:
+        InputError: see `network`.
+    """
+    given = read_graph(links)
+    _check_links(given)
+    switches = [number for number, node in enumerate(given.nodes) if node[:1] in {*letters}]
+    made = Network(family, given.nodes, given.pairs, switches=switches)
+    made.spec, made.family = spec, family
+    return made
+
+
+def read_graph(graph: Any) -> LinkList:
+    """Return the nodes and links of a graph of another library."""
+    directed, attributes, values, unit = False, list[Any](), list[Any](), None
+    ends: list[Any] | None = None
+    if hasattr(graph, "get_edgelist"):  # igraph
+        nodes = graph.vs["name"] if "name" in graph.vs.attributes() else range(graph.vcount())
+        pairs, directed = graph.get_edgelist(), graph.is_directed()
+        attributes = [vertex.attributes() for vertex in graph.vs]
+        values = [edge.attributes() for edge in graph.es]
+        unit = graph["capacity_unit"] if "capacity_unit" in graph.attributes() else None
+    elif hasattr(graph, "edge_list"):  # rustworkx
+        nodes = graph.nodes()
+        numbers = {index: number for number, index in enumerate(graph.node_indices())}
+        pairs = [(numbers[u], numbers[v]) for u, v in graph.edge_list()]
+        directed = not hasattr(graph, "to_directed")
+        values = [edge if isinstance(edge, Mapping) else {} for edge in graph.edges()]
+    elif hasattr(graph, "edges") and hasattr(graph, "is_directed"):  # NetworkX
+        nodes, directed = list(graph.nodes), graph.is_directed()
+        attributes = [graph.nodes[node] for node in nodes]
+        unit = graph.graph.get("capacity_unit")
+        edges = list(graph.edges(data=True))
+        ends, values = [(u, v) for u, v, _ in edges], [data for *_, data in edges]
+    elif hasattr(graph, "tocoo"):  # SciPy
+        matrix = graph.tocoo()
+        if matrix.shape[0] != matrix.shape[1]:
+            raise InputError("the matrix is not square", hint="give an adjacency matrix")
+        nodes, directed = range(matrix.shape[0]), True
+        pairs = list(zip(matrix.row.tolist(), matrix.col.tolist(), strict=True))
+    else:
+        links = graph.tolist() if hasattr(graph, "tolist") else graph
+        ends = [(_as_title(u), _as_title(v)) for u, v in map(_as_link, links)]
+        nodes = list(dict.fromkeys(chain.from_iterable(ends)))
+    titles = [_as_title(node) for node in nodes]
+    if len({*titles}) < len(titles):
+        repeated = next(title for title in titles if titles.count(title) > 1)
+        raise InputError(f"two nodes are named '{repeated}'", hint="rename one of them")
+    if ends is not None:
+        numbers = {node: number for number, node in enumerate(nodes)}
+        pairs = [(numbers[u], numbers[v]) for u, v in ends]
+    if any(values):
+        values = [{str(key).lower(): value for key, value in each.items()} for each in values]
+    return LinkList(titles, pairs, directed, attributes, (), values, unit)
+
+
+def _check_links(links: LinkList) -> NDArray[np.int64]:
+    """Return the pairs of nodes as an array, ``[links, 2]``.
+
+    Raises:
+        InputError: a link is a loop, or a directed link has no reverse. The message names its line.
+    """
+    pairs = np.array(links.pairs, dtype=np.int64).reshape(-1, 2)
+    is_wrong = pairs[:, 0] == pairs[:, 1]
+    if links.is_directed:
+        is_wrong |= ~np.isin(_number_pairs(pairs), _number_pairs(pairs[:, ::-1]))
+    for number in np.flatnonzero(is_wrong)[:1]:
+        u, v = (links.nodes[end] for end in pairs[number])
+        line = f"line {links.lines[number]}: " if links.lines else ""
+        if u == v:
+            raise InputError(f"{line}{LOOP % u}", hint="remove the link")
+        raise InputError(
+            f"{line}the link from '{u}' to '{v}' has no reverse",
+            hint="give an undirected graph, because the links of a topology lead both ways",
+        )
+    return pairs
+
+
+def _number_pairs(pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a different number for each pair of nodes."""
+    numbers: NDArray[np.int64] = pairs[:, 0] << 32 | pairs[:, 1]
+    return numbers
+
+
+def _are_both_ways(pairs: NDArray[np.int64]) -> bool:
+    """Return whether each link is listed in both directions."""
+    return bool(np.isin(_number_pairs(pairs), _number_pairs(pairs[:, ::-1])).all())
+
+
+def _merge(
+    links: LinkList,
+    listed: NDArray[np.int64],
+    both_ways: bool,
+    capacities: Sequence[Amount] | None,
+    latencies: Sequence[Amount] | None,
+) -> tuple[Sequence[tuple[int, int]], list[Amount], list[Amount]]:
+    """Return each link once, with the sum of the capacities and the latency of those listed.
+
+    Raises:
+        InputError: the two directions of a link have other capacities, or links that are listed
+            several times other latencies.
+    """
+    count = len(np.unique(_number_pairs(np.sort(listed, axis=1))))
+    if capacities is None and latencies is None and count == len(listed):
+        return links.pairs, [1] * count, [0] * count
+    sums, latency_of = dict[tuple[int, int], Amount](), dict[tuple[int, int], Amount]()
+    for number, (u, v) in enumerate(links.pairs):
+        pair = (u, v) if both_ways else (min(u, v), max(u, v))
+        sums[pair] = sums.get(pair, 0) + (capacities[number] if capacities else 1)
+        latency = latencies[number] if latencies else 0
+        ends = min(u, v), max(u, v)
+        if latency_of.setdefault(ends, latency) != latency:
+            raise InputError(
+                f"{_at(links, number)}has another latency than before",
+                hint="give parallel links, and both directions of a link, the same latency",
+            )
+    for (u, v), capacity in sums.items() if both_ways else ():
+        if sums[v, u] != capacity:
+            raise InputError(
+                f"the link from '{links.nodes[u]}' to '{links.nodes[v]}' has another capacity than"
+                " its reverse",
+                hint="give both directions of a link the same capacity",
+            )
+    pairs = list(latency_of)
+    return pairs, [sums[pair] for pair in pairs], list(latency_of.values())
+
+
+def find_attribute(links: LinkList, name: str, weights: Weights | None = None) -> str | None:
+    """Return the attribute of links that holds their capacities or latencies, or None.
+
+    Args:
+        links: nodes and links, with lower-case names of attributes.
+        name: ``capacity`` or ``latency``.
+        weights: which of the two the attribute ``weight`` holds.
+    """
+    names = (*(["weight"] if weights == name else []), *_ATTRIBUTES[name])
+    found = (each for each in names if any(each in values for values in links.link_attributes))
+    return next(found, None)
+
+
+#: A number, short enough for an exact fraction, and its unit.
+_QUANTITY = re.compile(r"([+-]?[0-9]{0,40}\.?[0-9]{0,40}(?:[eE][+-]?[0-9]{1,2})?)\s*([A-Za-z/µ]*)")
+_MAX_NUMBER = 10**40
+#: Units of capacities in bits per second, and of latencies in microseconds.
+_UNITS = {
+    "capacity": {
+        prefix + unit: Fraction(bits * 1000**power)
+        for power, prefixes in enumerate(("", "kK", "mM", "gG", "tT"))
+        for prefix in prefixes or [""]
+        for unit, bits in {"bps": 1, "bit/s": 1, "b/s": 1, "Bps": 8, "B/s": 8}.items()
+    },
+    "latency": {
+        "s": Fraction(10**6), "ms": Fraction(1000), "us": Fraction(1), "µs": Fraction(1),
+        "ns": Fraction(1, 1000), "ps": Fraction(1, 10**6),
+    },
+}  # fmt: skip
+#: Units of latencies, by their number in a microsecond.
+_TIME_UNITS = {1: "microseconds", 1000: "nanoseconds", 10**6: "picoseconds"}
+
+
+def read_quantity(value: Any, name: str = "") -> tuple[Fraction, bool]:
+    """Return a number such as 4, 0.25 or 100Gbps, and whether it has a unit.
+
+    Args:
+        value: a number, or a string.
+        name: ``capacity`` for numbers that may have a unit such as Gbps or GB/s, which are
+            converted to bits per second; ``latency`` for us, ms and others, which are converted to
+            microseconds.
+
+    Raises:
+        ValueError: the value is not a number, or its unit is unknown.
+    """
+    if isinstance(value, int | Fraction) and not isinstance(value, bool):
+        if not -_MAX_NUMBER < value < _MAX_NUMBER:
+            raise ValueError("the number is too large")
+        return Fraction(value), False
+    match = _QUANTITY.fullmatch(str(value).strip())
+    units = {"": Fraction(1), **_UNITS.get(name, {})}
+    if match is None or match[2] not in units:
+        raise ValueError(value)
+    return Fraction(match[1]) * units[match[2]], bool(match[2])
+
+
+def _read_capacity_unit(given: Any) -> Fraction:
+    try:
+        unit = Fraction(1) if given is None else read_quantity(given)[0]
+    except ValueError:
+        unit = Fraction(0)
+    if unit <= 0:
+        raise InputError(
+            f"the capacity_unit '{str(given)[:40]}' is not a positive number", hint="remove it"
+        )
+    return unit
+
+
+def _read_numbers(
+    links: LinkList, name: str, values: Sequence[Any] | None, weights: Weights | None
+) -> tuple[list[Amount] | None, bool]:
+    """Return the capacity or latency of each link, or None, and whether the source has units.
+
+    Args:
+        links: the links.
+        name: ``capacity`` or ``latency``.
+        values: the numbers, if they are given; by default those of the attribute.
+        weights: see `find_attribute`.
+
+    Raises:
+        InputError: a value is missing or not a number, or not all have a unit.
+    """
+    if values is None:
+        attribute = find_attribute(links, name, weights)
+        if attribute is None:
+            return None, False
+        values = [each.get(attribute) for each in links.link_attributes]
+    if len(values) != len(links.pairs):
+        raise InputError(
+            f"{len(values):,} values are given for {len(links.pairs):,} links",
+            hint="give one number for each link, in the order of the links",
+        )
+    numbers: list[Amount] = []
+    have_units = list[bool]()
+    for number, value in enumerate(values):
+        try:
+            quantity, has_unit = read_quantity(value, name)
+        except ValueError:
+            given = f"no {name}"
+            if value not in (None, ""):
+                given = f"the {name} '{str(value)[:40]}', which is not a number"
+            raise InputError(
+                f"{_at(links, number)}has {given}", hint="give every link a number, or none"
+            ) from None
+        if quantity < 0 or (name == "capacity" and not quantity):
+            raise InputError(
+                f"{_at(links, number)}has the {name} {value}",
+                hint="give positive capacities, and latencies of 0 or more",
+            )
+        numbers.append(quantity)
+        have_units.append(has_unit)
+    if any(have_units) != all(have_units):
+        without = _at(links, have_units.index(False))
+        raise InputError(
+            f"{without}has a {name} without a unit", hint="give every link a unit, or none"
+        )
+    return numbers, any(have_units)
+
+
+def _at(links: LinkList, number: int) -> str:
+    """Return the beginning of a message about a link."""
+    u, v = links.pairs[number]
+    line = f"line {links.lines[number]}: " if links.lines else ""
+    return f"{line}the link from '{links.nodes[u]}' to '{links.nodes[v]}' "
+
+
+def _capacity_unit(capacities: Sequence[Amount], *, keep_whole: bool) -> Fraction:
+    """Return the largest number of which all capacities are multiples."""
+    if keep_whole and all(value.denominator == 1 for value in capacities):
+        return Fraction(1)
+    unit = Fraction(
+        gcd(*(value.numerator for value in capacities)),
+        lcm(*(value.denominator for value in capacities)),
+    )
+    return unit or Fraction(1)
+
+
+def _as_whole(latencies: Sequence[Amount]) -> list[int]:
+    for latency in latencies:
+        if latency.denominator != 1:
+            raise InputError(
+                f"the latency {float(latency):g} is not a whole number",
+                hint="give latencies in a smaller unit, the unit of the time for a start-up",
+            )
+    return [int(latency) for latency in latencies]
+
+
+def _find_switches(links: LinkList) -> list[int]:
+    """Return the numbers of the nodes whose attribute ``switch`` is true."""
+    values = [str(node.get("switch", "")).lower() for node in links.attributes]
+    return [number for number, value in enumerate(values) if value in ("true", "1", "yes")]
+
+
+def _as_nodes(numbers: Mapping[str, int], switches: Collection[Any]) -> list[int]:
+    for switch in switches:
+        if _as_title(switch) not in numbers:
+            raise InputError(
+                f"the switch '{switch}' is not a node", hint="name nodes that have links"
+            )
+    return [numbers[_as_title(switch)] for switch in switches]
+
+
+def _choose_labels(links: LinkList) -> tuple[Sequence[str], Sequence[str]]:
+    """Return titles and labels of the nodes: an attribute or the ids; see `starcast.network`."""
+    given = [texts for key in _TEXTS if (texts := _find_texts(links.attributes, key))]
+    for texts in given:
+        if len(set(texts)) == len(texts):
+            labels = as_labels(texts)
+            # The text explains labels in which characters were replaced better than the id does.
+            return (links.nodes if labels == texts else texts), labels
+    return given[0] if given else links.nodes, as_labels(links.nodes)
+
+
+def _find_texts(attributes: Sequence[Mapping[str, Any]], key: str) -> list[str] | None:
+    """Return an attribute of all nodes as text, or None if a node does not have it."""
+    values = [node.get(key) for node in attributes]
+    texts = ["" if value is None else str(value) for value in values]
+    return texts if all(texts) else None
+
+
+def _find_positions(attributes: Sequence[Mapping[str, Any]]) -> NDArray[np.float64] | None:
+    """Return the positions of all nodes, or None if a node has none."""
+    lowered = [{str(key).lower(): value for key, value in node.items()} for node in attributes]
+    columns = [[[node.get(x), node.get(y)] for node in lowered] for x, y in _COORDINATES]
+    for column in [*columns, [node.get("pos") for node in lowered]]:
+        try:
+            positions = np.array(column, dtype=np.float64)
+        except (TypeError, ValueError):  # texts, missing values, or lists of different lengths
+            continue
+        if positions.ndim == 2 and positions.shape[1] == 2 and np.isfinite(positions).all():
+            return positions
+    return None
+
+
+def _as_title(node: Any) -> str:
+    """Return a node as text; the nodes of grids are tuples, such as (0, 1), whose text is 0,1."""
+    return ",".join(map(str, node)) if isinstance(node, tuple) else str(node)
+
+
+def _as_link(link: Any) -> tuple[Any, Any]:
+    try:
+        first, second = link
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{link!r} is not a link", hint="give pairs of labels, such as ('a', 'b')"
+        ) from None
+    return first, second

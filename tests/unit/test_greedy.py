@@ -1,0 +1,301 @@
+"""Greedy schedules and rings on any topology, replayed with sets by independent code."""
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections import defaultdict
+from fractions import Fraction
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import starcast
+from starcast import schedule, simulate, topology
+from starcast.collectives import Schedule
+from starcast.collectives.model import COLLECTIVES, MULTI_SOURCE, REDUCTIONS
+from starcast.costs import Machine, lower_bound
+from starcast.topologies.hamiltonian_cycles import find_hamiltonian_cycle
+from support.meeting import refused
+from support.simulator_cases import assert_same_verdict
+
+MACHINE = Machine(Fraction(1), Fraction(1))
+
+
+def random_network(seed: int) -> starcast.Network:
+    """Return a connected random network: sparse, scale-free, regular or with a bridge."""
+    nodes = 5 + seed
+    kinds = (
+        lambda: nx.compose(nx.gnp_random_graph(nodes, 0.2, seed=seed), nx.path_graph(nodes)),
+        lambda: nx.barabasi_albert_graph(nodes, 2, seed=seed),
+        lambda: nx.random_regular_graph(4, nodes, seed=seed),
+        lambda: nx.barbell_graph(3 + seed // 4, seed % 3),
+    )
+    graph = kinds[seed % 4]()
+    assert nx.is_connected(graph)
+    return starcast.network(list(graph.edges), name=f"random{seed}")
+
+
+def endings(plan: Schedule) -> tuple[dict[int, set[int]], dict[int, set[int]]]:
+    """Return which nodes hold each unit at first, and which must have it in the end."""
+    nodes, root = plan.topology.nodes, plan.root
+    everything = set(range(nodes))
+    sources = nodes if plan.collective in ("allgather", "alltoall") else 1
+    parts = nodes if plan.collective in ("scatter", "gather", "alltoall") else 1
+    if plan.collective == "reduce-scatter":
+        parts = nodes
+    each = plan.units // (sources * parts)
+    first, last = {}, {}
+    for unit in range(plan.units):
+        part, source = unit // each % parts, unit // (each * parts)
+        first[unit], last[unit] = {
+            "broadcast": ({root}, everything),
+            "allgather": ({source}, everything),
+            "scatter": ({root}, {part}),
+            "gather": ({part}, {root}),
+            "alltoall": ({source}, {part}),
+            "reduce": (everything, {root}),
+            "reduce-scatter": (everything, {part}),
+            "allreduce": (everything, everything),
+        }[plan.collective]
+    return first, last
+
+
+def replay(plan: Schedule) -> None:
+    """Execute a schedule with sets of units or contributions, and check every rule of its model."""
+    graph = {
+        frozenset((node, other))
+        for row in plan.topology.table().tolist()
+        for node, other in enumerate(row)
+        if node != other
+    }
+    first, last = endings(plan)
+    is_sum = plan.collective in REDUCTIONS
+    everything = frozenset(range(plan.topology.nodes))
+    holds: dict[tuple[int, int], frozenset[int]] = {
+        (node, unit): frozenset({node}) for unit, nodes in first.items() for node in nodes
+    }
+    combine = plan.combine if plan.combine is not None else np.zeros(len(plan), dtype=bool)
+    steps = defaultdict(list)
+    for step, sender, receiver, unit, adds in zip(
+        plan.step.tolist(), plan.sender.tolist(), plan.receiver.tolist(), plan.unit.tolist(),
+        combine.tolist(), strict=True,
+    ):  # fmt: skip
+        steps[step].append((sender, receiver, unit, adds))
+    assert sorted(steps) == list(range(1, plan.steps + 1))
+    for step in sorted(steps):
+        rows = steps[step]
+        assert len({row[:2] for row in rows}) == len(rows)  # one unit per directed link
+        if plan.ports == "one":
+            assert len({row[0] for row in rows}) == len({row[1] for row in rows}) == len(rows)
+        before = dict(holds)
+        for sender, receiver, unit, adds in rows:
+            assert frozenset((sender, receiver)) in graph
+            carried = before[sender, unit]
+            if not is_sum:
+                assert (receiver, unit) not in holds  # no unit comes twice
+                holds[receiver, unit] = carried
+            elif adds:
+                assert not holds[receiver, unit] & carried  # no contribution comes twice
+                holds[receiver, unit] = holds[receiver, unit] | carried
+            else:
+                assert carried == everything
+                holds[receiver, unit] = carried
+    for unit, nodes in last.items():
+        for node in nodes:
+            assert (node, unit) in holds
+            assert not is_sum or holds[node, unit] == everything
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_schedules_on_random_networks_pass_a_replay_with_sets(seed: int) -> None:
+    network = random_network(seed)
+    for collective in COLLECTIVES:
+        for ports in ("all", "one"):
+            messages, root = 1 + seed % 3, network.nodes - 1
+            plan = schedule(
+                network, collective, "greedy", ports, root, messages=messages, seed=seed
+            )
+            replay(plan)
+            result = simulate(plan)
+            assert result.complete
+            assert result.violation is None
+            bound = lower_bound(
+                network, collective, ports, Fraction(1), MACHINE, root=root,
+                messages=None if collective == "allreduce" else messages,
+            )  # fmt: skip
+            assert bound.steps is not None
+            assert plan.steps >= bound.steps
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_switches_and_capacities_are_used_as_the_oracle_permits(seed: int) -> None:
+    given = random_network(seed)
+    ends = given.labels()[given.port_links()[:, :2]].tolist()
+    network = starcast.network(
+        ends, name=f"mixed{seed}", switches=given.labels()[:2].tolist() if seed % 2 else [],
+        capacities=[1 + (seed + number) % 3 for number in range(len(ends))],
+    )  # fmt: skip
+    for collective in COLLECTIVES:
+        for ports in ("all", "one"):
+            plan = schedule(network, collective, "greedy", ports, messages=1 + seed % 3)
+            assert assert_same_verdict(plan).complete
+
+
+@pytest.mark.parametrize(
+    ("collective", "steps"),
+    [("allgather", 7), ("alltoall", 7), ("scatter", 7), ("broadcast", 2), ("allreduce", 14)],
+)
+def test_a_switch_serves_all_its_endpoints_in_a_step(collective: str, steps: int) -> None:
+    """Seven endpoints at a hub: a packet up and a packet down in each step but the first."""
+    hub = starcast.network([(f"h{end}", "s") for end in range(7)], name="hub", switches=["s"])
+    for ports in ("all", "one"):
+        assert schedule(hub, collective, "greedy", ports).steps == steps
+
+
+def test_a_link_of_larger_capacity_carries_several_units_in_a_step() -> None:
+    wide = starcast.network([("a", "b")], name="wide", capacities=[3])
+    for ports in ("all", "one"):
+        assert schedule(wide, "broadcast", "greedy", ports, messages=6).steps == 2
+        assert schedule(wide, "alltoall", "greedy", ports, messages=6).steps == 2
+
+
+@pytest.mark.parametrize("ports", ["all", "one"])
+@pytest.mark.parametrize("spec", ["S4", "Q3", "S4,2", "T3x4", "Mesh3x4", "K5", "DB2,4"])
+def test_schedules_on_families_pass_a_replay_with_sets(spec: str, ports: str) -> None:
+    for collective in COLLECTIVES:
+        is_taken = spec == "S4" and collective in ("broadcast", "reduce", "allreduce")
+        name = "greedy-matching" if is_taken else "greedy"
+        plan = schedule(spec, collective, name, ports, root=2, seed=5)
+        assert not plan.symmetric
+        assert plan.root == (0 if collective in MULTI_SOURCE else 2)
+        replay(plan)
+
+
+def test_on_star_graphs_greedy_is_the_broadcast_of_tseng_and_sheu() -> None:
+    for collective in ("broadcast", "reduce", "allreduce"):
+        assert dict(schedule("S4", collective, "greedy").arguments) == {"segments": 1}
+        one, other = (
+            schedule("Mesh3x4", collective, name) for name in ("greedy", "greedy-matching")
+        )
+        assert one.id == other.id
+        assert one.id.startswith(f"Mesh3x4:{collective}:greedy-matching:all:messages=1,seed=0:")
+
+
+@pytest.mark.parametrize(
+    ("spec", "collective", "ports", "steps"),
+    [
+        ("S5", "allgather", "all", 30), ("T8x8x8", "allgather", "all", 86),
+        ("Mesh8x15", "allgather", "all", 60), ("S5", "allgather", "one", 119),
+        ("S5", "alltoall", "all", 122), ("T4x4x4", "alltoall", "one", 192),
+        ("S5", "scatter", "all", 30), ("S5", "scatter", "one", 119),
+        ("S5", "broadcast", "one", 8),
+        pytest.param("S6", "allgather", "all", 144, marks=pytest.mark.slow),
+        pytest.param("S7", "broadcast", "one", 13, marks=pytest.mark.slow),
+        pytest.param("S8", "broadcast", "one", 16, marks=pytest.mark.slow),
+        pytest.param("T8x8x8", "alltoall", "all", 640, marks=pytest.mark.slow),
+        pytest.param("T5x5x5", "alltoall", "all", 84, marks=pytest.mark.slow),
+    ],
+)  # fmt: skip
+def test_schedules_take_at_most_the_known_numbers_of_steps(
+    spec: str, collective: str, ports: str, steps: int
+) -> None:
+    name = "greedy-matching" if collective == "broadcast" else "greedy"
+    plan = schedule(spec, collective, name, ports)
+    assert plan.steps <= steps
+    assert simulate(plan).complete
+
+
+#: Five cases with the first digits of the SHA-256 of their rows.
+FROZEN = {
+    ("S4", "broadcast", "greedy-matching", "one", 1, 7): "95c171a430fe924e",
+    ("Mesh3x4", "allgather", "greedy", "all", 2, 0): "035b6de67c60553d",
+    ("RR12,3,1", "allgather", "greedy", "one", 1, 3): "7c3dc8517c567e59",
+    ("DB2,3", "alltoall", "greedy", "all", 1, 1): "b8b448db09707288",
+    ("T3x3", "scatter", "greedy", "one", 2, 4): "88f44e118b78fb44",
+}
+
+
+def digests() -> dict[tuple[str, str, str, str, int, int], str]:
+    """Return the digests of the rows of the frozen cases."""
+    result = {}
+    for spec, collective, name, ports, messages, seed in FROZEN:
+        plan = schedule(spec, collective, name, ports, messages=messages, seed=seed)
+        rows = np.stack([plan.step, plan.sender, plan.port, plan.unit]).astype("<i4")
+        digest = hashlib.sha256(rows.tobytes()).hexdigest()[:16]
+        result[spec, collective, name, ports, messages, seed] = digest
+    return result
+
+
+def test_rows_are_the_same_on_every_platform() -> None:
+    assert digests() == FROZEN
+
+
+def test_rows_are_the_same_without_numba() -> None:
+    """A process in which numba cannot be imported gives the frozen digests, too."""
+    code = (
+        "import sys; sys.modules['numba'] = None; import test_greedy as t;"
+        "from starcast.collectives import matching;"
+        "assert not hasattr(matching.spread, 'py_func'); assert t.digests() == t.FROZEN"
+    )
+    folders = os.pathsep.join(["tests/unit", "tests"])
+    environment = os.environ | {"PYTHONPATH": folders}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_seeds_give_different_schedules() -> None:
+    first, second = (schedule("Mesh3x4", "alltoall", "greedy", seed=seed) for seed in (0, 1))
+    assert not np.array_equal(first.unit, second.unit) or not np.array_equal(
+        first.port, second.port
+    )
+
+
+def test_wrong_arguments_are_refused() -> None:
+    for seed, words in ((-1, "seed is -1"), (2**24, "seed is 16777216"), ("x", "not a whole")):
+        with refused(words):
+            schedule("Mesh3x4", "allgather", "greedy", seed=seed)
+    with refused("has no node of rank 12"):
+        schedule("Mesh3x4", "scatter", "greedy", root=12)
+    with refused("at most 100,000,000 rows are supported", exit_code=7):
+        schedule("S8", "allgather", "greedy")
+    with refused("at most 100,000,000 rows are supported", exit_code=7):
+        schedule("Mesh3x4", "broadcast", "greedy", messages=10**8)
+
+
+@pytest.mark.parametrize("seed", range(3, 24, 4))
+def test_bridges_have_no_cycle(seed: int) -> None:
+    network = random_network(seed)
+    assert find_hamiltonian_cycle(network) is None
+    with refused("no Hamiltonian cycle was found"):
+        schedule(network, "allgather", "ring")
+
+
+@pytest.mark.parametrize("spec", ["Mesh4x5", "K5", "GP8,3", "S5,2", "T3x3", "RR60,3,2", "P5"])
+def test_rings_run_along_hamiltonian_cycles(spec: str) -> None:
+    network = topology(spec)
+    ports = find_hamiltonian_cycle(network)
+    assert ports is not None
+    node, visited = 0, []
+    for port in ports.tolist():
+        visited.append(node)
+        node = int(network.neighbours(port, [node])[0])
+    assert node == 0
+    assert sorted(visited) == list(range(network.nodes))
+    if network.nodes > 60:
+        return
+    for collective in ("allgather", "reduce-scatter", "allreduce"):
+        for model in ("all", "one"):
+            plan = schedule(network, collective, "ring", model, messages=2)
+            replay(plan)
+            hops = 2 * (network.nodes - 1)
+            half = hops if model == "one" else -(-hops // 2)
+            assert plan.steps == half * (2 if collective == "allreduce" else 1)
+
+
+def test_small_and_hypohamiltonian_graphs_have_no_ring() -> None:
+    for spec in ("GP5,2", "K3,4", "Path5", "Q1"):
+        assert find_hamiltonian_cycle(topology(spec)) is None

@@ -1,0 +1,352 @@
+"""Switches, which forward without owning anything: verdicts, times, units, bounds and families."""
+
+from fractions import Fraction
+from itertools import product
+from math import gcd
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import starcast
+from oracles import event_times
+from starcast import family, schedule, simulate, timing, topology
+from starcast.collectives.columns import schedule_from_columns
+from starcast.collectives.model import COLLECTIVES, describe_schedule
+from starcast.costs import Machine, lower_bound
+from starcast.drawing.networks import draw_topology
+from starcast.experiments.faults import resolve_faults
+from starcast.formats.reading import read_schedule
+from starcast.formats.writing import export
+from starcast.support.vocabulary import (
+    EXECUTION_MODELS,
+    Collective,
+    ExecutionModel,
+    Ports,
+    TopologyFormat,
+)
+from starcast.topologies.base import describe_topology
+from starcast.topologies.networks import Network
+from starcast.trees.construction import forest_from_id
+from support.examples import max_examples
+from support.fix_plugins import restored_registries
+from support.irregular import graph_of
+from support.meeting import refused
+from support.simulator_cases import (
+    MUTATIONS,
+    assert_same_verdict,
+    fault_sets,
+    mutate,
+    plan_of,
+    random_schedules,
+)
+
+LINKS = [
+    *[("s0", "a"), ("s0", "b"), ("s0", "c"), ("s1", "d"), ("s1", "e"), ("s0", "s2"), ("s1", "s2")],
+    *[("s1", "s3"), ("s3", "f"), ("s3", "g"), ("c", "d"), ("s2", "s4")],
+]
+SWITCHES = ["s0", "s1", "s2", "s3", "s4"]
+TREE = "forest(base=breadth-first)"
+ALONG_TREES: list[Collective] = [each for each in COLLECTIVES if each != "alltoall"]
+PORTS: list[Ports] = ["all", "one"]
+
+
+def switched() -> Network:
+    """Return a network of 7 endpoints and 5 switches, one of which leads nowhere."""
+    return starcast.network(LINKS, name="switched", switches=SWITCHES)
+
+
+def hub(endpoints: int) -> Network:
+    """Return a network whose endpoints 0, 1, .. are linked to a single switch."""
+    links = [("hub", number) for number in range(endpoints)]
+    return starcast.network(links, name="hub", switches=["hub"])
+
+
+SPEC = switched().spec
+
+
+def test_the_test_network_tells_nodes_from_endpoints() -> None:
+    network = switched()
+    assert (network.nodes, network.endpoints) == (12, 7)
+    assert gcd(12, 7) == 1
+    assert network.labels()[7:].tolist() == SWITCHES
+
+
+@pytest.mark.parametrize("ports", PORTS)
+@pytest.mark.parametrize("collective", ALONG_TREES)
+@pytest.mark.parametrize("root", range(7))
+def test_schedules_along_trees_are_complete_and_leave_out_idle_switches(
+    collective: Collective, ports: Ports, root: int
+) -> None:
+    built = schedule(switched(), collective, TREE, ports=ports, root=root)
+    assert assert_same_verdict(built).complete
+    assert not {11} & {*built.sender.tolist(), *built.receiver.tolist()}  # s4
+    assert built.message_units == (1 if collective != "allreduce" else built.units)
+    assert describe_schedule(built)["units"] == built.units
+    assert starcast.simulate(built).transmissions == len(built)
+
+
+@given(st.data())
+@max_examples(150)
+def test_verdicts_equal_those_of_the_oracle(data: st.DataObject) -> None:
+    """Random schedules of all collectives, with and without faults of nodes, links and switches."""
+    given = data.draw(random_schedules(SPEC, symmetric=False))
+    if len(given) and data.draw(st.booleans()):
+        given = mutate(data.draw, given, data.draw(st.sampled_from(MUTATIONS)))
+    assert_same_verdict(given)
+    assert_same_verdict(given, data.draw(fault_sets(given.topology, 4)))
+
+
+@given(st.data(), st.sampled_from(ALONG_TREES), st.sampled_from(PORTS))
+@max_examples(150)
+def test_mutations_of_valid_schedules_are_judged_like_the_oracle_does(
+    data: st.DataObject, collective: Collective, ports: Ports
+) -> None:
+    root = data.draw(st.integers(0, 6))
+    built = schedule(switched(), collective, TREE, ports=ports, root=root)
+    for _ in range(data.draw(st.integers(1, 2))):
+        built = mutate(data.draw, built, data.draw(st.sampled_from(MUTATIONS)))
+    assert_same_verdict(built)
+
+
+@given(st.data(), st.sampled_from(EXECUTION_MODELS))
+@max_examples(80)
+def test_times_equal_those_of_the_event_simulation(
+    data: st.DataObject, execution: ExecutionModel
+) -> None:
+    judged = data.draw(random_schedules(SPEC, symmetric=False))
+    assert_times(judged, execution)
+
+
+@pytest.mark.parametrize("execution", EXECUTION_MODELS)
+@pytest.mark.parametrize("ports", PORTS)
+@pytest.mark.parametrize("collective", ALONG_TREES)
+def test_times_along_trees_equal_those_of_the_event_simulation(
+    collective: Collective, ports: Ports, execution: ExecutionModel
+) -> None:
+    assert_times(schedule(switched(), collective, TREE, ports=ports, root=2), execution)
+
+
+def assert_times(judged: starcast.Schedule, execution: ExecutionModel) -> None:
+    if simulate(judged).violation:
+        return
+    found = timing(judged, 64, 100, 1, execution)
+    machine = event_times.Machine(Fraction(64), Fraction(100), Fraction(1))
+    expected = event_times.timed(plan_of(judged), machine, by_steps=execution == "synchronous")
+    nodes = judged.topology.labels().tolist()
+    assert found.time == expected.time
+    assert found.arrivals.tolist() == [
+        -1 if expected.arrivals[node] is None else expected.arrivals[node] for node in nodes
+    ]
+    ends = [packet.end for packet in expected.packets]
+    assert execution == "synchronous" or found.packets.end.tolist() == ends
+
+
+def rows_of_hub(collective: Collective, ports: Ports, **values: list[int]) -> starcast.Schedule:
+    """Return a schedule on a hub with three endpoints; the hub has rank 3."""
+    return schedule_from_columns(values, hub(3), collective, ports=ports)
+
+
+def test_a_switch_sends_and_receives_any_number_of_packets_in_the_one_port_model() -> None:
+    network = hub(3)
+    port = [network.ports_between(3, end)[0] for end in range(3)]
+    built = rows_of_hub(
+        "broadcast", "one", step=[1, 2, 2], sender=[0, 3, 3], port=port, unit=[0, 0, 0]
+    )
+    assert (simulate(built).complete, built.steps) == (True, 2)
+    assert timing(built, execution="asynchronous").time == 2 * 164
+    backwards = rows_of_hub(
+        "reduce", "one", step=[1, 1, 2], sender=[1, 2, 3], port=[port[1], port[2], port[0]],
+        unit=[0, 0, 0], combine=[1, 1, 1],
+    )  # fmt: skip
+    assert simulate(backwards).complete
+    both = rows_of_hub(
+        "broadcast", "one", step=[1, 2, 3, 3], sender=[0, 3, 1, 3], unit=[0, 0, 0, 0],
+        port=[port[0], port[1], port[1], port[2]],
+    )  # fmt: skip
+    assert simulate(both).complete  # the hub receives from 1 and sends to 2 in step 3
+
+
+def test_a_switch_contributes_nothing_and_cannot_send_an_empty_sum() -> None:
+    network = hub(3)
+    port = [network.ports_between(3, end)[0] for end in range(3)]
+    empty = rows_of_hub("reduce", "all", step=[1], sender=[3], port=port[:1], unit=[0], combine=[1])
+    assert "is a switch, and holds no contribution to the unit yet" in str(
+        simulate(empty).violation
+    )
+    once = {"step": [1, 1, 2], "sender": [1, 2, 3], "port": [port[1], port[2], port[0]]}
+    whole = rows_of_hub("reduce", "all", **once, unit=[0, 0, 0], combine=[1, 1, 1])
+    assert simulate(whole).complete
+    # If both other endpoints are dead, the root's contribution is the sum, and the hub is empty.
+    dead = simulate(whole, faults=["1", "2"])
+    assert (dead.complete, dead.transmissions) == (True, 0)
+    # A dead switch is owed nothing, but what depends on it is missing.
+    assert simulate(whole, faults=["hub"]).missing == 1
+    assert "own contributions" not in str(simulate(whole, faults=["hub"]).remarks)
+
+
+def test_all_units_of_an_alltoall_through_a_hub_belong_to_endpoints() -> None:
+    network = hub(3)
+    pairs = [(source, end) for source, end in product(range(3), range(3)) if source != end]
+    port = {end: network.ports_between(3, end)[0] for end in range(3)}
+    up = [
+        (1 + (end - source) % 3 - 1, source, port[source], source * 3 + end)
+        for source, end in pairs
+    ]
+    down = [(step + 1, 3, port[unit % 3], unit) for step, _, _, unit in up]
+    step, sender, ports, unit = np.array(up + down).T
+    columns = {"step": step, "sender": sender, "port": ports, "unit": unit, "units": 9}
+    built = schedule_from_columns(columns, network, "alltoall", ports="one")
+    run = assert_same_verdict(built)
+    assert (run.complete, run.steps, built.message_units) == (True, 3, 1)
+    bound = lower_bound(network, "alltoall", "one", Fraction(1), Machine(Fraction(0), Fraction(1)))
+    assert bound.bytes == 2
+
+
+@pytest.mark.parametrize("ports", PORTS)
+@pytest.mark.parametrize("collective", ALONG_TREES)
+def test_no_schedule_beats_the_lower_bounds(collective: Collective, ports: Ports) -> None:
+    machine = Machine(Fraction(100), Fraction(1))
+    for spec, root in ((SPEC, 0), (SPEC, 3), ("FT4", 5), ("DF1,1", 2), (hub(6).spec, 1)):
+        built = schedule(spec, collective, TREE, ports=ports, root=root)
+        size = Fraction(64 * built.message_units)
+        for execution in EXECUTION_MODELS:
+            time = timing(built, 64, 100, 1, execution).time
+            assert time >= lower_bound(spec, collective, ports, size, machine, root=root).time
+        bound = lower_bound(spec, collective, ports, size, machine, built.message_units, root=root)
+        assert built.packets or built.steps >= bound.steps
+        assert len(built) >= bound.transmissions
+
+
+def test_doubling_bounds_no_broadcast_through_a_switch() -> None:
+    """A hub informs seven endpoints in one step, so the bound of ceil(log2 8) steps fails."""
+    machine = Machine(Fraction(1), Fraction(0))
+    bound = lower_bound(hub(8), "broadcast", "one", Fraction(1), machine)
+    assert (bound.steps, bound.transmissions) == (2, None)
+    assert lower_bound("K8", "broadcast", "one", Fraction(1), machine).steps == 3
+    assert lower_bound(hub(8), "allreduce", "one", Fraction(6), machine).bytes == 6
+    assert lower_bound(hub(8), "allreduce", "all", Fraction(6), machine).bytes == 6
+
+
+@pytest.mark.parametrize(
+    "try_it",
+    [
+        lambda network: schedule(network, "broadcast", TREE, root="s1"),
+        lambda network: schedule(network, "allgather", TREE, root="s1"),
+        lambda network: starcast.forest(network, "breadth-first", root="s1"),
+        lambda network: starcast.Forest(network, np.zeros((1, 12), np.uint8), root=8),
+        lambda network: lower_bound(
+            network, "scatter", "all", Fraction(1), Machine(Fraction(1), Fraction(1)), root="s1"
+        ),
+        lambda network: schedule_from_columns(
+            {"step": [1], "sender": [0], "port": [1], "unit": [0]}, network, "broadcast", root="s1"
+        ),
+        lambda network: forest_from_id(f"{network.spec}:breadth-first:s1"),
+    ],
+)  # fmt: skip
+def test_a_switch_is_no_root(try_it) -> None:  # noqa: ANN001
+    with refused("'s1' of switched-", "is a switch, which only forwards and cannot be a root"):
+        try_it(switched())
+
+
+def test_networks_need_two_endpoints_that_are_joined() -> None:
+    with refused("every node of 'n' is a switch"):
+        starcast.network([("a", "b")], name="n", switches=["a", "b"])
+    with refused("every node of 'n' but one is a switch"):
+        starcast.network([("a", "b")], name="n", switches=["b"])
+    with refused("no path from 'a' to 'b'"):
+        starcast.network([("a", "s"), ("b", "t")], name="n", switches=["s", "t"])
+    with refused("the switch 'x' is not a node"):
+        starcast.network([("a", "b"), ("b", "c")], name="n", switches=["x"])
+
+
+def test_drawn_faults_can_be_switches_but_not_the_root() -> None:
+    drawn = {fault for seed in range(60) for fault in resolve_faults(switched(), "1 node", seed)}
+    assert drawn == {*switched().labels().tolist()[1:]}
+
+
+@pytest.mark.parametrize("k", [2, 4, 6, 8])
+def test_fat_trees_have_the_sizes_and_distances_of_the_paper(k: int) -> None:
+    """Al-Fares et al. 2008, section 2.1: k^3/4 hosts, 5k^2/4 switches of k ports, (k/2)^2 paths."""
+    tree = topology(f"FT{k}")
+    hosts, half = k**3 // 4, k // 2
+    assert (tree.endpoints, tree.nodes - tree.endpoints) == (hosts, 5 * k**2 // 4)
+    assert {*tree.degrees[:hosts].tolist()} == {1}
+    assert {*tree.degrees[hosts:].tolist()} == {k}
+    levels = np.bincount(tree.distances(0)[:hosts], minlength=7).tolist()
+    assert levels == [1, 0, half - 1, 0, half**2 - half, 0, hosts - half**2]
+    assert tree.diameter == 6
+    graph = graph_of(tree)
+    paths = list(nx.all_shortest_paths(graph, 0, hosts - 1))
+    assert len(paths) == half**2
+    # Full bisection bandwidth: one half of the pods sends to the other over a link for each host.
+    nx.set_edge_attributes(graph, 1, "capacity")
+    ends = [(("from", 0), range(hosts // 2)), (("to", 0), range(hosts // 2, hosts))]
+    for terminal, part in ends:
+        graph.add_edges_from(((terminal, host) for host in part), capacity=1)
+    assert nx.maximum_flow_value(graph, ("from", 0), ("to", 0)) == hosts // 2
+
+
+@pytest.mark.parametrize(("h", "hosts"), [(1, 1), (2, 2), (2, 5), (3, 3)])
+def test_dragonflies_have_hosts_at_their_routers(h: int, hosts: int) -> None:
+    """Kim et al. 2008: N = a p (a h + 1) terminals; a = 4, p = h = 2 give 72 (Figure 5)."""
+    network = topology(f"DF{h},{hosts}")
+    routers = 2 * h * (2 * h * h + 1)
+    assert (network.endpoints, network.nodes) == (hosts * routers, (hosts + 1) * routers)
+    assert {*network.degrees[network.endpoints :].tolist()} == {3 * h - 1 + hosts}
+    assert network.diameter == 5
+    inner = graph_of(network).subgraph(range(network.endpoints, network.nodes))
+    assert nx.is_isomorphic(inner, graph_of(topology(f"DF{h}")))
+
+
+def test_families_of_plug_ins_declare_switches_by_their_first_letters() -> None:
+    with restored_registries():
+
+        @family("rack", pattern=r"Rack(\d+)", source="test", noun="racks", switches="s")
+        def rack(n: int) -> list[tuple[str, str]]:
+            return [("s", f"h{number}") for number in range(n)]
+
+        assert (topology("Rack3").nodes, topology("Rack3").endpoints) == (4, 3)
+        with refused("the option 'switches' of the family 'broken' is not a string"):
+            family("broken", pattern=r"Broken(\d+)", source="test", switches=1)(rack)
+
+
+@pytest.mark.parametrize("spec", ["FT3", "FT62", "DF2,0", "DF2,200"])
+def test_sizes_out_of_range_are_refused(spec: str) -> None:
+    with refused(f"{spec} is out of range"):
+        topology(spec)
+
+
+@pytest.mark.parametrize("to", ["graphml", "gexf", "anynet"])
+def test_files_of_networks_keep_switches(tmp_path: Path, to: TopologyFormat) -> None:
+    file = tmp_path / f"switched.{to}"
+    export(switched(), file, to)
+    found = starcast.network(file)
+    assert (found.endpoints, found.nodes, found.diameter) == (7, 12, switched().diameter)
+    assert to == "anynet" or found.sha256 == switched().sha256
+
+
+@pytest.mark.parametrize("collective", ALONG_TREES)
+def test_files_of_schedules_keep_switches_or_are_refused(
+    tmp_path: Path, collective: Collective
+) -> None:
+    built = schedule(switched(), collective, TREE)
+    for to, name in (("goal", "plan.goal"), ("csv", "plan.csv")):
+        export(built, tmp_path / name, to)
+        again = read_schedule(tmp_path / name, switched(), collective)
+        assert (again.units, simulate(again).complete) == (built.units, True)
+    with refused(f"{SPEC} has switches, but files of MSCCL have only GPUs"):
+        export(built, tmp_path / "plan.xml", "msccl-xml")
+    with refused("a GOAL file cannot hold a one-port schedule on"):
+        export(schedule(switched(), collective, TREE, ports="one"), tmp_path / "one.goal", "goal")
+
+
+def test_texts_and_pictures_tell_switches_from_endpoints() -> None:
+    assert describe_topology(switched())["endpoints"] == 7
+    picture = draw_topology(topology("FT4"))
+    assert "squares are switches, which only forward" in picture
+    assert picture.count('rx="0"') == 20
+    assert "squares" not in draw_topology(topology("Mesh3x4"))

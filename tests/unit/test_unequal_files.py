@@ -1,0 +1,239 @@
+"""Files with capacities, latencies and switches: read, scaled, written and refused."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import pytest
+
+from starcast import Network, export, network
+from starcast.formats.graphs import to_igraph, to_networkx
+from starcast.support.progress import ProgressLines
+from starcast.topologies.base import describe_links
+from starcast.topologies.network_building import read_quantity
+from support.meeting import refused
+
+pytestmark = pytest.mark.filterwarnings("ignore::starcast.support.errors.NetworkWarning")
+
+LINKS = [("s", "a"), ("a", "b"), ("b", "c"), ("c", "s")]
+LIST = "source target capacity latency\na b 10 5\nb c 40 7\n"
+
+
+def values(made: Network) -> tuple[list[int], list[int], float]:
+    """Return capacities and latencies in the order of the links, and the unit of capacities."""
+    stored = made.as_json()
+    return stored["capacities"], stored["latencies"], stored["capacity_unit"]
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Any:
+    def write_and_read(content: str, file: str = "mine.txt", **options: Any) -> Network:
+        (tmp_path / file).write_text(content)
+        return network(tmp_path / file, **options)
+
+    return write_and_read
+
+
+GML = """graph [
+  node [ id 1 label "a" ]
+  node [ id 2 label "b" ]
+  node [ id 3 label "c" ]
+  edge [ source 1 target 2 capacity 10 latency 5 ]
+  edge [ source 2 target 3 capacity 40 latency 7 ]
+]
+"""
+#: The same line of two links in every format that has attributes of links.
+SAME = {
+    "x.txt": LIST,
+    "y.txt": "a b {'capacity': 10, 'latency': 5}\nb c {'latency': 7, 'capacity': 40}\n",
+    "x.csv": "from,to,km,Bandwidth,Delay\na,b,1,2.5Gbps,5us\nb,c,9,10Gbps,7us\n",
+    "x.gml": GML,
+    "x.dot": "graph { edge [latency=5]; a -- b [capacity=0.25]; b -- c [capacity=1, latency=7] }",
+    "x.json": json.dumps({
+        "nodes": [{"id": "a"}, {"id": "b"}, {"id": "c"}],
+        "links": [
+            {"source": "a", "target": "b", "bandwidth": 10, "delay": "5us"},
+            {"source": "b", "target": "c", "bandwidth": 40, "delay": "0.007 ms"},
+        ],
+    }),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("file", SAME)
+def test_attributes_of_links_are_read_and_scaled(read: Any, file: str) -> None:
+    """10 and 40, 2.5 and 10 Gbit/s, and 0.25 and 1 are all 1 and 4."""
+    lines: list[str] = []
+    made = read(SAME[file], file, reporter=ProgressLines(lines.append))
+    assert values(made)[:2] == ([1, 4], [5, 7])
+    unit = {"x.csv": "2.5e+09 bit/s", "x.dot": "0.25 as given"}.get(file, "10 as given")
+    assert lines[0] == f"a capacity of 1 in {made.spec} is {unit}"
+    assert describe_links(made) == {
+        "capacities": [1, 4],
+        "latencies": [5, 7],
+        "capacity_unit": made.capacity_unit,
+    }
+    unused = [f"{made.spec} does not use all data of x.csv: km"] if file == "x.csv" else []
+    assert lines[1:] == unused
+
+
+GRAPH = nx.Graph()
+GRAPH.add_edge("a", "b", weight=2, capacity=3)
+GRAPH.add_edge("b", "c", weight=6, capacity=6)
+#: Files with weights of a line of two links, read as capacities.
+WEIGHTS = {
+    "x.txt": "a b 2\nb c 6\n",
+    "y.txt": "a b {'weight': 2}\nb c {'weight': 6}\n",
+    "x.csv": "a,b,2\nb,c,6\n",
+    "y.csv": "u,v,weight\na,b,2\nb,c,6\n",
+    "x.metis": "3 2 1\n2 2\n1 2 3 6\n2 6\n",
+    "x.net": "*Vertices 3\n*Edges\n1 2 2\n2 3 6\n",
+    "x.mtx": "%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n2 1 2.0\n3 2 6.0\n",
+}
+
+
+@pytest.mark.parametrize("file", WEIGHTS)
+def test_weights_are_used_only_if_asked_for(read: Any, file: str) -> None:
+    assert values(read(WEIGHTS[file], file, weights="capacity")) == ([1, 3], [], 2)
+    assert values(read(WEIGHTS[file], file, weights="latency")) == ([], [2, 6], 1)
+    if file in ("x.txt", "x.csv"):
+        with refused("line 1 has 3 values"):
+            read(WEIGHTS[file], file)
+    else:
+        assert values(read(WEIGHTS[file], file)) == ([], [], 1)
+
+
+def test_weights_replace_the_capacities_that_a_graph_has() -> None:
+    assert values(network(GRAPH)) == ([1, 2], [], 3)
+    assert values(network(GRAPH, weights="capacity")) == ([1, 3], [], 2)
+    assert values(network(GRAPH, weights="latency")) == ([1, 2], [2, 6], 3)
+
+
+#: Networks with other capacities, latencies and switches; the first has no link of capacity 1.
+UNEQUAL: dict[str, dict[str, Any]] = {
+    "triple": {"capacities": [3, 6, 12, 3]},
+    "mixed": {"capacities": [1, 4, 2, 1], "latencies": [0, 5, 70, 3], "switches": ["s"]},
+    "late": {"latencies": [2, 1, 1, 9]},
+    "switched": {"switches": ["s", "c"]},
+}
+
+
+@pytest.mark.parametrize("name", UNEQUAL)
+@pytest.mark.parametrize("to", ["graphml", "gexf", "dot"])
+def test_every_format_with_attributes_is_read_as_an_equal_network(
+    tmp_path: Path, to: Any, name: str
+) -> None:
+    made = network(LINKS, name=name, **UNEQUAL[name])
+    lines: list[str] = []
+    export(made, tmp_path / name, to)
+    again = network(tmp_path / name, name=name, reporter=ProgressLines(lines.append))
+    if (name, to) == ("triple", "gexf"):  # GEXF has no attributes of graphs
+        assert lines == [f"a capacity of 1 in {again.spec} is 3 as given"]
+        return
+    assert (again.sha256, again.capacity_unit) == (made.sha256, made.capacity_unit)
+    assert lines == []
+
+
+@pytest.mark.parametrize("name", UNEQUAL)
+def test_objects_of_graph_libraries_are_read_back(name: str) -> None:
+    made = network(LINKS, name=name, **UNEQUAL[name])
+    assert network(to_networkx(made), name=name).sha256 == made.sha256
+    assert network(to_igraph(made), name=name).sha256 == made.sha256
+
+
+def test_the_unit_of_a_scaled_file_is_kept(read: Any, tmp_path: Path) -> None:
+    made = read(LIST)
+    export(made, tmp_path / "again.graphml", "graphml")
+    again = network(tmp_path / "again.graphml", name="mine")
+    assert (again.sha256, again.capacity_unit) == (made.sha256, 10)
+
+
+def test_metis_files_have_capacities_and_anynet_files_latencies(tmp_path: Path) -> None:
+    made = network(LINKS, name="ring", **UNEQUAL["mixed"])
+    export(made, tmp_path / "x.metis", "metis")
+    assert (tmp_path / "x.metis").read_text().splitlines()[1] == "4 4 1"
+    again = network(tmp_path / "x.metis", name="ring", weights="capacity")
+    assert values(again)[0] == values(made)[0]
+    export(made, tmp_path / "x.anynet", "anynet")
+    assert (tmp_path / "x.anynet").read_text().splitlines()[-1] == "router 3 router 0 0 router 2 3"
+    again = network(tmp_path / "x.anynet", name="ring")
+    assert (values(again)[1], again.endpoints) == (values(made)[1], 3)
+
+
+def test_missing_latencies_of_booksim_are_1(read: Any) -> None:
+    made = read(
+        "router 0 node 0 router 1 7 router 2\nrouter 1 node 1\nrouter 2 node 2\n", "x.anynet"
+    )
+    assert values(made)[1] == [7, 1]
+    assert made.endpoints == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a b 0\nb c 1\n", "line 2: the link from 'a' to 'b' has the capacity 0"),
+        ("a b 2\nb c -1\n", "line 3: the link from 'b' to 'c' has the capacity -1"),
+        ("a b 2\nb c\n", "line 3: the link from 'b' to 'c' has no capacity"),
+        ("a b 2\nb c x\n", "line 3: the link from 'b' to 'c' has the capacity 'x', which is not a"),
+        ("a b 2\nb c inf\n", "line 3: the link from 'b' to 'c' has the capacity 'inf'"),
+        ("a b 2\nb c 1e999999999\n", "line 3: the link from 'b' to 'c' has the capacity '1e9999"),
+        ("a b 2Gbps\nb c 1\n", "line 3: the link from 'b' to 'c' has a capacity without a unit"),
+        ("a b 2Gbps\nb c 1us\n", "line 3: the link from 'b' to 'c' has the capacity '1us'"),
+        ("a b 1\nb c 1000000007\n", "the capacities from 1 to 1,000,000,007 have no common"),
+        ("a b 3\nb a 1\nb c 1\nc b 1\n", "the link from 'a' to 'b' has another capacity than its"),
+    ],
+)
+def test_capacities_that_cannot_be_used_are_refused(read: Any, text: str, message: str) -> None:
+    with refused(message):
+        read(f"source target capacity\n{text}")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a b -5\nb c 1\n", "line 2: the link from 'a' to 'b' has the latency -5"),
+        ("a b 0.5\nb c 1\n", "the latency 0.5 is not a whole number"),
+        ("a b 1\nb c 2000000000\n", "the latency 2,000,000,000 is not from 0 to"),
+        ("a b 1\nb a 2\nb c 1\nc b 1\n", "has another latency than before"),
+    ],
+)
+def test_latencies_that_cannot_be_used_are_refused(read: Any, text: str, message: str) -> None:
+    with refused(message):
+        read(f"source target latency\n{text}")
+
+
+@pytest.mark.parametrize("value", [10**400, True, [1], {}, None, "", float("nan")])
+def test_values_of_json_that_are_no_capacities_are_refused(value: Any) -> None:
+    graph = nx.Graph()
+    graph.add_edge("a", "b", capacity=value)
+    graph.add_edge("b", "c", capacity=value)
+    with refused("the link from 'a' to 'b' has "):
+        network(graph)
+
+
+def test_a_capacity_unit_that_is_no_number_is_refused() -> None:
+    graph = GRAPH.copy()
+    for unit in ("x", 0, -1, "1e999"):
+        graph.graph["capacity_unit"] = unit
+        with refused(f"the capacity_unit '{unit}' is not a positive number"):
+            network(graph)
+
+
+def test_short_latencies_are_taken_in_nanoseconds(read: Any) -> None:
+    lines: list[str] = []
+    text = "source target delay\na b 0.0005ms\nb c 2us\n"
+    made = read(text, reporter=ProgressLines(lines.append))
+    assert values(made)[1] == [500, 2000]
+    assert lines == [
+        f"the latencies of {made.spec} are in nanoseconds: give T_s and T_c in nanoseconds too"
+    ]
+
+
+def test_quantities_have_units() -> None:
+    assert read_quantity("100Gbps", "capacity") == (10**11, True)
+    assert read_quantity("2 MB/s", "capacity") == (16 * 10**6, True)
+    assert read_quantity("400 ns", "latency")[0] * 1000 == 400
+    assert read_quantity(" 1e3 ", "latency") == (1000, False)
+    for text in ("", ".", "1e", "1e100", "0x10", "1_0", "Gbps", "1 Gbps s", "nan"):
+        with pytest.raises(ValueError):  # noqa: PT011 - the text has no message of its own
+            read_quantity(text, "capacity")
