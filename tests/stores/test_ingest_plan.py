@@ -131,9 +131,21 @@ def test_the_selection_all_skips_impossible_schedules() -> None:
     assert ["scatter by perfectly-balanced" in reason for reason in chosen_plan.skipped] == [True]
     one_port = plan("S4", schedules="scatter:all", ports="one")
     assert [artifact.id for artifact in one_port.artifacts if artifact.kind == "schedule"] == [
-        "S4:scatter:one-port:one:messages=1:1234"
+        "S4:scatter:one-port:one:messages=1:1234",
+        "S4:scatter:greedy:one:messages=1,seed=0:1234",
     ]
     assert len(one_port.skipped) == 4
+
+
+def test_the_selection_all_skips_very_large_schedules() -> None:
+    """A greedy alltoall on S6 has the rows of all 720 sources: their distances to 719 nodes."""
+    chosen_plan = plan("S6", schedules="alltoall:all")
+    assert not any("greedy" in artifact.id for artifact in chosen_plan.artifacts)
+    rows = 720 * topology("S6").distance_sum
+    assert chosen_plan.skipped == (
+        f"'all' omits alltoall by greedy, whose schedule has {rows:,} rows",
+    )
+    assert plan("S6", schedules="alltoall:greedy").artifacts[-1].id.startswith("S6:alltoall:greedy")
 
 
 @pytest.fixture

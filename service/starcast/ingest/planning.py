@@ -44,6 +44,7 @@ from starcast.support.table import Table
 from starcast.support.text import format_duration
 from starcast.support.vocabulary import (
     STORED_NAME,
+    Arguments,
     LoadMethod,
     parse_spec,
     split_specs,
@@ -53,6 +54,8 @@ from starcast.trees import Forest, plain_constructions
 from starcast.trees.construction import find_difference
 
 ALL = "all"
+#: Schedules with more rows are ingested only if they are named.
+MAX_ROWS_OF_ALL = 1_000_000
 BOTH = "both"
 #: The name that requests the default port model of each algorithm.
 DEFAULT_PORTS = "default"
@@ -251,6 +254,8 @@ def _select_schedules(
             split = {name: counts[name] for name in counts if name == algorithm.split_argument}
             try:
                 resolved = algorithm.resolve_arguments(topology, {**split, **own_arguments})
+                if is_wildcard:
+                    _check_rows(algorithm, topology, resolved)
                 # If several port models are requested, an algorithm uses those that it supports. A
                 # single requested model must be supported.
                 selected += [
@@ -265,6 +270,16 @@ def _select_schedules(
                     raise
                 skipped.append(error.message)
     return selected, skipped
+
+
+def _check_rows(algorithm: Algorithm, topology: Topology, arguments: Arguments) -> None:
+    """Raise an error if `ALL` should not include a schedule, because it has too many rows."""
+    rows = algorithm.count(topology, algorithm.ports[0], arguments)
+    if rows > MAX_ROWS_OF_ALL:
+        raise InputError(
+            f"'{ALL}' omits {algorithm}, whose schedule has {rows:,} rows",
+            hint="name the algorithm",
+        )
 
 
 def _collective_of(name: str) -> str:
