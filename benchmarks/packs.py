@@ -24,7 +24,7 @@ from benchmarks.packs_cases import CASES, COMPARED, ONLY_STAR
 from benchmarks.packs_engines import DuckDB, Engine, Ladybug
 from benchmarks.packs_peers import PEERS
 from benchmarks.packs_place import Place
-from benchmarks.packs_summary import COLUMNS, LARGEST, summarize, times_on_network, times_on_star
+from benchmarks.packs_summary import COLUMNS, LARGEST, summarize, times_of
 from benchmarks.report import describe_machine
 from starcast.cli.output import say
 from starcast.embedded.endpoints import graph_address
@@ -84,12 +84,16 @@ class Measured:
     def record(self) -> dict[str, object]:
         """Return the entry for `queries/measured.json`."""
         seconds = {spec: _digits(self.worst[spec]) for spec in SIZES}
-        others = {name: _digits(value) for name, value in self.others[LARGEST].items()}
+        others = {
+            name: _digits(value)
+            for name, value in self.others[LARGEST].items()
+            if name in LIBRARIES
+        }
         return {"revision": self.query.header.revision, "seconds": seconds, "others": others}
 
-    def network_record(self) -> dict[str, float | None]:
-        """Return the seconds on the network by name of a library or engine, also for Neo4j."""
-        seconds = {"neo4j": self.worst[NETWORK], **self.others[NETWORK]}
+    def comparison(self, spec: str) -> dict[str, float | None]:
+        """Return the seconds on a topology by name of a library or engine, also for Neo4j."""
+        seconds = {"neo4j": self.worst[spec], **self.others[spec]}
         return {name: _digits(value) for name, value in seconds.items()}
 
 
@@ -125,8 +129,8 @@ def figures(write: bool = False) -> Iterator[Figure | Table]:
     document["engines"] = {engine.name: engine.release for engine in engines}
     document["load"] = [round(load, 1), round(os.getloadavg()[0], 1)]
     for where, times in (
-        (LARGEST, times_on_star(document)),
-        (NETWORK, times_on_network(document)),
+        (LARGEST, times_of(document, "star")),
+        (NETWORK, times_of(document, "network")),
     ):
         title = f"Other libraries and engines on {where}, compared with Neo4j"
         yield Table(title, ["pack", *COLUMNS], [*summarize(times)])
@@ -305,10 +309,11 @@ def _document(
         "timeout": settings.timeout,
         "built": {name: _digits(value) for name, value in built.items()},
         "queries": {one.query.name: one.record() for one in found},
-        "network": {
-            "topology": NETWORK,
-            "queries": {
-                one.query.name: one.network_record() for one in found if NETWORK in one.others
-            },
-        },
+        "star": _comparisons(found, LARGEST),
+        "network": _comparisons(found, NETWORK),
     }
+
+
+def _comparisons(found: list[Measured], spec: str) -> dict[str, object]:
+    entries = {one.query.name: one.comparison(spec) for one in found if spec in one.others}
+    return {"topology": spec, "queries": entries}

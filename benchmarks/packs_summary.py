@@ -16,18 +16,9 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 Times = Mapping[str, Mapping[str, float]]
 
 
-def times_on_star(document: Mapping[str, Any]) -> Times:
-    """Return the seconds on the largest star graph; a query that Neo4j did not finish is absent."""
-    return {
-        name: {"neo4j": entry["seconds"][LARGEST], **entry["others"]}
-        for name, entry in document["queries"].items()
-        if entry["seconds"][LARGEST] is not None
-    }
-
-
-def times_on_network(document: Mapping[str, Any]) -> Times:
-    """Return the seconds on the network; a query that Neo4j did not finish is absent."""
-    queries: Mapping[str, Mapping[str, Any]] = document["network"]["queries"]
+def times_of(document: Mapping[str, Any], part: str) -> Times:
+    """Return the seconds on the ``star`` or the ``network``, without queries that Neo4j gave up."""
+    queries: Mapping[str, Mapping[str, Any]] = document[part]["queries"]
     return {name: entry for name, entry in queries.items() if entry["neo4j"] is not None}
 
 

@@ -20,8 +20,7 @@ from benchmarks.packs_summary import (
     Times,
     digits,
     summarize,
-    times_on_network,
-    times_on_star,
+    times_of,
 )
 
 HERE = Path(__file__).parent
@@ -49,17 +48,17 @@ def _summary(times: Times) -> Iterator[str]:
 
 
 def _on_star() -> Iterator[str]:
-    yield from _summary(times_on_star(read_measured()))
+    yield from _summary(times_of(read_measured(), "star"))
 
 
 def _on_network() -> Iterator[str]:
-    yield from _summary(times_on_network(read_measured()))
+    yield from _summary(times_of(read_measured(), "network"))
 
 
 def _paths() -> Iterator[str]:
     others = {**ENGINES, "igraph": "igraph", "networkx": "NetworkX"}
     yield from head("query", "Neo4j", *others.values())
-    for query, entry in times_on_star(read_measured()).items():
+    for query, entry in times_of(read_measured(), "star").items():
         if query.startswith("paths/"):
             cells = (_milliseconds(entry.get(name)) for name in ("neo4j", *others))
             yield row(f"`{query}`", *cells)

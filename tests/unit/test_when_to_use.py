@@ -2,28 +2,27 @@
 
 import pytest
 import when_to_use
-from benchmarks.packs_summary import describe, factors, times_on_network, times_on_star
+from benchmarks.packs_summary import describe, factors, times_of
 
 DOCUMENT = {
-    "queries": {
-        "paths/a": {"seconds": {"S8": 0.2}, "others": {"duckdb": 0.4, "numpy": 0.1}},
-        "paths/b": {"seconds": {"S8": 3.0}, "others": {"numpy": 0.5, "igraph": 0.3}},
-        "paths/c": {"seconds": {"S8": None}, "others": {"duckdb": 0.1}},
-        "trees/d": {"seconds": {"S8": 1.0}, "others": {}},
+    "star": {
+        "queries": {
+            "paths/a": {"neo4j": 0.2, "duckdb": 0.4, "numpy": 0.1},
+            "paths/b": {"neo4j": 3.0, "numpy": 0.5, "igraph": 0.3},
+            "paths/c": {"neo4j": None, "duckdb": 0.1},
+            "trees/d": {"neo4j": 1.0},
+        }
     },
-    "network": {
-        "topology": "RR60,4,1",
-        "queries": {"paths/a": {"neo4j": 1.0, "duckdb": 0.5}, "paths/b": {"neo4j": None}},
-    },
+    "network": {"queries": {"paths/a": {"neo4j": 1.0, "duckdb": 0.5}}},
 }
 
 
 def test_a_factor_is_the_time_of_neo4j_over_that_of_the_fastest_of_the_others() -> None:
-    times = times_on_star(DOCUMENT)
+    times = times_of(DOCUMENT, "star")
     assert factors(times, "paths", ("duckdb",)) == pytest.approx([0.5])
     assert factors(times, "paths", ("numpy", "igraph")) == pytest.approx([2.0, 10.0])
     assert factors(times, "trees", ("duckdb",)) == []
-    assert factors(times_on_network(DOCUMENT), "paths", ("duckdb",)) == pytest.approx([2.0])
+    assert factors(times_of(DOCUMENT, "network"), "paths", ("duckdb",)) == pytest.approx([2.0])
 
 
 @pytest.mark.parametrize(
