@@ -1,13 +1,15 @@
-"""Time every query of the packs on S6, S7 and S8, and the same question in other libraries.
+"""Time every query of the packs on S6, S7 and S8, and the same question elsewhere on S8.
 
-The other libraries are NetworkX, igraph and numpy. All times are medians of several warm runs. The
-results are compared first. ``python -m benchmarks
-packs --write`` writes the times to `queries/measured.json`, for the page about the queries.
+The others are NetworkX, igraph and numpy, which hold arrays and objects in memory, and the engines
+DuckDB and Ladybug, which store the same rows as Neo4j. A random regular network is measured too.
+All times are medians of several warm runs. The results are compared first; those of the engines in
+all columns. ``python -m benchmarks packs --write`` writes the times to `queries/measured.json`, for
+the pages about the queries and about other tools.
 """
 
 import json
 import os
-import platform
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,9 +20,12 @@ from typing import Any
 
 from benchmarks import packs_arrays  # noqa: F401 - registers the functions of numpy
 from benchmarks.measure import Figure, Table, embedded_stack, readable
-from benchmarks.packs_cases import CASES, COMPARED
+from benchmarks.packs_cases import CASES, COMPARED, ONLY_STAR
+from benchmarks.packs_engines import DuckDB, Engine, Ladybug
 from benchmarks.packs_peers import PEERS
 from benchmarks.packs_place import Place
+from benchmarks.packs_summary import COLUMNS, LARGEST, summarize, times_of
+from benchmarks.report import describe_machine
 from starcast.cli.output import say
 from starcast.embedded.endpoints import graph_address
 from starcast.queries import Query, load_queries, run
@@ -30,14 +35,18 @@ from starcast.stores.graph.writer import BoltWriter
 from starcast.support.errors import LimitError
 from starcast.support.settings import Settings
 
-SIZES = ("S6", "S7", "S8")
+SIZES = ("S6", "S7", LARGEST)
+NETWORK = "RR5040,6,1"
 LIBRARIES = ("networkx", "igraph", "numpy")
+ENGINES = ("duckdb", "ladybug")
 FILE = Path(__file__).parents[1] / "queries" / "measured.json"
 #: The maximum number of runs per question, and the total seconds after which no run is added.
-MAX_RUNS = 25
-ENOUGH_SECONDS = 1.5
+MAX_RUNS = 9
+ENOUGH_SECONDS = 0.5
 ALL_ROWS = 10_000_000
 YARDSTICK = "topology/neighbours"
+#: Queries of which several results are valid; all others must agree in all columns.
+ANY_RESULT = ("paths/shortest-path",)
 
 Rows = list[tuple[Any, ...]]
 
@@ -50,32 +59,42 @@ class Measured:
         query: the query.
         worst: seconds of its worst case, by topology; None if it did not finish.
         typical: seconds of its typical case, by topology.
-        others: seconds of other libraries on the largest topology, by library.
+        others: seconds of other libraries and engines by topology, on the largest one and the
+            network, and by name.
     """
 
     query: Query
     worst: dict[str, float | None] = field(default_factory=dict)
     typical: dict[str, float | None] = field(default_factory=dict)
-    others: dict[str, float] = field(default_factory=dict)
+    others: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def row(self) -> dict[str, object]:
         """Return a table row: milliseconds by topology, and ratios to other libraries."""
         cells: dict[str, object] = {"query": self.query.name}
         for spec in SIZES:
             cells[spec] = _milliseconds(self.worst[spec])
-        cells["typical"] = _milliseconds(self.typical[SIZES[-1]])
-        ours = self.worst[SIZES[-1]]
+        cells["typical"] = _milliseconds(self.typical[LARGEST])
+        ours = self.worst[LARGEST]
         return cells | {
             name: readable(ours / theirs)
-            for name, theirs in self.others.items()
+            for name, theirs in self.others[LARGEST].items()
             if ours is not None
         }
 
     def record(self) -> dict[str, object]:
         """Return the entry for `queries/measured.json`."""
-        seconds = {spec: _digits(value) for spec, value in self.worst.items()}
-        others = {name: _digits(value) for name, value in self.others.items()}
+        seconds = {spec: _digits(self.worst[spec]) for spec in SIZES}
+        others = {
+            name: _digits(value)
+            for name, value in self.others[LARGEST].items()
+            if name in LIBRARIES
+        }
         return {"revision": self.query.header.revision, "seconds": seconds, "others": others}
+
+    def comparison(self, spec: str) -> dict[str, float | None]:
+        """Return the seconds on a topology by name of a library or engine, also for Neo4j."""
+        seconds = {"neo4j": self.worst[spec], **self.others[spec]}
+        return {name: _digits(value) for name, value in seconds.items()}
 
 
 def figures(write: bool = False) -> Iterator[Figure | Table]:
@@ -87,23 +106,36 @@ def figures(write: bool = False) -> Iterator[Figure | Table]:
     Raises:
         AssertionError: the results of a query and another library differ.
     """
-    with embedded_stack() as settings, Graph.open(graph_address(settings)) as graph:
-        found, built = measured(graph, settings)
+    load = os.getloadavg()[0]
+    with (
+        embedded_stack() as settings,
+        Graph.open(graph_address(settings)) as graph,
+        tempfile.TemporaryDirectory(prefix="starcast-bench-") as folder,
+    ):
+        engines = (DuckDB(Path(folder)), Ladybug(Path(folder)))
+        found, built = measured(graph, settings, engines)
         version = graph.version
     title = (
         "Time of each query in ms, in the worst case; in a typical case on S8; and how many times"
-        " as long as a library takes on S8"
+        " as long as a library or engine takes on S8"
     )
-    yield Table(title, ["query", *SIZES, "typical", *LIBRARIES], [one.row() for one in found])
+    columns = ["query", *SIZES, "typical", *LIBRARIES, *ENGINES]
+    yield Table(title, columns, [one.row() for one in found])
     say(
-        f"built on {SIZES[-1]}, seconds: "
+        f"built on {LARGEST}, seconds: "
         + ", ".join(f"{name} {value:.2g}" for name, value in built.items())
     )
+    document = _document(found, built, version, settings)
+    document["engines"] = {engine.name: engine.release for engine in engines}
+    document["load"] = [round(load, 1), round(os.getloadavg()[0], 1)]
+    for where, times in (
+        (LARGEST, times_of(document, "star")),
+        (NETWORK, times_of(document, "network")),
+    ):
+        title = f"Other libraries and engines on {where}, compared with Neo4j"
+        yield Table(title, ["pack", *COLUMNS], [*summarize(times)])
     if write:
-        FILE.write_text(
-            json.dumps(_document(found, built, version, settings), indent=2) + "\n",
-            encoding="utf-8",
-        )
+        FILE.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
     lookup = next(one.worst[SIZES[0]] for one in found if one.query.name == YARDSTICK)
     for one in found:
         value = one.worst[SIZES[0]]
@@ -137,67 +169,99 @@ def keep_figures(renamed: Mapping[str, str]) -> None:
 
 
 def measured(
-    graph: Graph, settings: Settings, only: Sequence[str] = ()
+    graph: Graph, settings: Settings, engines: Sequence[Engine] = (), only: Sequence[str] = ()
 ) -> tuple[list[Measured], dict[str, float]]:
     """Measure all or some queries on every topology.
 
     Returns:
-        The times, and the seconds to build the data structure of each library on the largest one.
+        The times, and the seconds to build the data structure of each library, and to load the rows
+        into each store, on the largest star graph.
     """
     way = BoltWriter(graph, settings.batch)
     way.prepare()
     found = [Measured(query) for name, query in load_queries().items() if not only or name in only]
     built: dict[str, float] = {}
-    for spec in SIZES:
+    for spec in (NETWORK, *SIZES):
         place = Place(spec)
-        place.write(way)
-        built = place.building()
+        stores = {"neo4j": partial(place.write, way)}
+        stores |= {engine.name: partial(engine.write, place) for engine in engines}
+        built = {name: _elapsed(load) for name, load in stores.items()} | place.building()
         for one in found:
-            _ask(graph, settings.timeout, place, one)
-            say(f"{one.query.name} on {spec}: {_milliseconds(one.worst[spec])} ms")
+            elsewhere = _others(place, one.query, engines)
+            # On the network, only the comparison is of interest.
+            if place.is_star or elsewhere:
+                _ask(graph, settings.timeout, place, one, elsewhere)
+                say(f"{one.query.name} on {spec}: {_milliseconds(one.worst[spec])} ms")
     return found, built
 
 
-def _ask(graph: Graph, timeout: float, place: Place, one: Measured) -> None:
+#: A function that answers a question elsewhere, from the typed parameters.
+Answer = Callable[[Mapping[str, Any]], Any]
+
+
+def _ask(
+    graph: Graph, timeout: float, place: Place, one: Measured, elsewhere: Mapping[str, Answer]
+) -> None:
     spec, cases = place.topology.spec, CASES[one.query.name]
     for kind, case in cases.items():
-        given, took = place.parameters(case), None
+        took = None
+        values = bind(one.query.parameters, place.parameters(case))
         try:
-            values = bind(one.query.parameters, given)
             answer = run(graph, one.query, values, row_limit=ALL_ROWS, timeout=timeout)
             took = _median(partial(run, graph, one.query, values, timeout=timeout))
-            _compare(place, one.query, given, answer.rows)
+            _compare(place, one.query, values, answer.rows, elsewhere)
         except LimitError as error:
             say(f"{one.query.name} on {spec}: {error.message}")
         (one.worst if kind == "worst" else one.typical)[spec] = took
     one.typical.setdefault(spec, one.worst[spec])
-    if spec == SIZES[-1]:
-        works = _others(place, one.query, place.parameters(cases["worst"]))
-        one.others = {name: _median(work) for name, work in works.items()}
+    if spec in (NETWORK, LARGEST):
+        values = bind(one.query.parameters, place.parameters(cases["worst"]))
+        one.others[spec] = {
+            name: _median(partial(answer, values)) for name, answer in elsewhere.items()
+        }
 
 
-def _others(place: Place, query: Query, given: Mapping[str, str]) -> dict[str, Callable[[], Rows]]:
-    """Return the functions that answer a query's question in each library."""
-    typed = bind(query.parameters, given)
-    return {
-        name: partial(PEERS[query.name, name], place, typed)
-        for name in LIBRARIES
+def _others(place: Place, query: Query, engines: Sequence[Engine]) -> dict[str, Answer]:
+    """Return the functions that answer a query's question in each library and engine."""
+    if not place.is_star and query.name in ONLY_STAR:
+        return {}
+    # The functions of numpy use that ports of S_n exchange symbols.
+    libraries = [name for name in LIBRARIES if place.is_star or name != "numpy"]
+    answers: dict[str, Answer] = {
+        name: partial(PEERS[query.name, name], place)
+        for name in libraries
         if (query.name, name) in PEERS
     }
+    for engine in engines:
+        if engine.answers(query):
+            answers[engine.name] = partial(engine.ask, place, query)
+    return answers
 
 
 def _compare(
-    place: Place, query: Query, given: Mapping[str, str], rows: list[dict[str, Any]]
+    place: Place,
+    query: Query,
+    values: Mapping[str, Any],
+    rows: list[dict[str, Any]],
+    elsewhere: Mapping[str, Answer],
 ) -> None:
-    for name, work in _others(place, query, given).items():
-        assert sorted(work()) == sorted(_normalise(place, rows, COMPARED[query.name])), (
-            query.name,
-            name,
-            given,
-        )
+    for name, answer in elsewhere.items():
+        theirs, ours = answer(values), rows
+        if name in ENGINES and query.name not in ANY_RESULT:
+            equal = complete_rows(theirs) == complete_rows(ours)
+        else:
+            if name in ENGINES:
+                theirs = compared_cells(place, theirs, COMPARED[query.name])
+            equal = sorted(theirs) == sorted(compared_cells(place, ours, COMPARED[query.name]))
+        assert equal, (query.name, name, values)
 
 
-def _normalise(place: Place, rows: list[dict[str, Any]], columns: Sequence[str]) -> Rows:
+def complete_rows(rows: list[dict[str, Any]]) -> list[str]:
+    """Return the rows in a form in which they can be compared, sorted."""
+    return sorted(str({name: row[name] for name in sorted(row)}) for row in rows)
+
+
+def compared_cells(place: Place, rows: list[dict[str, Any]], columns: Sequence[str]) -> Rows:
     """Convert rows for comparison with other libraries: nodes to ranks, sets of numbers to bits."""
     return [
         tuple(cell for column in columns for cell in _cells(place, row[column])) for row in rows
@@ -213,13 +277,17 @@ def _cells(place: Place, value: Any) -> list[int]:
     return [place.rank[value] if isinstance(value, str) else int(value)]
 
 
+def _elapsed(work: Callable[[], object]) -> float:
+    begin = perf_counter()
+    work()
+    return perf_counter() - begin
+
+
 def _median(work: Callable[[], object]) -> float:
     """Return the median time of several runs; a long query is run only once."""
     times: list[float] = []
     while not times or (len(times) < MAX_RUNS and sum(times) < ENOUGH_SECONDS):
-        begin = perf_counter()
-        work()
-        times.append(perf_counter() - begin)
+        times.append(_elapsed(work))
     return median(times)
 
 
@@ -236,12 +304,16 @@ def _document(
 ) -> dict[str, object]:
     """Return the JSON document; a time of null means a time-out or insufficient memory."""
     return {
-        "machine": (
-            f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, "
-            f"heap {settings.neo4j_heap}"
-        ),
+        "machine": f"{describe_machine()}, heap {settings.neo4j_heap}",
         "neo4j": version,
         "timeout": settings.timeout,
         "built": {name: _digits(value) for name, value in built.items()},
         "queries": {one.query.name: one.record() for one in found},
+        "star": _comparisons(found, LARGEST),
+        "network": _comparisons(found, NETWORK),
     }
+
+
+def _comparisons(found: list[Measured], spec: str) -> dict[str, object]:
+    entries = {one.query.name: one.comparison(spec) for one in found if spec in one.others}
+    return {"topology": spec, "queries": entries}

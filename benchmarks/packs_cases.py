@@ -108,6 +108,9 @@ CASES: Mapping[str, Mapping[str, Case]] = {
     "trees/stretch": _FOREST,
 }
 
+#: Queries that make sense on star graphs only.
+ONLY_STAR = ("topology/necklace", "topology/substar")
+
 #: The columns that are compared with the results of other libraries. If several results are valid,
 #: these are the columns in which all valid results agree.
 COMPARED: Mapping[str, tuple[str, ...]] = {

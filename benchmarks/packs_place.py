@@ -10,43 +10,59 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import forest, schedule, topology
+from starcast.collectives import Schedule
 from starcast.formats.graphs import to_igraph, to_networkx
 from starcast.stores.graph.artifacts import graph_artifact
 from starcast.stores.graph.writer import BoltWriter
+from starcast.topologies import Topology
 from starcast.trees import Forest
 from starcast.trees.metrics import Edges, edges_of
 
+#: The constructions whose forests are stored, and the broadcast's algorithm with its arguments.
 CONSTRUCTIONS = ("multiple", "greedy", "edge-disjoint")
+BROADCAST: Mapping[str, Any] = {"algorithm": "multiple", "segments": 1}
+#: The same for networks, on which those of the papers are not defined.
+NETWORK_CONSTRUCTIONS = ("arc-disjoint", "breadth-first")
+NETWORK_BROADCAST: Mapping[str, Any] = {
+    "algorithm": "forest",
+    "base": "arc-disjoint",
+    "segments": 1,
+}
 
 Numbers = NDArray[np.int64]
 
 
 class Place:
-    """A star graph with forests and a broadcast; each library's data are built on first use.
+    """A topology with forests and a broadcast; each library's data are built on first use.
 
     Args:
-        spec: the topology, such as ``S6``.
+        spec: a star graph, such as ``S6``, or a network, such as ``RR5040,6,1``.
     """
 
     def __init__(self, spec: str) -> None:
         self.topology = topology(spec)
+        self.is_star = self.topology.family == "star"
+        constructions = CONSTRUCTIONS if self.is_star else NETWORK_CONSTRUCTIONS
         self.forests = {
-            each.id: each for each in (forest(self.topology, name) for name in CONSTRUCTIONS)
+            each.id: each for each in (forest(self.topology, name) for name in constructions)
         }
-        self.broadcast = schedule(self.topology, "broadcast", "multiple", segments=1)
+        broadcast = BROADCAST if self.is_star else NETWORK_BROADCAST
+        self.broadcast = schedule(self.topology, "broadcast", **broadcast)
         self.labels: list[str] = self.topology.labels().tolist()
         self.rank = {label: rank for rank, label in enumerate(self.labels)}
 
     def words(self) -> dict[str, str]:
         """Return the values of the placeholders in `benchmarks.packs_cases`."""
         topology, away = self.topology, self.topology.distances()
+        eccentricity = int(away.max())
         half, far = (
             self.labels[int(np.flatnonzero(away == d)[0])]
-            for d in (topology.diameter // 2, topology.diameter)
+            for d in (eccentricity // 2, eccentricity)
         )
-        near = self.labels[int(topology.neighbours(2)[0])]
+        near = self.labels[int(np.flatnonzero(away == 1)[0])]
         return {
-            **dict(zip(("multiple", "greedy", "disjoint"), self.forests, strict=True)),
+            "multiple": next(iter(self.forests)),
+            "disjoint": list(self.forests)[-1],
             "topology": topology.spec,
             "broadcast": self.broadcast.id,
             "root": self.labels[0],
@@ -54,7 +70,7 @@ class Place:
             "half": half,
             "far": far,
             "link": f"{self.labels[0]}-{near}",
-            "distance": str(topology.diameter // 2),
+            "distance": str(eccentricity // 2),
             "substar": "*" * (topology.n - 1) + "1",
             "step": str(self.broadcast.steps // 2),
         }
@@ -66,11 +82,14 @@ class Place:
 
     def write(self, way: BoltWriter) -> None:
         """Write the topology, its forests and its broadcast to the graph."""
-        artifacts = [graph_artifact(each) for each in self.forests.values()]
-        for artifact in (graph_artifact(self.topology), *artifacts, graph_artifact(self.broadcast)):
+        for artifact in map(graph_artifact, self.artifacts()):
             way.begin(artifact)
             way.write(artifact, lambda _: None)
             way.finish(artifact)
+
+    def artifacts(self) -> tuple[Topology | Forest | Schedule, ...]:
+        """Return what is stored: the topology, its forests and the broadcast."""
+        return (self.topology, *self.forests.values(), self.broadcast)
 
     @cached_property
     def networkx(self) -> Any:

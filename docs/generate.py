@@ -18,6 +18,7 @@ import machines
 import networks_compared
 import published_schedules
 import query_packs
+import when_to_use
 from typer.testing import CliRunner
 
 from starcast.cli.app import all_commands, app
@@ -268,6 +269,7 @@ PAGES = {
     "commands.md": commands_page,
     "schema.md": schema_page,
     "queries.md": query_packs.page,
+    "when-to-use-what.md": when_to_use.page,
     "claims.md": claims_page,
     "exact-alltoall.md": exact_alltoall.page,
     "allreduce.md": allreduce.page,

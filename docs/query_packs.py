@@ -112,8 +112,9 @@ def _wrong_tool(queries: list[Query]) -> Iterator[str]:
     sizes = ", ".join(SIZES)
     yield (
         f"Each query was run on Neo4j {known.neo4j} with {sizes} ({known.machine}), in its worst\n"
-        f"case, with warm caches. The same question was put to other libraries on {LARGEST},\n"
-        "whose data structures had already been built.\n\n"
+        "case, with warm caches. The same question was put to other libraries and engines on\n"
+        f"{LARGEST}, whose data had already been loaded. See [when to use what]"
+        "(when-to-use-what.md).\n\n"
         f"Cypher is the wrong tool if it takes more than {SLOW:g} s on {LARGEST} and\n"
         f"another library is at least {FASTER:g} times faster: use that library if you ask such\n"
         "questions often.\n"

@@ -1,10 +1,12 @@
-"""The benchmark of the query packs covers all their queries, and other libraries agree."""
+"""The benchmark of the query packs covers all their queries; other libraries and engines agree."""
 
+from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
 import pytest
 from benchmarks import packs_arrays  # noqa: F401 - registers the functions of numpy
-from benchmarks.packs_cases import CASES, COMPARED
+from benchmarks.packs_cases import CASES, COMPARED, ONLY_STAR
 from benchmarks.packs_peers import PEERS
 from benchmarks.packs_place import Place
 
@@ -54,3 +56,61 @@ def test_the_other_libraries_return_the_same_results(name: str) -> None:
         ]
         assert results[0]
         assert all(result == results[0] for result in results)
+
+
+# What follows needs the engines of the dependency group `bench`.
+
+
+@pytest.fixture(scope="module", params=["S4", "RR60,4,1"])
+def stored(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Place, list[Any]]:
+    """Return a place, and the engines with its rows."""
+    pytest.importorskip("duckdb")
+    pytest.importorskip("ladybug")
+    from benchmarks.packs_engines import DuckDB, Ladybug
+
+    filled, folder = Place(request.param), tmp_path_factory.mktemp("engines")
+    engines = [DuckDB(folder), Ladybug(folder)]
+    for engine in engines:
+        engine.write(filled)
+    return filled, engines
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_the_engines_return_the_same_results(stored: tuple[Place, list[Any]], name: str) -> None:
+    """DuckDB, Ladybug, numpy and NetworkX share nothing but the rows and the parameters."""
+    from benchmarks import packs
+
+    filled, engines = stored
+    query = shipped()[name]
+    if not filled.is_star and name in ONLY_STAR:
+        return
+    for case in CASES[name].values():
+        given = bind(query.parameters, filled.parameters(case))
+        results = [engine.ask(filled, query, given) for engine in engines if engine.answers(query)]
+        for rows in results:
+            assert all([*row] == [column.name for column in query.columns] for row in rows)
+            for cells in library_results(filled, name, given):
+                assert sorted(packs.compared_cells(filled, rows, COMPARED[name])) == cells
+        if name not in packs.ANY_RESULT:
+            assert all(
+                packs.complete_rows(rows) == packs.complete_rows(results[0]) for rows in results
+            )
+
+
+def library_results(filled: Place, name: str, given: Mapping[str, Any]) -> list[Any]:
+    """Return the results of NetworkX and igraph, and on star graphs of numpy."""
+    return [
+        sorted(work(filled, given))
+        for (query, library), work in PEERS.items()
+        if query == name and (filled.is_star or library != "numpy")
+    ]
+
+
+def test_every_statement_of_an_engine_belongs_to_a_query(
+    stored: tuple[Place, list[Any]],
+) -> None:
+    _, engines = stored
+    for engine in engines:
+        assert engine.statements.keys() - shipped().keys() == {"schema"}

@@ -1,0 +1,66 @@
+"""A summary of the measured times of the query packs: who is faster by what factor, per pack."""
+
+from collections.abc import Iterator, Mapping
+from statistics import median
+from typing import Any
+
+LARGEST = "S8"
+#: The names under which times are stored, by title of a column.
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "DuckDB": ("duckdb",),
+    "Ladybug": ("ladybug",),
+    "fastest of NetworkX, igraph and numpy": ("networkx", "igraph", "numpy"),
+}
+
+#: Seconds by name of a library or engine, Neo4j included, by query.
+Times = Mapping[str, Mapping[str, float]]
+
+
+def times_of(document: Mapping[str, Any], part: str) -> Times:
+    """Return the seconds on the ``star`` or the ``network``, without queries that Neo4j gave up."""
+    queries: Mapping[str, Mapping[str, Any]] = document[part]["queries"]
+    return {name: entry for name, entry in queries.items() if entry["neo4j"] is not None}
+
+
+def summarize(times: Times) -> Iterator[dict[str, object]]:
+    """Yield a row for each pack: how much faster or slower the others are than Neo4j."""
+    for pack in dict.fromkeys(query.partition("/")[0] for query in times):
+        row: dict[str, object] = {"pack": pack}
+        row |= {title: describe(factors(times, pack, names)) for title, names in COLUMNS.items()}
+        yield row
+
+
+def factors(times: Times, pack: str, names: tuple[str, ...]) -> list[float]:
+    """Return how many times as long as the fastest of some others Neo4j takes, in rising order.
+
+    A query of the pack that none of the others answers is absent.
+    """
+    return sorted(
+        entry["neo4j"] / min(entry[name] for name in names if name in entry)
+        for query, entry in times.items()
+        if query.startswith(f"{pack}/") and any(name in entry for name in names)
+    )
+
+
+def describe(values: list[float]) -> str:
+    """Return the median and the range of factors in rising order, and their number, as text."""
+    if not values:
+        return "none measured"
+    middle, low, high = (_compare(value) for value in (median(values), values[0], values[-1]))
+    if len(values) == 1:
+        return f"{middle} (1 query)"
+    if (values[0] >= 1) == (values[-1] >= 1):
+        low = low.partition(" ")[0]
+        high = high.partition(" ")[0]
+    return f"{middle} ({low} to {high}; {len(values)} queries)"
+
+
+def _compare(value: float) -> str:
+    if value < 1:
+        return f"{digits(1 / value)} times slower"
+    return f"{digits(value)} times faster"
+
+
+def digits(value: float) -> str:
+    """Return a number with two significant digits, or as an integer from 100 on."""
+    return f"{value:.2g}" if value < 99.5 else f"{value:.0f}"
