@@ -31,6 +31,7 @@ COPY papers papers
 COPY queries queries
 COPY records records
 COPY examples examples
+COPY docs/algorithms.md docs/claim-rules.md docs/execution-models.md docs/families.md docs/glossary.md docs/queries.md docs/schema.md docs/your-network.md docs/
 COPY service service
 RUN pip wheel --quiet --no-deps --no-build-isolation --wheel-dir /tmp/wheel .
 

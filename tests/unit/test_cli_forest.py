@@ -91,7 +91,8 @@ def test_metrics_are_written_as_text_in_csv(starcast: Starcast) -> None:
 def test_every_construction_can_be_shown(starcast: Starcast, spec: str) -> None:
     for name in constructions(spec):
         values = {"base": constructions(spec)[-1], "i": 1}
-        given = [f"--{each.name} {values[each.name]}" for each in CONSTRUCTIONS[name].arguments]
+        needed = [each.name for each in CONSTRUCTIONS[name].arguments if each.default is None]
+        given = [f"--{each} {values[each]}" for each in needed]
         shown = printed(starcast(f"forest show {spec} {name} {' '.join(given)} -f json"))
         assert shown["trees"] >= 1
 

@@ -218,7 +218,7 @@ BOMBS: dict[str, tuple[Write, str, int, str]] = {
     "values without a size": (_NO_SIZE, RECORD, 2, "cannot be read"),
     "a record on S10": (_LARGE_TOPOLOGY, VERIFY, 6, "more than 500,000 nodes"),
     "a witness of 96 MB": (_MANY_CYCLES, VERIFY, 6, "take more than 40 MB"),
-    "a record of 2 GB": (_long_record, RECORD, 7, "holds more than 1 MB"),
+    "a record of 2 GB": (_long_record, RECORD, 7, "holds more than 50 MB"),
     "a forest of 678 MB": (_FOREST, FOREST, 7, "holds more than 500 MB"),
     "a forest's header of 80 TB": (_FOREST_HEADER, FOREST, 2, "damaged"),
     "a forest's values without a size": (_forest_text, FOREST, 2, "is not a starcast forest"),
