@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, text
 
-from starcast import Lab, Network, connect, network, topology
+from starcast import Lab, Network, connect, network, schedule, topology
 from starcast.stores.database import backup, migrations
 from starcast.stores.database.networks import load_network, save_network
 from starcast.stores.database.sessions import open_session
@@ -447,3 +447,16 @@ def test_lists_of_topologies_in_queries_take_names(
     )
     for given in ("S3,bells", ["S3", "bells"], ["S3", spec]):
         assert lab.query(file, topologies=given)["spec"] == ["S3", spec]
+
+
+@pytest.mark.slow
+def test_greedy_schedules_on_networks_with_switches_are_stored(lab: Lab) -> None:
+    """The plan counts rows to switches that nobody needs; only the others are stored."""
+    schedules = [f"{name}:greedy" for name in ("broadcast", "allgather", "reduce-scatter")]
+    lab.ingest("DF1,1", trees="breadth-first", schedules=",".join(schedules))
+    assert len(lab.verify(checksums=True)) == 0
+    rows = lab.query("MATCH ()-[s:SEND]->() RETURN s.schedule AS id, count(*) AS rows ORDER BY id")
+    built = [schedule("DF1,1", *name.split(":")) for name in schedules]
+    assert dict(zip(rows["id"], rows["rows"], strict=True)) == {
+        each.id: len(each) for each in built
+    }

@@ -261,9 +261,10 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
             InputError: no entry has this name, or the entry is not defined on the topology.
         """
         if str(name) not in self._entries:
+            listed = self if topology is None else [each.name for each in self.supported(topology)]
+            hint = f"choose one of {', '.join(listed)}" if listed else "choose another topology"
             raise InputError(
-                f"unknown {self.noun} '{name}'",
-                hint=f"{did_you_mean(name, self)}choose one of {', '.join(self)}",
+                f"unknown {self.noun} '{name}'", hint=f"{did_you_mean(name, listed)}{hint}"
             )
         entry = self._entries[name]
         if topology is not None:

@@ -183,7 +183,14 @@ def _route(
     return Columns(best.step, best.node, port, receiver, tree, unit[best.unit])
 
 
-@algorithm("broadcast", "greedy-matching", ports=["all", "one"], source=_SOURCE)
+def _count_spread_rows(topology: Topology, arguments: Arguments) -> int:
+    """Return the number of rows per source; with switches, some of them may be omitted."""
+    return int(arguments["messages"]) * (topology.nodes - 1)
+
+
+@algorithm(
+    "broadcast", "greedy-matching", ports=["all", "one"], source=_SOURCE, rows=_count_spread_rows
+)
 def _broadcast(
     topology: Topology, root: int, ports: Ports, messages: Messages, seed: Seed
 ) -> Draft:
@@ -193,7 +200,7 @@ def _broadcast(
 
 
 @algorithm(
-    "allgather", "greedy", ports=["all", "one"], source=_SOURCE,
+    "allgather", "greedy", ports=["all", "one"], source=_SOURCE, rows=_count_spread_rows,
     sources=lambda topology, _ports: topology.endpoints,
 )  # fmt: skip
 def _allgather(

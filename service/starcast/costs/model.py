@@ -461,7 +461,10 @@ def bottleneck_cut(topology: Topology | str, message_bytes: Fraction, machine: M
     if not topology.has_translations:
         cut = bottleneck(topology, None)
         inside, links = int(cut.inside[: topology.endpoints].sum()), cut.capacity
-    leave = f"{pluralize(inside, 'node')}, left by {pluralize(links, 'link')}"
+    leaving = pluralize(links, "link")
+    if topology.capacities is not None:
+        leaving = f"links with a capacity of {links:,}"
+    leave = f"{pluralize(inside, 'node')}, left by {leaving}"
     source = FORESTCOLL if topology.has_translations else f"{FORESTCOLL}: {leave}"
     return _without_start_ups(Fraction(inside, links), message_bytes, machine, source)
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.support.errors import InputError, NetworkWarning, clean_message
-from starcast.support.progress import Reporter
+from starcast.support.progress import Reporter, Silent
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import Weights
 from starcast.topologies.networks import LOOP, Network, as_labels, check_name, remember
@@ -113,7 +113,8 @@ def build_network(
         report(f"{count} merged in {network.spec}; their capacities add up", reporter)
     if unit != 1:
         shown = f"{network.capacity_unit:g}{' bit/s' if has_rates else ' as given'}"
-        report(f"a capacity of 1 in {network.spec} is {shown}", reporter)
+        # Every command on the file would repeat it as a warning.
+        (reporter or Silent()).say(f"a capacity of 1 in {network.spec} is {shown}")
     if scale != 1:
         noun = _TIME_UNITS[scale]
         message = f"the latencies of {network.spec} are in {noun}: give T_s and T_c in {noun} too"
