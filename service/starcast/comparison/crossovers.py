@@ -151,10 +151,14 @@ def crossover_rows(crossings: Iterable[Crossing]) -> list[dict[str, Any]]:
 
 
 def table_columns(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the columns to display: not the ends of ranges, and not faults if there are none."""
+    """Return the columns to display: not the ends of ranges, faults or roots if there are none."""
     hidden = {"message_bytes_from", "message_bytes_to"}
-    if all(row["faults"] == as_text(()) for row in rows):
-        hidden.add("faults")
+    listed = list(rows)
+    hidden |= {
+        axis
+        for axis, usual in (("faults", ()), ("root", None))
+        if all(row[axis] in (usual, as_text(usual)) for row in listed)
+    }
     return [column for column in COLUMNS if column not in hidden]
 
 
