@@ -152,7 +152,7 @@ def test_a_root_of_another_type_is_refused(value: object) -> None:
 def test_collectives_without_a_root_have_none() -> None:
     with refused("the collective allgather has no root"):
         make_point("Mesh4x5", "allgather", "forest", base="breadth-first", root="12")
-    with refused("no collective of the grid has a root: allgather, allreduce"):
+    with refused("none of these collectives has a root: allgather, allreduce"):
         Grid({**MESH, "collective": ["allgather", "allreduce"], "root": "centre"})
     both = Grid({**MESH, "collective": ["allgather", "gather"], "root": ["centre", "#0"]})
     assert {(point.collective, point.root) for point in both.points()} == {

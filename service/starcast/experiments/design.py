@@ -209,7 +209,7 @@ class Grid:
         """Raise an error if values are given for an axis that none of the algorithms uses."""
         if self.axes["root"] and set(self.axes["collective"]) <= set(MULTI_SOURCE):
             listed = ", ".join(self.axes["collective"])
-            raise InputError(f"no collective of the grid has a root: {listed}", hint="omit root")
+            raise InputError(f"none of these collectives has a root: {listed}", hint="omit root")
         names: set[str] = set()
         for spec, collective, text in product(
             *(self.axes[axis] for axis in ("topology", "collective", "algorithm"))
