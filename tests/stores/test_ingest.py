@@ -57,7 +57,10 @@ def constructions_with_arguments(spec: str) -> list[str]:
     trees = {"S": "multiple", "Q": "edge-disjoint-binomial"}[spec[0]]
     arguments: dict[str, str | int] = {"base": f"nk-{trees}" if "," in spec else trees, "i": 1}
     return [
-        format_spec(name, {each.name: arguments[each.name] for each in entry.arguments})
+        format_spec(
+            name,
+            {each.name: arguments[each.name] for each in entry.arguments if each.default is None},
+        )
         for name, entry in ((name, CONSTRUCTIONS[name]) for name in constructions(spec))
     ]
 
