@@ -88,7 +88,8 @@ MATCH (n:Node {topology: 'S4', label: '1234'})-[:LINK]-(neighbour) RETURN neighb
 MATCH (a)-[l:LINK {topology: 'S4'}]->(b) RETURN a.label, l.port, b.label
 MATCH (a)-[e:TREE_EDGE {forest: 'S4:multiple:1234'}]->(b) RETURN e.tree, a.label, b.label
 MATCH (a)-[e:TREE_EDGE {forest: 'S4:multiple:1234', tree: 0}]->(b) RETURN a.label, b.label
-MATCH (a)-[s:SEND {schedule: $schedule, step: 1}]->(b) RETURN a.label, s.unit, b.label
+MATCH (a)-[s:SEND {schedule: 'S4:broadcast:multiple:all:segments=1:1234', step: 1}]->(b)
+RETURN a.label, s.unit, b.label
 ```
 
 Write `EXPLAIN` or `PROFILE` before a statement to see its plan: NodeByLabelScan and
