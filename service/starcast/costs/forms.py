@@ -405,9 +405,9 @@ def _square(price: Price, machine: Machine, first: int, period: int) -> Fraction
 
 def _find(topology: Topology, collective: str, name: str) -> tuple[Algorithm, Entry]:
     algorithm = find_algorithm(collective, name, topology)
-    if (collective, name) not in FORMS:
+    if (collective, algorithm.name) not in FORMS:
         raise InputError(
             f"{algorithm} has no closed form",
             hint="execute it with 'starcast run once' or 'starcast cost table --simulate'",
         )
-    return algorithm, FORMS[collective, name]
+    return algorithm, FORMS[collective, algorithm.name]
