@@ -136,7 +136,7 @@ def test_the_topology_node_has_all_properties(graph: Graph, s4: Topology) -> Non
     """The node has every declared property, and its state is complete."""
     (row,) = graph.read("MATCH (t:Topology) RETURN properties(t) AS properties")
     source = "Akers & Krishnamurthy 1989"
-    values = ("S4", "star", 4, 24, 36, 3, 4, True, source, [0, 0, 2, 3, 4], "complete")
+    values = ("S4", "star", 4, 24, 24, 36, 3, 4, True, source, [0, 0, 2, 3, 4], "complete")
     names = (name for name in TOPOLOGY.names if name != "k")
     assert row["properties"] == dict(zip(names, values, strict=True))
     [node] = reader.read_artifact_nodes(graph)["topology", "S4"]

@@ -339,9 +339,8 @@ def test_links_that_differ_are_stored_with_their_values(
         {"a": a, "b": b, "c": given.capacities[p - 1, a], "l": given.latencies[p - 1, a]}
         for a, b, p in zip(lower.tolist(), higher.tolist(), ports.tolist(), strict=True)
     ]
-    assert lab.ask("MATCH ()-[l:LINK {topology: 'S3'}]->() RETURN DISTINCT keys(l) AS k").rows == [
-        {"k": ["topology", "port"]}
-    ]
+    keys = "MATCH ()-[l:LINK {topology: 'S3'}]->() UNWIND keys(l) AS k RETURN DISTINCT k"
+    assert set(lab.ask(keys)["k"]) == {"topology", "port"}
     one = "MATCH (:Node {label: 'Bonn'})-[l:LINK]-(:Node {label: 'A_B'}) "
     for change in ("SET l.capacity = 3", "SET l.latency = '70'", "REMOVE l.capacity"):
         lab.graph.write(one + change)
