@@ -29,6 +29,7 @@ def cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip("| ").split("|")]
 
 
+@pytest.mark.slow
 @EVERY
 def test_the_times_and_rounds_on_the_page_agree_with_the_runs(
     spec: str, monkeypatch: pytest.MonkeyPatch
@@ -42,6 +43,7 @@ def test_the_times_and_rounds_on_the_page_agree_with_the_runs(
     assert list(page.properties())[2:] == [lines("properties")[spec]]
 
 
+@pytest.mark.slow
 @EVERY
 def test_the_times_relative_to_the_star_graph_agree_with_the_runs(spec: str) -> None:
     star = page.star_of(spec)
@@ -49,7 +51,8 @@ def test_the_times_relative_to_the_star_graph_agree_with_the_runs(spec: str) -> 
     assert found == cells(lines(f"{star}-shares")[spec])[1:]
 
 
-@pytest.mark.parametrize("star", [*page.STARS[:1], pytest.param("S6", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("star", page.STARS)
 def test_the_times_of_all_algorithms_agree_with_the_runs(star: str) -> None:
     text = TEXT.partition(BEGIN.format(f"{star}-structure", "networks_compared.py"))[2]
     assert text.partition(END)[0].strip().splitlines() == list(page.structure(star))
