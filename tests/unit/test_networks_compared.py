@@ -58,6 +58,7 @@ def test_the_times_of_all_algorithms_agree_with_the_runs(star: str) -> None:
     assert text.partition(END)[0].strip().splitlines() == list(page.structure(star))
 
 
+@pytest.mark.slow
 def test_equally_fast_nodes_divide_their_bytes_by_the_degree() -> None:
     """A synchronous time is a sum of start-ups and bytes; T_c only multiplies the latter."""
     plain = {
