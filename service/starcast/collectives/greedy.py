@@ -95,6 +95,16 @@ def _capacities(topology: Topology) -> NDArray[np.int64]:
     return np.ascontiguousarray(topology.capacities.T)
 
 
+def _parallel_units(topology: Topology, ports: Ports) -> NDArray[np.integer]:
+    """Return an upper bound on the units that each node can send in a step, ``[nodes]``."""
+    if ports == "all":
+        return topology.node_capacities
+    one = np.full(topology.nodes, topology.largest_capacity)
+    # Switches send any number of packets.
+    one[topology.endpoints :] = topology.node_capacities[topology.endpoints :]
+    return one
+
+
 def _find_needed(topology: Topology, rows: Columns) -> Mask:
     """Return which rows bring a unit to an endpoint, or to a switch that passes it on."""
     passes = np.zeros((topology.nodes, int(rows.unit.max()) + 1), dtype=np.bool_)
@@ -124,12 +134,16 @@ def _spread(topology: Topology, ports: Ports, source: NDArray[np.int64], seed: i
         )
 
     def least() -> int:
-        links = capacity.max(axis=1) if ports == "one" else capacity.sum(axis=1)
+        links = _parallel_units(topology, ports)
         busy = int((-((own - units) // links))[: topology.endpoints].max())
-        furthest = max(int(topology.distances(node).max()) for node in np.flatnonzero(own).tolist())
-        # The number of nodes that hold a unit at most doubles in a one-port step.
-        doubling = (topology.endpoints - 1).bit_length() if ports == "one" else 0
-        return max(busy, furthest, doubling)
+        furthest = max(
+            int(topology.distances(node)[: topology.endpoints].max())
+            for node in np.flatnonzero(own).tolist()
+        )
+        # The number of nodes that hold a unit at most doubles in a one-port step, unless switches,
+        # which send any number of packets, are among them.
+        doubles = ports == "one" and topology.endpoints == nodes
+        return max(busy, furthest, (nodes - 1).bit_length() if doubles else 0)
 
     best = _best_rows(prepare, rows, least, seed)
     sender = table[best.node, best.slot]
@@ -169,8 +183,7 @@ def _route(
         )
 
     def least() -> int:
-        is_one = ports == "one"
-        links = capacity.max(axis=1) if is_one else capacity.sum(axis=1)
+        links = _parallel_units(topology, ports)
         ends = (np.bincount(each, minlength=nodes) for each in (source, destination))
         busy = max(int((-(-count // links)).max()) for count in ends)
         mean = ceil_div(rows, int(links.sum()))

@@ -225,16 +225,63 @@ def _receive(
                 break
 
 
+class Pairing(NamedTuple):
+    """The matching of senders with receivers in a one-port step.
+
+    Nodes are matched with neighbours: receivers with senders when spreading, senders with receivers
+    when routing.
+
+    Attributes:
+        possible: bool ``[nodes, ports]``, which neighbours a node can be matched with.
+        partner: int32 ``[nodes]``, the index of the port to each node's partner, or -1.
+        taken: int32 ``[nodes]``, the node that each node is the partner of, or -1.
+        keys: int64 ``[nodes]``, workspace: minus the weights of the nodes to match, which end in
+            their ranks.
+        scratch: int32 ``[4, nodes]``, workspace of `_match`; its row 0 is -1 between calls.
+        is_done: bool ``[2, nodes]``, which endpoints were matched before in this step, as the node
+            and as the partner.
+        is_used: bool ``[nodes, ports]``, which links of nodes were used before in this step.
+    """
+
+    possible: NDArray[np.bool_]
+    partner: _Integers
+    taken: _Integers
+    keys: NDArray[np.int64]
+    scratch: _Integers
+    is_done: NDArray[np.bool_]
+    is_used: NDArray[np.bool_]
+
+
 @jit
-def match(
-    table: _Integers,
-    possible: NDArray[np.bool_],
-    order: NDArray[np.int64],
-    partner: _Integers,
-    taken: _Integers,
-    scratch: _Integers,
-) -> None:
-    """Find a maximum matching of nodes with neighbours that prefers the first nodes of ``order``.
+def _allocate_pairing(nodes: int, ports: int) -> Pairing:
+    return Pairing(
+        np.zeros((nodes, ports), np.bool_),
+        np.empty(nodes, np.int32),
+        np.empty(nodes, np.int32),
+        np.zeros(nodes, np.int64),
+        np.full((4, nodes), -1, np.int32),
+        np.zeros((2, nodes), np.bool_),
+        np.zeros((nodes, ports), np.bool_),
+    )
+
+
+@jit
+def _is_free(pairing: Pairing, node: int, slot: int, other: int) -> bool:
+    """Return whether a node can still be matched with a neighbour in this step."""
+    is_done = pairing.is_done[0, node] or pairing.is_done[1, other]
+    return not is_done and not pairing.is_used[node, slot]
+
+
+@jit
+def _use(pairing: Pairing, node: int, slot: int, other: int, endpoints: int) -> None:
+    """Note that a node was matched with a neighbour; only endpoints cannot be matched again."""
+    pairing.is_done[0, node], pairing.is_done[1, other] = node < endpoints, other < endpoints
+    pairing.is_used[node, slot] = True
+
+
+@jit
+def _match(table: _Integers, pairing: Pairing, count: int) -> None:
+    """Find a maximum matching of nodes with neighbours; nodes of larger weight are preferred.
 
     The sets of nodes that can be matched form a matroid. Therefore, augmenting the matching for
     the nodes in the order of their weights gives a maximum matching of maximum weight (Edmonds &
@@ -242,17 +289,16 @@ def match(
 
     Args:
         table: the neighbours, ``[nodes, ports]``.
-        possible: bool ``[nodes, ports]``, which neighbours a node can be matched with.
-        order: the nodes to match, by decreasing weight.
-        partner: set to the index of the port to each node's partner, or -1; ``[nodes]``.
-        taken: set to the node that each node is the partner of, or -1; ``[nodes]``.
-        scratch: int32 ``[4, nodes]``; its row 0 must be -1, and is again afterwards.
+        pairing: `Pairing.partner` is set.
+        count: the number of nodes to match, whose keys come first in `Pairing.keys`.
     """
-    ports = table.shape[1]
-    reached_from, slot_of, queue, trail = scratch[0], scratch[1], scratch[2], scratch[3]
-    for node in range(len(table)):
+    nodes, ports = table.shape
+    possible, partner, taken = pairing.possible, pairing.partner, pairing.taken
+    reached_from, slot_of = pairing.scratch[0], pairing.scratch[1]
+    queue, trail = pairing.scratch[2], pairing.scratch[3]
+    for node in range(nodes):
         partner[node] = taken[node] = -1
-    for start in order:
+    for start in -np.sort(pairing.keys[:count]) % nodes:
         queue[0] = start
         head, tail, reached, end = 0, 1, 0, -1
         while head < tail and end < 0:
@@ -282,8 +328,66 @@ def match(
             end = following
         for position in range(reached):
             reached_from[trail[position]] = -1
-    for node in range(len(table)):
+    for node in range(nodes):
         reached_from[node] = -1
+
+
+@jit
+def _inform(
+    table: _Integers,
+    capacity: NDArray[np.int64],
+    own: Holdings,
+    rows: FoundRows,
+    chance: NDArray[np.int64],
+    endpoints: int,
+    pairing: Pairing,
+    urgency: NDArray[np.int64],
+) -> None:
+    """Match nodes that lack units with neighbours that can give them one, and let these send.
+
+    ``urgency``, int64 ``[2, nodes]``, is workspace.
+    """
+    nodes, ports = table.shape
+    need, ahead = urgency[0], urgency[1]
+    for node in range(nodes):
+        near = 0
+        for slot in range(ports):
+            sender = table[node, slot]
+            is_free = _is_free(pairing, node, slot, sender)
+            pairing.possible[node, slot] = is_free and _can_give(own, sender, node)
+            near += pairing.possible[node, slot]
+        # A node that few neighbours can inform depends on each of them.
+        need[node] = _SCALE // (1 + near) ** 3 if own.lacks[node] > 0 else 0
+    for node in range(nodes):
+        ahead[node] = 0
+        for slot in range(ports):
+            ahead[node] += need[table[node, slot]]
+    count = 0
+    for node in range(nodes):
+        if own.lacks[node] == 0:
+            continue
+        further = 0
+        for slot in range(ports):
+            if own.lacks[table[node, slot]] > 0:
+                further += ahead[table[node, slot]]
+        # Nodes that lack more units come first, then nodes whose neighbours depend on them, and the
+        # neighbours of these.
+        weight = ports * ahead[node] + 3 * further + draw(chance, ports * _SCALE // 20)
+        weight += own.lacks[node] * (5 * ports * ports * _SCALE)
+        pairing.keys[count] = -(weight * nodes + node)
+        count += 1
+    _match(table, pairing, count)
+    for node in range(nodes):
+        slot = pairing.partner[node]
+        if slot < 0:
+            continue
+        sender = table[node, slot]
+        _use(pairing, node, slot, sender, endpoints)
+        for _ in range(capacity[node, slot]):
+            unit = _pick(own, sender, node, chance, _SAMPLES)
+            if unit >= 0:
+                _give(own, node, unit)
+                _add_row(rows, node, slot, unit)
 
 
 @jit
@@ -299,13 +403,7 @@ def spread(
 ) -> None:
     """Take steps until there are at least ``goal`` rows."""
     nodes, ports = table.shape
-    possible = np.zeros((nodes, ports), np.bool_)
-    has_sent, has_received = np.zeros(nodes, np.bool_), np.zeros(nodes, np.bool_)
-    is_used = np.zeros((nodes, ports), np.bool_)
-    need, ahead = np.zeros(nodes, np.int64), np.zeros(nodes, np.int64)
-    keys = np.zeros(nodes, np.int64)
-    partner, taken = np.empty(nodes, np.int32), np.empty(nodes, np.int32)
-    scratch = np.full((4, nodes), -1, np.int32)
+    pairing, urgency = _allocate_pairing(nodes, ports), np.zeros((2, nodes), np.int64)
     while rows.counts[0] < goal:
         rows.counts[1] += 1
         for node in range(nodes):
@@ -316,51 +414,12 @@ def spread(
                 if own.lacks[node] > 0:
                     _receive(table, capacity, own, node, rows, chance)
             continue
-        has_sent[:], has_received[:], is_used[:] = False, False, False
+        pairing.is_done[:], pairing.is_used[:] = False, False
         before = -1
         # Endpoints take part in one matching of a step, switches in as many as there are.
         while rows.counts[0] > before:
             before = rows.counts[0]
-            for node in range(nodes):
-                near = 0
-                for slot in range(ports):
-                    sender = table[node, slot]
-                    is_busy = has_sent[sender] or has_received[node] or is_used[node, slot]
-                    possible[node, slot] = not is_busy and _can_give(own, sender, node)
-                    near += possible[node, slot]
-                # A node that few neighbours can inform depends on each of them.
-                need[node] = _SCALE // (1 + near) ** 3 if own.lacks[node] > 0 else 0
-            for node in range(nodes):
-                ahead[node] = 0
-                for slot in range(ports):
-                    ahead[node] += need[table[node, slot]]
-            count = 0
-            for node in range(nodes):
-                if own.lacks[node] == 0:
-                    continue
-                further = 0
-                for slot in range(ports):
-                    if own.lacks[table[node, slot]] > 0:
-                        further += ahead[table[node, slot]]
-                # Nodes that lack more units come first, then nodes whose neighbours depend on them,
-                # and the neighbours of these.
-                weight = ports * ahead[node] + 3 * further + draw(chance, ports * _SCALE // 20)
-                weight += own.lacks[node] * (5 * ports * ports * _SCALE)
-                keys[count] = -(weight * nodes + node)
-                count += 1
-            order = -np.sort(keys[:count]) % nodes
-            match(table, possible, order, partner, taken, scratch)
-            for node in range(nodes):
-                if partner[node] < 0:
-                    continue
-                sender = table[node, partner[node]]
-                has_sent[sender], has_received[node] = sender < endpoints, node < endpoints
-                is_used[node, partner[node]] = True
-                for _ in range(capacity[node, partner[node]]):
-                    unit = _pick(own, sender, node, chance, _SAMPLES)
-                    if unit >= 0:
-                        _give(own, node, unit)
-                        _add_row(rows, node, partner[node], unit)
+            _inform(table, capacity, own, rows, chance, endpoints, pairing, urgency)
             if endpoints == nodes:
                 break
 
@@ -471,6 +530,25 @@ def _furthest(waiting: Waiting, node: int, slot: int) -> int:
 
 
 @jit
+def _pair_waiting(
+    table: _Integers, waiting: Waiting, chance: NDArray[np.int64], pairing: Pairing
+) -> None:
+    """Match nodes at which units wait with the neighbours to which they can send one."""
+    nodes, ports = table.shape
+    count = 0
+    for node in range(nodes):
+        if waiting.waits[node] == 0:
+            continue
+        for slot in range(ports):
+            is_free = _is_free(pairing, node, slot, table[node, slot])
+            pairing.possible[node, slot] = is_free and _furthest(waiting, node, slot) >= 0
+        weight = waiting.waits[node] * ports + draw(chance, ports)
+        pairing.keys[count] = -(weight * nodes + node)
+        count += 1
+    _match(table, pairing, count)
+
+
+@jit
 def route(
     table: _Integers,
     capacity: NDArray[np.int64],
@@ -483,43 +561,23 @@ def route(
 ) -> None:
     """Take steps until there are at least ``goal`` rows."""
     nodes, ports = table.shape
-    possible = np.zeros((nodes, ports), np.bool_)
-    has_sent, has_received = np.zeros(nodes, np.bool_), np.zeros(nodes, np.bool_)
-    is_used = np.zeros((nodes, ports), np.bool_)
-    keys = np.zeros(nodes, np.int64)
-    partner, taken = np.empty(nodes, np.int32), np.empty(nodes, np.int32)
-    scratch = np.full((4, nodes), -1, np.int32)
+    pairing = _allocate_pairing(nodes, ports)
     while rows.counts[0] < goal:
         rows.counts[1] += 1
-        first = rows.counts[0]
-        has_sent[:], has_received[:], is_used[:] = False, False, False
-        before = -1
+        first, before = rows.counts[0], -1
+        pairing.is_done[:], pairing.is_used[:] = False, False
         # Endpoints take part in one matching of a one-port step, switches in as many as there are.
         while rows.counts[0] > before:
             before = rows.counts[0]
             if one_port:
-                count = 0
-                for node in range(nodes):
-                    if waiting.waits[node] == 0:
-                        continue
-                    for slot in range(ports):
-                        receiver = table[node, slot]
-                        is_busy = has_sent[node] or has_received[receiver] or is_used[node, slot]
-                        possible[node, slot] = not is_busy and _furthest(waiting, node, slot) >= 0
-                    weight = waiting.waits[node] * ports + draw(chance, ports)
-                    keys[count] = -(weight * nodes + node)
-                    count += 1
-                order = -np.sort(keys[:count]) % nodes
-                match(table, possible, order, partner, taken, scratch)
+                _pair_waiting(table, waiting, chance, pairing)
             for node in range(nodes):
                 turn = draw(chance, ports)
                 for index in range(ports):
                     slot = (index + turn) % ports
-                    if one_port and partner[node] != slot:
+                    if one_port and pairing.partner[node] != slot:
                         continue
-                    receiver = table[node, slot]
-                    has_sent[node], has_received[receiver] = node < endpoints, receiver < endpoints
-                    is_used[node, slot] = True
+                    _use(pairing, node, slot, table[node, slot], endpoints)
                     for _ in range(capacity[node, slot]):
                         unit = _furthest(waiting, node, slot)
                         if unit >= 0:

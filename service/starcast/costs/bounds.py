@@ -60,9 +60,9 @@ def least_share(topology: Topology, collective: str, root: int, total: int) -> B
         root: the rank of the root.
         total: the minimum number of transmissions, `Work.sent`.
     """
-    arcs, links = 2 * topology.links, f"{2 * topology.links:,} directed links"
+    arcs = int(topology.node_capacities.sum())
+    links = f"{arcs:,} directed links"
     if topology.capacities is not None:
-        arcs = int(topology.capacities.sum())
         links = f"directed links of capacity {arcs:,}"
     work = f"{total:,} transmissions over {links}"
     if collective == "alltoall":
@@ -77,13 +77,13 @@ def least_share(topology: Topology, collective: str, root: int, total: int) -> B
 def _find_cuts(topology: Topology, collective: str, root: int) -> Iterator[tuple[Cut, str]]:
     nodes = np.arange(topology.nodes)
     is_rooted = collective in ("scatter", "gather")
-    noun, strength = "link", topology.degrees
+    noun, plural = "link", "links"
     if topology.capacities is not None:
-        noun, strength = "unit of capacity", topology.capacities.sum(axis=0)
+        noun, plural = "unit of capacity", "units of capacity"
+    strength = topology.node_capacities
     node = root if is_rooted else int(strength[: topology.endpoints].argmin())
     links = int(strength[node])
     name = "the root" if is_rooted else topology.label(node)
-    plural = "" if noun == "link" else "units of capacity"
     yield Cut(nodes == node, links), f"the {pluralize(links, noun, plural)} of {name}"
     most = bottleneck(topology, root if is_rooted else 0)
     for cut in (least_cut(topology), most, level_cut(topology)):

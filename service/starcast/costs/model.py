@@ -318,7 +318,7 @@ def _least_share(topology: Topology, collective: str, ports: str, root: int) -> 
         alone = {"alltoall": topology.endpoints - 1, "allreduce": 1}
         through = Fraction(alone.get(collective, through))
     # A packet over a link of capacity c takes the c-th part of the time.
-    through /= 1 if topology.capacities is None else int(topology.capacities.max())
+    through /= topology.largest_capacity
     single = Bound(through, "a node sends or receives one packet at a time")
     if topology.has_translations:
         share = work.through / topology.degree
@@ -412,11 +412,9 @@ def lower_bound(
         units = messages * copies
         steps = max(ceil(units * share.amount), start_ups)
         if collective in ("broadcast", "reduce"):
-            strength = topology.degrees
-            if topology.capacities is not None:
-                strength = topology.capacities.sum(axis=0)
-            single = 1 if topology.capacities is None else int(topology.capacities.max())
-            links = int(strength[rank]) if ports == "all" else single
+            links = topology.largest_capacity
+            if ports == "all":
+                links = int(topology.node_capacities[rank])
             # The last unit leaves the root in this step or later. In a reduce, the last unit
             # reaches the root in this step or later.
             steps = max(steps, ceil(Fraction(units, links)) + start_ups - 1)

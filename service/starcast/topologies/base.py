@@ -127,6 +127,16 @@ class Topology(Displayable, ABC):
         return self._keeps_tables and self.nodes * self.port_count <= _MAX_KEPT
 
     @property
+    def node_capacities(self) -> NDArray[np.integer]:
+        """The total capacity of the links at each node, ``[nodes]``: `degrees` if each is 1."""
+        return self.degrees if self.capacities is None else self.capacities.sum(axis=0)
+
+    @property
+    def largest_capacity(self) -> int:
+        """The largest capacity of a link."""
+        return 1 if self.capacities is None else int(self.capacities.max())
+
+    @property
     def links(self) -> int:
         """The number of undirected links, each of which is two directed links."""
         if self.has_translations:
