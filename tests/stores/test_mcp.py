@@ -3,7 +3,9 @@
 import asyncio
 import json
 import os
+import tomllib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -11,9 +13,10 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from starcast import Lab
-from starcast.cli.mcp_server import MAX_ANSWER, TOOLS
+from starcast.cli.mcp_server import MAX_ANSWER, PAGES, TOOLS
 from support.fix_cli import COMMAND
 
+ROOT = Path(__file__).parents[2]
 FOREST = "S4:multiple:1234"
 
 
@@ -159,6 +162,14 @@ def _converse(*calls: tuple[str, *tuple[Any, ...]]) -> list[Any]:
             return [await getattr(client, method)(*values) for method, *values in calls]
 
     return asyncio.run(talk())
+
+
+def test_the_wheel_contains_the_pages_that_are_resources() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    shipped = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    assert {f"docs/{page}.md" for page in PAGES} == {
+        path for path in shipped if path.startswith("docs/")
+    }
 
 
 @pytest.mark.slow

@@ -157,6 +157,12 @@ def test_the_name_alone_is_accepted_where_it_names_one_network(
     forget()
     assert lab.show_topology("cities")["spec"] == first.spec
     assert lab.experiment("e", topology="cities", **GRID)["created"] == 2
+    lab.ingest("cities", trees=FOREST)
+    [tree] = [each for each in lab.forests()["id"] if each.startswith(first.spec)]
+    named = tree.replace(first.spec, "cities")
+    assert lab.show(named, kind="forest")["trees"] == 1
+    lab.drop(named)
+    assert lab.forests()["id"] == []
     second = network(CITIES[:4], name="cities")
     lab.add_network(second)
     with refused("2 stored networks are named 'cities'"):

@@ -43,7 +43,7 @@ TOOLS: tuple[Callable[..., Any], ...] = (
 #: Parameters that name files, matter only for what the command line prints, or are limits.
 _NOT_ASKED = {"drawable", "executor", "file_format", "max_rows", "row_limit", "timeout", "verify"}
 #: The pages that are resources.
-_PAGES = (
+PAGES = (
     "glossary", "queries", "schema", "families", "algorithms", "your-network", "execution-models",
     "claim-rules",
 )  # fmt: skip
@@ -80,7 +80,7 @@ def serve(settings: Settings) -> None:
             structured_output=False,
             annotations=mcp_types.ToolAnnotations(read_only_hint=True, open_world_hint=False),
         )
-    for page in _PAGES:
+    for page in PAGES:
         path = data_folder("docs") / f"{page}.md"
         title = path.read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")
         uri = f"starcast://docs/{page}"

@@ -477,6 +477,7 @@ def concurrent_flow(topology: Topology | str, message_bytes: Fraction, machine: 
     case.
 
     Raises:
+        InputError: the topology has switches or links of different capacities.
         LimitError: the linear program is too large.
         UnavailableError: SciPy is not installed.
     """

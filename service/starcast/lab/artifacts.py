@@ -15,7 +15,7 @@ from starcast.lab.signature import (
     TopologyName,
     choose,
     is_network_file,
-    read_spec,
+    read_id,
     read_stored_topology,
     read_topology,
 )
@@ -267,7 +267,7 @@ class Artifacts(Connection):
         """Return an id in its stored form, in which the spec replaces the name of a network."""
         from starcast.topologies import normalize_id
 
-        return read_spec(normalize_id(artifact_id))
+        return read_id(normalize_id(artifact_id))
 
     def add_network(
         self,

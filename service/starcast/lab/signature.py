@@ -178,6 +178,16 @@ def read_stored_topology(given: "str | Topology") -> "Topology":
     return as_topology(read_spec(given) if isinstance(given, str) else given)
 
 
+def read_id(text: str) -> str:
+    """Return an id in which the spec replaces the name of a stored network at its beginning.
+
+    Raises:
+        InputError: several stored networks have the name.
+    """
+    name, colon, rest = text.partition(":")
+    return f"{read_spec(name)}{colon}{rest}"
+
+
 def read_spec(text: str) -> str:
     """Return the spec of the stored network with the given name; other texts are unchanged.
 

@@ -117,10 +117,14 @@ class Guard:
                 await self.app({**scope, "method": method, **_split_suffix(scope)}, receive, reply)
             finally:
                 self.counts.running -= 1
-        seconds = round(perf_counter() - start, 3)
+        seconds = perf_counter() - start
         self.counts.add(reply.status, seconds)
         log.event(
-            "request", logging.DEBUG, path=scope["path"], status=reply.status, seconds=seconds
+            "request",
+            logging.DEBUG,
+            path=scope["path"],
+            status=reply.status,
+            seconds=round(seconds, 3),
         )
 
     def _refusal(self, scope: Scope) -> tuple[int, str, str] | None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from starcast.embedded import system
 from starcast.lab.connection import Connection
-from starcast.lab.signature import ArtifactId, Jobs, Shell, read_spec
+from starcast.lab.signature import ArtifactId, Jobs, Shell, read_id
 from starcast.support.errors import UnavailableError
 from starcast.support.installation import install_command
 from starcast.support.table import Facts
@@ -104,10 +104,8 @@ class Publishing(Connection):
                 count = pluralize(unchecked, "claim has", "claims have")
                 self.reporter.say(f"{count} no stored verdict; verify them with `check_claims`")
             self.reporter.say("rendering the pages")
-            # An id begins with the spec or the name of a topology.
-            parts = [each.partition(":") for each in ids]
-            full = [f"{read_spec(name)}{colon}{rest}" for name, colon, rest in parts]
-            files = site.build(full, [names.split(",") for names in compare], self.reporter)
+            pairs = [names.split(",") for names in compare]
+            files = site.build(map(read_id, ids), pairs, self.reporter)
             self._say_each("not published", map(str, site.problems.values()))
         write_site(target, files)
         self._say_each("no longer published", sorted(earlier - files.keys()))

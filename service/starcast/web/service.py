@@ -185,9 +185,9 @@ def show_metrics(service: ServiceParameter) -> PlainTextResponse:
          {"": round(counts.seconds, 3)}),
         ("requests_running", "gauge", "requests that are being handled", {"": counts.running}),
         ("workers", "gauge", "worker processes for computations",
-         {'{state="used"}': service.workers.used, '{state="all"}': service.workers.count}),
+         {'{state="used"}': service.workers.used, '{state="all"}': len(service.workers.slots)}),
         ("store_connections", "gauge", "requests that can use the stores at the same time",
-         {'{state="used"}': service.labs.used, '{state="all"}': service.labs.count}),
+         {'{state="used"}': service.labs.used, '{state="all"}': len(service.labs.slots)}),
     ):  # fmt: skip
         lines += [f"# HELP starcast_{name} {meaning}", f"# TYPE starcast_{name} {kind}"]
         lines += [f"starcast_{name}{labels} {value}" for labels, value in values.items()]

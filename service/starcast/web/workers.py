@@ -57,7 +57,7 @@ class Pool(Generic[Item]):
 
     def __init__(self, count: int, places: int, busy: str) -> None:
         self.slots = [Slot[Item]() for _ in range(count)]
-        self.count, self._busy = count, busy
+        self._busy = busy
         self._idle: LifoQueue[Slot[Item]] = LifoQueue()
         for slot in self.slots:
             self._idle.put(slot)
@@ -88,7 +88,7 @@ class Pool(Generic[Item]):
     @property
     def used(self) -> int:
         """The number of slots that requests use."""
-        return self.count - self._idle.qsize()
+        return len(self.slots) - self._idle.qsize()
 
     def give_back(self, slot: Slot[Item]) -> None:
         """Make a slot available to other requests."""
