@@ -142,12 +142,15 @@ def single_trees(topology: Topology) -> tuple[str, ...]:
 def algorithms_on(topology: Topology, collective: str) -> tuple[Algorithm, ...]:
     """Return starcast's algorithms of a collective that have no required arguments.
 
-    Greedy algorithms are omitted, because the claims are about those of papers.
+    Algorithms for every topology are omitted, as in `single_trees`: the claims are about those of
+    papers. A ring counts only where its Hamiltonian cycle is constructed and not searched for.
     """
+    has_cycle = topology.family in ("star", "hypercube")
     return tuple(
         algorithm
         for algorithm in collectives.algorithms_on(topology, collective)
-        if algorithm.origin.is_shipped and "greedy matching" not in algorithm.source
+        if algorithm.origin.is_shipped
+        and (algorithm.families or (has_cycle and algorithm.name == "ring"))
     )
 
 
