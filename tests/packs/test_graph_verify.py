@@ -231,7 +231,7 @@ def test_verification_can_be_restricted_to_given_ids(stored: Stores) -> None:
         ("INDEX starcast_node_topology_label", "Node(topology, label)", ""),
         ("INDEX starcast_tree_edge_forest_tree", "TREE_EDGE(forest, tree)", ""),
         ("CONSTRAINT starcast_node_key", "Node(key)", ""),
-        ("INDEX starcast_node_topology_label", "Node(topology, label)", "label"),
+        ("INDEX starcast_node_topology_label", "Node(topology, label)", "title"),
         ("CONSTRAINT starcast_node_key", "Node(key)", "key"),
     ],
 )

@@ -2,6 +2,8 @@
 
 import gc
 import re
+import signal
+import threading
 import time
 import weakref
 from collections.abc import Callable
@@ -16,7 +18,7 @@ from starcast.cli.output import PAGE, emit, narrowed, reporter
 from starcast.comparison.listing import RunList
 from starcast.lab.signature import check_suffix
 from starcast.support.axes import POINT_AXES
-from starcast.support.progress import ProgressLines, close_all, reporting
+from starcast.support.progress import ProgressLines, close_all, reporting, run_in_thread
 from starcast.support.vocabulary import Format
 from starcast.topologies.flows import own_network
 from support.latex_tables import read_table
@@ -188,6 +190,18 @@ def test_a_computation_is_reported_to_the_current_reporter_if_it_takes_long(
         "building the greedy schedule": (24 * 62, 24 * 62),
     }
     assert done == ({} if late else wanted)
+
+
+def test_ctrl_c_ends_the_wait_for_a_thread() -> None:
+    """A linear program is solved by a library, which would only end later."""
+    assert run_in_thread(lambda: 42) == 42
+    with pytest.raises(ZeroDivisionError):
+        run_in_thread(lambda: 1 // 0)
+    solved = threading.Event()
+    threading.Timer(0.2, signal.raise_signal, [signal.SIGINT]).start()
+    with pytest.raises(KeyboardInterrupt):
+        run_in_thread(solved.wait)
+    solved.set()
 
 
 def test_a_task_within_a_task_has_no_progress_bar(

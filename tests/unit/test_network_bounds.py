@@ -193,7 +193,7 @@ def test_requested_bounds_are_rows_of_the_table_and_the_bounds_of_gaps() -> None
     assert ceil(row.cost.time) == 66
     with refused("unknown bound 'best'"):
         CostProblem("Mesh3x4", "allgather", *given, bounds="best")
-    with refused("variables; at most 200,000 are supported", exit_code=7):
+    with refused("variables; at most 100,000 are supported", exit_code=7):
         build_table(CostProblem("RR1000,8,1", "alltoall", *given, bounds="lp"))
 
 

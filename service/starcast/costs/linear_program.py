@@ -9,6 +9,7 @@ lengths.
 """
 
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,14 @@ from numpy.typing import NDArray
 
 from starcast.support.errors import InputError, LimitError, UnavailableError
 from starcast.support.installation import install_command
+from starcast.support.progress import current_reporter, run_in_thread
 from starcast.topologies import Topology
 from starcast.topologies.flows import Arcs
 
 #: The largest number of variables of the linear program: sources times directed links.
-MAX_VARIABLES = 200_000
+MAX_VARIABLES = 100_000
+#: The number of variables from which the linear program is announced; it takes some seconds.
+_ANNOUNCED = 20_000
 #: Lengths are rounded to multiples of the largest length divided by this.
 _PRECISION = 10**6
 SOURCE = "Shahrokhi & Matula 1990"
@@ -51,7 +55,12 @@ def least_busiest_link(topology: Topology) -> Fraction:
     heads = np.arange(topology.nodes).repeat(topology.port_count)
     exists = arcs.tails != heads
     tails, heads = arcs.tails[exists], heads[exists]
-    lengths = np.rint(_solve(topology.nodes, tails, heads) * _PRECISION).astype(np.int64)
+    if variables > _ANNOUNCED:
+        current_reporter().say(
+            f"solving a linear program with {variables:,} variables, up to some minutes"
+        )
+    solved = run_in_thread(partial(_solve, topology.nodes, tails, heads))
+    lengths = np.rint(solved * _PRECISION).astype(np.int64)
     total = int(_sum_distances(topology.nodes, tails, heads, lengths))
     # With unit lengths, the bound is the sum of all distances over the number of directed links.
     units = np.ones_like(lengths)
@@ -87,7 +96,7 @@ def _solve(nodes: int, tails: NDArray[Any], heads: NDArray[Any]) -> NDArray[np.f
     cost[-1] = 1
     solved = linprog(
         cost, A_ub=load.tocsr(), b_ub=np.zeros(count), A_eq=conservation, b_eq=demand.ravel(),
-        method="highs",
+        method="highs-ipm",
     )  # fmt: skip
     lengths = np.maximum(-solved.ineqlin.marginals, 0) if solved.status == 0 else np.ones(count)
     largest: float = lengths.max()

@@ -10,7 +10,7 @@ from typing import Any
 
 from starcast.queries.parameters import STORED, Parameter, values_of_type
 from starcast.queries.query import Query
-from starcast.stores.graph.connection import Graph, QueryResult
+from starcast.stores.graph.connection import Graph, Notice, QueryResult
 from starcast.stores.graph.schema import ELEMENTS, INDEXES, GraphState
 from starcast.support.errors import InputError, LimitError, NotFoundError
 from starcast.support.text import did_you_mean
@@ -213,7 +213,6 @@ def find_problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]
         result = graph.run(f"EXPLAIN {cypher}", sample, _PLAN_SECONDS)
     except (InputError, LimitError) as error:
         return [error.message]
-    notices = [each for each in result.notices if not _is_expected(each.status, each.text)]
     planned = () if result.plan is None else plan_operators(result.plan)
     operators = dict.fromkeys(map(operator_name, planned))
     costly = [name for name in operators if indexes and name in _COSTLY]
@@ -223,7 +222,7 @@ def find_problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]
             error.message.removeprefix(f"{query.path}: ")
             for error in query.find_column_errors(result.columns)
         ),
-        *(notice.text for notice in notices),
+        *(notice.text for notice in unexpected_notices(result)),
         *(f"the plan contains {name}: {_COSTLY[name]}" for name in costly),
         *(f"the plan writes: {name}" for name in operators if _WRITING.search(name)),
     ]
@@ -231,17 +230,21 @@ def find_problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]
 
 def find_unknown_names(result: QueryResult) -> list[str]:
     """Return the server's notices about names that are neither in the store nor in the schema."""
-    return [
-        notice.text
-        for notice in result.notices
-        if notice.status in _UNKNOWN_NAME and not _is_expected(notice.status, notice.text)
-    ]
+    return [each.text for each in unexpected_notices(result) if each.status in _UNKNOWN_NAME]
 
 
-def _is_expected(status: str, text: str) -> bool:
-    """Return whether a notice concerns a name of the schema that is not in the store yet."""
+def unexpected_notices(result: QueryResult) -> list[Notice]:
+    """Return the server's notices, except about names of the schema that are not in the store yet.
+
+    For example, no node has the property `is_switch` if no stored network has switches.
+    """
     declared = {name for element in ELEMENTS for name in (element.name, *element.names)}
-    return status in _UNKNOWN_NAME and bool(declared & set(re.findall(r"`(\w+)`", text)))
+    return [
+        each
+        for each in result.notices
+        if each.status not in _UNKNOWN_NAME
+        or declared.isdisjoint(re.findall(r"`(\w+)`", each.text))
+    ]
 
 
 def plan_operators(plan: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

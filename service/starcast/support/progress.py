@@ -11,11 +11,14 @@ import signal
 import threading
 import weakref
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from time import monotonic
 from types import FrameType
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
+
+Result = TypeVar("Result")
 
 #: Seconds after which `ProgressLines` writes a line if no other line was written.
 INTERVAL = 5.0
@@ -201,6 +204,27 @@ def _watch(reference: "weakref.ref[ProgressLines]", interval: float) -> None:
             return
         lines.write_state()
         del lines
+
+
+def run_in_thread(compute: Callable[[], Result]) -> Result:
+    """Return the result of a long call into a library that lets other threads run meanwhile.
+
+    Python handles signals only between its own instructions, so Ctrl-C would otherwise have no
+    effect until the library returns. Here, it ends the wait for the thread.
+    """
+    future: Future[Result] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(compute())
+        except BaseException as error:  # noqa: BLE001 - raised below
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    # A signal that another thread receives does not end a wait.
+    while not future.done():
+        wait([future], timeout=0.5)
+    return future.result()
 
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
