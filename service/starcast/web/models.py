@@ -54,14 +54,14 @@ class TopologyResource(BaseModel):
     mean_distance: float | None
     exact_mean_distance: str | None = Field(description="the mean distance as a fraction")
     distance_profile: list[int] | None = Field(
-        description="number of nodes at distance 0, 1, ... from a node; without translations, number "
-        "of ordered pairs of endpoints"
+        description="number of nodes at distance 0, 1, ... from a node; without translations, "
+        "number of ordered pairs of endpoints"
     )
     has_translations: bool
     translation_keeps_ports: bool
     link_capacities: list[int] | None = Field(
-        description="capacity of each link, sorted by the lower rank of its ends and its port there; "
-        "null if all are 1"
+        description="capacity of each link, sorted by the lower rank of its ends and the port "
+        "there; null if all are 1"
     )
     link_latencies: list[int] | None = Field(
         description="latency of each link, in the order of `link_capacities`; null if all are 0"
