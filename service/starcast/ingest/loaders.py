@@ -144,7 +144,7 @@ class ImportLoader:
             self.reporter.say(f"{artifact.kind} {artifact.id}: dropped")
 
     def rebuild(self, artifacts: Sequence[Artifact], *, is_outdated: bool) -> list[Loaded]:  # noqa: ARG002
-        """Import all stored artifacts, including those that are missing in Neo4j, into a new store."""
+        """Import all stored artifacts, even those that are missing in Neo4j, into a new store."""
         began = time.monotonic()
         with self.stores.session() as session:
             complete = recorded_artifacts(session)

@@ -353,7 +353,7 @@ class _Verification:
                 yield Problem(artifact_id, problem, len(nodes), 0)
 
     def _check_orphans(self, contents: Contents) -> Iterator[Problem]:
-        """Yield a problem for each artifact that has rows in the graph, but no record in PostgreSQL."""
+        """Yield a problem for each artifact with rows in the graph but no record in PostgreSQL."""
         for (kind, artifact_id), found in contents.items():
             if Artifact(kind, str(artifact_id)) not in self.records and found != Content():
                 owner = str(artifact_id) or WHOLE_STORE
