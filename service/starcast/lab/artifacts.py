@@ -235,28 +235,28 @@ class Artifacts(Connection):
             BusyError: another process is changing the stores.
         """
         from starcast.ingest import drop
-        from starcast.stores.database.networks import is_only_stored
 
         chosen = choose(LoadMethod, method, "load method")
         name = self._spell(artifact_id)
-        if kind in {None, "topology"}:
-            with self._session() as session:
-                is_network = is_only_stored(session, name)
-            if is_network:
-                self._drop_network(name, wait=wait)
-                return Facts({"dropped": [name]}, f"dropped the network {name}")
+        if kind in {None, "topology"} and self._is_only_stored(name):
+            self._drop_network(name, wait=wait)
+            return Facts({"dropped": [name]}, f"dropped the network {name}")
         name, kind = self._named(name, kind)
         with self._stores(f"dropping {name}", wait=wait) as stores:
             dropped = drop(stores, kind, name, cascade, wait, self.reporter, chosen)
-        if kind == "topology":
-            with self._session() as session:
-                is_network = is_only_stored(session, name)
-            if is_network:
-                try:
-                    self._drop_network(name, wait=wait)
-                except RejectedError as error:
-                    self.reporter.say(f"the network is kept: {error.message}")
+        if kind == "topology" and self._is_only_stored(name):
+            try:
+                self._drop_network(name, wait=wait)
+            except RejectedError as error:
+                self.reporter.say(f"the network is kept: {error.message}")
         return Facts({"dropped": dropped}, f"dropped {pluralize(len(dropped), 'artifact')}")
+
+    def _is_only_stored(self, spec: str) -> bool:
+        """Return whether PostgreSQL has a network with this spec that is not in Neo4j."""
+        from starcast.stores.database.networks import is_only_stored
+
+        with self._session() as session:
+            return is_only_stored(session, spec)
 
     def _drop_network(self, spec: str, *, wait: bool) -> None:
         from starcast.stores.database.networks import drop_network

@@ -22,7 +22,7 @@ from starcast.lab.signature import (
     read_topology,
 )
 from starcast.support.errors import InputError, LimitError, only_one_of
-from starcast.support.table import Facts, Table
+from starcast.support.table import Facts, Table, as_rows
 from starcast.support.vocabulary import (
     Collective,
     ExecutionModel,
@@ -352,8 +352,7 @@ class Schedules(Connection):
         from starcast.formats.writing import table_columns
 
         columns = table_columns(build_schedule(topology, collective, algorithm, options))
-        lines = zip(*(column.tolist() for column in columns.values()), strict=True)
-        return Table(tuple(columns), [dict(zip(columns, line, strict=True)) for line in lines])
+        return Table(tuple(columns), as_rows(columns))
 
     def draw_schedule(
         self,

@@ -8,7 +8,7 @@ from starcast.lab.connection import Connection
 from starcast.lab.networks import AlgorithmOrFile, FileFormatOption, ScheduleOptions, build_schedule
 from starcast.lab.signature import CollectiveName, NumberOption, Root, Shell, TopologyName
 from starcast.support.errors import RejectedError, StarcastError
-from starcast.support.table import Facts, Table
+from starcast.support.table import Facts, Table, as_rows
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import ExecutionModel, Ports
 
@@ -138,10 +138,8 @@ class Simulations(Connection):
         faults = _faults(fault)
         result = self._simulate(schedule, faults, acknowledged=acknowledged)
         columns = result.list_steps()
-        lines = zip(*(column.tolist() for column in columns.values()), strict=True)
-        rows = [dict(zip(columns, line, strict=True)) for line in lines]
         failure = _failure(schedule, algorithm, result, faults)
-        return Table(tuple(columns), rows, failure=failure)
+        return Table(tuple(columns), as_rows(columns), failure=failure)
 
     def _simulate(
         self, schedule: "Schedule", faults: "list[Fault]", *, acknowledged: bool

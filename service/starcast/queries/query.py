@@ -365,15 +365,6 @@ class Query:
         statement = re.sub(r"^// ?", "", match[2], flags=re.MULTILINE)
         return _release(match[1]), replace(self, text="".join(header) + "\n" + statement)
 
-    def check_columns(self, returned: Sequence[str]) -> None:
-        """Check that the columns returned by the server are those declared in the header.
-
-        Raises:
-            InputError: the columns have other names or another order.
-        """
-        for error in self.find_column_errors(returned):
-            raise error
-
     def find_column_errors(self, returned: Sequence[str]) -> Iterator[InputError]:
         """Yield an error for each difference between the returned columns and the header."""
         declared = [column.name for column in self.columns]

@@ -18,7 +18,7 @@ from starcast.collectives.algorithm import algorithms_on, parse_schedule_id
 from starcast.drawing import explorer, layouts
 from starcast.judges.simulator import Fault, Simulation, find_executed, simulate
 from starcast.support.errors import InputError, LimitError
-from starcast.support.table import Table
+from starcast.support.table import Table, as_rows
 from starcast.support.vocabulary import Format
 from starcast.topologies import Topology, base
 from starcast.topologies import topology as parse_topology
@@ -281,8 +281,7 @@ def _listing(columns: Mapping[str, NDArray[Any]], output: Format) -> str:
 
     The text is made here, in a worker, because it would block the server's only process.
     """
-    lines = zip(*(column.tolist() for column in columns.values()), strict=True)
-    rows = [dict(zip(columns, line, strict=True)) for line in lines]
+    rows = as_rows(columns)
     if output == Format.CSV:
         return Table(tuple(columns), rows).to_csv()
     return json.dumps(rows, ensure_ascii=False, separators=(",", ":"))

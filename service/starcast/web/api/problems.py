@@ -66,13 +66,6 @@ PROBLEM_RESPONSES: dict[int | str, dict[str, object]] = {
 }
 
 
-def as_starcast_error(error: Exception) -> StarcastError:
-    """Convert an exception of FastAPI, Starlette or Python to an error with a hint."""
-    if isinstance(error, RequestValidationError):
-        return _invalid_parameter(error)
-    return translate(error, report="the lines of the log that 'starcast config' names")
-
-
 def describe_problem(error: Exception, path: str, flags: str = "") -> ProblemDetails:
     """Describe an exception as problem details.
 
@@ -83,7 +76,10 @@ def describe_problem(error: Exception, path: str, flags: str = "") -> ProblemDet
     """
     if isinstance(error, HTTPException):
         return refusal(error.status_code, *_describe_status(error, path), path)
-    known = as_starcast_error(error)
+    if isinstance(error, RequestValidationError):
+        known: StarcastError = _invalid_parameter(error)
+    else:
+        known = translate(error, report="the lines of the log that 'starcast config' names")
     # An error whose class is not in `KINDS` has the status of its nearest base class there.
     status, kind, title = next(KINDS[each] for each in type(known).__mro__ if each in KINDS)
     return ProblemDetails(
