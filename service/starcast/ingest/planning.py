@@ -278,7 +278,7 @@ def _check_rows(algorithm: Algorithm, topology: Topology, arguments: Arguments) 
     if rows > MAX_ROWS_OF_ALL:
         raise InputError(
             f"'{ALL}' omits {algorithm}, whose schedule has {rows:,} rows",
-            hint="name the algorithm",
+            hint="name the algorithm instead",
         )
 
 

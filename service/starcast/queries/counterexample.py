@@ -121,8 +121,8 @@ def locate(verdict: Verdict) -> dict[str, Any]:
     spec = next((str(name) for name in names if name in verdict.sizes), None)
     if spec is None:
         raise NotFoundError(
-            f"the counterexample of {verdict.claim} has no location in a topology",
-            hint="see 'starcast claims show'",
+            f"the counterexample of {verdict.claim} names no topology in which it is",
+            hint=f"'starcast claims show {verdict.claim}' prints the counterexample",
         )
     network = topology(spec)
     nodes = [*dict.fromkeys(_labels(network, [place.get(name) for name in _NODES]))]
