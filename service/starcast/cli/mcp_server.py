@@ -6,9 +6,7 @@ time and memory, as for web pages.
 """
 
 import json
-import sys
 from collections.abc import Callable, Mapping
-from contextlib import redirect_stdout
 from functools import cache
 from importlib.metadata import version
 from inspect import Parameter, Signature, signature
@@ -153,16 +151,8 @@ def _perform(settings: Settings, name: str, given: dict[str, Any]) -> str:
         _refuse_file(key, value)
     operation = getattr(Lab, name)
     _, *known = signature(operation).parameters.values()
-    words = {
-        key: [f"{each}:={json.dumps(item)}" for each, item in value.items()]
-        if isinstance(value, Mapping)
-        else value
-        for key, value in given.items()
-    }
     try:
-        # stdout is for messages of the protocol.
-        with redirect_stdout(sys.stderr):
-            return _write(operations.call(operation, _lab(settings), known, words))
+        return _write(operations.call(operation, _lab(settings), known, given))
     except UnavailableError:
         # The servers may have restarted on other ports, so the next call opens a new lab.
         _lab.cache_clear()

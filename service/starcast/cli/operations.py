@@ -314,8 +314,8 @@ def call(
 ) -> Any:
     """Call an operation with the values on the command line.
 
-    Values that are omitted on the command line have the defaults of the operation. If a plug-in
-    prints something, it goes to stderr, because stdout is for results.
+    Values that are omitted have the defaults of the operation. Query parameters may also be given
+    as a mapping. If a plug-in prints something, it goes to stderr, because stdout is for results.
     """
     given = {name: value for name, value in given.items() if value is not None}
     arguments: list[Any] = []
@@ -324,8 +324,9 @@ def call(
             arguments += given.pop(each.name, ())
         elif each.kind is not Parameter.VAR_KEYWORD and each.kind is not Parameter.KEYWORD_ONLY:
             value = given.pop(each.name, each.default)
-            is_mapping = kind_of(each.annotation)[1].type is dict
-            arguments.append(_parse_values(value or ()) if is_mapping else value)
+            if kind_of(each.annotation)[1].type is dict and not isinstance(value, Mapping):
+                value = _parse_values(value or ())
+            arguments.append(value)
     with redirect_stdout(sys.stderr):
         return operation(lab, *arguments, **given)
 

@@ -157,7 +157,8 @@ def _refuse_contradictions(session: Session, experiments: Sequence[ExperimentRec
         others = f", and {pluralize(more, 'run differs', 'runs differ')} as well" if more else ""
         raise RejectedError(
             f"{differences[0]}{others}",
-            hint="nothing was stored; 'starcast experiment reproduce' shows which results are right",
+            hint="nothing was stored; see with 'starcast experiment reproduce' which results are "
+            "right",
         )
 
 

@@ -7,7 +7,7 @@ the pages can be served below any path.
 import re
 import shlex
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from html import escape
 from importlib.metadata import version
@@ -364,12 +364,17 @@ def show_record(request: Request, record_id: str, service: ServiceParameter) -> 
 def list_artifacts(request: Request, service: ServiceParameter) -> Response:
     """List the stored artifacts, with links to the explorer."""
     tables = artifacts.list_stored(service)
+    root = _root(request)
+
+    def find_link(column: str, row: Row) -> str | None:
+        return root + artifact_url(str(row["id"])) if column == "id" else None
+
     return _render(
         request,
         "artifacts.html.j2",
         tables=tables,
         numeric={kind: _numeric(table) for kind, table in tables.items()},
-        link=_explorer_link(_root(request)),
+        link=find_link,
     )
 
 
@@ -484,11 +489,3 @@ def _stored_ids(service: Service) -> dict[str, list[str]]:
         kind: [row["id"] for row in table if row["state"] == "complete"]
         for kind, table in kinds.items()
     }
-
-
-def _explorer_link(root: str) -> Callable[[str, Row], str | None]:
-    """Return a function that takes a column and a row, and returns the URL to which the cell links.
-
-    Ids link to the explorer; the function returns None for all other cells.
-    """
-    return lambda column, row: root + artifact_url(str(row["id"])) if column == "id" else None
