@@ -405,7 +405,7 @@ class Trace:
     """A file, a folder or an account that starcast left on this machine.
 
     Attributes:
-        kind: the place of the file or folder, or the kind of the account.
+        kind: where it is, such as ``home`` or ``cache``, or ``system user`` for an account.
         name: the path of a file or folder, or the name of the system user.
         obstacle: the reason why it cannot be removed, or an empty string.
     """

@@ -216,7 +216,7 @@ def restore(
         open_engine(migration_url(settings)) as owner,
         lock_store(owner, "restoring a backup", reporter, wait=wait, exclusive=True) as engine,
     ):
-        # The graph is checked first, so that nothing is restored if it is in use.
+        # Neo4j is checked first, so that nothing is restored if it already has artifacts.
         if rebuild_graph:
             _check_graph(settings, replace=replace)
         keep = Home(settings.home).backup_file("before-restore") if replace else None

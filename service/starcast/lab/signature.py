@@ -184,7 +184,7 @@ def read_stored_topology(given: "str | Topology") -> "Topology":
 
 
 def read_id(text: str) -> str:
-    """Return an id with a network's spec as its first part, where the text may have its name.
+    """Replace the name of a stored network at the beginning of an id by the network's spec.
 
     Raises:
         InputError: several stored networks have the name.

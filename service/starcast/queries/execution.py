@@ -84,8 +84,8 @@ def run(
     except LimitError as error:
         hint = f"{narrowing_advice(query)}; or {error.hint}"
         raise LimitError(f"{query.name}: {error.message}", hint=hint) from None
-    for error in query.find_column_errors(result.columns):
-        raise error
+    for problem in query.find_column_errors(result.columns):
+        raise problem
     return result
 
 

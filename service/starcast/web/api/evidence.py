@@ -196,7 +196,7 @@ def get_witness(
     name: Annotated[str, Path(max_length=50, examples=["parent_port"])],
     service: ServiceParameter,
 ) -> Response:
-    """Return an array of a record's witness."""
+    """Return an array of a record's witness, such as parent_port."""
     record = find_known_record(service.settings.home, record_id)
     if name not in record.witness:
         raise NotFoundError(
