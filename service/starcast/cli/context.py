@@ -31,7 +31,9 @@ _start = perf_counter()
 _is_logging = False
 
 #: The flag --home, which is a global flag and also an option of commands for the embedded servers.
-HomeOption = Annotated[Path | None, typer.Option("--home", help="Folder of the embedded stack.")]
+HomeOption = Annotated[
+    Path | None, typer.Option("--home", help="Folder of the embedded servers and their data.")
+]
 
 
 def settings(ctx: typer.Context, **flags: Any) -> "Settings":

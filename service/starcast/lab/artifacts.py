@@ -81,7 +81,8 @@ class Artifacts(Connection):
         Neo4j restarts.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
             trees: constructions of forests, separated by commas, such as
                 ``multiple,dimension-change(base=greedy,i=2)``; or ``all``, which means every
                 construction that needs no arguments. In Python also lists of constructions, ids and

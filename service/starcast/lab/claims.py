@@ -180,7 +180,8 @@ class Claims(Connection):
         Args:
             names: ids of claims, such as TS.L5, or prefixes of ids, such as TS (default: all
                 claims).
-            level: how large the topologies are on which the claims are checked.
+            level: how large the topologies are on which the claims are checked; deep has the
+                largest.
             sizes: topologies on which the claims are checked, instead of those of a level, such as
                 S4,S5; an (n,k)-star is written S4,2.
             jobs: number of processes.

@@ -54,7 +54,7 @@ class Costs(Connection):
         experiment: Annotated[str | None, Shell(metavar="NAME", completes="experiments")] = None,
         table: Annotated[
             str | None,
-            Shell(metavar="TABLE", default="that of the experiment's shipped grid"),
+            Shell(metavar="TABLE", default="the table of the experiment's example grid"),
         ] = None,
         conditions: ConditionsOption = (),
     ) -> CostTable:
@@ -75,7 +75,8 @@ class Costs(Connection):
         References are keys of references.bib.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
             collective: show only this collective, such as broadcast (default: all).
             ports: show only this port model: all (a node uses all ports in a step), or one (one
                 port to send and one to receive). Default: both.
@@ -89,8 +90,8 @@ class Costs(Connection):
                 value of ``segments``).
             copies: number of edge-disjoint trees that carry each message, for algorithms that use
                 such trees.
-            hypercube: dimension of the hypercube in the papers' rows on hypercubes (default: the
-                smallest with at least as many nodes as the topology).
+            hypercube: dimension of the hypercube with which the papers' tables compare (default:
+                the smallest with at least as many nodes as the topology).
             simulate: also execute the schedules that have at most ``max_rows`` rows.
             execution: execution model of the simulations: synchronous (all packets of a step start
                 together), or asynchronous (each packet starts as soon as it can).
@@ -289,7 +290,8 @@ class Costs(Connection):
         integers. If fewer pieces are always better, no real optimum exists.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
             collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
                 allreduce.
             algorithm: an algorithm, such as multiple.

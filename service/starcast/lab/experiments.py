@@ -59,7 +59,8 @@ class Experiments(Connection):
         The run replaces a stored run of ``experiment`` with the same parameters.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
             collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
                 allreduce.
             algorithm: an algorithm, such as multiple or 'edge-disjoint(copies=2,messages=4)';
@@ -366,7 +367,7 @@ class Experiments(Connection):
 
         Args:
             names: names of experiments.
-            out: file to write; compressed if it ends with .gz.
+            out: output file, such as crossovers.json.gz; it is compressed if its name ends in .gz.
 
         Raises:
             NotFoundError: an experiment is not stored.

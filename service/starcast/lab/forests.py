@@ -103,8 +103,10 @@ class Forests(Artifacts):
         """Build a forest, verify it, and write it to a file. No server is needed.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
-            construction: a construction, such as multiple; see ``starcast forest constructions``.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
+            construction: a construction, such as multiple or
+                ``dimension-change(base=multiple,i=2)``.
             out: output file, such as forest.npz.
             options: `ForestOptions`.
 
@@ -153,8 +155,8 @@ class Forests(Artifacts):
         computed too. ``jobs``, ``executor``, ``shard`` and ``out`` need ``blocks``.
 
         Args:
-            source: a topology, such as S5, or a file written by ``starcast forest build``. In
-                Python also a `Forest`.
+            source: a topology, such as S5, on which ``construction`` builds the forest, or a file
+                that ``starcast forest build`` wrote. In Python also a `Forest`.
             construction: a construction, such as multiple or
                 ``dimension-change(base=multiple,i=2)``. Omit it for a file.
             blocks: verify the closed form of a construction block by block, up to S16 (needs
@@ -270,7 +272,8 @@ class Forests(Artifacts):
         stored forest, the stored values are shown, and node labels consist of the symbols 1..n.
 
         Args:
-            source: a topology, such as S5, a file, or the id of a stored forest. In Python also a
+            source: a topology, such as S5, on which ``construction`` builds the forest; a file that
+                ``starcast forest build`` wrote; or the id of a stored forest. In Python also a
                 `Forest`.
             construction: a construction, such as multiple or
                 ``dimension-change(base=multiple,i=2)``. Omit it for a file.
@@ -335,8 +338,8 @@ class Forests(Artifacts):
         of by levels. Drawings are readable up to S5.
 
         Args:
-            source: a topology, such as S5, or a file written by ``starcast forest build``. In
-                Python also a `Forest`.
+            source: a topology, such as S5, on which ``construction`` builds the forest, or a file
+                that ``starcast forest build`` wrote. In Python also a `Forest`.
             construction: a construction, such as multiple or
                 ``dimension-change(base=multiple,i=2)``. Omit it for a file.
             tree: number of the tree, from 0 (default: 0).
@@ -389,8 +392,8 @@ class Forests(Artifacts):
         digits.
 
         Args:
-            source: a topology, such as S5, or a file written by ``starcast forest build``. In
-                Python also a `Forest`.
+            source: a topology, such as S5, on which ``construction`` builds the forest, or a file
+                that ``starcast forest build`` wrote. In Python also a `Forest`.
             construction: a construction, such as multiple or
                 ``dimension-change(base=multiple,i=2)``. Omit it for a file.
             to: format of the file.

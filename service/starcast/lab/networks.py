@@ -75,7 +75,8 @@ class Networks(Artifacts):
         port is the number that the neighbour gives to the same link.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
             stored: show the values in PostgreSQL instead of computing them; implied by ``verify``.
             verify: also check that the counts and checksums in Neo4j are those of the topology.
 
@@ -119,7 +120,8 @@ class Networks(Artifacts):
         ones.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
             layout: arrangement of the nodes. Not every topology has every layout (default: by
                 family).
 
@@ -143,7 +145,8 @@ class Networks(Artifacts):
         also contain labels and ports.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
             to: format of the file.
 
         Raises:
@@ -174,12 +177,14 @@ class Networks(Artifacts):
         server is needed.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
             out: output file, such as page.html.
-            forest: a construction, such as multiple, or a file written by ``forest build``; can be
-                repeated. In Python also `Forest` objects.
-            schedule: COLLECTIVE:ALGORITHM, such as ``broadcast:multiple(segments=4)``; can be
-                repeated. ``:one`` at the end chooses the one-port model.
+            forest: a construction, such as multiple, or a file that ``starcast forest build``
+                wrote. Can be repeated. In Python also `Forest` objects.
+            schedule: a schedule, given as COLLECTIVE:ALGORITHM, such as
+                ``broadcast:multiple(segments=4)``; with ``:one`` at the end, its port model is one.
+                Can be repeated.
             root: label of the root of the forests and schedules (default: rank 0, the identity).
                 The layout ``levels`` also starts from it.
             state: what the page shows first, as in the address of the explorer after the #:
@@ -331,7 +336,8 @@ class Schedules(Connection):
         No server is needed.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
             collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
                 allreduce.
             algorithm: an algorithm, such as multiple or ``edge-disjoint(copies=2)``, or a schedule
@@ -374,7 +380,8 @@ class Schedules(Connection):
         source are drawn.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
             collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
                 allreduce.
             algorithm: an algorithm, such as multiple or ``edge-disjoint(copies=2)``, or a schedule
@@ -430,7 +437,8 @@ class Schedules(Connection):
         algorithm, it is converted.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
             collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
                 allreduce.
             algorithm: an algorithm, such as multiple or ``edge-disjoint(copies=2)``, or a schedule

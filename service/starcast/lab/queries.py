@@ -304,7 +304,8 @@ class Queries(Connection):
         name: str,
         *,
         folder: Annotated[
-            Path | None, Shell(default="the first of the setting packs, or the working directory")
+            Path | None,
+            Shell(default="the first folder in the setting packs, or the working directory"),
         ] = None,
     ) -> Path:
         """Write a query file to edit, with a header and a statement that runs.

@@ -74,7 +74,8 @@ class Records(Connection):
         Args:
             problem: a problem, such as one-port-broadcast, or several, separated by commas;
                 ``starcast records problems`` lists them.
-            topologies: topologies, such as S5, S6,3 or Q4, or files with networks.
+            topologies: topologies, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or files with networks.
             congestion: maximum number of trees that may use a directed link, for the problem
                 congestion-trees.
             timeout: time limit of each search in seconds.
@@ -205,7 +206,8 @@ class Records(Connection):
 
         Args:
             problem: a problem, such as one-port-broadcast.
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
             congestion: maximum number of trees that may use a directed link, for the problem
                 congestion-trees.
             folder: folder with your own records.
@@ -290,7 +292,8 @@ class Records(Connection):
 
         Args:
             problem: a problem, such as fault-diameter.
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
             congestion: maximum number of trees that may use a directed link, for the problem
                 congestion-trees.
             out: write the LRAT proof to this file.

@@ -44,7 +44,8 @@ class Simulations(Connection):
         model, or if units are missing although there are no faults.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
             collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
                 allreduce.
             algorithm: an algorithm, such as multiple or ``edge-disjoint(copies=2)``, or a schedule
@@ -109,7 +110,8 @@ class Simulations(Connection):
         faults.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
             collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
                 allreduce.
             algorithm: an algorithm, such as multiple or ``edge-disjoint(copies=2)``, or a schedule
@@ -177,7 +179,8 @@ class Simulations(Connection):
         the previous one. Its last 30 packets are listed.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
             collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
                 allreduce.
             algorithm: an algorithm, such as multiple or ``edge-disjoint(copies=2)``, or a schedule
@@ -267,7 +270,8 @@ class Simulations(Connection):
         Args:
             file: an MSCCL XML file, an MSCCL++ plan, a GOAL file, or a CSV file with the rows of a
                 schedule.
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
             collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
                 allreduce.
             ports: port model that the schedule must obey: all (a node uses all ports in a step), or
