@@ -345,7 +345,7 @@ def _parse_values(arguments: Sequence[str]) -> dict[str, Any]:
         name, sign, value = argument.partition("=")
         if not sign or not name.removesuffix(":"):
             raise InputError(
-                f"'{argument}' is not a parameter with its value",
+                f"'{argument}' does not give a parameter a value",
                 hint="write name=TEXT, or name:=JSON for numbers, lists, true and false",
             )
         key = name.removesuffix(":")
