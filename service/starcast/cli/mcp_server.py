@@ -108,15 +108,15 @@ def _make_tool(operation: Callable[..., Any], run: Callable[[dict[str, Any]], st
         except StarcastError as error:
             raise ToolError(f"{error.message}; {error.hint}") from None
 
-    asked = [_as_field(each, about.arguments.get(each.name, "")) for each in _asked(known)]
+    asked = [
+        _as_field(each, about.arguments.get(each.name, ""))
+        for each in operations.expanded(known)
+        if each.name not in _NOT_ASKED
+    ]
     tool.__name__, tool.__doc__ = operation.__name__, about.text
     tool.__signature__ = Signature(asked, return_annotation=str)  # type: ignore[attr-defined]
     tool.__annotations__ = {each.name: each.annotation for each in asked} | {"return": str}
     return tool
-
-
-def _asked(known: list[Parameter]) -> list[Parameter]:
-    return [each for each in operations.expanded(known) if each.name not in _NOT_ASKED]
 
 
 def _as_field(parameter: Parameter, meaning: str) -> Parameter:

@@ -25,6 +25,7 @@ from starcast.topologies import topology as parse_topology
 from starcast.topologies.networks import Network
 from starcast.trees import Forest, constructions, metrics
 from starcast.trees.construction import forest_from_id, plain_constructions
+from starcast.web.models import ForestResource
 
 if TYPE_CHECKING:
     from starcast.claims import Verdict
@@ -40,23 +41,8 @@ MAX_LISTED = 100_000
 #: Largest number of faults of a simulation.
 MAX_FAULTS = 200
 
-#: The properties of a forest that the API shows.
-FOREST = (
-    "id",
-    "topology",
-    "construction",
-    "arguments",
-    "root",
-    "root_label",
-    "trees",
-    "spanning",
-    "height",
-    "heights",
-    "sizes",
-    "leaves",
-    "congestion",
-    "load_histogram",
-)
+#: The properties of a forest that the API shows, apart from its short name and its URLs.
+FOREST = tuple(name for name in ForestResource.model_fields if name in metrics.PROPERTIES)
 
 
 def compute_on(_network: Network | None, function: Callable[[], Result]) -> Result:
