@@ -159,7 +159,7 @@ def test_option_out_requires_html_and_leaves_no_partial_file(
     starcast: Starcast, tmp_path: Path
 ) -> None:
     error, hint = refused(starcast(f"compare {SIDES} --out {tmp_path / 'page.html'}"), 2)
-    assert "--out writes only html, but the format is table" in error
+    assert "--out needs --format html, but the format is table" in error
     assert "add --format html" in hint
     folder = tmp_path / "none"
     for options in (f"-f html --out {folder / 'page.html'}", f"--plot {folder / 'plot.svg'}"):

@@ -21,7 +21,7 @@ import sqlalchemy.exc
 from neo4j.exceptions import ClientError, ServiceUnavailable
 
 from starcast.stores.failures import translate
-from starcast.web.api.problems import as_starcast_error
+from starcast.web.api.problems import describe_problem
 
 
 def os_error(number: int, file: str | None = None) -> OSError:
@@ -146,5 +146,5 @@ def test_an_exception_whose_text_raises_is_reported() -> None:
 
 def test_pages_and_commands_report_the_same_error() -> None:
     error = PermissionError(errno.EACCES, "Permission denied", str(Path("/a")))
-    assert as_starcast_error(error).message == "/a cannot be used: Permission denied"
-    assert as_starcast_error(error).message == translate(error, "").message
+    assert describe_problem(error, "/x").detail == "/a cannot be used: Permission denied"
+    assert describe_problem(error, "/x").detail == translate(error, "").message

@@ -1,1 +1,1 @@
-"""The command line: a thin layer over the operations of `starcast.lab`."""
+"""The command line, whose commands are made from the methods of `starcast.lab.Lab`."""

@@ -19,8 +19,8 @@ from starcast.support.errors import NetworkWarning, StarcastError, clean_message
 from starcast.support.text import add_flags
 
 INTERRUPTED = 130
-#: Number of new objects after which garbage is collected (Python's default is 700). It is large,
-#: because starcast's data are mostly arrays, which are few objects.
+#: Number of new objects after which garbage is collected (Python's default is 700). A large number
+#: does no harm, because most of starcast's data are in few large arrays.
 _ALLOCATIONS = 300_000
 _REPORT = "the output of the same command under STARCAST_DEBUG=1"
 
@@ -82,8 +82,8 @@ def _clean_errors() -> Iterator[None]:
         yield
     except typer.TyperException as error:
         ctx = getattr(error, "ctx", None)
-        # If a command group is given without a command, the message is the group's help and stays
-        # unchanged.
+        # If a command group is called without a command, the message is the group's help, which has
+        # nothing to escape or shorten.
         if ctx is None or error.message != ctx.get_help():
             error.message = clean_message(error.message)
         # Only an error about an unknown option has `possibilities`.
@@ -96,7 +96,7 @@ def _clean_errors() -> Iterator[None]:
 
 
 def _show_place(error: Any, ctx: Any) -> None:
-    """Correct the error message about an unknown option that the root command has.
+    """Change the error for an unknown option if it is an option of the root command.
 
     The new message states that the option belongs before the command.
     """
@@ -121,8 +121,8 @@ def _leaves(listed: dict[str, Any]) -> Iterator[Any]:
 
 def _params() -> list[Any]:
     """Return the global flags as hidden options for a command."""
-    # Typer creates options only from the signature of a command, so `_flags` is made a command that
-    # never runs.
+    # Typer creates options only from the signature of a command, so `_flags` becomes a command that
+    # is never run.
     app = typer.Typer(add_completion=False)
     app.command()(_flags)
     command: Any = typer.main.get_command(app)
@@ -159,7 +159,7 @@ app = typer.Typer(
 
 
 def all_commands() -> Any:
-    """Return the root command with all commands below it, for the command reference."""
+    """Return the root command with all commands loaded, for the generator of docs/commands.md."""
     group: Any = typer.main.get_command(app)
     group.list_commands(None)
     return group
@@ -177,7 +177,9 @@ def _print_version(wanted: bool) -> None:
 def root(
     ctx: typer.Context,
     home: context.HomeOption = None,
-    neo4j_uri: Annotated[str | None, typer.Option(help="URI of your own Neo4j server.")] = None,
+    neo4j_uri: Annotated[
+        str | None, typer.Option(help="URI of your own Neo4j server, instead of the embedded one.")
+    ] = None,
     postgres_uri: Annotated[
         str | None, typer.Option(help="URI of your own PostgreSQL server, without a password.")
     ] = None,
@@ -204,7 +206,8 @@ def root(
     plugin: Annotated[
         list[str] | None,
         typer.Option(
-            help="Your plug-in: a module, a .py file, or the folder of a paper. Can be repeated."
+            help="Plug-in to load: a module, a .py file, or a folder with a paper's claims. Can be "
+            "repeated."
         ),
     ] = None,
     version: Annotated[  # noqa: ARG001
@@ -273,7 +276,7 @@ def _run() -> None:
             _command()()
     except BaseException as error:
         is_done = isinstance(error, SystemExit) and not error.code
-        # The error of a failed command is more important than its lost output.
+        # If the command failed, its error is reported, not the failure to write its output.
         with nullcontext() if is_done else suppress(StarcastError, SystemExit):
             sys.stdout.flush()
         raise

@@ -1,9 +1,9 @@
-"""The table of command groups ("nouns") and commands, each with the function that adds it.
+"""The command groups ("nouns") and commands, and functions that add them to the root command.
 
-Most command lines need only one of these functions; the help of the root command needs all.
-So each function imports the operations of its commands only when it is called. The commands
-``demo``, ``logs``, ``serve``, ``mcp`` and ``uninstall``, which are not operations of `Lab`, are
-defined below the table.
+A command line usually needs one group, so each function imports the operations of its commands only
+when it is called. Only the help of the root command needs all groups. The commands ``demo``,
+``logs``, ``serve``, ``mcp`` and ``uninstall``, which are not operations of `Lab`, are defined below
+the table `PARTS`.
 """
 
 import os
@@ -36,20 +36,20 @@ if TYPE_CHECKING:
 _HOME = {"home": HomeOption}
 _PORTS = {
     "neo4j_port": Annotated[
-        int | None, typer.Option(help="Port of Neo4j (default: as before, or a free port).")
+        int | None, typer.Option(help="Port of Neo4j (default: the last one, or a free one).")
     ],
     "postgres_port": Annotated[
-        int | None, typer.Option(help="Port of PostgreSQL (default: as before, or a free port).")
+        int | None, typer.Option(help="Port of PostgreSQL (default: the last one, or a free one).")
     ],
     "browser": Annotated[
         bool | None,
-        typer.Option("--browser", help="Serve Neo4j Browser; its first start downloads it."),
+        typer.Option("--browser", help="Also serve Neo4j Browser, which the first use downloads."),
     ],
     "neo4j_http_port": Annotated[
         int | None, typer.Option(help="Port of Neo4j Browser (default: 7474 if it is free).")
     ],
 }
-#: Files that --install-completion writes, in the user's folder.
+#: Files that --install-completion writes, relative to the user's home directory.
 COMPLETION_SCRIPTS = (
     ".bash_completions/starcast.sh",
     ".zfunc/_starcast",
@@ -292,7 +292,8 @@ def _db(app: typer.Typer) -> None:
     command(noun, "check", Administration.schema)
 
 
-#: The functions that add command groups and other root commands, by name, in the order of the help.
+#: The command groups and single commands below the root, in the order of the help, with the
+#: functions that add them.
 PARTS: dict[str, Callable[[typer.Typer], None]] = {
     "demo": _terminal,
     "up": _servers,
@@ -327,7 +328,7 @@ PARTS: dict[str, Callable[[typer.Typer], None]] = {
 
 
 class Step(NamedTuple):
-    """A command of the demo: its purpose, and its arguments without ``starcast``."""
+    """A command of the demo: the sentence printed before it, and its words after ``starcast``."""
 
     purpose: str
     words: str
@@ -376,16 +377,16 @@ NEXT_STEPS = (
 
 
 def demo(ctx: typer.Context, home: context.HomeOption = None) -> None:
-    """Run the main workflow on the embedded stack: build, verify, store, query and compare.
+    """Run the main commands on the embedded stack: build, verify, store, query and compare.
 
-    The commands are printed before they run. Running the demo again creates nothing.
+    Each command is printed before it runs. If the demo is run again, nothing new is stored.
     """
     _require_embedded(context.settings(ctx, home=home))
     flags = ["--home", str(home)] if home else _global_flags(ctx)
     root: typer.core.TyperGroup = ctx.find_root().command  # type: ignore[assignment]
     for number, (purpose, words) in enumerate(STEPS, 1):
         say(f"\n[{number}/{len(STEPS)}] {purpose}\n$ starcast {words}")
-        # In standalone mode, Click would end the process after the first command.
+        # In standalone mode, the default, Click would end the process after the first command.
         root.main([*flags, *shlex.split(words)], prog_name="starcast", standalone_mode=False)
         # If stdout and stderr go to the same file, each output must follow its command.
         sys.stdout.flush()
@@ -429,12 +430,18 @@ def _global_flags(ctx: typer.Context) -> list[str]:
 def logs(
     ctx: typer.Context,
     servers: Annotated[
-        list[ServerName] | None, typer.Argument(help="The servers (default: both).")
+        list[ServerName] | None,
+        typer.Argument(help="Servers whose logs are printed (default: both)."),
     ] = None,
     home: context.HomeOption = None,
-    lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="Lines of each log.")] = 20,
+    lines: Annotated[
+        int, typer.Option("--lines", "-n", min=0, help="Number of lines of each log.")
+    ] = 20,
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Print new lines until Ctrl-C.")
+        bool,
+        typer.Option(
+            "--follow", "-f", help="Then print new lines as they are written, until Ctrl-C."
+        ),
     ] = False,
 ) -> None:
     """Print the last lines of the logs of the embedded servers.
@@ -449,7 +456,7 @@ def logs(
     files = [folder / f"{name}.log" for name in servers or ServerName]
     if missing := [file for file in files if not file.exists()]:
         raise NotFoundError(f"there is no log {missing[0]}", hint="run 'starcast up'")
-    # By name: `up` starts a new log.
+    # tail must follow the name, not the open file, because `up` replaces the log by a new file.
     options = ["--follow=name", "--retry"] if follow else []
     with suppress(KeyboardInterrupt):
         subprocess.run(["tail", f"--lines={lines}", *options, "--", *files], check=False)
@@ -460,17 +467,17 @@ def serve(
     home: context.HomeOption = None,
     # By default only this machine can connect, because the server has no login.
     host: Annotated[
-        str, typer.Option(help="Address to listen on; with 127.0.0.1 only this machine has access.")
+        str, typer.Option(help="Address to listen on; 127.0.0.1 admits only this machine.")
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 for a free one.")
+        int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 chooses a free one.")
     ] = 8321,
 ) -> None:
     """Serve the explorer, the pages and the HTTP API, until Ctrl-C.
 
-    Stored data come from the servers that the settings name; networks, forests and schedules are
-    computed without them. Nothing is ever written. This command needs the packages of the extra
-    web.
+    Stored data come from the servers that the settings name; topologies, forests and schedules are
+    computed without these servers. The pages never change stored data. Install the packages that
+    the command needs with the extra starcast[web].
 
     \b
     starcast serve
@@ -487,12 +494,12 @@ def serve(
 
 
 def mcp(ctx: typer.Context, home: context.HomeOption = None) -> None:
-    """Answer questions of another program, such as an AI agent, over stdin and stdout.
+    """Serve another program, such as an AI agent, over stdin and stdout (Model Context Protocol).
 
-    The program starts this command and speaks the Model Context Protocol with it. Its tools ask the
-    stored graph in Cypher, run queries, compare experiments, and compute topologies, forests and
-    schedules. They write nothing and read no files. This command needs the packages of the extra
-    mcp.
+    The program starts this command. It can then send Cypher to the stored graph, run queries,
+    compare experiments, and compute topologies, forests and schedules. The command writes nothing
+    and reads no files for the program. Install the packages that it needs with the extra
+    starcast[mcp].
 
     \b
     starcast mcp
@@ -518,9 +525,10 @@ def uninstall(
 ) -> None:
     """Stop the embedded servers and delete all their data, downloads, logs and passwords.
 
-    The command first lists everything that it would delete, and asks. It keeps files that starcast
-    did not create, and files that other homes still need. At the end, it lists the remains, such as
-    your other homes and the Python packages.
+    The command first lists everything that it would delete, and asks for confirmation. It does not
+    delete files that starcast did not create, or files that other home directories of starcast
+    still need. At the end, it lists what remains, such as other home directories and the Python
+    packages.
     """
     from starcast.embedded.stack import find_traces, remove
 
@@ -542,7 +550,7 @@ def uninstall(
 
 
 def _describe_remains() -> Iterator[str]:
-    """Yield what other programs have installed for starcast, and how to remove it."""
+    """Yield phrases on files that other programs installed for starcast, and how to remove them."""
     yield f"the Python packages in {sys.prefix}; delete this folder, or use pip"
     uv = Path(os.environ.get("UV_CACHE_DIR") or user_cache_path("uv"))
     if uv.is_dir():

@@ -1,7 +1,8 @@
-"""Candidates for shell completion: names from the catalogues, and ids from a running PostgreSQL.
+"""Shell completion of names from the catalogues, and of ids from a running PostgreSQL.
 
-Completion prints no errors: if anything fails, such as a connection, there are no candidates. The
-catalogues need numpy, so each is imported only when one of its names is completed.
+A candidate is a word that the shell suggests. Completion prints no errors: if anything fails, such
+as a connection, there are no candidates. The catalogues of constructions and algorithms need numpy,
+so each is imported only when one of its names is completed.
 """
 
 import io
@@ -17,9 +18,9 @@ import typer
 
 from starcast.support.vocabulary import LAYOUT_NAMES, Collective
 
-#: The variable through which Typer's completion scripts call the program.
+#: The environment variable that Typer's completion scripts set when they call starcast.
 VARIABLE = "_STARCAST_COMPLETE"
-#: Seconds to wait for ids from PostgreSQL.
+#: Time limit in seconds for reading ids from PostgreSQL.
 PATIENCE = 1.0
 #: Topologies to suggest; other topologies are valid too.
 _TOPOLOGIES = (
@@ -28,7 +29,7 @@ _TOPOLOGIES = (
     *(f"Q{d}" for d in range(2, 13)),
 )
 _KINDS = ("topology", "forest", "schedule")
-#: Ids, and names of networks, which stand for their specs.
+#: Ids of one kind. Names of networks are included, because they can be written instead of specs.
 _STORED = """
 SELECT id FROM (
     SELECT kind, id FROM materialization
@@ -43,7 +44,7 @@ _SPECIAL = frozenset(" ()[]{}*?!;&|<>$`\"'\\#~")
 
 
 def complete_and_exit(run: Callable[[], Any]) -> None:
-    """Print the candidates for a shell's completion script, and end the process.
+    """Print the candidates that a shell's completion script asked for, and end the process.
 
     Args:
         run: runs the command line, which prints the candidates and exits.
@@ -71,7 +72,7 @@ def complete_and_exit(run: Callable[[], Any]) -> None:
 
 
 def finish_installation() -> None:
-    """Extend an installed zsh completion script so that it also completes at the first Tab.
+    """Extend the zsh completion script, if it was just installed, so that the first Tab works.
 
     zsh loads the script when Tab is first pressed. Typer's script declares the completion function,
     but does not call it, so the first Tab would show no candidates.
@@ -111,10 +112,10 @@ def _join_bash_words() -> str:
 
 
 def _for_bash(candidate: str, typed: str) -> str:
-    """Return the string that bash inserts for a candidate, with special characters escaped.
+    """Return the part of a candidate that bash inserts, with special characters escaped.
 
     Args:
-        candidate: the complete word.
+        candidate: the complete word, such as ``S5:multiple:12345``.
         typed: the part of the word that remains on the command line (see `_join_bash_words`).
     """
     given = typed.replace("\\", "")
@@ -169,7 +170,7 @@ def algorithms(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def schedules(incomplete: str) -> list[str]:
-    """Complete the last item of a comma-separated list with ``collective:algorithm``."""
+    """Complete the last item of a comma-separated list of schedules: ``collective:algorithm``."""
     from starcast.collectives.algorithm import algorithms as listed
 
     named = (f"{algorithm.collective}:{algorithm.name}" for algorithm in listed())
@@ -177,7 +178,7 @@ def schedules(incomplete: str) -> list[str]:
 
 
 def packs(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the names of the query packs."""
+    """Return the names of the query packs: folders of queries."""
     return _matching((name.partition("/")[0] for name in _query_names(ctx)), incomplete)
 
 
@@ -216,7 +217,7 @@ def topologies_or_forests(ctx: typer.Context, incomplete: str) -> list[str]:
 def artifacts(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the ids of stored artifacts.
 
-    A command of the group ``topology``, ``forest`` or ``schedule`` gets only ids of this kind.
+    For a command of the group ``topology``, ``forest`` or ``schedule``, only ids of this kind.
     """
     kinds = [kind for kind in _KINDS if f" {kind} " in ctx.command_path] or _KINDS
     return _matching((each for kind in kinds for each in _ask(ctx, _STORED, kind)), incomplete)
@@ -239,7 +240,7 @@ def _matching(names: Iterable[str], incomplete: str) -> list[str]:
 
 
 def _in_list(names: Iterable[str], incomplete: str) -> list[str]:
-    """Complete the last item of a comma-separated list.
+    """Complete the last item of a comma-separated list with one of the names.
 
     Commas within parentheses separate arguments of a construction, not items.
     """
@@ -270,7 +271,7 @@ def _query_names(ctx: typer.Context) -> list[str]:
 def _ask(ctx: typer.Context, statement: str, *values: str) -> list[str]:
     """Run an SQL statement, and return the first column of its rows.
 
-    If PostgreSQL does not answer within `PATIENCE` seconds, the rows read so far are used.
+    If PostgreSQL does not answer within `PATIENCE` seconds, only the rows read so far are returned.
     """
     import psycopg
 

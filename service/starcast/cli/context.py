@@ -1,8 +1,8 @@
-"""The global flags and the settings of a command, and the log events of commands.
+"""The global flags and the settings of a command, and the log of its start and end.
 
 Flags of a command override global flags; both override environment variables and settings files.
-The flags ``--quiet`` and ``--verbose`` may follow any command, although the help of commands does
-not list them. Their callbacks run just before the command: after its options are parsed and
+The flags ``--quiet`` and ``--verbose`` may also follow a command, although the help of commands
+does not list them. Their callbacks run just before the command: after its options are parsed and
 ``--help`` is handled.
 """
 
@@ -31,7 +31,9 @@ _start = perf_counter()
 _is_logging = False
 
 #: The flag --home, which is a global flag and also an option of commands for the embedded servers.
-HomeOption = Annotated[Path | None, typer.Option("--home", help="Folder of the embedded stack.")]
+HomeOption = Annotated[
+    Path | None, typer.Option("--home", help="Folder of the embedded servers and their data.")
+]
 
 
 def settings(ctx: typer.Context, **flags: Any) -> "Settings":
@@ -50,11 +52,12 @@ def settings(ctx: typer.Context, **flags: Any) -> "Settings":
 
 
 def named_flags(arguments: Sequence[str]) -> str:
-    """Return the flags --home and --plugin of a command line as a string.
+    """Return the flags --home and --plugin of a command line with their values.
 
-    Hints that name a command repeat these flags.
+    They are added to the commands in hints.
     """
-    # The context cannot be used, because an error may occur before it contains the flags.
+    # The flags are not taken from Click's context, because an error may occur before it contains
+    # them.
     flags = []
     for index, word in enumerate(arguments):
         name, equals, value = word.partition("=")
@@ -64,7 +67,7 @@ def named_flags(arguments: Sequence[str]) -> str:
 
 
 def load_settings(ctx: typer.Context | None, **flags: Any) -> "Settings":
-    """Return the settings of a command without warnings, otherwise like `settings`.
+    """Return the settings of a command, as `settings` does, but without warnings.
 
     Raises:
         InputError: a setting is invalid.
@@ -80,7 +83,7 @@ def load_plugins(ctx: typer.Context) -> None:
     """Load the plug-ins given by --plugin, by the settings, or by installed packages.
 
     Raises:
-        InputError: a plug-in cannot be imported, or defines something invalid.
+        InputError: a plug-in cannot be imported, or one of its definitions is invalid.
     """
     from starcast.support.installation import is_declared
 
@@ -117,8 +120,8 @@ def _is_set(name: str) -> bool:
     if os.environ.get(f"STARCAST_{name.upper()}"):
         return True
     try:
-        # The name may also occur in a comment or a value. Then the settings are loaded in vain,
-        # which only takes time.
+        # The name may also occur in a comment or a value. Then the settings are loaded without
+        # need, which only takes time.
         return name.encode() in config_file().read_bytes()
     except OSError:
         # An unreadable file is reported when the command loads its settings.

@@ -6,9 +6,7 @@ time and memory, as for web pages.
 """
 
 import json
-import sys
 from collections.abc import Callable, Mapping
-from contextlib import redirect_stdout
 from functools import cache
 from importlib.metadata import version
 from inspect import Parameter, Signature, signature
@@ -31,7 +29,7 @@ from starcast.support.text import to_json
 from starcast.support.vocabulary import NETWORK_SUFFIXES
 from starcast.web.workers import Workers
 
-#: The largest answer of a tool in bytes; longer ones are cut.
+#: Maximum size in bytes of a tool's answer; of a larger one, parts are omitted.
 MAX_ANSWER = 100_000
 #: Seconds that a call may take in addition to the time limit of a query.
 _EXTRA_SECONDS = 5.0
@@ -40,9 +38,10 @@ TOOLS: tuple[Callable[..., Any], ...] = (
     Lab.ask, Lab.query, Lab.queries, Lab.topologies, Lab.show_topology, Lab.constructions,
     Lab.show_forest, Lab.algorithms, Lab.simulate_schedule, Lab.cost_table, Lab.compare, Lab.claim,
 )  # fmt: skip
-#: Parameters that name files, matter only for what the command line prints, or are limits.
+#: Parameters of operations that tools do not have: they name files, are limits, or concern only the
+#: command line.
 _NOT_ASKED = {"drawable", "executor", "file_format", "max_rows", "row_limit", "timeout", "verify"}
-#: The pages that are resources.
+#: The pages of the documentation that programs can read as resources.
 PAGES = (
     "glossary", "queries", "schema", "families", "algorithms", "your-network", "execution-models",
     "claim-rules",
@@ -54,13 +53,13 @@ _INSTRUCTIONS = (
     " `queries` lists them. The other tools compute, and need no stored data, except `compare` and"
     " `topologies`. All tools only read."
 )
-#: Parameters that may be paths of files with any name.
+#: Parameters for which a text with a slash could be the path of a file.
 _NAMES = {"topology", "source", "construction", "algorithm"}
 _SUFFIXES = {*NETWORK_SUFFIXES, ".csv", ".cypher", ".goal", ".json", ".npz", ".xml"}
 
 
 def serve(settings: Settings) -> None:
-    """Answer the requests on stdin until it is closed.
+    """Answer the requests of the program on stdin, until stdin is closed.
 
     Args:
         settings: the settings that name the servers.
@@ -94,7 +93,12 @@ def serve(settings: Settings) -> None:
 
 
 def _make_tool(operation: Callable[..., Any], run: Callable[[dict[str, Any]], str]) -> Any:
-    """Return a function whose signature and docstring are those of the tool."""
+    """Return the function of a tool, with the signature and docstring that programs see.
+
+    Args:
+        operation: the method of `Lab`.
+        run: runs the operation in a worker process, and returns its result as JSON.
+    """
     _, *known = signature(operation).parameters.values()
     about = operations.documented(operation, known)
 
@@ -104,19 +108,24 @@ def _make_tool(operation: Callable[..., Any], run: Callable[[dict[str, Any]], st
         except StarcastError as error:
             raise ToolError(f"{error.message}; {error.hint}") from None
 
-    asked = [_as_field(each, about.arguments.get(each.name, "")) for each in _asked(known)]
+    asked = [
+        _as_field(each, about.arguments.get(each.name, ""))
+        for each in operations.expanded(known)
+        if each.name not in _NOT_ASKED
+    ]
     tool.__name__, tool.__doc__ = operation.__name__, about.text
     tool.__signature__ = Signature(asked, return_annotation=str)  # type: ignore[attr-defined]
     tool.__annotations__ = {each.name: each.annotation for each in asked} | {"return": str}
     return tool
 
 
-def _asked(known: list[Parameter]) -> list[Parameter]:
-    return [each for each in operations.expanded(known) if each.name not in _NOT_ASKED]
-
-
 def _as_field(parameter: Parameter, meaning: str) -> Parameter:
-    """Convert a parameter of an operation to one of a tool, with its type and meaning."""
+    """Convert a parameter of an operation to an optional or required parameter of a tool.
+
+    Args:
+        parameter: the parameter of the operation.
+        meaning: its description, which programs see.
+    """
     kind, shell = operations.kind_of(parameter.annotation)
     if shell.type is dict:
         kind = dict[str, Any]
@@ -142,16 +151,8 @@ def _perform(settings: Settings, name: str, given: dict[str, Any]) -> str:
         _refuse_file(key, value)
     operation = getattr(Lab, name)
     _, *known = signature(operation).parameters.values()
-    words = {
-        key: [f"{each}:={json.dumps(item)}" for each, item in value.items()]
-        if isinstance(value, Mapping)
-        else value
-        for key, value in given.items()
-    }
     try:
-        # stdout is for messages of the protocol.
-        with redirect_stdout(sys.stderr):
-            return _write(operations.call(operation, _lab(settings), known, words))
+        return _write(operations.call(operation, _lab(settings), known, given))
     except UnavailableError:
         # The servers may have restarted on other ports, so the next call opens a new lab.
         _lab.cache_clear()
@@ -177,12 +178,12 @@ def _refuse_file(name: str, value: Any) -> None:
 
 
 def _write(result: Any) -> str:
-    """Return a result as JSON of at most `MAX_ANSWER` bytes; ``note`` describes omitted parts."""
+    """Return a result as JSON of at most `MAX_ANSWER` bytes; its ``note`` names omitted parts."""
     if not isinstance(result, Table):
         return _cut(dict(result) if isinstance(result, Mapping) else {"text": str(result)})
     rows, note = result.rows, result.note
     while len((text := _as_text({"rows": rows, "note": note})).encode()) > MAX_ANSWER:
-        # Half of the rows may be far too few, but never too many.
+        # The new number of rows is proportional to the size of the text, but smaller by at least 1.
         rows = rows[: min(len(rows) - 1, int(len(rows) * MAX_ANSWER / len(text)))]
         note = (
             f"the first {len(rows):,} of {len(result.rows):,} rows: ask for fewer. {result.note}"
@@ -194,7 +195,7 @@ def _write(result: Any) -> str:
 
 
 def _cut(facts: dict[str, Any]) -> str:
-    """Return facts as JSON; if that is too long, the largest facts are omitted."""
+    """Return a dictionary as JSON; if the text is too long, its largest values are omitted."""
     omitted = list[str]()
     while len((text := _as_text(facts)).encode()) > MAX_ANSWER:
         largest = max(facts, key=lambda name: len(_as_text(facts[name])))

@@ -1,4 +1,4 @@
-"""Turn operations, which are the typed methods of `Lab`, into commands.
+"""Make commands from operations, which are the typed methods of `Lab`.
 
 Positional parameters become arguments, keyword-only parameters become options, ``*ids`` becomes a
 list of arguments, and each item of ``**options``, a TypedDict, becomes an option. The help is the
@@ -57,7 +57,7 @@ class Documentation:
 
     @classmethod
     def of(cls, documented: Callable[..., Any] | type) -> "Documentation":
-        """Divide a Google-style docstring into its sections.
+        """Parse the Google-style docstring of a function or TypedDict.
 
         Example:
             >>> Documentation.of(Lab.drop).arguments["cascade"]
@@ -76,7 +76,7 @@ class Documentation:
 
 
 def _use_labels(ctx: typer.Context, value: int | None) -> int | None:
-    """Set the first symbol of labels, 0 or 1, until the command ends.
+    """Set the first symbol of node labels, 0 or 1, until the command ends.
 
     Node labels are permutations or arrangements of the symbols 1..n in starcast, and of 0..n-1 in
     some papers. Ids and stored results always use the symbols 1..n, so commands on stored data do
@@ -93,12 +93,12 @@ def _use_labels(ctx: typer.Context, value: int | None) -> int | None:
 
 
 def _option(name: str, kind: Any, **texts: Any) -> Parameter:
-    """Return a parameter that becomes an option without a default value."""
+    """Return a parameter for an option of a command, which is None if the option is not given."""
     annotation = Annotated[kind | None, typer.Option(**texts)]
     return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
-#: The option --labels, of commands that read or print labels other than in ids.
+#: The option --labels of commands that read or print node labels (except in ids).
 _LABELS = _option(
     "labels",
     int,
@@ -106,7 +106,8 @@ _LABELS = _option(
     max=1,
     metavar="0|1",
     callback=_use_labels,
-    help="First symbol of labels that are read and printed, other than in ids.",
+    help="Smallest symbol in node labels that are read and printed: 1 (12345) or 0 (01234). Ids "
+    "always use 1.",
     show_default="the setting labels, 1",
 )
 #: The option --workers, which replaces the parameter ``executor`` of an operation.
@@ -136,7 +137,7 @@ def command(
         operation: a method of `Lab`.
         labelled: add ``--labels``, for operations that read or print labels of nodes.
         settings: settings that get an option of the command, with the annotations of the options.
-        printer: the printer (default: the printer for the class of the result).
+        printer: prints the result (default: the printer in `PRINTERS` for the class of the result).
         fixed: fixed values of parameters that get no option, such as ``kind="forest"``.
 
     Example:
@@ -237,7 +238,7 @@ def documented(operation: Operation, parameters: list[Parameter]) -> Documentati
 
 
 def _options(parameter: Parameter) -> tuple[Any, ...]:
-    """Return the TypedDict of a parameter ``**options`` in a tuple, which is empty without one.
+    """Return a tuple with the TypedDict of a parameter ``**options``, or () if it has none.
 
     The TypedDict X is given by the annotation ``Unpack[X]`` or ``Annotated[Any, X]``.
     """
@@ -284,9 +285,9 @@ def kind_of(annotation: Any) -> tuple[Any, Shell]:
 
 
 def _flag(parameter: Parameter) -> str:
-    """Return the name of an option.
+    """Return the name of a parameter's option.
 
-    A switch that is on by default also gets a form that begins with --no- and turns it off.
+    A switch that is on by default also gets a form that turns it off: ``--store/--no-store``.
     """
     if parameter.name == "executor":
         return "--workers"
@@ -313,8 +314,8 @@ def call(
 ) -> Any:
     """Call an operation with the values on the command line.
 
-    Values that are omitted on the command line have the defaults of the operation. If a plug-in
-    prints something, it goes to stderr, because stdout is for results.
+    Values that are omitted have the defaults of the operation. Query parameters may also be given
+    as a mapping. If a plug-in prints something, it goes to stderr, because stdout is for results.
     """
     given = {name: value for name, value in given.items() if value is not None}
     arguments: list[Any] = []
@@ -323,8 +324,9 @@ def call(
             arguments += given.pop(each.name, ())
         elif each.kind is not Parameter.VAR_KEYWORD and each.kind is not Parameter.KEYWORD_ONLY:
             value = given.pop(each.name, each.default)
-            is_mapping = kind_of(each.annotation)[1].type is dict
-            arguments.append(_parse_values(value or ()) if is_mapping else value)
+            if kind_of(each.annotation)[1].type is dict and not isinstance(value, Mapping):
+                value = _parse_values(value or ())
+            arguments.append(value)
     with redirect_stdout(sys.stderr):
         return operation(lab, *arguments, **given)
 

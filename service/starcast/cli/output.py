@@ -1,6 +1,7 @@
-"""Output of every command: data on stdout in one of six formats, everything else on stderr.
+"""Functions that write the output of all commands: results to stdout, messages to stderr.
 
-`rich` draws only the progress bars: drawing a table with it takes longer than most commands.
+The package rich draws only the progress bars, because drawing a table with it takes longer than
+most commands.
 """
 
 import json
@@ -23,7 +24,7 @@ from starcast.support.progress import ProgressLines, Reporter, Silent, Task
 from starcast.support.text import fold_widths, format_value, is_numeric, to_json
 from starcast.support.vocabulary import Format, ListingFormat
 
-#: Formats for human readers: cells contain text, as in a table, and long values are shortened.
+#: Formats for human readers, in which values are formatted as text and long values are shortened.
 READABLE = (Format.TABLE, Format.MARKDOWN, Format.LATEX, Format.LATEX_WIDE)
 #: The formats in LaTeX: a table that fits into a column, or into a page with two columns.
 IN_LATEX = (Format.LATEX, Format.LATEX_WIDE)
@@ -31,11 +32,14 @@ IN_LATEX = (Format.LATEX, Format.LATEX_WIDE)
 FormatOption = Annotated[ListingFormat, typer.Option("--format", "-f", help="Output format.")]
 #: The option --all, for listings that otherwise omit columns too wide for the terminal.
 AllOption = Annotated[
-    bool, typer.Option("--all", help="Show all columns in the table, as in other formats.")
+    bool,
+    typer.Option(
+        "--all", help="Show all columns, even if the table becomes wider than the terminal."
+    ),
 ]
 
 
-#: Width of tables that are written to a file, in characters.
+#: Maximum width in characters of a table that is written to a file, if columns can be omitted.
 PAGE = 120
 
 #: The values of --quiet and --verbose of the running command.
@@ -44,13 +48,13 @@ verbosity = 0
 #: Name of the log events that record messages to the user.
 MESSAGE = "message"
 
-#: Options that are not parameters of an operation, or not of every command.
+#: Options that errors of every command may name, although they are not parameters of its operation.
 _GLOBAL_OPTIONS = {
     "home": "--home", "plugins": "--plugin", "labels": "--labels", "executor": "--workers",
     "everything": "--all", "crossovers": "--crossovers", "host": "--host", "port": "--port",
     "quiet": "--quiet", "verbose": "--verbose",
 }  # fmt: skip
-#: The options of the running command; see `set_options`.
+#: The options of the running command by parameter name; `set_options` sets them.
 _options = dict(_GLOBAL_OPTIONS)
 _PARAMETER = re.compile(r"`(\w+)(=False)?`")
 
@@ -77,11 +81,11 @@ def emit(
         rows: the rows; missing values are left empty.
         columns: the columns to write, in this order.
         output: the format.
-        title: a line above a table, or the caption of a table in LaTeX.
+        title: lines above a table, or the caption of a table in LaTeX.
         bold: for each row the columns to emphasize, on a terminal, in Markdown and in LaTeX.
         below: lines below a table.
         label: the label of a table in LaTeX.
-        spare: the columns that a table in LaTeX omits if it is too wide, in this order.
+        spare: the columns that a table in LaTeX may omit if it is too wide, the first ones first.
     """
     table = [[row.get(column) for column in columns] for row in rows]
     if output is Format.JSON:
@@ -110,7 +114,7 @@ def emit(
 
 
 def emit_properties(properties: Mapping[str, Any], output: Format) -> None:
-    """Write named values to stdout: as an object in JSON, or with one row per value."""
+    """Write named values to stdout: as an object in JSON, else as a table with a row per value."""
     if output is Format.JSON:
         _print_json(dict(properties))
         return
@@ -187,7 +191,7 @@ def fits(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> bool:
 def narrowed(
     rows: Sequence[Mapping[str, Any]], columns: Sequence[str], optional: Sequence[str]
 ) -> list[str]:
-    """Remove optional columns, in the given order, until the table fits; return the rest.
+    """Return the columns that fit on the terminal after optional ones are removed in order.
 
     A table that is written to a file is limited to the width `PAGE`, so that it can be read on a
     terminal later.
@@ -303,7 +307,7 @@ def _fold(text: str, width: int) -> list[str]:
 def _column_widths(
     columns: Sequence[str], cells: Sequence[Sequence[str]], terminal_width: int | None
 ) -> list[int] | None:
-    """Return column widths at which no word is broken, or None if the terminal is too narrow.
+    """Return widths of columns that break no word, or None if the terminal is too narrow for them.
 
     Every column has at least the width of its longest word, such as an id. The widest columns wrap
     first. Without a terminal, no column wraps.
@@ -347,7 +351,7 @@ def _terminal_width() -> int:
 
 
 def in_shell(text: str) -> str:
-    """Return text with parameter names replaced by options: `jobs` becomes --jobs.
+    """Replace names of parameters in backticks by options of the command: `jobs` becomes --jobs.
 
     A name in backticks may be followed by a value: `store=False` becomes --no-store.
     """
@@ -360,7 +364,7 @@ def in_shell(text: str) -> str:
 
 
 def set_options(options: Mapping[str, str]) -> None:
-    """Set the options of the current command, by parameter name; `in_shell` uses them."""
+    """Set the options of the running command, by parameter name, for use by `in_shell`."""
     _options.clear()
     _options.update({**options, **_GLOBAL_OPTIONS})
 

@@ -1,4 +1,4 @@
-"""Printers, which show the results of operations on the command line: one per class of results.
+"""Printers: functions that print the results of operations, one per class of results.
 
 A printer's parameters are the output options of the command. A printer is called before the
 operation begins; it checks the options, and returns the function that prints the result.
@@ -43,7 +43,7 @@ OutOption = Annotated[Path | None, typer.Option("--out", help="Output file (defa
 
 
 def table(output: FormatOption = Format.TABLE) -> Show:
-    """Print the rows and the note of a table, or only the note if there are no rows."""
+    """Print the rows and the note of a table, or only the note if the table has no rows."""
 
     def show(result: "Table") -> None:
         shown = result.readable() if output in READABLE else result
@@ -56,10 +56,7 @@ def table(output: FormatOption = Format.TABLE) -> Show:
 
 
 def wide_table(everything: AllOption = False, output: FormatOption = Format.TABLE) -> Show:
-    """Print a table, without optional columns that do not fit.
-
-    The omitted columns are named below the table.
-    """
+    """Print a table. If it is too wide, omit optional columns, and name them below the table."""
     if output is not Format.TABLE and output not in IN_LATEX:
         return table(output)
 
@@ -82,15 +79,23 @@ def wide_table(everything: AllOption = False, output: FormatOption = Format.TABL
 def answer(
     output: Annotated[
         Literal[ListingFormat, Format.SVG],
-        typer.Option("--format", "-f", help="Output format; svg is a picture."),
+        typer.Option(
+            "--format", "-f", help="Output format; svg draws the nodes and links in the rows."
+        ),
     ] = Format.TABLE,
     layout: Annotated[
         Layout | None,
-        typer.Option(help="Layout of a picture; levels are distances from the source or the root."),
+        typer.Option(
+            help="Arrangement of the nodes in a picture: ring, or levels (by distance from the "
+            "source or root)."
+        ),
     ] = None,
     out: PictureFile = None,
     show_cypher: Annotated[
-        bool, typer.Option("--show-cypher", help="Print the Cypher and its parameters to stderr.")
+        bool,
+        typer.Option(
+            "--show-cypher", help="Also print the Cypher statement and its parameters, to stderr."
+        ),
     ] = False,
 ) -> Show:
     """Print the rows of a query, or draw them."""
@@ -153,36 +158,47 @@ def comparison(
     crossovers: Annotated[
         bool,
         typer.Option(
-            "--crossovers", help="List the message sizes at which the fastest side changes."
+            "--crossovers",
+            help="List the message sizes at which a different side becomes the fastest.",
         ),
     ] = False,
     runs: Annotated[
         bool,
-        typer.Option("--runs", help="List the paired runs, one per row, in the same columns."),
+        typer.Option(
+            "--runs",
+            help="List the paired runs, one per row; all comparisons have the same columns.",
+        ),
     ] = False,
     output: Annotated[
         Literal[ListingFormat, Format.HTML],
         typer.Option(
-            "--format", "-f", help="Output format; html is the page of 'serve' as one file."
+            "--format",
+            "-f",
+            help="Output format; html is a page with the comparison and its plots, in one file.",
         ),
     ] = Format.TABLE,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="File for html.", show_default="stdout"),
+        typer.Option(metavar="FILE", help="Output file, for --format html.", show_default="stdout"),
     ] = None,
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the page's plots to a .svg, .pdf or .png file."),
+        typer.Option(
+            metavar="FILE",
+            help="Also write the plots of the HTML page to this .svg, .pdf or .png file.",
+        ),
     ] = None,
     plot_only: Annotated[
         Plot | None,
-        typer.Option("--plot-only", help="Write only the plots of time, or of links busy."),
+        typer.Option(
+            "--plot-only", help="Write only one kind of plot: time, or the number of busy links."
+        ),
     ] = None,
 ) -> Show:
     """Print a comparison with remarks, in the first layout that fits the terminal."""
     if out is not None and output is not Format.HTML:
         raise InputError(
-            f"--out writes only html, but the format is {output}",
+            f"--out needs --format html, but the format is {output}",
             hint=f"add --format html for a page, or redirect the {output} with > {out}",
         )
     if out is not None:
@@ -277,7 +293,7 @@ def claim(
         bool,
         typer.Option(
             "--cypher",
-            help="Print its counterexample as a query for the graph of an ingested topology.",
+            help="Print a Cypher statement that shows the counterexample in the stored graph.",
         ),
     ] = False,
     output: FormatOption = Format.TABLE,
@@ -310,10 +326,7 @@ def claim_report(
 
 
 def _readable(properties: dict[str, Any]) -> dict[str, Any]:
-    """Return the properties of an artifact, without nested values.
-
-    A nested value becomes a string or several properties.
-    """
+    """Return properties of an artifact in which nested values are replaced by strings or lists."""
     shown: dict[str, Any] = {}
     for name, value in properties.items():
         if name == "levels":
@@ -343,7 +356,7 @@ def picture(out: PictureFile = None) -> Show:
 
 
 def exchange_file(out: OutOption = None) -> Show:
-    """Write a file for another program; without a file name, print its content to stdout."""
+    """Write a topology, forest or schedule to a file for another program, or to stdout."""
 
     def show(result: "ExchangeFile") -> None:
         if out is None:

@@ -11,14 +11,14 @@ from io import TextIOWrapper
 #: Exit code if the reader of a pipe has closed it: the code with which a shell reports SIGPIPE.
 CLOSED_PIPE = 141
 _STDERR = 2
-#: Name of the error handler for characters that an encoding lacks.
+#: Name of the error handler for characters that an encoding cannot represent.
 _HANDLER = "starcast"
 #: Characters of starcast's own output, and their replacements in ASCII.
 _ASCII = str.maketrans({"─": "-", "≈": "~", "≤": "<=", "✓": "+", "✕": "x", "▼": "v", "▲": "^"})
 
 
 class _Stream(TextIOWrapper):
-    """A standard stream that ends the command with a documented exit code if it cannot be written.
+    """stdout or stderr; if stdout cannot be written, the command ends with a documented exit code.
 
     Errors of stderr are ignored, because messages are less important than the work they report.
     """
@@ -38,7 +38,8 @@ class _Stream(TextIOWrapper):
             self._discard(error)
 
     def _discard(self, error: OSError) -> None:
-        # At exit, Python would write the remaining output again, and print another error.
+        # Further output goes to the null device; otherwise Python would try to write it at exit,
+        # and print another error.
         with suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
         if self.fileno() == _STDERR:
@@ -60,9 +61,9 @@ def prepare() -> None:
             opened = open(os.devnull, "r" if name == "stdin" else "w")  # noqa: PTH123, SIM115
             os.set_inheritable(opened.fileno(), True)
             setattr(sys, name, opened)
-        # Other classes are streams of a program that calls starcast, such as pytest.
+        # Streams of other classes belong to a program that calls starcast, such as pytest.
         elif type(stream) is TextIOWrapper:
-            # Without this, writing more than the pipe holds fails (EAGAIN).
+            # In non-blocking mode, writing more than the pipe can hold would fail (EAGAIN).
             with suppress(OSError):
                 os.set_blocking(stream.fileno(), True)
             if name != "stdin":
@@ -77,7 +78,7 @@ def prepare() -> None:
 
 
 def encodable(text: str) -> str:
-    """Return text in which characters that the encoding of stdout lacks are replaced."""
+    """Return text with replacements for characters that the encoding of stdout cannot represent."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     return text if text.isascii() else text.encode(encoding, _HANDLER).decode(encoding)
 

@@ -1,1 +1,1 @@
-"""The embedded stack: Neo4j and PostgreSQL servers that need neither Docker nor installed Java."""
+"""The embedded stack: Neo4j and PostgreSQL, which starcast runs without Docker or Java."""

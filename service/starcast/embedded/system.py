@@ -5,11 +5,11 @@ root starts them, they run as the system user ``starcast``. That user may not be
 the folders above the home folder (``/root``, pytest's temporary folders), and starcast must not
 change the modes of these folders. So the working directory is set before switching to that user,
 and a server opens its files below `WORKING_DIRECTORY`, without traversing the path. For the same
-reason, logs and passwords are passed as open files. Only programs are found by path; `programs`
-copies them if that user cannot read their folder.
+reason, logs and passwords are passed as open files. Only programs are started by path;
+`starcast.embedded.programs` copies them if that user cannot read their folder.
 
-A process id does not identify a server: after a crash, another process may have the same id. So no
-process receives a signal unless its command line identifies it as a server of this home.
+A process id does not identify a server: after a crash, another process may get the same id. So a
+process receives a signal only if its command line identifies it as a server of this home.
 """
 
 import fcntl
@@ -37,7 +37,8 @@ LOOPBACK = "127.0.0.1"
 SYSTEM_USER = "starcast"
 #: The account comment by which `starcast uninstall` recognises an account that starcast created.
 COMMENT = "servers of starcast"
-#: Path of the current process's working directory; opening it traverses no folder above it.
+#: Path of a process's own working directory, which can be opened without access to the folders
+#: above it.
 WORKING_DIRECTORY = "/proc/self/cwd"
 #: The environment of the servers: the default search path and locale, nothing else.
 ENVIRONMENT = {"PATH": os.defpath, "LC_ALL": "C.UTF-8"}
@@ -46,7 +47,8 @@ Account = pwd.struct_passwd | None
 #: A function that returns whether a process is a particular server.
 Matcher = Callable[[psutil.Process], bool]
 
-#: The shell exits and the server becomes a child of init, which reaps it, so no zombie is left.
+#: A shell command that starts a server in the background and prints its process id. When the shell
+#: exits, the server becomes a child of init, so that it cannot become a zombie.
 _DETACH = '"$@" >&2 & echo $!'
 _ERROR_LINE = re.compile(r"\b(ERROR|FATAL|PANIC|error|Error|\w*Exception|Caused by)\b")
 #: Java's messages about its archive of classes, which the log of a successful start contains too,
@@ -92,7 +94,7 @@ def find_system_user() -> Account:
 
 
 def hand_over(folder: Path, account: Account) -> None:
-    """Make an account the owner of a folder and its contents; do nothing for the current user.
+    """Make an account the owner of a folder and its contents; do nothing if the account is None.
 
     The contents are checked even if the folder already belongs to the account, because an offline
     import run by root may have written to it.
@@ -105,13 +107,13 @@ def hand_over(folder: Path, account: Account) -> None:
 
 
 def start_detached(command: Sequence[str], folder: Path, log: Path, account: Account) -> int:
-    """Start a server in a session of its own and return its process id.
+    """Start a server in a new session, and return its process id.
 
     Args:
         command: the program and its arguments.
         folder: the working directory, entered before the user changes.
-        log: the file to which the output is appended, opened before the user changes. Therefore
-            the user need not have access to the paths of ``folder`` and ``log``.
+        log: the file to which the output is appended, opened before the user changes. So the
+            account needs no access to the paths of ``folder`` and ``log``.
         account: the account to run as.
     """
     with log.open("ab") as output:
@@ -121,7 +123,7 @@ def start_detached(command: Sequence[str], folder: Path, log: Path, account: Acc
             cwd=folder,
             stdout=subprocess.PIPE,
             stderr=output,
-            # In a session of its own, the server does not receive a Ctrl-C from the terminal.
+            # In a new session, the server does not receive a Ctrl-C from the terminal.
             start_new_session=True,
             check=True,
         )
@@ -142,7 +144,7 @@ def run_as(
         command,
         env=ENVIRONMENT,
         stdin=subprocess.DEVNULL,
-        # Data and logs stay private, whatever the user's umask is.
+        # Other users must not read data and logs, even if the user's umask would permit it.
         umask=0o077,
         user=account and account.pw_uid,
         group=account and account.pw_gid,
@@ -184,7 +186,7 @@ def send_signal(processes: Sequence[psutil.Process], number: signal.Signals) -> 
 
 
 def wait_or_kill(processes: Sequence[psutil.Process], seconds: float) -> list[psutil.Process]:
-    """Wait for processes to end; kill and return those that are alive after ``seconds``."""
+    """Wait until processes have ended; kill and return those that are alive after ``seconds``."""
     remaining = _wait(processes, seconds)
     send_signal(remaining, signal.SIGKILL)
     _wait(remaining, 3)
@@ -258,7 +260,7 @@ def is_listening(port: int) -> bool:
 
 
 def owns_port(pid: int, port: int) -> bool:
-    """Return whether a process listens on a port; otherwise its password must not be sent there."""
+    """Return whether a process listens on a port; if not, no password may be sent to the port."""
     # The owner is looked up only if the port is open, because the look-up reads all sockets.
     if not is_listening(port):
         return False
@@ -328,7 +330,7 @@ def translate_os_errors(folder: Path) -> Iterator[None]:
 
 
 def disk_full_error(folder: Path) -> LimitError:
-    """Return the error to raise when the disk of ``folder`` is full."""
+    """Return the error for a full disk, where ``folder`` is on the disk."""
     return LimitError(
         f"the disk of {folder} is full", hint="free some space, then run 'starcast up' again"
     )
@@ -346,7 +348,7 @@ def require_space(
         folder: the folder to be written to.
         megabytes: the space needed, in units of 10^6 bytes.
         purpose: subject of the error message, such as ``the embedded stack``.
-        hint: what to do if there is less.
+        hint: the hint of the error.
 
     Raises:
         LimitError: the disk has less free space.
@@ -385,12 +387,13 @@ def nearest_existing(folder: Path) -> Path:
 
 @contextmanager
 def exclusive_lock(path: Path, on_wait: Callable[[], None], task: str = "") -> Iterator[None]:
-    """Hold the lock on a file; the kernel releases it however the process ends.
+    """Hold the lock on a file. The kernel releases it when the process ends, even if it is killed.
 
     Args:
         path: the lock file, created if missing.
         on_wait: called once if another process or thread holds the lock, before waiting for it.
-        task: the activity of this process while it holds the lock, for `read_lock_holder`.
+        task: the activity of this process while it holds the lock, which `read_lock_holder` returns
+            to other processes.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
@@ -419,9 +422,9 @@ def is_locked(path: Path) -> bool:
 
 
 def read_lock_holder(path: Path) -> tuple[str, float | None]:
-    """Return the task of the process that holds the lock on a file, and the seconds since then.
+    """Return the task of the process that holds the lock on a file, and for how many seconds.
 
-    The task is empty if the lock file names none.
+    If the lock file names no task, return an empty string and None.
     """
     since, _, task = path.read_text(encoding="utf-8").partition(" ")
     return task, time.time() - float(since) if task else None

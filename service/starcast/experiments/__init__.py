@@ -1,4 +1,6 @@
-"""Experiments: named sets of runs, one per experiment point; their grids, execution and files.
+"""Experiments: named sets of runs; their grids, execution and files.
 
-An experiment point consists of all parameters that determine the figures of one run.
+A run is an algorithm executed by the simulator. A point is the combination of all parameters that
+determine the results of a run: topology, collective, algorithm, message size, and so on. An
+experiment has one run per point of its grids.
 """

@@ -1,6 +1,7 @@
-"""Experiment designs: the points of an experiment, given by one or several grids.
+"""Experiment designs: the points (combinations of parameters) for which an experiment has runs.
 
-Designs are read from TOML files and stored as JSON. Some designs come with starcast as examples.
+A design is the union of one or several grids. Designs are read from TOML files and stored as JSON.
+Some designs come with starcast as examples.
 """
 
 import json
@@ -43,9 +44,9 @@ if TYPE_CHECKING:
 #: The maximum number of points in a grid.
 MAX_POINTS = 100_000
 
-#: The axes that vary for a fixed algorithm on a fixed topology; the first axis varies most slowly.
-#: Axes that affect only the cost of a schedule come last. The axis ``seed`` is not in the list,
-#: because it varies together with the faults.
+#: The axes whose values are combined for each algorithm on each topology; the first axis varies
+#: most slowly. Axes that affect only the cost of a schedule come last. The axis ``seed`` is not in
+#: the list, because seeds are combined with ``faults`` only.
 _VARIED = sorted(
     (name for name in POINT_AXES if name not in {"topology", "collective", "algorithm", "seed"}),
     key=lambda name: not AXES[name].is_structural,
@@ -57,24 +58,26 @@ class Grid:
     """A grid of points: all combinations of the values on several axes.
 
     If an algorithm does not use an axis, the axis is ignored for this algorithm, so that no point
-    is repeated. Arguments fixed in an algorithm, as in ``forest(base=multiple)``, replace those of
-    the axes. If ports or base are not given, each algorithm's default is used; if messages are not
-    given, the segments are used. Counts may be words: ``best`` stands for the optimal number
-    (`starcast.costs.optimal_pieces`) at each message_bytes, t_s and t_c; ``degree`` stands for the
-    degree of the topology, which is n-1 on S_n. Faults are ``none``, a number of faults to be drawn
-    at random, such as ``2 nodes`` or ``1 link``, or labels of nodes and links separated by spaces.
-    The root is never drawn. Collectives without a root ignore the axis ``root``.
-    Seeds are ignored if no faults are drawn.
+    is repeated. Arguments in parentheses, as in ``forest(base=multiple)``, replace the values of
+    the axes. If ``ports`` or ``base`` is not given, the algorithm's default is used; if
+    ``messages`` is not given, the values of ``segments`` are used.
+
+    A number of segments or messages may also be ``best``, the optimal number for each
+    message_bytes, t_s and t_c (`starcast.costs.optimal_pieces`). A number of segments, messages or
+    copies may be ``degree``, the degree of the topology (n-1 on S_n). A value of ``faults`` is
+    ``none``, a number of faults that are drawn at random, such as ``2 nodes`` or ``1 link``, or
+    labels of nodes and links separated by spaces. The root is never drawn. Collectives without a
+    root ignore ``root``, and seeds are ignored if no faults are drawn.
 
     Args:
-        axes: for each axis a value or a list of values, as in JSON or in a TOML file.
+        axes: a value or a list of values for each axis, as in JSON or in a TOML file.
 
     Attributes:
-        axes: for each of `AXES`, a tuple of values in ascending order.
+        axes: a tuple of values in ascending order for each axis in `AXES`.
 
     Raises:
-        InputError: a key is unknown, a required axis is missing, a value is not valid, or no
-            algorithm uses an axis.
+        InputError: a key is not an axis, a required axis is missing, a value is not valid, or none
+            of the algorithms uses an axis.
         LimitError: there are too many points.
 
     Example:
@@ -104,9 +107,10 @@ class Grid:
         for axis, declared in AXES.items():
             order: Callable[[Any], Any] = _topology_order if axis == "topology" else _value_order
             axes[axis] = tuple(sorted(set(given.get(axis, declared.grid_default)), key=order))
-        # The class is frozen; the attribute is set only here, while the object is created.
+        # The class is frozen, so an assignment would raise an error.
         object.__setattr__(self, "axes", axes)
-        # Points are counted before any is created, because a few long axes could exhaust memory.
+        # Points are counted before they are created, because the points of a few long axes could
+        # exhaust memory.
         most = prod(max(len(values), 1) for values in axes.values())
         if most > MAX_POINTS:
             raise LimitError(
@@ -117,7 +121,7 @@ class Grid:
         self.points()  # raises an error if a point is not valid
 
     def points(self) -> list[Point]:
-        """Return all points; points with the same `Point.structure` are next to each other.
+        """Return all points. Points with the same `Point.structure` follow each other.
 
         Raises:
             InputError: a point is not valid.
@@ -165,10 +169,15 @@ class Grid:
     def _choices(
         self, algorithm: Algorithm, topology: Topology, fixed: Mapping[str, int | str]
     ) -> Iterator[tuple[Any, ...]]:
-        """Yield, for each axis of `_VARIED`, its values for an algorithm on a topology.
+        """Yield the values of each axis in `_VARIED` for an algorithm on a topology.
 
-        Each value of the axis ``faults`` is a pair of their description and the seed with which
-        they are drawn.
+        A value of the axis ``faults`` is a pair: the text in the grid, such as ``2 nodes``, and the
+        seed with which these faults are drawn.
+
+        Args:
+            algorithm: the algorithm.
+            topology: the topology.
+            fixed: the arguments of the algorithm that the grid gives in parentheses.
         """
         names = algorithm.argument_names
         for axis in _VARIED:
@@ -179,7 +188,7 @@ class Grid:
                 values = tuple(
                     (text, seed)
                     for text in values
-                    # The seed has no effect on faults given by labels.
+                    # If faults are given by labels, the seed has no effect.
                     for seed in (self.axes["seed"] if drawn_faults(text) else (0,))
                 )
             elif axis == "root":
@@ -206,7 +215,7 @@ class Grid:
         return shares
 
     def _check_use(self) -> None:
-        """Raise an error if values are given for an axis that none of the algorithms uses."""
+        """Raise an InputError if values are given on an axis that none of the algorithms uses."""
         if self.axes["root"] and set(self.axes["collective"]) <= set(MULTI_SOURCE):
             listed = ", ".join(self.axes["collective"])
             raise InputError(f"none of these collectives has a root: {listed}", hint="omit root")
@@ -227,7 +236,7 @@ class Grid:
 
 
 def grid_command(stored: Mapping[str, Any], name: str) -> str:
-    """Return the command line that runs a stored grid as an experiment with the given name."""
+    """Return the command line that executes an experiment with the given grid and name."""
     axes = [
         axis
         for axis, declared in AXES.items()
@@ -242,7 +251,7 @@ def grid_command(stored: Mapping[str, Any], name: str) -> str:
 
 
 def group_by_structure(points: Iterable[Point]) -> list[list[Point]]:
-    """Group distinct points by `Point.structure`, in order of first appearance."""
+    """Group points by `Point.structure`, without repetitions and in order of first appearance."""
     groups: dict[PointStructure, dict[Point, None]] = {}
     for point in points:
         groups.setdefault(point.structure, {})[point] = None
@@ -252,7 +261,7 @@ def group_by_structure(points: Iterable[Point]) -> list[list[Point]]:
 def _find_algorithm(
     collective: str, text: str, topology: Topology
 ) -> tuple[Algorithm, Mapping[str, int | str]]:
-    """Return the algorithm and the fixed arguments in a string such as ``forest(base=multiple)``.
+    """Return the algorithm and the arguments in a string such as ``forest(base=multiple)``.
 
     Raises:
         InputError: the algorithm is unknown, or not defined on the topology.
@@ -291,16 +300,16 @@ class Design:
     description: str = ""
 
     def points(self) -> list[Point]:
-        """Return all points in the order of the grids, grouped by `Point.structure`."""
+        """Return all points, in the order of the grids and of `groups`."""
         return [point for group in self.groups for point in group]
 
     @cached_property
     def groups(self) -> list[list[Point]]:
-        """The points, grouped by `Point.structure`; each group needs a single execution."""
+        """The points in groups of equal `Point.structure`, which need only one execution."""
         return group_by_structure(point for grid in self.grids for point in grid.points())
 
     def as_json(self) -> dict[str, Any]:
-        """Return the design as JSON values: the axes of its grid, or a list of several grids."""
+        """Return the design as JSON values: the axes of its grid, or a list of its grids."""
         texts = {key: value for key in _TEXTS if (value := getattr(self, key))}
         grids = [grid.as_json() for grid in self.grids]
         return texts | (grids[0] if len(grids) == 1 else {_GRID: grids})
@@ -333,7 +342,7 @@ class Design:
 
 
 def commands(stored: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    """Return the command lines that run a stored design, under the given experiment name."""
+    """Return the command lines that execute an experiment with the given design and name."""
     if _GRID not in stored:
         return (grid_command(stored, name),)
     return (
@@ -356,8 +365,8 @@ def as_toml(stored: Mapping[str, Any]) -> str:
 def check_name(name: object) -> str:
     """Check an experiment name and return it.
 
-    A name must not consist of digits only, because a number names a run. Its length is limited,
-    because it becomes part of URLs and of file names.
+    A name must not consist of digits only, because commands take a number for that of a run. The
+    length is limited, because names become parts of URLs and file names.
 
     Raises:
         InputError: the name is not valid.
@@ -376,7 +385,7 @@ def read_design(
     options: Mapping[str, Any] | None = None,
     convert: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict,
 ) -> Design:
-    """Read a design from a TOML file or an example, or build it from options alone.
+    """Read a design from a TOML file or an example, or make it from options alone.
 
     Args:
         name: path of a file, or name of an example that comes with starcast; None for options
@@ -413,8 +422,8 @@ def stored_design(experiment: "models.Experiment") -> Design:
 def sort_runs(experiment: "models.Experiment", runs: Sequence[Run]) -> list[Run]:
     """Return the runs of an experiment in the order of its points.
 
-    Parallel jobs store runs in any order. If the points cannot be determined, for example because
-    the plug-in of an algorithm is not loaded, the stored order is kept.
+    Parallel processes store runs in any order. If the points cannot be determined, for example
+    because the plug-in of an algorithm is not loaded, the stored order is kept.
     """
     if not experiment.grid:
         return list(runs)
@@ -427,9 +436,9 @@ def sort_runs(experiment: "models.Experiment", runs: Sequence[Run]) -> list[Run]
 
 
 def stored_axes(stored: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the values on every axis of a stored design, as strings.
+    """Return the values of each axis of a stored design, as strings.
 
-    The points are not computed, so this also works for designs that are not valid in this version.
+    The points are not computed, so designs that are not valid in this version can be read too.
     """
     axes: dict[str, dict[str, None]] = {}
     for table in stored.get(_GRID, [stored]):
@@ -439,7 +448,7 @@ def stored_axes(stored: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def describe_missing(experiment: "models.Experiment", runs: Sequence[Run]) -> str | None:
-    """Return a sentence that states how many runs are missing, or None if none is missing."""
+    """Return a sentence that states how many runs of an experiment are missing; None if none."""
     total = experiment.points or 0
     if total <= len(runs):
         return None

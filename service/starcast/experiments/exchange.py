@@ -1,8 +1,8 @@
 """Export and import experiments as files with all runs and their provenance.
 
 Everything in a file is checked before anything is stored (`starcast.experiments.exchange_file`). If
-a run of the same point (with the same parameters) is already stored in any experiment, both runs
-must have the same figures: costs and step profile.
+a run with the same parameters is already stored in any experiment, both runs must have the same
+results: costs, missing units, and the load of each step.
 """
 
 import gzip
@@ -46,7 +46,7 @@ from starcast.topologies.network_records import NetworkRecord
 
 
 def export_experiments(engine: Engine, names: Sequence[str], file: Path) -> int:
-    """Write experiments with their runs to a file, compressed if its name ends with ``.gz``.
+    """Write experiments with their runs to a file; compress it if its name ends in ``.gz``.
 
     Returns:
         The number of exported runs.
@@ -66,7 +66,8 @@ def export_experiments(engine: Engine, names: Sequence[str], file: Path) -> int:
         ),
         experiments=experiments,
     )
-    # Without networks and roots, earlier versions can read the file.
+    # Earlier versions do not know the fields for networks and roots. They can read the file if
+    # these fields are omitted because no run uses them.
     omitted: dict[str, Any] = {} if content.networks else {"networks": True}
     if all(Point.of(run).root is None for each in experiments for run in each.runs):
         omitted["experiments"] = {"__all__": {"runs": {"__all__": {"root": True}}}}
@@ -77,16 +78,18 @@ def export_experiments(engine: Engine, names: Sequence[str], file: Path) -> int:
 
 
 def import_experiments(engine: Engine, file: Path, name: str | None = None) -> list[Outcome]:
-    """Store the experiments of a file in one transaction; runs that are already stored are kept.
+    """Store the experiments of a file in one transaction; do not change stored runs.
 
     Args:
         engine: a database with a checked schema.
         file: a file that `export_experiments` has written.
-        name: a new name if the file holds a single experiment; by default the name in the file.
+        name: the name under which the experiment is stored, if the file has only one (default: the
+            name in the file).
 
     Raises:
         InputError: the file is not valid, or an experiment of this name has another grid.
-        RejectedError: a run of the file has other figures than a stored run of the same point.
+        RejectedError: a run in the file and a stored run have the same parameters but different
+            results.
         BusyError: another process is using one of the experiments.
     """
     experiments = read_file(file)
@@ -134,7 +137,7 @@ def _read_stored(session: Session, name: str) -> ExperimentRecord:
 
 
 def _refuse_contradictions(session: Session, experiments: Sequence[ExperimentRecord]) -> None:
-    """Check that stored runs of the same points, in any experiment, have the same figures."""
+    """Raise a RejectedError if a run contradicts a stored run with the same parameters."""
     stored = _stored_runs(session, (run for each in experiments for run in each.runs))
     if not stored:
         return
@@ -154,12 +157,13 @@ def _refuse_contradictions(session: Session, experiments: Sequence[ExperimentRec
         others = f", and {pluralize(more, 'run differs', 'runs differ')} as well" if more else ""
         raise RejectedError(
             f"{differences[0]}{others}",
-            hint="nothing was stored; 'starcast experiment reproduce' shows which are right",
+            hint="nothing was stored; see with 'starcast experiment reproduce' which results are "
+            "right",
         )
 
 
 def _stored_runs(session: Session, runs: Iterable[RunRecord]) -> dict[Point, list[Run]]:
-    """Return the stored runs that have the same topologies and algorithms, by point."""
+    """Return the stored runs on the same topologies with the same algorithms, by point."""
     points = (each.point for each in runs)
     kinds = {(point.topology, point.collective, point.algorithm) for point in points}
     column = models.Run.__table__.c
@@ -191,7 +195,7 @@ def _store(session: Session, experiment: ExperimentRecord) -> Outcome:
 
 
 def merge_experiment(engine: Engine, files: Sequence[Path], name: str | None = None) -> Outcome:
-    """Read all shards of an experiment from files, and store it in one transaction.
+    """Read the shards of an experiment from files, and store the experiment in one transaction.
 
     Args:
         engine: a database with a checked schema.
@@ -201,8 +205,8 @@ def merge_experiment(engine: Engine, files: Sequence[Path], name: str | None = N
     Raises:
         InputError: the files are damaged, they are not exactly the shards of one experiment, or
             a stored experiment of this name has another grid.
-        RejectedError: the shards were computed with another version of the code, or a run differs
-            from a stored run of the same point.
+        RejectedError: the shards were computed with another version of the code, or a run and a
+            stored run have the same parameters but different results.
         BusyError: another process is using the experiment.
     """
     experiment = read_shards(files, name)

@@ -1,8 +1,9 @@
 """The format of experiment files, and the functions that read and check them.
 
-Everything in a file is checked like user input: names, grids and points must be valid, the runs
-must belong to the grids, and their figures must agree with the papers' formulas and the lower
-bounds. Runs are parsed one at a time, so reading a file takes little more memory than its size.
+Everything in a file is checked like user input: names, grids and parameters of runs must be valid,
+the runs must belong to the grids, and their results must agree with the papers' formulas and the
+lower bounds. Runs are parsed one at a time, so reading a file takes little more memory than its
+size.
 """
 
 import re
@@ -45,7 +46,7 @@ _RATIONAL = re.compile(r"\d{1,200}(/[1-9]\d{0,200})?", re.ASCII)
 
 
 def _read_rational(value: object) -> Fraction:
-    # A stored run has fractions; a file has strings.
+    # `RunRecord.of` passes fractions of a stored run; files contain strings.
     if isinstance(value, Fraction):
         return value
     if not isinstance(value, str) or not _RATIONAL.fullmatch(value):
@@ -89,7 +90,10 @@ _PLUGINS = pydantic.TypeAdapter(Annotated[dict[str, _Plugin], pydantic.BeforeVal
 
 
 def _axis_field(axis: Axis) -> tuple[Any, Any]:
-    """Return the type and the default of the field of an axis; older files may lack the field."""
+    """Return the type and the default of the field that `RunRecord` has for an axis.
+
+    A field with a default may be missing, as in files of versions without the axis.
+    """
     kinds: dict[Any, Any] = {
         Fraction: _Rational,
         int: Annotated[int, pydantic.Field(ge=axis.least, le=2 ** (axis.bits - 1) - 1)],
@@ -136,13 +140,13 @@ class RunRecord(_Axes):
 
     @property
     def run(self) -> Run:
-        """The run, without its step profile."""
+        """The run as a `Run`, which has no step profile."""
         values = {name: getattr(self, name) for name in RUN_FIELDS}
         return Run(**values, costs=tuple(RunCost(**dict(cost)) for cost in self.costs))
 
     @property
     def point(self) -> Point:
-        """The point of the run (unchecked if `needs_plugin` is true).
+        """The parameters of the run as a `Point`, which is not checked if `needs_plugin` is true.
 
         Raises:
             StarcastError: a name or a number in the point is not valid.
@@ -160,11 +164,10 @@ class RunRecord(_Axes):
 
     @property
     def needs_plugin(self) -> bool:
-        """Whether the run's topology, algorithm or base is from a plug-in that is not loaded.
+        """Whether a plug-in that is not loaded defines the run's topology, algorithm or base.
 
         Raises:
-            StarcastError: the algorithm is malformed: not a name with optional arguments in
-                parentheses.
+            StarcastError: the algorithm is not a name, optionally with arguments in parentheses.
         """
         point = Point.of(self)
         is_known = (
@@ -187,9 +190,9 @@ class ExperimentRecord(StrictRecord):
 
     Attributes:
         name: the name of the experiment.
-        grid: the design as JSON values; empty for single runs.
+        grid: the design as JSON values; empty if the experiment consists of single runs.
         points: the number of points in the design; None for single runs.
-        created_at: the time of creation.
+        created_at: the time at which the experiment was created.
         runs: the runs of the experiment. Runs in a file are parsed again whenever they are needed.
     """
 
@@ -197,15 +200,15 @@ class ExperimentRecord(StrictRecord):
     grid: dict[str, Any]
     points: Annotated[int, pydantic.Field(ge=1)] | None
     created_at: Moment
-    # Every run was validated on its own; validating the list would parse and keep all of them.
+    # `check` validates each run; validating the list would keep all parsed runs in memory.
     runs: pydantic.SkipValidation[Sequence[RunRecord]]
 
     def check(self) -> None:
         """Check that the experiment could have been stored by this version of starcast.
 
         Raises:
-            RejectedError: the figures of a run contradict formulas, bounds or each other.
-            StarcastError: a name, a grid or a point is not valid.
+            RejectedError: the results of a run contradict formulas, bounds or each other.
+            StarcastError: a name, a grid or a parameter of a run is not valid.
             pydantic.ValidationError: a run does not match the schema.
         """
         # A longer name of an earlier version can be replaced when the file is imported.
@@ -231,7 +234,7 @@ class ExperimentRecord(StrictRecord):
             raise InputError(f"it has {len(seen)} runs, but only {self.points} points")
 
     def _design_points(self) -> set[Point] | None:
-        """Return the points of the grid, or None if there is no grid or a plug-in is missing."""
+        """Return the points of the grid; None without a grid, or if a plug-in is not loaded."""
         if not self.grid or any(run.needs_plugin for run in self.runs):
             return None
         points = set(Design.from_json(self.grid).points())
@@ -244,7 +247,7 @@ class FileRecord(StrictRecord):
     """The content of an experiment file.
 
     Attributes:
-        format: identifies the kind of file and its version.
+        format: the kind of file and the version of its format.
         created_at: the time at which the file was written.
         starcast: the version of starcast that wrote it.
         networks: the networks on which runs were executed.
@@ -254,13 +257,13 @@ class FileRecord(StrictRecord):
     format: Literal["starcast experiments 1"]
     created_at: Moment
     starcast: str
-    # The networks come first, because the runs are checked while the file is read.
+    # The networks come before the runs, which are checked while the file is read and need them.
     networks: list[NetworkRecord] = pydantic.Field(default_factory=list)
     experiments: list[ExperimentRecord]
 
 
 class _Runs(Sequence[RunRecord]):
-    """The runs of an experiment in a file, kept as JSON text; a run is parsed on access."""
+    """The runs of an experiment in a file, stored as JSON text; a run is parsed on access."""
 
     def __init__(self, cursor: JsonCursor) -> None:
         self._data, self._starts, self._ends = cursor.data, array("q"), array("q")
@@ -283,7 +286,7 @@ def read_file(file: Path) -> list[ExperimentRecord]:
 
     Raises:
         InputError: the file cannot be read or is not valid.
-        RejectedError: the figures of a run contradict formulas, bounds or each other.
+        RejectedError: the results of a run contradict formulas, bounds or each other.
         LimitError: the file is larger than any experiment file can be.
     """
     try:
@@ -349,7 +352,13 @@ def _read_experiment(file: Path, cursor: JsonCursor) -> ExperimentRecord:
 
 
 def _read_object(cursor: JsonCursor, readers: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
-    """Return the fields of an object; ``readers`` maps some of them to functions that read them."""
+    """Return the fields of the JSON object at the cursor.
+
+    Args:
+        cursor: the position in the text.
+        readers: functions that read the values of some fields, by field; other values are read as
+            plain JSON.
+    """
     fields: dict[str, Any] = {}
     for key in cursor.members():
         if key in fields:
@@ -361,7 +370,14 @@ def _read_object(cursor: JsonCursor, readers: Mapping[str, Callable[[], Any]]) -
 
 
 def _limited(items: Iterator[None], most: int, owner: str, noun: str) -> Iterator[None]:
-    """Yield before each element of a list is read; refuse lists longer than the limit."""
+    """Pass on the items of an iterator, and raise a LimitError if there are too many.
+
+    Args:
+        items: yields before each element of a list in the file.
+        most: the maximum number of elements.
+        owner: what contains the list, for the error message.
+        noun: what the elements are, in the plural, for the error message.
+    """
     for number, _ in enumerate(items):
         if number == most:
             raise LimitError(
@@ -378,20 +394,25 @@ def invalid(file: Path, reason: str) -> InputError:
     )
 
 
-# Figures of runs computed elsewhere are checked without an execution: the closed form and the lower
-# bound of a point are computed again, the simulated figures must follow from the step profile and
-# the unit size, and without faults no schedule can be better than the lower bound.
+# Results of runs that were computed elsewhere are checked without an execution: the closed form and
+# the lower bound are computed again, the simulated costs must follow from the step profile and the
+# unit size, and without faults no simulated cost can be less than the lower bound.
 
-#: Figures with lower bounds, which hold without faults.
+#: The simulated costs that cannot be less than the lower bound, unless there are faults.
 _BOUNDED = ("steps", "transmissions", "time")
 
 
 def check_figures(point: Point, run: RunRecord) -> None:
-    """Check that the figures of a run agree with the formulas, the bounds and each other.
+    """Check that the results of a run agree with the formulas, the bounds and each other.
+
+    Args:
+        point: the parameters of the run.
+        run: the run in the file.
 
     Raises:
-        InputError: the run has costs, a profile or an error that do not fit its status.
-        RejectedError: a figure contradicts a formula, a bound or another figure.
+        InputError: a failed run has costs or a step profile, or a complete run has an error or
+            lacks costs.
+        RejectedError: a result contradicts a formula, a bound or another result.
     """
     stated: dict[str, CostRecord] = {cost.kind: cost for cost in run.costs}
     formulas = _known_costs(point, run, stated.get("lower bound")) if run.costs else {}
@@ -414,11 +435,16 @@ def check_figures(point: Point, run: RunRecord) -> None:
 def _known_costs(
     point: Point, run: RunRecord, bound: CostRecord | None
 ) -> Mapping[str, costs.Cost | CostRecord]:
-    """Return the costs that can be computed without an execution, by kind.
+    """Return the costs that can be computed without an execution, by kind: closed form, bound.
 
-    If a plug-in is not loaded, the lower bound in the run decides whether its algorithm takes
-    messages. If the plug-in also defines the topology, the bound cannot be computed, and the given
-    bound is returned.
+    If a plug-in is not loaded, only the lower bound is computed; whether the algorithm takes
+    messages is known from the stated bound, which then has transmissions. If the topology is not
+    known either, the stated bound is returned.
+
+    Args:
+        point: the parameters of the run.
+        run: the run in the file.
+        bound: the lower bound that the file states, or None.
     """
     if not run.needs_plugin:
         return formula_costs(point)
@@ -433,9 +459,13 @@ def _find_contradictions(
     stated: Mapping[str, CostRecord],
     formulas: Mapping[str, costs.Cost | CostRecord],
 ) -> Iterator[str]:
-    """Yield a sentence for every contradiction in the figures of a complete run.
+    """Yield a sentence for every contradiction in the results of a complete run.
 
-    ``stated`` has the run's costs by kind, ``formulas`` the costs that need no execution.
+    Args:
+        point: the parameters of the run.
+        run: the run in the file.
+        stated: the costs in the file, by kind.
+        formulas: the costs that were computed again, by kind.
     """
     for kind, formula in formulas.items():
         for name in FIGURES:
@@ -454,10 +484,10 @@ def _find_contradictions(
 
 
 def _check_simulated(point: Point, cost: CostRecord, profile: Profile) -> Iterator[str]:
-    """Yield contradictions between the simulated figures, the step profile and the unit size."""
+    """Yield contradictions between the simulated cost, the step profile and the unit size."""
     packets = sum(row[1] for row in profile)
     largest = sum(row[2] for row in profile)
-    # A packet has at least one unit, and no more units than the largest packet of its step.
+    # A packet has at least one unit, and at most as many units as the largest packet of its step.
     most_units = sum(row[1] * row[2] for row in profile)
     for links, sent, units in profile:
         # A busy link carries one packet in a step, so there are as many packets as busy links.
@@ -475,13 +505,13 @@ def _check_simulated(point: Point, cost: CostRecord, profile: Profile) -> Iterat
     network = find_network(point.topology)
     if point.execution == "synchronous":
         yield from _differs("simulated, start_ups", cost.start_ups, len(profile))
-        # If links differ, the packet that lasts longest need not be the largest.
+        # If links have different capacities, the packet that takes longest need not be the largest.
         if network is None or network.has_equal_links:
             yield from _check_bytes(point, cost.bytes, largest)
     time = cost.start_ups * point.t_s + cost.bytes * point.t_c
     latencies = None if network is None else network.latencies
     most = 0 if latencies is None else int(latencies.max())
-    # The packets on the critical path also have the latencies of their links.
+    # Each packet on the critical path also takes the latency of its link.
     if not time <= cost.time <= time + cost.start_ups * most:
         yield from _differs("simulated, time", cost.time, time)
 

@@ -1,6 +1,7 @@
-"""Execute experiment points: build, verify, simulate and price schedules.
+"""Execute points of experiments: build, verify and simulate schedules, and compute their costs.
 
-No database is needed. Several points can be executed in parallel if there is enough memory.
+A point is a combination of all parameters of a run. No database is needed. Points are executed in
+parallel as far as memory permits.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,10 +33,10 @@ from starcast.support.runs import COST_FIELDS, Run, RunCost
 from starcast.support.text import pluralize
 from starcast.topologies import as_topology
 
-#: Estimated peak memory per row of a schedule. On S8 and S9, 45 to 85 bytes were measured.
+#: Estimated peak memory in bytes per row of a schedule. On S8 and S9, 45 to 85 bytes were measured.
 BYTES_PER_ROW = 100
-#: If all schedules together need fewer bytes than this, starting processes takes longer than
-#: executing the points.
+#: If all schedules together need less memory than this many bytes, starting processes takes longer
+#: than executing the points.
 _WORTH_PROCESSES = 200_000_000
 
 
@@ -47,11 +48,13 @@ class Execution:
 
     Attributes:
         simulation: the simulation, or None if the schedule was rejected before the simulation.
-        error: the reason why there are no valid figures, for example the first violation, or
-            units that are missing although there are no faults; None if the figures are valid.
+        error: the reason why there are no valid results, for example the first violation of the
+            port model, or units that are missing although there are no faults; None if the results
+            are valid.
         message_units: the number of units into which one message is split.
-        critical_work: the work of the critical path of an asynchronous execution.
-        timings: the seconds that each phase took.
+        critical_work: the packets and units on the critical path of the execution, if its cost is
+            computed from them; else None.
+        timings: the seconds that each phase took: ``build``, ``verify``, ``simulate``.
         started_at: when the execution began.
     """
 
@@ -64,12 +67,12 @@ class Execution:
 
     @property
     def valid_simulation(self) -> Simulation | None:
-        """The simulation, or None if the execution has no valid figures."""
+        """The simulation, or None if the execution has no valid results."""
         return None if self.error else self.simulation
 
     @property
     def profile(self) -> Profile:
-        """The step profile; empty if the execution failed."""
+        """For each step, busy links, packets and largest packet; empty if the execution failed."""
         return () if self.valid_simulation is None else self.valid_simulation.step_profile
 
     @property
@@ -116,7 +119,8 @@ def execute_unchecked(point: Point) -> Execution:
             execution.simulation, execution.critical_work = costs.execute_in_model(
                 schedule, unit, machine, point.execution, faults
             )
-    # The rejection of a schedule is a result that is stored. Any other error ends the experiment.
+    # A rejected schedule is a result, which is stored as a failed run. Any other error ends the
+    # experiment.
     except RejectedError as error:
         execution.error = error.message
     else:
@@ -162,12 +166,12 @@ def check_memory(point: Point, free: int) -> int:
 
 
 def count_processes(points: Sequence[Point], jobs: int | None = None) -> int:
-    """Return the number of processes for executing points; 1 means only this process.
+    """Return the number of processes that execute points; 1 means that this process does.
 
     Args:
         points: the points to execute.
-        jobs: the requested number of processes; by default one per core if the work is large
-            enough.
+        jobs: the requested number of processes; by default one per core, or 1 if all schedules are
+            small.
 
     Raises:
         InputError: fewer than 1 process is requested.
@@ -180,10 +184,10 @@ def count_processes(points: Sequence[Point], jobs: int | None = None) -> int:
 def execute_all(
     points: Iterable[Point], jobs: int | None = None, executor: Executor | None = None
 ) -> Iterator[tuple[Iterator[tuple[Point, Execution]], int]]:
-    """Open an iterator over pairs of a point and its execution.
+    """Execute points while the context is open, in this process or in several.
 
     Points with the same `Point.structure` share one execution and follow each other. With one
-    process they are in the given order, otherwise in the order of completion. All processes have
+    process, points are in the given order, otherwise in the order of completion. All processes have
     ended when the context ends; an error or interruption ends them at once.
 
     Args:
@@ -192,8 +196,9 @@ def execute_all(
         executor: executes the points instead of processes on this machine; a remote executor sends
             the plug-ins to its workers.
 
-    Returns:
-        The iterator, and the number of processes or of the executor's slots.
+    Yields:
+        An iterator over pairs of a point and its execution, and the number of processes (for an
+        executor, the number of its slots).
 
     Raises:
         LimitError: a point does not fit into free memory, or its processes were killed; in the
@@ -209,8 +214,8 @@ def execute_all(
         running = nullcontext((point, execute(point)) for point in first)
     else:
         perform = execute_unchecked
-        # Processes on this machine load plug-ins by name. Tasks sent to a cluster carry their
-        # source code.
+        # Processes on this machine load plug-ins by name. Tasks that are sent to a cluster contain
+        # the source code of the plug-ins.
         if not getattr(executor, "is_remote", False):
             perform = partial(_execute_in_worker, plugins.loadable())
         work = parallel.Workload(
@@ -225,7 +230,10 @@ def execute_all(
 
 
 def price_run(point: Point, execution: Execution, **origin: Any) -> Run:
-    """Return the run of a point with its three costs; a failed run has an error and no costs.
+    """Compute the costs of an executed point, and return its run.
+
+    The costs are the closed form, the simulated cost and the lower bound. A failed run has an error
+    and no costs.
 
     Args:
         point: the point.
@@ -283,8 +291,8 @@ def _price(point: Point, simulation: Simulation, execution: Execution) -> tuple[
     machine = costs.Machine(point.t_s, point.t_c)
     simulated = costs.price_simulation(simulation, unit, machine, execution.critical_work)
     known = formula_costs(point)
-    # The costs have the same order as in listings: closed form, simulated, lower bound. So the
-    # closed form, if there is one, is added first.
+    # The order of the costs is that of listings: closed form, simulated, lower bound. A key that
+    # `known` repeats keeps its place.
     priced = {"closed form": known.get("closed form"), "simulated": simulated, **known}
     return tuple(
         RunCost(kind, **{name: getattr(cost, name) for name in COST_FIELDS[1:]})
@@ -296,7 +304,8 @@ def _price(point: Point, simulation: Simulation, execution: Execution) -> tuple[
 def formula_costs(point: Point) -> dict[str, costs.Cost]:
     """Return the costs of a point that need no execution, by kind.
 
-    These are the closed form, if the algorithm has one, and the lower bound.
+    These are the closed form, if the algorithm has one and all links are equal, and the lower
+    bound.
     """
     known = {}
     has_form = (point.collective, point.algorithm) in costs.FORMS

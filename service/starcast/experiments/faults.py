@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 
 def resolve_faults(topology: Topology, text: str, seed: int, root: int = 0) -> tuple[str, ...]:
-    """Return the faults that a value of the axis ``faults`` describes, drawing them if needed.
+    """Return the faults that a value of the axis ``faults`` describes; draw them if it is a number.
 
     Args:
-        topology: the topology, whose switches are drawn too.
+        topology: the topology. Faults are drawn among all its nodes, including switches, or all its
+            links.
         text: ``none``, ``2 nodes``, ``1 link``, or labels of nodes and links.
         seed: the random seed. The same topology, text and seed give the same faults for every
             algorithm.
@@ -71,15 +72,15 @@ def canonical_faults(topology: Topology, named: Iterable[str]) -> tuple[str, ...
 
 
 def _draw_links(topology: Topology, amount: int, random: np.random.Generator) -> list[str]:
-    """Draw undirected links with equal probability."""
+    """Draw different undirected links, all with equal probability; return their labels."""
     if not topology.has_translations:
         every = [(low, end) for low in range(topology.nodes) for end in topology.linked(low)]
         undirected = [(low, end) for low, end in every if low < end]
         drawn = random.choice(len(undirected), size=amount, replace=False)
         return [_name_link(topology, *undirected[number]) for number in drawn.tolist()]
     # Directed links are drawn, because they are easily numbered. An undirected link is drawn at
-    # most twice, once per direction. So drawing twice as many directed links gives enough
-    # undirected links.
+    # most twice, once per direction, so twice as many directed links contain enough undirected
+    # ones.
     directed = random.choice(topology.nodes * topology.degree, size=2 * amount, replace=False)
     rank, place = np.divmod(directed, topology.degree)
     other = topology.step(np.array(topology.ports, dtype=np.uint8)[place], rank)
@@ -93,7 +94,7 @@ def _name_link(topology: Topology, low: int, high: int) -> str:
 
 
 def _place_fault(topology: Topology, word: str) -> "Fault":
-    # Comparisons need this module, but not the simulator.
+    # Imported only here, because comparisons import this module, but do not need the simulator.
     from starcast.judges.simulator import Fault  # noqa: PLC0415
 
     fault = Fault.parse(word)

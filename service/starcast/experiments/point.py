@@ -1,4 +1,4 @@
-"""Experiment points: the parameters of one run, checked and in canonical form."""
+"""Experiment points: all parameters of one run, checked and in canonical form."""
 
 import re
 import shlex
@@ -25,10 +25,11 @@ from starcast.support.vocabulary import format_spec, parse_spec
 from starcast.topologies import Topology, as_topology
 from starcast.topologies.networks import Network, find_network
 
-#: Algorithm arguments that are axes of a grid.
+#: The axes of a grid whose values are arguments of algorithms, such as ``segments``.
 ARGUMENT_AXES = tuple(name for name, axis in AXES.items() if axis.is_argument)
 
-#: The values of the parameters that determine a schedule and its execution.
+#: The type of `Point.structure`: the values of the parameters that determine a schedule and its
+#: execution.
 PointStructure = tuple[Any, ...]
 
 _RANK = re.compile(r"#([0-9]{1,18})")
@@ -36,7 +37,10 @@ _RANK = re.compile(r"#([0-9]{1,18})")
 
 @dataclass(frozen=True, order=True)
 class Point(Parameters):
-    """An experiment point: the parameters of one run, in canonical form; see `Parameters`."""
+    """An experiment point: the parameters of one run, in canonical form.
+
+    `Parameters` describes the fields. Creating a point checks them.
+    """
 
     def __post_init__(self) -> None:
         algorithm = self.catalogue_entry
@@ -61,7 +65,8 @@ class Point(Parameters):
         object.__setattr__(self, "messages", self.segments if takes_messages else 1)
 
     def __getstate__(self) -> tuple[dict[str, Any], Network | None]:
-        # A worker process knows no networks; unpickling one makes it known there.
+        # A worker process knows only the networks that it has unpickled, so the point's network is
+        # pickled together with the point.
         return vars(self), find_network(self.topology)
 
     def __setstate__(self, state: tuple[dict[str, Any], Network | None]) -> None:
@@ -87,14 +92,14 @@ class Point(Parameters):
         read_seed(self.seed)
 
     def _normalize_root(self, topology: Topology) -> str | None:
-        """Return the stored form of a root: None for rank 0, the word `CENTRE`, or a label."""
+        """Return the root as stored: None for rank 0, the word `CENTRE`, a label, or #RANK."""
         if self.root is not None and self.collective in MULTI_SOURCE:
             raise InputError(f"the collective {self.collective} has no root", hint="omit root")
         if self.root in {None, CENTRE}:
             return self.root
         rank = find_root(topology, self.root)
         label = topology.label(rank)
-        # On a network with such a label, only the rank distinguishes the node from the centre.
+        # If the label of a node is "centre", only its rank distinguishes it from the word `CENTRE`.
         return (f"#{rank}" if label == CENTRE else label) if rank else None
 
     def _normalize_algorithm(self, topology: Topology) -> str:
@@ -113,7 +118,11 @@ class Point(Parameters):
         return format_spec(name, changed)
 
     def _resolve_arguments(self) -> Mapping[str, int | str]:
-        """Return all arguments of the algorithm, after checking that it uses the given axes."""
+        """Return all arguments of the algorithm by name, including defaults.
+
+        Raises:
+            InputError: a value is given on an axis that the algorithm does not use.
+        """
         algorithm = self.catalogue_entry
         given: dict[str, int | str] = {}
         for axis in (axis for axis in ARGUMENT_AXES if axis in POINT_AXES):
@@ -131,10 +140,10 @@ class Point(Parameters):
 
     @classmethod
     def of(cls, run: object) -> Self:
-        """Return the point of a run, without checking it again.
+        """Return the point of a run without checking it.
 
-        The point was checked when it was executed. Without a second check, stored runs can be read
-        even if the plug-in that defines their algorithm is not loaded.
+        It was checked when the run was executed. A second check would fail if the plug-in that
+        defines the algorithm of a stored run is not loaded.
         """
         point = object.__new__(cls)
         for axis in AXES:
@@ -144,13 +153,13 @@ class Point(Parameters):
 
     @property
     def catalogue_entry(self) -> Algorithm:
-        """The algorithm's entry in the catalogue."""
+        """The algorithm, as declared in the catalogue of algorithms."""
         name, _ = parse_spec(self.algorithm, "algorithm")
         return find_algorithm(self.collective, name, as_topology(self.topology))
 
     @property
     def arguments(self) -> dict[str, int | str]:
-        """All arguments used to build the schedule."""
+        """All arguments with which the schedule is built, by name, including defaults."""
         return dict(self._resolve_arguments())
 
     @property
@@ -176,7 +185,7 @@ class Point(Parameters):
         )
 
     def command(self) -> str:
-        """Return the command line that runs this point; faults are given by labels, not by seed."""
+        """Return the command line that executes this point, with the labels of its faults."""
         split = "messages" if self.messages > 1 else "segments"
         values = {name: getattr(self, name) for name in POINT_AXES if name != "seed"}
         words = [str(values.pop(name)) for name in ("topology", "collective", "algorithm")]
@@ -189,7 +198,11 @@ class Point(Parameters):
 
 
 def find_root(topology: Topology, root: str | None) -> int:
-    """Return the rank of a root given as on the axis ``root``, where None is rank 0.
+    """Return the rank of a root.
+
+    Args:
+        topology: the topology.
+        root: a label, ``#6`` for rank 6, the word `CENTRE`, or None for rank 0.
 
     Raises:
         InputError: the topology has no such node, or it is a switch.

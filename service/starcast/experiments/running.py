@@ -2,8 +2,8 @@
 
 Each run is stored with its costs and step profile in one transaction. The first run's transaction
 also stores the experiment. An interrupted experiment therefore contains only complete runs, and
-running it again executes the missing runs. A repetition executes stored runs again and compares the
-new figures with the stored figures; it stores nothing.
+running it again executes the missing runs. A repetition executes stored runs again, compares the
+new results with the stored ones, and stores nothing.
 """
 
 from concurrent.futures import Executor
@@ -34,7 +34,7 @@ ADHOC = "adhoc"
 #: Maximum time in seconds that an executed single run waits for other processes that are writing to
 #: the same experiment.
 SAVE_SECONDS = 60
-#: Database constraints that are violated if two processes store the same run or experiment.
+#: Constraints of PostgreSQL that are violated if two processes store the same run or experiment.
 _CONCURRENT_WRITES = {"uq_run_point", "uq_experiment_name", "fk_run_experiment"}
 
 
@@ -44,11 +44,11 @@ class Outcome:
 
     Attributes:
         name: the name of the experiment.
-        kept: the number of runs that were stored before.
+        kept: the number of runs that were already stored.
         created: the number of new runs.
         failed: the number of new runs that failed.
         reason: why the first failed run failed.
-        first_failed: the number of this run; None if no run failed.
+        first_failed: the number of the first failed run; None if no run failed.
     """
 
     name: str
@@ -83,12 +83,12 @@ def run_experiment(
     jobs: int | None = None,
     executor: Executor | None = None,
 ) -> Outcome:
-    """Execute and store every point of an experiment that is not stored yet.
+    """Execute the points of an experiment that have no stored run, and store their runs.
 
     Args:
         engine: a database with a checked schema.
         name: the name of a new experiment, or of an existing one with the same points.
-        wanted: the design whose points are run.
+        wanted: the design or grid whose points are executed.
         reporter: receives the progress.
         replace: delete an existing experiment with this name first.
         jobs: the number of processes; by default one per core, or only this process if the work is
@@ -164,7 +164,7 @@ def drop_experiment(engine: Engine, name: str) -> int:
 
 
 def exclusive(engine: Engine, name: str) -> AbstractContextManager[Lock]:
-    """Return a context that holds the lock of an experiment.
+    """Return a context that holds the lock of an experiment, so that no other process changes it.
 
     Raises:
         BusyError: another process holds the lock.
@@ -173,7 +173,7 @@ def exclusive(engine: Engine, name: str) -> AbstractContextManager[Lock]:
 
 
 def lock_experiment(session: Session, name: str, seconds: int = 0) -> None:
-    """Hold the lock of an experiment until the end of the session's transaction.
+    """Acquire the lock of an experiment until the end of the session's transaction.
 
     Raises:
         BusyError: another process holds the lock, and does not release it within ``seconds``.
@@ -193,7 +193,11 @@ def _busy(name: str) -> BusyError:
 
 
 def _stored_points(session: Session, name: str, design: Design) -> set[Point]:
-    """Check that an experiment has the given design, and return the points that are stored."""
+    """Return the points of an experiment that have stored runs.
+
+    Raises:
+        InputError: the stored experiment has other points than the design.
+    """
     experiment = repository.find_experiment(session, name)
     if experiment is None:
         return set()
@@ -234,7 +238,7 @@ def _check_collection(session: Session, name: str) -> None:
 
 
 def _ensure_experiment(session: Session, name: str, design: Design | None = None) -> int:
-    """Return the number of an experiment, and create the experiment if it does not exist."""
+    """Return the number of an experiment; create it, with the design, if it does not exist."""
     experiment = repository.find_experiment(session, name)
     if experiment is None and design is not None:
         points = len(design.points())
@@ -246,7 +250,7 @@ def _ensure_experiment(session: Session, name: str, design: Design | None = None
 
 @dataclass(frozen=True)
 class _Writer:
-    """Saves runs of an experiment, as long as this process holds the experiment's lock."""
+    """Stores runs of an experiment, as long as this process holds the experiment's lock."""
 
     engine: Engine
     lock: Lock
@@ -310,7 +314,7 @@ def _save(session: Session, experiment: int, point: Point, execution: Execution,
     return repository.save_run(session, experiment, run, execution.profile)
 
 
-#: The figures that are compared, in the order in which they are listed.
+#: The results of a run that are compared with those of its repetition, in the order of listings.
 REPEATED = ("status", "steps", "transmissions", "costs", "missing", "profile")
 
 #: The stored step profile of a run: for each step number, the values of `PROFILE_COLUMNS`.
@@ -323,12 +327,12 @@ _COSTS = ("time", "steps", "start_ups", "transmissions", "bytes")
 
 @dataclass(frozen=True)
 class Repetition:
-    """The figures of a stored run, compared with those of its repetition.
+    """A stored run, and the comparison of its results with those of its repetition.
 
     Attributes:
         run: the stored run.
-        figures: for each of `REPEATED` either ``same``, or a string with the stored and the new
-            value; empty if the run was not repeated.
+        figures: for each result in `REPEATED` either ``same``, or a string with the stored and the
+            new value; empty if the run was not repeated.
         obstacle: the plug-in without which the run cannot be repeated; None if it was repeated.
     """
 
@@ -338,7 +342,7 @@ class Repetition:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether all new figures equal the stored figures; None without new figures."""
+        """Whether all new results equal the stored ones; None if the run was not repeated."""
         return set(self.figures.values()) == {SAME} if self.figures else None
 
 
@@ -363,8 +367,8 @@ def reproduce(
         executor: executes the points instead of processes on this machine.
 
     Returns:
-        The repetitions in the order in which the runs were stored. Runs whose plug-in is not loaded
-        are not repeated.
+        A repetition for each run, in the order in which the runs were stored. If the plug-in of a
+        run is not loaded, the repetition has no new results.
 
     Raises:
         NotFoundError: no such experiment or run is stored.
@@ -410,7 +414,7 @@ def _find_obstacle(run: Run) -> PluginMissingError | None:
 
 
 def load_steps(session: Session, run: Run) -> Steps:
-    """Return the step profile (load of each step) of a stored run."""
+    """Return the step profile of a stored run: busy links, packets and largest packet by step."""
     table = models.StepProfile
     columns = (table.step, *(getattr(table, name) for name in PROFILE_COLUMNS))
     query = select(*columns).where(table.run == run.id).order_by(table.step)
@@ -420,17 +424,27 @@ def load_steps(session: Session, run: Run) -> Steps:
 def compare_figures(
     stored: Run, new: Run, old_steps: Steps, new_profile: Profile
 ) -> dict[str, str]:
-    """Return, for each of `REPEATED`, ``same`` or a string with the stored and the new value."""
+    """Compare the results of a stored run with new ones.
+
+    Args:
+        stored: the stored run.
+        new: the new run with the same parameters.
+        old_steps: the step profile of the stored run.
+        new_profile: the step profile of the new run.
+
+    Returns:
+        For each result in `REPEATED`, ``same`` or a string with the stored and the new value.
+    """
     before = _figures(stored, old_steps)
     after = _figures(new, dict(enumerate(new_profile, start=1)))
     return {figure: _first_difference(before[figure], after[figure]) for figure in REPEATED}
 
 
 def _figures(run: Run, steps: Steps) -> dict[str, dict[str, str]]:
-    """Return each figure of a run as a dict from part to value, for comparison.
+    """Return the results of a run, for comparison: a dict from part to value for each result.
 
-    A message about a difference names the part, such as the step of a profile. A figure with a
-    single value has one part, which has no name.
+    A message about a difference names the part, such as the step of a profile. A result with a
+    single value has one part, whose name is empty.
     """
     costs = {cost.kind: cost for cost in run.costs}
     simulated = costs.get("simulated")

@@ -1,6 +1,6 @@
-"""Shards of experiments: parts that separate processes execute without a database.
+"""Shards of experiments: parts that are executed on separate machines, without a database.
 
-A task of a shard is a group of points with the same `Point.structure`, because one execution is
+The unit of division is a group of points with the same `Point.structure`, because one execution is
 enough for all of them. `starcast.experiments.exchange.merge_experiment` stores all shards.
 """
 
@@ -23,7 +23,7 @@ from starcast.topologies.network_records import NetworkRecord
 
 
 class _Description(StrictRecord):
-    """The job of a shard file: the name and the design of an experiment."""
+    """What a shard file says about the whole experiment: its name, design and networks."""
 
     name: str
     grid: dict[str, Any]
@@ -31,7 +31,7 @@ class _Description(StrictRecord):
 
 
 class _Runs(RootModel[Many[RunRecord]]):
-    """The runs of one task in a shard file: runs of points that share an execution."""
+    """The runs of one group in a shard file: the points of the runs share an execution."""
 
 
 def run_shard(
@@ -43,12 +43,12 @@ def run_shard(
     jobs: int | None = None,
     executor: Executor | None = None,
 ) -> int:
-    """Execute the points of a shard and write their runs to a file; the database is not used.
+    """Execute the points of a shard, and write their runs to a file instead of storing them.
 
     Args:
         name: the name of the experiment.
         design: all points of the experiment.
-        shard: the part of the points to execute.
+        shard: the part of the experiment that is executed, such as 3/8.
         file: output file.
         reporter: receives the progress.
         jobs: the number of processes; by default one per core, or only this process if the work is
@@ -87,7 +87,7 @@ def read_shards(files: Sequence[Path], name: str | None = None) -> ExperimentRec
 
     Raises:
         InputError: the files are not all shards of one experiment, or are damaged.
-        RejectedError: the shards were computed with another version of the code, or the figures of
+        RejectedError: the shards were computed with another version of the code, or the results of
             a run contradict formulas, bounds or each other.
     """
     job, results = merge_shards(files, "experiment", _Description, _Runs)

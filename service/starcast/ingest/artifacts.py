@@ -3,7 +3,7 @@
 The size of an artifact is known before it is built. An artifact is built and verified before it is
 stored. Its id, such as ``S5``, ``S5:multiple:12345`` or
 ``S5:broadcast:multiple:all:segments=4:12345``, contains everything needed to build the artifact
-again. Only the trees of a user's own forest are loaded from PostgreSQL instead.
+again. The trees of a user's own forest are an exception: they are loaded from PostgreSQL.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -35,8 +35,8 @@ class Built(NamedTuple):
     """An artifact that has been built and verified.
 
     Attributes:
-        graph: the artifact in the form that the graph stores.
-        save: saves the artifact to the relational store.
+        graph: the artifact as nodes and relationships of Neo4j.
+        save: saves the artifact to PostgreSQL.
     """
 
     graph: GraphArtifact
@@ -52,9 +52,9 @@ class Artifact:
         id: the artifact's id in both stores.
         nodes: number of nodes that the artifact adds to the graph.
         relationships: number of relationships that the artifact adds to the graph.
-        plugins: the provenance of the plug-ins that build the artifact.
-        make: builds the artifact without verifying it; None if only its id and sizes were read from
-            PostgreSQL, so that it cannot be built.
+        plugins: name, version and digest of each plug-in that builds the artifact.
+        make: builds the topology, forest or schedule without verifying it; None if only id and
+            sizes were read from PostgreSQL.
     """
 
     kind: str
@@ -112,8 +112,8 @@ class Artifact:
         """Build and verify the artifact.
 
         Raises:
-            RejectedError: the verification failed, or a plug-in built a different number of rows
-                than it declared.
+            RejectedError: the verification failed, or a plug-in built another number of rows (nodes
+                and relationships) than it declared.
         """
         structure = self.structure()
         save = _verify(structure)
@@ -134,7 +134,8 @@ class Artifact:
         """
         if (graph.id, nodes, relationships) == (self.id, self.nodes, self.relationships):
             return
-        # Which rows to switches nobody needs is known only afterwards.
+        # The planned number includes rows to switches. Those that no endpoint needs are omitted
+        # when the schedule is built.
         has_switches = self.topology.endpoints < self.topology.nodes
         if has_switches and graph.id == self.id and relationships < self.relationships:
             return
@@ -152,7 +153,7 @@ class Artifact:
         raise StarcastError(problem, hint="this is a defect of starcast: please report it")
 
     def content_of(self, graph: GraphArtifact) -> Content:
-        """Return the counts and checksums of the built artifact, after checking the counts.
+        """Return the counts and checksums of the built artifact's nodes and relationships.
 
         Raises:
             RejectedError: a plug-in built a different number of rows than it declared.
@@ -163,7 +164,7 @@ class Artifact:
 
 
 def _size(structure: Structure) -> tuple[int, int]:
-    """Return the numbers of nodes and relationships that a structure adds to the graph."""
+    """Return the numbers of nodes and relationships that an artifact adds to Neo4j."""
     if isinstance(structure, Forest):
         return 0, int(structure.sizes.sum()) - structure.trees
     if isinstance(structure, Schedule):
@@ -172,7 +173,7 @@ def _size(structure: Structure) -> tuple[int, int]:
 
 
 def _verify(structure: Structure) -> Callable[[Session], None]:
-    """Verify a built artifact, and return the function that saves it to the relational store.
+    """Verify a built artifact, and return the function that saves it to PostgreSQL.
 
     The links of a topology are verified later, when its relationships are collected.
     """
@@ -216,8 +217,8 @@ def forest_artifact(trees: Forest, recorded: Provenance | None = None) -> Artifa
 
     Args:
         trees: the forest.
-        recorded: the recorded provenance of the plug-ins, for a forest loaded from PostgreSQL; by
-            default the provenance of the loaded plug-ins.
+        recorded: the plug-ins that PostgreSQL records for a stored forest; by default, the loaded
+            plug-ins that build the forest.
     """
     if recorded is None:
         entry = ("construction", trees.construction)
@@ -269,7 +270,7 @@ def artifact_from_id(session: Session, kind: str, artifact_id: str) -> Artifact:
         artifact = _FROM_ID[kind](artifact_id)
     except (InputError, NotFoundError):
         artifact = None
-        # A missing plug-in explains the failure better than an error about the id.
+        # If a plug-in is missing, the error names it instead of the id.
         require_plugins(f"{kind} {artifact_id}", recorded)
     if artifact is None or artifact.id != artifact_id:
         raise InputError(
@@ -287,24 +288,24 @@ _FROM_ID: Mapping[str, Callable[[str], Artifact]] = {
 
 
 def recorded_plugins(session: Session, kind: str, artifact_id: str) -> Provenance:
-    """Return the recorded provenance of the plug-ins that built a stored artifact."""
+    """Return the plug-ins that built a stored artifact, as PostgreSQL records them."""
     row = session.get(models.Materialization, (kind, artifact_id))
     return {} if row is None else row.plugins
 
 
 def recorded_artifact(row: models.Materialization | Row[Any]) -> Artifact:
-    """Convert a row of ``materialization`` to an artifact with its sizes but without `make`."""
+    """Convert a row of ``materialization`` to an artifact that has sizes but cannot be built."""
     return Artifact(row.kind, row.id, row.expected_nodes, row.expected_relationships, row.plugins)
 
 
 def recorded_artifacts(session: Session) -> list[Artifact]:
-    """Return all complete artifacts in build order, with their sizes but without `make`."""
+    """Return all complete artifacts in build order; they have sizes but cannot be built."""
     rows = session.scalars(select(models.Materialization).filter_by(state=LoadState.COMPLETE.value))
     return sorted(map(recorded_artifact, rows), key=lambda artifact: artifact.build_order)
 
 
 def stored_artifacts(session: Session, without: Collection[Artifact] = ()) -> list[Artifact]:
-    """Return all complete artifacts except those in ``without``, ready to build, in build order."""
+    """Return all complete artifacts but those in ``without``, in build order; they can be built."""
     return [
         artifact_from_id(session, artifact.kind, artifact.id)
         for artifact in recorded_artifacts(session)

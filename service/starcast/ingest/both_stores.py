@@ -1,4 +1,4 @@
-"""Both stores, the lock for changing them, and the states of artifacts in PostgreSQL."""
+"""PostgreSQL and Neo4j, the lock for changing them, and the states of artifacts in PostgreSQL."""
 
 import uuid
 from collections.abc import Iterable, Iterator
@@ -21,22 +21,22 @@ from starcast.support.progress import Reporter
 from starcast.support.settings import Settings
 from starcast.topologies import Topology
 
-#: The advisory lock of the processes that change the graph.
+#: Name of the advisory lock in PostgreSQL that a process holds while it changes Neo4j.
 LOCK = "ingest"
 
 
 @dataclass(frozen=True)
 class Stores:
-    """The relational store and the graph store.
+    """The connections to PostgreSQL and Neo4j.
 
     Attributes:
-        engine: the relational store, with the current schema.
-        graph: the graph store.
-        batch: maximum number of rows per transaction in the graph.
-        embedded: the settings, if the graph store is the embedded Neo4j, which may be stopped and
-            whose data may be replaced; else None.
-        lock: the lock for changing the graph, if this process holds it; the engine then also holds
-            the lock of the relational store.
+        engine: PostgreSQL, with a checked schema.
+        graph: Neo4j.
+        batch: maximum number of rows per transaction in Neo4j.
+        embedded: the settings, if Neo4j is the embedded one, which may be stopped and whose store
+            may be replaced; else None.
+        lock: the lock for changing Neo4j, if this process holds it; the engine then also holds the
+            lock for writing to PostgreSQL.
     """
 
     engine: Engine
@@ -47,7 +47,7 @@ class Stores:
 
     @contextmanager
     def session(self) -> Iterator[Session]:
-        """Open a session of the relational store, which commits at the end of the context.
+        """Open a session of PostgreSQL, which commits at the end of the context.
 
         Raises:
             UnavailableError: the session's connection was lost, or the connection that held the
@@ -60,14 +60,14 @@ class Stores:
 
     @property
     def id(self) -> uuid.UUID:
-        """Id of the relational store; the graph store must record the same id."""
+        """Id of the PostgreSQL database. The node :Store in Neo4j must have the same id."""
         with self.session() as session:
             return session.scalars(select(models.Store.id)).one()
 
 
 @contextmanager
 def open_engine(url: URL) -> Iterator[Engine]:
-    """Connect to a relational store, and close all connections at the end of the context."""
+    """Connect to PostgreSQL, and close all connections at the end of the context."""
     engine = sessions.connect(url)
     try:
         yield engine
@@ -77,15 +77,15 @@ def open_engine(url: URL) -> Iterator[Engine]:
 
 @contextmanager
 def open_stores(settings: Settings, engine: Engine | None = None) -> Iterator[Stores]:
-    """Connect to both stores.
+    """Connect to PostgreSQL and Neo4j.
 
     Args:
-        settings: the settings that name the stores.
-        engine: the relational store, if it is already connected and its schema is checked.
+        settings: the settings that name the servers.
+        engine: PostgreSQL, if it is already connected and its schema is checked.
 
     Raises:
         UnavailableError: a server is not running or refuses the login.
-        RejectedError: the relational schema is missing, too old, too new, or not starcast's.
+        RejectedError: PostgreSQL's schema is missing, too old, too new, or not starcast's.
     """
     with ExitStack() as stack:
         if engine is None:
@@ -99,7 +99,10 @@ def open_stores(settings: Settings, engine: Engine | None = None) -> Iterator[St
 
 
 def load_key_numbers(session: Session) -> None:
-    """Load the numbers for node keys from a relational store, and use them in this process."""
+    """Load the numbers from which node keys are computed, and use them in this process.
+
+    A node key identifies a node among the nodes of all topologies in Neo4j.
+    """
     KEY_NUMBERS.clear()
     numbers = session.execute(select(models.NodeKey.topology, models.NodeKey.number))
     KEY_NUMBERS.update((spec, number) for spec, number in numbers)
@@ -120,14 +123,14 @@ def lock_stores(
 ) -> Iterator[Stores]:
     """Hold the locks for changing both stores; PostgreSQL releases them when this process ends.
 
-    Only one process at a time changes the graph. The lock of the relational store is shared with
-    processes that do not change the graph.
+    Only one process at a time changes Neo4j. The lock for writing to PostgreSQL is shared with
+    processes that do not change Neo4j.
 
-    Files of the embedded Neo4j that a killed import has left behind are deleted.
+    Files that a killed import has left in the home of the embedded Neo4j are deleted.
 
     Args:
         stores: both stores.
-        wait: wait for the process that holds the lock, and report it.
+        wait: wait for the process that holds the lock, and report that this process waits.
         reporter: receives progress messages.
         task: activity shown to other processes, such as ``dropping S10``.
 
@@ -144,7 +147,8 @@ def lock_stores(
         sessions.advisory_lock(engine, LOCK, None, task, waiting=waiting) as lock,
     ):
         locked = replace(stores, engine=engine, lock=lock)
-        # FOR UPDATE needs write permission even with LIMIT 0, so a read-only role fails here.
+        # FOR UPDATE needs permission to write even with LIMIT 0, so a role that may only read fails
+        # here.
         with locked.session() as session:
             session.execute(select(models.Materialization).limit(0).with_for_update())
             load_key_numbers(session)
@@ -166,9 +170,9 @@ class LoadState(StrEnum):
     FAILED = "failed"
 
 
-#: Allowed transitions; None stands for an artifact without a row. Only a loading artifact becomes
-#: complete, and a complete artifact must be loading before its row is deleted, so that an
-#: interrupted drop is detected.
+#: The states that may follow each state; None stands for an artifact without a row. Only a loading
+#: artifact becomes complete. A complete artifact must be loading before its row is deleted, so that
+#: an interrupted drop is detected.
 TRANSITIONS: dict[LoadState | None, frozenset[LoadState | None]] = {
     None: frozenset({LoadState.PLANNED}),
     LoadState.PLANNED: frozenset({LoadState.LOADING, LoadState.FAILED, None}),
@@ -178,12 +182,13 @@ TRANSITIONS: dict[LoadState | None, frozenset[LoadState | None]] = {
 }
 
 
-#: Columns with the content that a complete comparison has found in the graph, if there was one.
+#: Columns for the counts and the checksum that Neo4j had when all rows were compared; empty if only
+#: a sample was compared.
 FOUND_COLUMNS = ("found_nodes", "found_relationships", "found_checksum")
 
 
 def read_state(session: Session, kind: str, artifact_id: str) -> LoadState | None:
-    """Lock an artifact's row and return its state, or None if it has no row."""
+    """Lock an artifact's row in ``materialization``, and return its state; None without a row."""
     row = session.get(models.Materialization, (kind, artifact_id), with_for_update=True)
     return None if row is None else LoadState(row.state)
 
@@ -191,7 +196,14 @@ def read_state(session: Session, kind: str, artifact_id: str) -> LoadState | Non
 def set_state(
     session: Session, kind: str, artifact_id: str, state: LoadState | None, **values: Any
 ) -> None:
-    """Change an artifact's state, and set other columns of its row; the state None deletes the row.
+    """Change an artifact's state in ``materialization``; the state None deletes the row.
+
+    Args:
+        session: an open session.
+        kind: the kind of the artifact.
+        artifact_id: the id of the artifact.
+        state: the new state.
+        values: values of other columns of the row.
 
     Raises:
         BusyError: the transition is not allowed, because another process has changed the state.
@@ -227,7 +239,7 @@ def set_state(
 
 
 def set_columns(session: Session, kind: str, artifact_id: str, **values: Any) -> None:
-    """Set columns of an artifact's row without changing its state."""
+    """Set columns of an artifact's row in ``materialization`` without changing its state."""
     row = session.get_one(models.Materialization, (kind, artifact_id))
     for name, value in values.items():
         setattr(row, name, value)

@@ -1,8 +1,8 @@
-"""Ingest artifacts into both stores, and drop them.
+"""Ingest artifacts into both stores, and drop (delete) them.
 
 Ingests and drops run over Bolt or by an offline import, whichever is faster. Deleting the rows of
-S10 takes minutes and does not make Neo4j's files smaller, so a large artifact of the embedded Neo4j
-is dropped by importing all other artifacts into a new store.
+S10 takes minutes and does not make Neo4j's files smaller, so a large artifact is dropped from the
+embedded Neo4j by importing all other artifacts into a new store.
 """
 
 import shlex
@@ -34,7 +34,7 @@ class Summary:
     Attributes:
         created: artifacts that were stored.
         present: ids of artifacts that were already stored.
-        recovered: ids of unusable artifacts that were deleted first.
+        recovered: ids of incomplete artifacts of earlier ingests, which were deleted first.
         seconds: duration of the ingest.
         outdated: ids of artifacts in ``present`` that were built by another version of a plug-in.
     """
@@ -47,7 +47,7 @@ class Summary:
 
     @property
     def rows(self) -> int:
-        """Number of nodes and relationships created."""
+        """Total number of nodes and relationships that were created."""
         return sum(loaded.nodes + loaded.relationships for loaded in self.created)
 
     def __repr__(self) -> str:
@@ -75,11 +75,11 @@ def ingest(
     on_stage: OnStage = ignore_stage,
     method: LoadMethod = LoadMethod.AUTO,
 ) -> Summary:
-    """Store the requested artifacts that are missing; repeating the call stores nothing new.
+    """Store those artifacts of a plan that are not stored yet.
 
     Args:
         stores: both stores, open.
-        plan: the artifacts to store; only missing ones are built.
+        plan: the requested artifacts; only those that are not stored are built.
         wait: wait for other processes instead of raising BusyError.
         reporter: receives progress messages.
         on_stage: called after each stage (`loading.STAGES`, `offline.STAGES`); tests use it to
@@ -93,7 +93,8 @@ def ingest(
         RejectedError: a verification failed: the artifact is not stored, and artifacts that are
             already complete are kept. Or a user's forest has the id of a stored forest with
             different trees: nothing was written.
-        LimitError: the request exceeds the limits or the disk space; nothing was written.
+        LimitError: the artifacts exceed the limits on rows or the free disk space; nothing was
+            written.
         InputError: an import was requested for a server that is not the embedded one.
     """
     listener = reporter or Silent()
@@ -120,7 +121,7 @@ def ingest(
 
 
 def _find_outdated(present: Iterable[Artifact], reporter: Reporter) -> list[str]:
-    """Report artifacts that were built by another version of a plug-in, and return their ids."""
+    """Report artifacts that another version of a plug-in has built, and return their ids."""
     outdated = {each.id: names for each in present if (names := find_changed(each.plugins))}
     for artifact_id, names in outdated.items():
         plugins = " and ".join(f"'{name}'" for name in names)
@@ -166,15 +167,16 @@ def drop(
     """Delete an artifact from both stores.
 
     Args:
-        stores: both stores, open. After an import, the connection to the graph is useless if the
-            server had to choose another port.
+        stores: both stores, open. After an import, the connection to Neo4j may be useless, because
+            the server may have another port.
         kind: topology, forest or schedule.
         artifact_id: the artifact's id.
         cascade: also delete the artifacts that depend on it.
         wait: wait for other processes instead of raising BusyError.
-        reporter: receives progress messages, first the method with an estimate.
-        method: ``bolt`` deletes in transactions of bounded size, ``import`` imports the remaining
-            artifacts into a new store, and ``auto`` takes the faster of those that are possible.
+        reporter: receives progress messages; the first names the method and its estimated time.
+        method: ``bolt`` deletes in transactions of limited size, ``import`` imports the remaining
+            artifacts into a new store, and ``auto`` takes the faster of the two if both are
+            possible.
         on_stage: called after each stage of an import; tests use it to interrupt the import.
 
     Returns:
@@ -183,10 +185,10 @@ def drop(
     Raises:
         NotFoundError: the artifact is not stored.
         RejectedError: other artifacts depend on it, and ``cascade`` is False; or an import was
-            requested that would delete other data.
+            requested, which would delete data of other programs.
         BusyError: another process is changing the stores.
         InputError: an import was requested for a server that is not the embedded one.
-        LimitError: an import was requested that exceeds the limits or the disk.
+        LimitError: an import was requested that exceeds the limits on rows or the free disk space.
     """
     listener = reporter or Silent()
     with lock_stores(stores, wait, listener, f"dropping {artifact_id}") as locked:
@@ -202,7 +204,8 @@ def drop(
                 f"{artifact_id} has dependents: {listed}{more}",
                 hint="drop them first, or add `cascade`",
             )
-        # Dependents are dropped first, so an interruption leaves no artifact without its parent.
+        # Dependents are dropped first, so that an interruption leaves no schedule without its
+        # forest, and no forest without its topology.
         dropped = [*dependents, target]
         loader = _choose_deletion(locked, dropped, method, listener)
         listener.say(f"dropping {pluralize(len(dropped), 'artifact')}: {loader.reason}")
@@ -219,7 +222,7 @@ def _choose_deletion(
     loader = choose_loader(choose_deletion, stores, requested, dropped, remaining, reporter)
     try:
         loader.check(remaining)
-    # An import would only be faster, so the drop continues over Bolt if an import is not possible.
+    # With the method `auto`, an import would only be faster, so rows are deleted over Bolt instead.
     except (RejectedError, LimitError):
         if requested is LoadMethod.IMPORT:
             raise

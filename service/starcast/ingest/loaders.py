@@ -1,4 +1,4 @@
-"""Loaders: they change the graph over Bolt or by an offline import.
+"""Loaders: classes that change the graph in Neo4j, over Bolt or by an offline import.
 
 `choose_loader` chooses a loader once for each ingest, drop or rebuild.
 """
@@ -29,7 +29,7 @@ from starcast.support.vocabulary import LoadMethod
 
 @dataclass(frozen=True)
 class BoltLoader:
-    """A loader that writes and deletes rows in the running Neo4j server.
+    """A loader that writes and deletes nodes and relationships while Neo4j is running.
 
     Attributes:
         stores: both stores, locked.
@@ -42,7 +42,7 @@ class BoltLoader:
     reason: str
 
     def check(self, artifacts: Sequence[Artifact]) -> None:
-        """Do nothing: a load over Bolt keeps the data of other programs."""
+        """Do nothing: unlike an import, a load over Bolt deletes no data of other programs."""
 
     def load(self, artifacts: Sequence[Artifact], on_stage: OnStage) -> list[Loaded]:
         """Write artifacts, given in build order, one after the other to both stores.
@@ -55,7 +55,7 @@ class BoltLoader:
         return created
 
     def delete(self, artifacts: Sequence[Artifact], on_stage: Callable[[str], None]) -> None:  # noqa: ARG002
-        """Delete artifacts, given in deletion order, in transactions of bounded size."""
+        """Delete artifacts, given in deletion order, in transactions of limited size."""
         for artifact in artifacts:
             discard(self.stores, artifact, None, self.reporter)
             with self.stores.session() as session:
@@ -66,7 +66,7 @@ class BoltLoader:
         """Delete artifacts, given in build order, and all orphaned data; write the artifacts again.
 
         Args:
-            artifacts: the artifacts; all of them if the graph has an older schema.
+            artifacts: the artifacts; all stored artifacts if the graph has an older schema.
             is_outdated: whether the graph has an older schema.
         """
         stores = self.stores
@@ -81,8 +81,8 @@ class BoltLoader:
         audit.drop_wrong_indexes(stores.graph)
         if is_outdated:
             delete_outdated_nodes(stores.graph)
-            # The new schema version is recorded only now: after an earlier interruption, the next
-            # rebuild must again recreate everything.
+            # The new schema version is recorded only after the deletion: if the rebuild is
+            # interrupted before, the next one must recreate everything.
             audit.record_owner(stores.graph, str(stores.id))
         return self._write(artifacts, ignore_stage, REBUILDING)
 
@@ -119,11 +119,11 @@ class ImportLoader:
     settings: Settings
 
     def check(self, artifacts: Sequence[Artifact]) -> None:
-        """Check that the graph may be replaced by a graph with the given artifacts.
+        """Check that Neo4j's store may be replaced by a new one with the given artifacts.
 
         Raises:
             RejectedError: data of other programs would be deleted.
-            LimitError: the disk is too small.
+            LimitError: the disk has too little free space.
         """
         _, lost = audit.describe_losses(self.stores.graph)
         if lost:
@@ -144,7 +144,7 @@ class ImportLoader:
             self.reporter.say(f"{artifact.kind} {artifact.id}: dropped")
 
     def rebuild(self, artifacts: Sequence[Artifact], *, is_outdated: bool) -> list[Loaded]:  # noqa: ARG002
-        """Import all complete artifacts, and those that were lost, into a new store."""
+        """Import all stored artifacts, even those that are missing in Neo4j, into a new store."""
         began = time.monotonic()
         with self.stores.session() as session:
             complete = recorded_artifacts(session)
@@ -159,7 +159,7 @@ class ImportLoader:
 
 
 Loader = BoltLoader | ImportLoader
-#: `choose_method` or `choose_deletion`.
+#: The type of `choose_method` and `choose_deletion` in `starcast.ingest.planning`.
 Choose = Callable[[LoadMethod, Sequence[Artifact], Sequence[Artifact], bool], ChosenMethod]
 
 
@@ -174,7 +174,7 @@ def choose_loader(
     """Choose the loader for a change of the graph.
 
     Args:
-        choose: chooses the load method.
+        choose: chooses the load method: `choose_method` or `choose_deletion`.
         stores: both stores, locked.
         requested: the load method requested by the user.
         changed: the artifacts to load or to delete.

@@ -1,10 +1,10 @@
 """Load and delete artifacts, and clean up after interruptions.
 
 An artifact is built and verified, written to both stores, read back, compared, and marked complete.
-If a load is interrupted, or other programs change the stores, `recover` cleans up. The stores' lock
-guarantees that no other process is working, so an artifact in state ``planned`` or ``loading`` was
-left by a process that has ended, and can be deleted. An artifact that is complete in only one of
-the stores cannot be used either.
+If a load is interrupted, or other programs change the stores, `recover` cleans up. Only one process
+at a time holds the lock of the stores, so an artifact in state ``planned`` or ``loading`` was left
+by a process that has ended, and can be deleted. So can an artifact that is complete in only one of
+the stores.
 """
 
 import time
@@ -45,13 +45,13 @@ from starcast.support.progress import Reporter
 from starcast.support.text import did_you_mean
 from starcast.support.vocabulary import LoadMethod
 
-#: The first stages of an artifact's load, by either method.
+#: The first stages of loading an artifact, over Bolt and by import.
 BUILD_STAGES = ("planned", "built", "saved")
 #: The stages of a load over Bolt, in order. An `OnStage` callback is called after each stage, and
 #: after every batch with the stage ``batch``.
 STAGES = (*BUILD_STAGES, "begun", "batch", "written", "compared", "finished", "complete")
 
-#: Error recorded for a complete artifact that has disappeared from the graph.
+#: The error that PostgreSQL records for a complete artifact that is missing in Neo4j.
 LOST = "it is no longer in the graph store"
 
 OnStage = Callable[[str, Artifact], None]
@@ -63,7 +63,7 @@ def ignore_stage(*_: object) -> None:
 
 @dataclass(frozen=True)
 class Loaded:
-    """A stored artifact, its number of rows, and the seconds for writing and comparing them."""
+    """An artifact that was stored: its nodes and relationships, and the seconds it took."""
 
     kind: str
     id: str
@@ -80,19 +80,20 @@ def load(
     on_stage: OnStage,
     reason: str | None = None,
 ) -> Loaded:
-    """Create an absent or failed artifact in both stores, which must be locked.
+    """Store an artifact that is not stored, or failed before, in both stores.
 
     Args:
-        stores: both stores.
-        writer: writes to the graph store.
+        stores: both stores, locked.
+        writer: writes to Neo4j.
         artifact: the artifact.
         reporter: receives progress messages.
         on_stage: called after each of `STAGES`.
-        reason: recorded as the artifact's error until the artifact is complete, also after Ctrl-C.
+        reason: text that PostgreSQL has as the artifact's error until the artifact is complete, for
+            example if a rebuild is interrupted.
 
     Raises:
-        RejectedError: the verification or the comparison failed; only a row in state ``failed``
-            remains.
+        RejectedError: the verification or the comparison failed; only a row in ``materialization``
+            with the state ``failed`` remains.
         UnavailableError: a server stopped; the next ingest or drop cleans up.
     """
     began = time.monotonic()
@@ -114,8 +115,8 @@ def load(
         on_stage("written", artifact)
         _compare(stores, built)
         on_stage("compared", artifact)
-        # The graph is marked first. After an interruption here, the artifact is complete in the
-        # graph but not in PostgreSQL, so it is created again.
+        # Neo4j is marked first. If the process is killed here, the artifact is complete in Neo4j
+        # but not in PostgreSQL, so the next ingest creates it again.
         writer.finish(built)
         on_stage("finished", artifact)
         with stores.session() as session:
@@ -147,8 +148,8 @@ def cleanup_on_error(
                 set_state(session, kind, artifact_id, LoadState.FAILED, error=interrupted)
         raise
     except UnavailableError:
-        # Nothing can be deleted now. The recorded states tell the next ingest or drop what to clean
-        # up.
+        # Nothing can be deleted without a server. The next ingest or drop finds the recorded
+        # states, and cleans up.
         raise
     except Exception as error:
         message = f"{type(error).__name__}: {error}"
@@ -170,7 +171,17 @@ def build_and_save(
 ) -> GraphArtifact:
     """Build and verify an artifact, and save it to PostgreSQL in state ``loading``.
 
-    The caller records the artifact's checksum. See `load` for ``reason``.
+    The caller records the artifact's checksum.
+
+    Args:
+        stores: both stores, locked.
+        method: the load method, which is recorded.
+        artifact: the artifact.
+        on_stage: called after each of `BUILD_STAGES`.
+        reason: text that PostgreSQL has as the artifact's error until the artifact is complete.
+
+    Returns:
+        The artifact as nodes and relationships of Neo4j.
 
     Raises:
         RejectedError: the verification failed.
@@ -190,7 +201,7 @@ def build_and_save(
 
 
 def _compare(stores: Stores, built: GraphArtifact) -> None:
-    """Compare an artifact in the graph with the built artifact, and record the graph's content.
+    """Compare an artifact in Neo4j with the built one; record the counts and checksum found.
 
     Raises:
         RejectedError: the artifact in the graph differs from the built artifact.
@@ -214,9 +225,9 @@ def _compare(stores: Stores, built: GraphArtifact) -> None:
 def discard(stores: Stores, artifact: Artifact, error: str | None, reporter: Reporter) -> None:
     """Delete an artifact from both stores.
 
-    If there is an error, given as ``error`` or recorded earlier, the artifact's row stays in state
-    ``failed``. After an interruption the artifact is ``loading`` in PostgreSQL or not complete in
-    the graph, so that `recover` finds it.
+    If ``error`` is given, or an error was recorded before, the artifact's row in
+    ``materialization`` remains, with the state ``failed`` and the error. After an interruption, the
+    artifact is ``loading`` in PostgreSQL or incomplete in Neo4j, so that `recover` finds it.
     """
     kind, artifact_id = artifact.kind, artifact.id
     nodes, relationships = 0, 0
@@ -226,7 +237,7 @@ def discard(stores: Stores, artifact: Artifact, error: str | None, reporter: Rep
         if row is not None:
             nodes, relationships = row.expected_nodes, row.expected_relationships
             error = error or row.error
-            # From here on `recover` finds the artifact, even if this process is killed.
+            # The state `loading` makes `recover` find the artifact, even if this process is killed.
             if row.state == LoadState.COMPLETE:
                 set_state(session, kind, artifact_id, LoadState.LOADING, error=error)
     with reporter.task(f"deleting {artifact_id}", nodes + relationships, "rows") as task:
@@ -237,9 +248,9 @@ def discard(stores: Stores, artifact: Artifact, error: str | None, reporter: Rep
 
 
 def forget(session: Session, artifact: Artifact, error: str | None = None) -> None:
-    """Delete an incomplete artifact from the relational store.
+    """Delete an incomplete artifact from PostgreSQL.
 
-    A failed artifact keeps its row in ``materialization``, with the reason for the failure.
+    With an error, its row in ``materialization`` remains, with the state ``failed`` and the error.
     """
     repository.drop_artifact(session, artifact.kind, artifact.id)
     if error is None:
@@ -249,10 +260,10 @@ def forget(session: Session, artifact: Artifact, error: str | None = None) -> No
 
 
 def recover(stores: Stores, reporter: Reporter) -> list[Artifact]:
-    """Delete all artifacts that are not complete in both stores, and all their dependents.
+    """Delete all artifacts that are not complete in both stores, and all that depend on them.
 
-    The stores must be locked. Artifacts that were complete but are missing in the graph stay
-    recorded as failed. The records of all other deleted artifacts are deleted too.
+    The stores must be locked. An artifact that is complete in PostgreSQL but missing in Neo4j stays
+    recorded, with the state ``failed``; the records of other deleted artifacts are deleted too.
 
     Returns:
         The deleted artifacts, in the order of deletion.
@@ -299,7 +310,8 @@ def _is_unusable(known: LoadState | None, in_graph: str | None) -> bool:
 def is_well_formed(artifact_id: str | None) -> bool:
     """Return whether an id begins with a topology's spec.
 
-    Malformed ids come from manual edits; they are reported by verification and never deleted.
+    Malformed ids come from manual changes in Neo4j; `verify` reports them, and they are never
+    deleted.
     """
     with suppress(InputError):
         return artifact_id is not None and bool(Artifact("topology", artifact_id).topology)
@@ -316,7 +328,7 @@ def find_dependents(session: Session, artifact: Artifact) -> list[Artifact]:
 
 
 def find_artifacts(session: Session, ids: Sequence[str]) -> set[Artifact]:
-    """Return the recorded artifacts with the given ids and their dependents; by default all.
+    """Return the recorded artifacts with these ids, and all that depend on them; without ids, all.
 
     Raises:
         NotFoundError: no artifact with such an id is stored.
@@ -336,7 +348,7 @@ def find_artifacts(session: Session, ids: Sequence[str]) -> set[Artifact]:
 
 
 def read_states(session: Session) -> dict[Artifact, LoadState]:
-    """Return all artifacts recorded in PostgreSQL, with their sizes and states."""
+    """Return the state of each artifact that PostgreSQL records; the artifacts have sizes."""
     rows = session.scalars(select(models.Materialization))
     return {recorded_artifact(row): LoadState(row.state) for row in rows}
 

@@ -1,11 +1,11 @@
 """Offline imports: recreate the entire store of the embedded Neo4j.
 
-The graph is a materialization: PostgreSQL records its content, and every part can be built again.
-An import therefore writes all artifacts to files, creates a new store from them next to the old one
-(`starcast.embedded.rebuild`), and replaces the old store only after checking the new one: it
-compares the total numbers of nodes and relationships, and everything at a sample of nodes. After an
-interruption at any point, either the old store or the checked new store is in use. If PostgreSQL's
-records do not match that store, `starcast.ingest.loading.recover` cleans up.
+The graph in Neo4j is derived: PostgreSQL records which artifacts it has, and each can be built
+again. An import therefore writes all artifacts to files, creates a new store from them next to the
+old one (`starcast.embedded.rebuild`), and replaces the old store only after checking the new one:
+it compares the total numbers of nodes and relationships, and everything at a sample of nodes. After
+an interruption at any point, either the old store or the checked new store is in use. If
+PostgreSQL's records do not match the store in use, `starcast.ingest.loading.recover` cleans up.
 """
 
 import time
@@ -46,7 +46,7 @@ from starcast.support.vocabulary import LoadMethod
 #: in total.
 STAGES = (*BUILD_STAGES, "written", "imported", "started", "compared", "changed", "complete")
 
-#: Maximum number of problems described in an error.
+#: Maximum number of differences that an error message describes.
 _DESCRIBED = 5
 
 
@@ -57,14 +57,14 @@ def import_all(
     reporter: Reporter,
     on_stage: OnStage,
 ) -> list[Loaded]:
-    """Recreate the graph store from all complete artifacts and from new artifacts.
+    """Replace Neo4j's store by a new one with all complete artifacts and the new artifacts.
 
-    Without new artifacts, the store is rebuilt. The stores must be locked. The server is
-    unavailable for part of the time. The caller checks the disk space.
+    Without new artifacts, this rebuilds the store. The stores must be locked. Neo4j is not
+    available for part of the time. The caller checks the disk space.
 
     Args:
-        stores: both stores, with the embedded Neo4j. The connection to the graph is useless
-            afterwards if the server had to choose another port.
+        stores: both stores, with the embedded Neo4j. Afterwards, the connection to Neo4j may be
+            useless, because the server may have another port.
         settings: the settings of the embedded Neo4j.
         new: artifacts that are absent or failed, in build order.
         reporter: receives progress messages.
@@ -107,7 +107,7 @@ def import_remaining(
     reporter: Reporter,
     on_stage: Callable[[str], None],
 ) -> None:
-    """Drop artifacts by recreating the graph store from all other complete artifacts.
+    """Drop artifacts: replace Neo4j's store by a new one with all other complete artifacts.
 
     Until the new store replaces the old one, the artifacts stay complete: after an interruption
     they are either all stored or all dropped. The caller checks the disk space.
@@ -115,7 +115,7 @@ def import_remaining(
     Args:
         stores: both stores, with the embedded Neo4j; see `import_all`.
         settings: the settings of the embedded Neo4j.
-        dropped: the artifacts to drop and all their dependents, in deletion order.
+        dropped: the artifacts to drop, and all that depend on them, in deletion order.
         reporter: receives progress messages.
         on_stage: called after each stage from ``written`` on, and after ``marked``.
 
@@ -128,7 +128,7 @@ def import_remaining(
         remaining = stored_artifacts(session, dropped)
 
     def mark() -> None:
-        # From here on, the next command finishes the drop if this process is killed.
+        # If this process is killed after this change, the next command finishes the drop.
         with stores.session() as session:
             for artifact in dropped:
                 if read_state(session, artifact.kind, artifact.id) is LoadState.COMPLETE:
@@ -163,7 +163,9 @@ def _import(
     reporter: Reporter,
     on_stage: Callable[[str], None],
 ) -> None:
-    """Write and import the files, compare the new store, and replace the old store with it.
+    """Write the artifacts to files, import these into a new store, and replace the old store.
+
+    The new store is compared with the built artifacts before it replaces the old store.
 
     Args:
         stores: both stores, with the embedded Neo4j.
@@ -176,7 +178,8 @@ def _import(
         on_stage: called after each stage from ``written`` on.
     """
     sample = Sample()
-    # Old artifacts that another version of starcast or of a plug-in built with different rows.
+    # Stored artifacts whose rows differ from those that another version of starcast or of a plug-in
+    # built before.
     changed: dict[Artifact, Built] = {}
 
     def build() -> Iterator[GraphArtifact]:
@@ -207,8 +210,8 @@ def _import(
             f"{written.bytes / system.MB:,.0f} MB"
         )
         with ThreadPoolExecutor(1) as pool:
-            # The tool leaves a processor idle at times, and numpy releases the GIL. The artifacts
-            # keep their contents.
+            # Counts and checksums of new artifacts are computed while neo4j-admin runs, because it
+            # leaves a processor idle at times. The artifacts cache them.
             contents = pool.submit(compute_contents)
             work.load([*bulk_files.OPTIONS, *written.arguments])
             contents.result()
@@ -219,15 +222,16 @@ def _import(
         with Graph.open(address) as graph:
             with graph.concurrent(1) as pool:
                 constraints = pool.submit(writer.create_constraints, graph)
-                # Neo4j keeps the counts as statistics, and finds nodes by id without an index, so
-                # both can be compared while it creates the constraints.
+                # Neo4j has the counts as statistics, and finds nodes by its internal ids without an
+                # index, so both can be compared while it creates the constraints.
                 problems = [
                     *compare_counts(graph, artifacts),
                     *sample.compare(graph, written.first_ids),
                 ]
                 constraints.result()
             # Indexes are filled in the background while the store is already in use, because
-            # waiting for them took as long as the comparison. Until then, queries scan the store.
+            # waiting for them would take as long as the comparison. Until they are filled, queries
+            # scan the store.
             writer.create_indexes(graph)
         if problems:
             described = "; ".join(f"{one.artifact}: {one.problem}" for one in problems[:_DESCRIBED])
@@ -247,7 +251,7 @@ def _import(
 
 
 def _record(stores: Stores, old: Sequence[Artifact], changed: Mapping[Artifact, Built]) -> None:
-    """Record the import, and save artifacts that this version of starcast builds differently."""
+    """Record the import in PostgreSQL, and save artifacts that are now built with other rows."""
     method = LoadMethod.IMPORT.value
     # An import compares only a sample, so the columns for a complete comparison stay empty.
     unread = dict.fromkeys(FOUND_COLUMNS)

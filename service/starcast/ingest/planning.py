@@ -1,4 +1,4 @@
-"""Ingest plans: the requested artifacts, their sizes, and the load method that suits them.
+"""Plans of ingests: the requested artifacts, their sizes, and the faster load method.
 
 Planning needs no server and builds nothing, so it can also report the size of a plan that exceeds
 the limits.
@@ -12,8 +12,8 @@ reported.
 The load method determines how rows get into Neo4j. Over Bolt, rows are written to a running server,
 about 40 000 relationships per second. An offline import writes files and fills a new store from
 them, ten times as fast. But the new store replaces the old one, so all stored artifacts have to be
-imported again, and the server, which must be the embedded Neo4j, has to be restarted. So small
-ingests, and all ingests into other servers, use Bolt; large ingests use the import.
+imported again, and the server, which must be the embedded Neo4j, has to be restarted. So large
+ingests into the embedded Neo4j use the import, and all other ingests use Bolt.
 """
 
 import re
@@ -54,7 +54,7 @@ from starcast.trees import Forest, plain_constructions
 from starcast.trees.construction import find_difference
 
 ALL = "all"
-#: Schedules with more rows are ingested only if they are named.
+#: Maximum number of rows of a schedule that ``all`` includes; larger ones must be named.
 MAX_ROWS_OF_ALL = 1_000_000
 BOTH = "both"
 #: The name that requests the default port model of each algorithm.
@@ -129,7 +129,7 @@ def parse_request(
     messages: int | None = None,
     forests: Iterable[Forest] = (),
 ) -> Plan:
-    """Return the plan for storing a topology, forests and schedules, regardless of their size.
+    """Return the plan for storing a topology, forests and schedules of any size.
 
     Args:
         topology: the topology or its spec, such as ``S5``.
@@ -140,8 +140,8 @@ def parse_request(
         root: label or rank of the root of forests and schedules.
         ports: port model of the schedules: ``all``, ``one``, ``both``, or ``default`` for the
             default of each algorithm.
-        segments: segments per tree, for algorithms that segment the message; None for their
-            defaults.
+        segments: number of equal parts into which each tree's share of a message is divided, for
+            algorithms that segment messages; None for their defaults.
         messages: number of unit messages, for algorithms that send unit messages; None for their
             defaults.
         forests: forests that no construction builds, such as forests read from files. Each is
@@ -177,7 +177,7 @@ def parse_request(
         *map(forest_artifact, own.values()),
         *map(schedule_artifact, selected),
     ]
-    # Different spellings may name the same construction or schedule.
+    # The same construction or schedule may be requested twice, in different notations.
     return Plan(tuple(dict.fromkeys(artifacts)), tuple(skipped), own)
 
 
@@ -221,7 +221,7 @@ def _select_schedules(
     segments: int | None,
     messages: int | None,
 ) -> tuple[list[ScheduleParameters], list[str]]:
-    """Select the requested schedules; see `parse_request` for the arguments.
+    """Return the schedules to store; `parse_request` describes the arguments.
 
     Returns:
         The schedules, and the reasons why other schedules covered by ``all`` were skipped.
@@ -273,20 +273,19 @@ def _select_schedules(
 
 
 def _check_rows(algorithm: Algorithm, topology: Topology, arguments: Arguments) -> None:
-    """Raise an error if `ALL` should not include a schedule, because it has too many rows."""
+    """Raise an InputError if a schedule has too many rows to be included in `ALL`."""
     rows = algorithm.count(topology, algorithm.ports[0], arguments)
     if rows > MAX_ROWS_OF_ALL:
         raise InputError(
             f"'{ALL}' omits {algorithm}, whose schedule has {rows:,} rows",
-            hint="name the algorithm",
+            hint="name the algorithm instead",
         )
 
 
 def _collective_of(name: str) -> str:
-    """Return the collective of an algorithm whose name was given without a collective.
+    """Return the collective that is meant by an algorithm's name without a collective.
 
-    The result is the only collective with an algorithm of this name, or broadcast if there are
-    several.
+    This is the only collective with an algorithm of this name, or broadcast if there are several.
     """
     collectives = [algorithm.collective for algorithm in algorithms() if algorithm.name == name]
     if len(collectives) > 1 and "broadcast" not in collectives:
@@ -310,12 +309,12 @@ def _all_algorithms(
 
 @dataclass(frozen=True)
 class Estimate:
-    """The estimated size of artifacts in the graph, and the time to write or delete them.
+    """The estimated size of artifacts in Neo4j, and the time to write or delete them.
 
     Attributes:
-        nodes: nodes in the graph.
-        relationships: relationships in the graph.
-        bytes: bytes in the graph's store.
+        nodes: number of nodes in Neo4j.
+        relationships: number of relationships in Neo4j.
+        bytes: size of Neo4j's store in bytes.
         import_bytes: temporary disk space of an import, in bytes: the files, and the new store next
             to the old one.
     """
@@ -371,14 +370,15 @@ class Estimate:
 def _file_bytes(artifact: Artifact) -> int:
     nodes = 0
     if artifact.nodes:
-        # If the topology's plug-in is not loaded, the size does not matter: the import will fail.
+        # If the topology's plug-in is not loaded, the import will fail anyway, so the size is not
+        # needed.
         with suppress(InputError):
             nodes = artifact.nodes * node_bytes(artifact.topology, _WIDTH)
     return nodes + artifact.relationships * row_bytes(artifact.kind, artifact.id, _WIDTH)
 
 
 def list_estimates(artifacts: Iterable[Artifact]) -> Table:
-    """Return a table of the estimated cost of each artifact, with the total in the last row."""
+    """Return a table of the estimated size and time of each artifact, with totals at the end."""
     listed = list(artifacts)
     parts = [(each.kind, each.id, Estimate.of([each])) for each in listed]
     rows = [
@@ -424,7 +424,7 @@ def choose_method(
     adding = Estimate.of(listed)
     total = Estimate.of([*listed, *stored])
     duration = format_duration(total.import_seconds)
-    # An import also rewrites everything stored, while Bolt writes only the new rows.
+    # An import also writes all stored artifacts again, while Bolt writes only the new rows.
     is_faster = total.import_seconds < adding.seconds
     if _by_import(requested, embedded, is_faster):
         _check_import_limit(total)
@@ -492,7 +492,7 @@ def choose_deletion(
 
 
 def _by_import(requested: LoadMethod, embedded: bool, is_better: bool) -> bool:
-    """Return whether to import: either on request, or if Neo4j is embedded and an import is better.
+    """Return whether to import: if requested, or if Neo4j is embedded and an import is better.
 
     Raises:
         InputError: an import is requested for a server that is not the embedded one.

@@ -1,9 +1,9 @@
 """Rebuild the graph from PostgreSQL's records; back up and restore both stores.
 
-A rebuild recreates the graph by an offline import or over Bolt. All stored artifacts can be built
-again, so no starcast data are lost, and a backup contains only PostgreSQL's data. Data of other
-programs are deleted only on request; over Bolt, only their relationships at recreated nodes are
-deleted.
+A rebuild recreates the graph in Neo4j, by an offline import or over Bolt. All stored artifacts can
+be built again, so no data of starcast are lost, and a backup contains only PostgreSQL's data. Data
+of other programs in Neo4j are deleted only on request; over Bolt, only their relationships at
+recreated nodes are deleted.
 
 Over Bolt, all artifacts to rebuild are first deleted. Each has the state ``failed``, with the
 reason `REBUILDING`, until it has been recreated. After an interruption, the next rebuild recreates
@@ -49,13 +49,13 @@ def rebuild(
     wait: bool = False,
     replace: bool = False,
 ) -> list[Loaded]:
-    """Recreate artifacts in the graph store from PostgreSQL's records, and return them.
+    """Recreate artifacts in Neo4j from PostgreSQL's records, and return them.
 
     A graph with an older schema is always rebuilt completely.
 
     Args:
         stores: both stores, open.
-        ids: artifacts to rebuild, each with its dependents; empty for everything.
+        ids: ids of artifacts to rebuild, each with those that depend on it; empty for all.
         method: the load method.
         reporter: receives progress messages.
         discard_foreign: delete data of other programs that cannot be kept.
@@ -84,7 +84,8 @@ def rebuild(
         artifacts, others = _choose_artifacts(locked, ids)
         loader = choose_loader(choose_method, locked, method, artifacts, others, listener)
         if not artifacts:
-            # There is nothing to import, but an outdated graph must be cleaned.
+            # There is nothing to import, but a graph with an older schema must be cleaned over
+            # Bolt.
             loader = BoltLoader(locked, listener, loader.reason)
         kept, lost = audit.describe_losses(locked.graph, loader.replaced_topologies(artifacts))
         if kept:
@@ -101,7 +102,7 @@ def rebuild(
 
 
 def empty_graph(stores: Stores, reporter: Reporter) -> None:
-    """Delete all starcast data from the graph, and pair it with this PostgreSQL database."""
+    """Delete all data of starcast from Neo4j, and pair its graph with this PostgreSQL database."""
     audit.record_owner(stores.graph, str(stores.id))
     if deleted := clear(stores.graph, stores.batch):
         many = pluralize(deleted, "node or relationship", "nodes and relationships")
@@ -109,11 +110,12 @@ def empty_graph(stores: Stores, reporter: Reporter) -> None:
 
 
 def _take_over(stores: Stores) -> bool:
-    """Check that this PostgreSQL database owns the graph; repair its ownership record if safe.
+    """Check that the graph in Neo4j belongs to this PostgreSQL database.
 
-    The record of ownership may have been edited manually. Repairing it is safe if both stores are
-    the embedded stores of the same home, which no other program uses, and PostgreSQL knows every
-    artifact in the graph. An empty graph is paired with this database.
+    The node :Store names the database to which the graph belongs. If it was changed or deleted
+    manually, it is repaired if both servers are the embedded ones of the same home, which no other
+    program uses, and PostgreSQL knows every artifact in the graph. An empty graph is paired with
+    this database.
 
     Returns:
         True if the graph belongs to this database but has an older schema.
@@ -147,10 +149,9 @@ def _take_over(stores: Stores) -> bool:
 
 
 def _choose_artifacts(stores: Stores, ids: Sequence[str]) -> tuple[list[Artifact], list[Artifact]]:
-    """Return the artifacts to rebuild, and the other complete artifacts, in build order.
+    """Return the artifacts to rebuild, and the other stored artifacts, both in build order.
 
-    Artifacts that were lost from the graph, or deleted by an interrupted rebuild, are included as
-    well.
+    Artifacts that are missing in Neo4j, or were deleted by an interrupted rebuild, count as stored.
     """
     with stores.session() as session:
         wanted = find_artifacts(session, ids)
@@ -165,7 +166,7 @@ def _choose_artifacts(stores: Stores, ids: Sequence[str]) -> tuple[list[Artifact
 
 
 def back_up(settings: Settings, file: Path) -> Manifest:
-    """Back up PostgreSQL's data to a file, from which the graph can be rebuilt too.
+    """Back up PostgreSQL's data to a file; the graph can be rebuilt from these data.
 
     Raises:
         InputError: the file cannot be written.
@@ -187,14 +188,14 @@ def restore(
 ) -> Manifest:
     """Restore a backup into empty stores, or replace their content, and rebuild the graph.
 
-    During the restoration no other process can write to the stores, so the backup of the previous
-    content is complete, and no process changes the graph while it is emptied.
+    Meanwhile no other process can write to the stores, so the backup of the previous content is
+    complete, and no process changes the graph while it is emptied.
 
     Args:
         settings: the settings that name the stores.
         file: the backup.
         reporter: receives messages.
-        rebuild_graph: if False, the graph is neither checked nor changed.
+        rebuild_graph: whether to rebuild the graph in Neo4j; otherwise Neo4j is not used.
         replace: replace the content of the stores, after backing up the rows to the folder
             ``backups`` of the home.
         wait: wait for processes that write to the stores instead of raising BusyError.
@@ -215,7 +216,7 @@ def restore(
         open_engine(migration_url(settings)) as owner,
         lock_store(owner, "restoring a backup", reporter, wait=wait, exclusive=True) as engine,
     ):
-        # The graph is checked first, so that nothing is restored if it is in use.
+        # Neo4j is checked first, so that nothing is restored if it already has artifacts.
         if rebuild_graph:
             _check_graph(settings, replace=replace)
         keep = Home(settings.home).backup_file("before-restore") if replace else None
@@ -252,7 +253,8 @@ def _rebuild_restored(settings: Settings, engine: Engine, reporter: Reporter) ->
     """Rebuild the graph from the restored rows. The given engine holds the store's lock."""
     reporter.say("rebuilding the graph")
     with open_stores(settings, engine) as stores:
-        # The database now has the id from the backup; the graph may be paired with another id.
+        # PostgreSQL now has the id from the backup, but the graph may still be paired with another
+        # id.
         if audit.read_owner(stores.graph) is not None:
             empty_graph(stores, reporter)
         try:

@@ -1,11 +1,11 @@
-"""Verify the graph: compare Neo4j's content with newly built artifacts.
+"""Verify the graph: build all stored artifacts again, and compare them with Neo4j.
 
-PostgreSQL records which artifacts are stored. Each artifact is built again and compared with the
-graph: its own node, and its rows at a sample of nodes. The total numbers of nodes and rows are
-compared as well. On request, each artifact is also verified again, and the counts and checksums of
-all its rows are compared.
+PostgreSQL records which artifacts are stored. For each, Neo4j must have a node with its properties,
+and its relationships (rows) at a random sample of the topology's nodes. The total numbers of nodes
+and rows are compared too. On request, each artifact is also verified again, and the counts and
+checksums of all its rows are compared.
 
-A sample is read quickly, whatever the size of the graph. If one of every hundred nodes differs, a
+A sample can be read quickly from a graph of any size. If one of every hundred nodes differs, a
 sample of 500 nodes misses all of them with probability 0.99^500 < 0.7 %. A topology with fewer
 nodes is compared completely.
 
@@ -65,7 +65,7 @@ from starcast.support.text import pluralize
 from starcast.topologies import Topology
 from starcast.trees import Forest, constructions, forest
 
-#: The artifact id in problems that concern the entire store.
+#: Stands for an artifact's id in problems that concern all of Neo4j's store.
 WHOLE_STORE = "the store"
 
 #: Maximum number of differing rows described per artifact; the others are counted.
@@ -73,13 +73,13 @@ _DESCRIBED = 3
 
 
 class Problem(NamedTuple):
-    """A difference between the graph and its expected content.
+    """A difference between the graph in Neo4j and its expected content.
 
     Attributes:
         artifact: id of the artifact, or `WHOLE_STORE`.
         problem: one sentence that describes the difference.
-        found: the actual value, if there is one.
-        expected: the expected value, if there is one.
+        found: the value in Neo4j, if the problem concerns a single value.
+        expected: the expected value, if the problem concerns a single value.
     """
 
     artifact: str
@@ -95,14 +95,14 @@ class Sample:
     Attributes:
         size: number of nodes drawn from each topology.
         seed: random seed.
-        artifacts: the expected artifacts, with only the rows at the sampled nodes.
+        artifacts: the artifacts that Neo4j should have, with only their rows at the sampled nodes.
 
     Raises:
         InputError: the size is not a positive integer.
     """
 
     size: int = 500
-    # Each run draws a new sample, so repeated verifications can find what a single one misses.
+    # By default, each verification draws a new sample, so repeated ones find more differences.
     seed: int = field(default_factory=lambda: randbelow(2**32))
     artifacts: list[GraphArtifact] = field(default_factory=list)
 
@@ -116,13 +116,13 @@ class Sample:
         return np.sort(generator.choice(topology.nodes, size, replace=False)).astype(np.int64)
 
     def add(self, artifact: GraphArtifact) -> None:
-        """Add an artifact to the artifacts that the graph is expected to hold."""
+        """Add an artifact to those that Neo4j should have."""
         self.artifacts.append(artifact.at(self.ranks(artifact.topology)))
 
     def compare(
         self, graph: Graph, first_ids: Mapping[str, int] | None = None
     ) -> Iterator[Problem]:
-        """Yield the differences between the graph and the expected artifacts.
+        """Yield the differences between the graph and the artifacts that it should have.
 
         Args:
             graph: the graph to compare.
@@ -180,7 +180,7 @@ def _compare_nodes(
 
 
 def _compare_rows(rows: Rows, found: Sequence[Sequence[Any]]) -> Iterator[Problem]:
-    """Yield a problem for each of the first differing rows, and one with the number of others."""
+    """Yield a problem for each of the first `_DESCRIBED` differing rows, and one for the others."""
     first = first_key(rows.topology)
     columns = [rows.start + first, rows.end + first, *rows.columns.values()]
     # Rows are compared as multisets, because the graph can hold a row twice.
@@ -198,7 +198,7 @@ def _compare_rows(rows: Rows, found: Sequence[Sequence[Any]]) -> Iterator[Proble
 
 
 def _comparable(value: Any) -> Any:
-    """Return integers unchanged, other values as strings, so that they never equal integers."""
+    """Return an integer unchanged, any other value as a string, so that 2.0 does not equal 2."""
     return value if type(value) is int else repr(value)
 
 
@@ -234,8 +234,8 @@ def verify(
 
     Args:
         stores: both stores, open.
-        ids: artifacts to verify, each with its dependents. Without ids, the entire store is
-            verified, including content that belongs to no artifact.
+        ids: ids of artifacts to verify, each with those that depend on it. Without ids, the entire
+            store is verified, including data that belong to no artifact.
         sample: the nodes to compare.
         reporter: receives progress messages, also about skipped artifacts.
         checksums: also verify all artifacts again, and compare their counts and checksums.
@@ -245,8 +245,8 @@ def verify(
         OwnershipError: the graph belongs to another program, or has an older schema.
     """
     listener = reporter or Silent()
-    # The lock would keep ingests waiting. Instead, reading the records before and after shows which
-    # artifacts changed meanwhile.
+    # A lock would make ingests wait. Instead, the records are read before and after, which shows
+    # the artifacts that changed meanwhile.
     with stores.session() as session:
         wanted = find_artifacts(session, ids)
     before = _read_records(stores)
@@ -272,8 +272,7 @@ def verify(
 def _is_empty(stores: Stores) -> bool:
     """Return whether the graph is empty.
 
-    A graph with artifacts is assumed to be starcast's even if its node (:Store) is missing or
-    edited.
+    A graph with artifacts counts as starcast's, even if its node :Store is missing or was changed.
 
     Raises:
         OwnershipError: the graph belongs to another program, or has an older schema.
@@ -295,7 +294,15 @@ def _read_records(stores: Stores) -> Mapping[Artifact, Row[Any]]:
 
 @dataclass
 class _Verification:
-    """A verification of the graph in progress."""
+    """A running verification of the graph.
+
+    Attributes:
+        stores: both stores.
+        records: the rows of ``materialization`` when the verification began.
+        sample: the nodes that are compared.
+        reporter: receives messages, also about skipped artifacts.
+        checksums: whether artifacts are verified again and the checksums of all rows compared.
+    """
 
     stores: Stores
     records: Mapping[Artifact, Row[Any]]
@@ -339,14 +346,14 @@ class _Verification:
             yield Problem(WHOLE_STORE, problem, str(found), str(expected))
 
     def _check_unknown_nodes(self) -> Iterator[Problem]:
-        """Report artifacts in the graph that PostgreSQL does not know."""
+        """Yield a problem for each artifact in the graph that PostgreSQL does not record."""
         for (kind, artifact_id), nodes in reader.read_artifact_nodes(self.stores.graph).items():
             if Artifact(kind, artifact_id) not in self.records:
                 problem = f"the graph has a {kind} that PostgreSQL does not know"
                 yield Problem(artifact_id, problem, len(nodes), 0)
 
     def _check_orphans(self, contents: Contents) -> Iterator[Problem]:
-        """Report nodes and relationships of artifacts that do not exist."""
+        """Yield a problem for each artifact with rows in the graph but no record in PostgreSQL."""
         for (kind, artifact_id), found in contents.items():
             if Artifact(kind, str(artifact_id)) not in self.records and found != Content():
                 owner = str(artifact_id) or WHOLE_STORE
@@ -379,11 +386,15 @@ class _Verification:
             yield from self._check_checksums(artifact, graph, contents)
 
     def _generate(self, artifact: Artifact) -> tuple[Artifact, list[Problem]]:
-        """Return the expected artifact, and a problem if PostgreSQL stores different trees."""
+        """Build an artifact again.
+
+        Returns:
+            The artifact that Neo4j should have, and a problem if it is a forest whose trees in
+            PostgreSQL differ from those that its construction builds.
+        """
         with self.stores.session() as session:
             stored = artifact_from_id(session, artifact.kind, artifact.id)
-        # Only the forest of a construction can be built again for comparison. A user's forest
-        # exists only in PostgreSQL.
+        # A user's forest cannot be built again: its trees are only in PostgreSQL.
         trees = stored.structure() if stored.kind == "forest" else None
         if not isinstance(trees, Forest) or trees.construction not in constructions():
             return stored, []
@@ -445,7 +456,7 @@ def list_problems(problems: Iterable[Problem]) -> Table:
 
 
 def check_artifact(stores: Stores, kind: str, artifact_id: str) -> None:
-    """Recompute counts and checksums of an artifact in Neo4j, and compare them with its record.
+    """Compute counts and checksum of an artifact in Neo4j, and compare them with PostgreSQL's.
 
     Raises:
         NotFoundError: the artifact is not known.

@@ -40,9 +40,11 @@ class IngestOptions(TypedDict, total=False):
     Attributes:
         root: label of the root of forests and schedules (default: rank 0, the identity). In Python
             also its rank.
-        ports: port model of the schedules: all, one, both, or default (each algorithm's default).
-        segments: segments per tree, for algorithms that segment the message.
-        messages: unit messages, for algorithms that send unit messages.
+        ports: port model of the schedules: all (a node uses all ports in a step), one (one port to
+            send and one to receive), both, or default (the first one that each algorithm supports).
+        segments: number of equal parts into which each tree's share of a message is divided, for
+            algorithms that segment messages.
+        messages: number of unit messages, for algorithms that send unit messages.
     """
 
     root: Root
@@ -52,7 +54,7 @@ class IngestOptions(TypedDict, total=False):
 
 
 class Artifacts(Connection):
-    """Operations on the topologies, forests and schedules in both stores."""
+    """Operations on artifacts: the topologies, forests and schedules in Neo4j and PostgreSQL."""
 
     def ingest(
         self,
@@ -66,41 +68,53 @@ class Artifacts(Connection):
         dry_run: bool = False,
         **options: Unpack[IngestOptions],
     ) -> Table:
-        """Build a topology with forests and schedules, verify them, and write both stores.
+        """Build a topology with forests and schedules, verify them, and store them.
 
-        Artifacts that are already stored are not built again. An ingest may be interrupted or
-        killed at any time: the next ingest or drop cleans up, and incomplete artifacts are never
-        used.
+        They are written to Neo4j, where queries find them, and registered in PostgreSQL.
 
-        Large ingests into the embedded Neo4j are imported offline: a new store is created with all
-        artifacts, verified, and then replaces the old store, while Neo4j restarts.
+        Topologies, forests and schedules that are already stored are not built again. If an ingest
+        is interrupted or killed, no operation uses its incomplete data, and the next ingest or drop
+        removes them.
+
+        If an ingest into the embedded Neo4j is large, it is imported offline: a new store is
+        created with the old and the new data, verified, and then replaces the old store, while
+        Neo4j restarts.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
-            trees: constructions, separated by commas, such as
-                ``multiple,dimension-change(base=greedy,i=2)``, or ``all``: every construction that
-                needs no arguments. In Python also lists of constructions, ids and `Forest` objects,
-                which are stored under their own ids.
-            schedules: algorithms, separated by commas, such as ``multiple``,
-                ``allgather:necklace``, ``alltoall:edge-disjoint(copies=2)`` or ``broadcast:all``,
-                or ``all``. Their forests are stored too.
-            forest: a forest file, written by Forest.save or ``starcast forest build``. The forest
-                is stored under the name that it has in the file. Can be repeated.
-            method: load method: bolt, import (offline, embedded Neo4j only), or auto (the faster).
-            wait: wait for another ingest, drop or restore instead of failing.
-            dry_run: only estimate the cost. No server is needed.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
+            trees: constructions of forests, separated by commas, such as
+                ``multiple,dimension-change(base=greedy,i=2)``; or ``all``, which means every
+                construction that needs no arguments. In Python also lists of constructions, ids and
+                `Forest` objects, which are stored under their own ids.
+            schedules: algorithms of schedules, separated by commas, such as ``allgather:necklace``
+                or ``alltoall:edge-disjoint(copies=2)``. Without a collective, as in ``multiple``,
+                broadcast is meant if several collectives have the algorithm. ``broadcast:all``
+                means every algorithm for broadcast, and ``all`` every algorithm. The forests that
+                the algorithms use are stored too.
+            forest: a file that ``starcast forest build`` or ``Forest.save`` wrote. The forest is
+                stored under the construction name in the file. Can be repeated.
+            method: how rows get into Neo4j: bolt (over its protocol, while it runs), import (into a
+                new store, offline, embedded Neo4j only), or auto (the faster of the two).
+            wait: if another process is changing the stores, wait until it has finished instead of
+                failing.
+            dry_run: only estimate numbers of nodes and relationships, disk space and time; store
+                nothing. No server is needed.
             options: `IngestOptions`.
 
         Returns:
-            The created artifacts with their rows and seconds. The note says how many artifacts were
+            A row for each new topology, forest or schedule, with its numbers of nodes and
+            relationships in Neo4j, and the seconds that it took. The note states how many were
             already stored.
 
         Raises:
-            InputError: a name or an argument is wrong, or a forest is on another topology.
-            RejectedError: a verification failed; the artifact is not stored. Or a forest has the id
-                of a stored forest with different trees; nothing was written.
+            InputError: a name or an argument is wrong, or a given forest is on another topology.
+            RejectedError: a topology, forest or schedule failed its verification, and is not
+                stored; or a given forest has the id of a stored forest with different trees, and
+                nothing was written.
             BusyError: another process is changing the stores.
-            LimitError: the request exceeds the limits or the disk; nothing was written.
+            LimitError: the ingest needs more rows or disk space than is permitted or free; nothing
+                was written.
             UnavailableError: a server is not running.
 
         Example:
@@ -191,56 +205,59 @@ class Artifacts(Connection):
         wait: bool = False,
         method: MethodOption = LoadMethod.AUTO,
     ) -> Facts:
-        """Drop a stored artifact from both stores.
+        """Delete a stored topology, forest or schedule from Neo4j and PostgreSQL.
 
-        Fails if other stored artifacts depend on it, unless ``cascade`` is given. A network that a
-        stored run or record uses is deleted from Neo4j, but its definition stays in PostgreSQL. If
-        such a network is not ingested, the command fails.
+        Without ``cascade``, the command fails if others depend on it: forests and schedules on a
+        topology, schedules on a forest. A network that a stored run or record uses is deleted from
+        Neo4j, but its definition stays in PostgreSQL. If such a network is not in Neo4j, the
+        command fails.
 
-        From the embedded Neo4j, large artifacts are dropped by importing all other artifacts into a
+        If a large artifact is deleted from the embedded Neo4j, all other data are imported into a
         new store, which then replaces the old store while Neo4j restarts. This is faster and frees
         disk space.
 
         Args:
             artifact_id: the id of a stored topology, forest or schedule.
-            kind: the kind that the artifact must have: topology, forest or schedule.
-            cascade: also drop the artifacts that depend on it.
-            wait: wait for another ingest, drop or restore instead of failing.
+            kind: fail unless the id belongs to an artifact of this kind: topology, forest or
+                schedule.
+            cascade: also delete the forests and schedules that depend on it.
+            wait: if another process is changing the stores, wait until it has finished instead of
+                failing.
             method: bolt (delete the rows), import (load the remaining rows into a new store;
-                embedded Neo4j only), or auto (the faster).
+                embedded Neo4j only), or auto (the faster of the two).
 
         Returns:
-            The ids of the dropped artifacts: ``dropped``.
+            The ids of the deleted artifacts, as ``dropped``.
 
         Raises:
             NotFoundError: no such artifact is stored.
-            RejectedError: other artifacts depend on it, and ``cascade`` is not given; or it is a
-                network that is not ingested, and a run or a record is on it.
+            RejectedError: forests or schedules depend on it, and ``cascade`` is not given; or it is
+                a network that is not in Neo4j, and a stored run or record uses it.
             BusyError: another process is changing the stores.
         """
         from starcast.ingest import drop
-        from starcast.stores.database.networks import is_only_stored
 
         chosen = choose(LoadMethod, method, "load method")
         name = self._spell(artifact_id)
-        if kind in {None, "topology"}:
-            with self._session() as session:
-                is_network = is_only_stored(session, name)
-            if is_network:
-                self._drop_network(name, wait=wait)
-                return Facts({"dropped": [name]}, f"dropped the network {name}")
+        if kind in {None, "topology"} and self._is_only_stored(name):
+            self._drop_network(name, wait=wait)
+            return Facts({"dropped": [name]}, f"dropped the network {name}")
         name, kind = self._named(name, kind)
         with self._stores(f"dropping {name}", wait=wait) as stores:
             dropped = drop(stores, kind, name, cascade, wait, self.reporter, chosen)
-        if kind == "topology":
-            with self._session() as session:
-                is_network = is_only_stored(session, name)
-            if is_network:
-                try:
-                    self._drop_network(name, wait=wait)
-                except RejectedError as error:
-                    self.reporter.say(f"the network is kept: {error.message}")
+        if kind == "topology" and self._is_only_stored(name):
+            try:
+                self._drop_network(name, wait=wait)
+            except RejectedError as error:
+                self.reporter.say(f"the network is kept: {error.message}")
         return Facts({"dropped": dropped}, f"dropped {pluralize(len(dropped), 'artifact')}")
+
+    def _is_only_stored(self, spec: str) -> bool:
+        """Return whether PostgreSQL has a network with this spec that is not in Neo4j."""
+        from starcast.stores.database.networks import is_only_stored
+
+        with self._session() as session:
+            return is_only_stored(session, spec)
 
     def _drop_network(self, spec: str, *, wait: bool) -> None:
         from starcast.stores.database.networks import drop_network
@@ -254,7 +271,7 @@ class Artifacts(Connection):
             drop_network(session, spec)
 
     def _named(self, artifact_id: str, kind: str | None) -> tuple[str, str]:
-        """Return the normalized id of an artifact, and its kind."""
+        """Return an artifact's id in its stored form, and its kind (looked up if None)."""
         from starcast.stores.database.repository import find_artifact
 
         name = self._spell(artifact_id)
@@ -264,7 +281,7 @@ class Artifacts(Connection):
             return name, find_artifact(session, None, name).kind
 
     def _spell(self, artifact_id: str) -> str:
-        """Return an id in its stored form, in which the spec replaces the name of a network."""
+        """Return an id as it is stored: normalized, and with a network's spec, not its name."""
         from starcast.topologies import normalize_id
 
         return read_id(normalize_id(artifact_id))
@@ -278,21 +295,23 @@ class Artifacts(Connection):
         weights: Weights | None = None,
         wait: bool = False,
     ) -> Facts:
-        """Store a network, so that its spec and its name can be used without its file.
+        """Store a network, so that commands find it by its spec or its name, without its file.
 
-        Ingests, runs and experiments store the networks that they use. An added network is not in
-        Neo4j: ingest it to ask questions about it.
+        The network is stored in PostgreSQL. To query it in Neo4j, run ``starcast ingest``. Ingests,
+        runs and experiments also store the networks that they use.
 
         Args:
-            network: a file with a network. In Python also a `Network`.
-            name: first part of the spec (default: the name of the file).
+            network: a file with a network, such as germany50.graphml. In Python also a `Network`.
+            name: name of the network, which is the first part of its spec (default: the name of the
+                file).
             file_format: format of the file (default: recognized by content, or else by suffix).
-            weights: what the weights of links in the file are (default: they are not used).
-            wait: wait for a restore instead of failing.
+            weights: use the weights of links in the file as capacities or as latencies (default:
+                ignore them).
+            wait: if a backup is being restored, wait for the end of the restore instead of failing.
 
         Returns:
-            The spec of the network, and its numbers of nodes and links; if links differ, also their
-            capacities and latencies.
+            The spec of the network, and its numbers of nodes and links. If the links do not have
+            equal capacities and latencies, also the different capacities and latencies.
 
         Raises:
             InputError: the file cannot be read, or the name is malformed.
@@ -339,9 +358,10 @@ class Artifacts(Connection):
         return Facts(values, f"{found.spec} {'is stored' if is_new else 'was stored before'}")
 
     def topologies(self) -> Table:
-        """List the ingested topologies with their states, and networks stored only in PostgreSQL.
+        """List the topologies in Neo4j with their states, and the networks only in PostgreSQL.
 
-        The last column shows what is stored for a topology.
+        The last column, ``used_by``, counts the stored forests, schedules, runs and records of each
+        topology.
         """
         from starcast.stores.database.networks import count_uses, describe_uses, list_networks
 
@@ -360,7 +380,7 @@ class Artifacts(Connection):
         """List the stored forests and their states.
 
         Args:
-            topology: only forests on this topology.
+            topology: list only forests on this topology.
 
         Raises:
             InputError: the topology does not exist.
@@ -371,7 +391,7 @@ class Artifacts(Connection):
         """List the stored schedules and their states.
 
         Args:
-            topology: only schedules on this topology.
+            topology: list only schedules on this topology.
 
         Raises:
             InputError: the topology does not exist.
@@ -395,16 +415,18 @@ class Artifacts(Connection):
     def show(
         self, artifact_id: ArtifactId, *, kind: str | None = None, verify: bool = False
     ) -> Facts:
-        """Show the parameters, measured values and state of a stored artifact.
+        """Show the parameters, properties and state of a stored topology, forest or schedule.
 
         Args:
             artifact_id: the id of a stored topology, forest or schedule.
-            kind: the kind that the artifact must have: topology, forest or schedule.
-            verify: recompute counts and checksums in Neo4j and compare.
+            kind: fail unless the id belongs to an artifact of this kind: topology, forest or
+                schedule.
+            verify: also check that the counts and checksums in Neo4j are those of the artifact when
+                it was stored.
 
         Raises:
             NotFoundError: no such artifact is stored.
-            RejectedError: ``verify`` is given, and the graph has other counts or checksums.
+            RejectedError: ``verify`` is given, and Neo4j has other counts or checksums.
         """
         from starcast.stores.database.repository import describe_artifact
 
@@ -420,7 +442,7 @@ class Artifacts(Connection):
         return Facts(properties)
 
     def forest(self, forest_id: str) -> "Forest":
-        """Return a stored forest.
+        """Return a stored forest as a `Forest`.
 
         Raises:
             NotFoundError: no such forest is stored.
@@ -434,7 +456,7 @@ class Artifacts(Connection):
             return repository.load_forest(session, name)
 
     def schedule_steps(self, schedule_id: ArtifactId) -> Table:
-        """Show the load of each step of a stored schedule.
+        """Show the number of busy links and the largest packet in each step of a stored schedule.
 
         Args:
             schedule_id: the id of a stored schedule.
@@ -458,31 +480,33 @@ class Artifacts(Connection):
         seed: Annotated[int | None, Shell(least=0)] = None,
         checksums: All = False,
     ) -> Table:
-        """Compare the graph in Neo4j with newly built artifacts.
+        """Verify that Neo4j holds what was stored: build everything again and compare.
 
         Every stored topology, forest and schedule is built again. The comparison covers the counts
-        of all nodes and rows, the indexes, the artifact nodes, and all data at a random sample of
-        nodes of each topology. A topology with no more nodes than the sample is compared
-        completely. This takes seconds for a graph of any size. With ``checksums``, every artifact
-        is also verified again, and the counts and checksums of all its rows are compared.
+        of all nodes and relationships, the indexes, the properties of each topology, forest and
+        schedule, and all data at a random sample of nodes of each topology. A topology with no more
+        nodes than the sample is compared completely. This takes seconds for a graph of any size.
+        With ``checksums``, every forest and schedule is also verified again, and the checksums of
+        all rows are compared.
 
-        A table lists the differences. In a shell, the exit code is 6 if there are any.
+        A table lists the differences. In a shell, the exit code is 6 if there are differences.
 
-        If ids are given, only these artifacts, the indexes and the :Store node are compared.
-        Verification only reads, and takes no lock: artifacts that an ingest or a drop changes in
-        the meantime are skipped and reported.
+        If ids are given, only these artifacts, the indexes and the :Store node (which names the
+        PostgreSQL database of the graph) are compared. Verification only reads, and takes no lock:
+        artifacts that another process changes in the meantime are skipped and reported.
 
         Args:
-            ids: ids of artifacts, each with its dependents (default: all).
-            sample: number of random nodes of each topology.
+            ids: ids of stored topologies, forests or schedules, each with those that depend on it
+                (default: all).
+            sample: number of random nodes of each topology whose data are compared.
             seed: random seed of the sample (default: random).
-            checksums: compare the checksums of all rows, too.
+            checksums: also compare the checksums of all rows, which takes longer.
 
         Returns:
             A table of the differences, which is empty if there are none.
 
         Raises:
-            NotFoundError: no artifact with such an id is stored.
+            NotFoundError: an id is not stored.
 
         Example:
             >>> len(lab.verify("S6", sample=50, seed=7))
@@ -520,24 +544,29 @@ class Artifacts(Connection):
         replace: bool = False,
         wait: bool = False,
     ) -> Table:
-        """Rebuild the graph from PostgreSQL: artifacts are built, verified and written again.
+        """Rebuild the graph in Neo4j: build, verify and write all stored artifacts again.
 
-        An import, which needs the embedded Neo4j, creates a new store and verifies it before it
-        replaces the old store. Over Bolt, artifacts are deleted and loaded one by one, orphaned
-        data are deleted, and data of other applications are kept, except for relationships at nodes
-        that are recreated. Without ``discard_foreign``, a rebuild that would delete data of other
-        applications is refused. An interrupted rebuild continues when it is run again.
+        PostgreSQL records which topologies, forests and schedules are stored. With the method
+        import, which needs the embedded Neo4j, a new store is created and verified before it
+        replaces the old store. With the method bolt, artifacts are deleted and loaded one by one;
+        data of other applications in the same Neo4j are kept, except for their relationships at
+        nodes of starcast. A rebuild that would delete data of other applications is refused without
+        ``discard_foreign``. If a rebuild is interrupted, run it again to continue it.
 
         Args:
-            ids: ids of artifacts, each with its dependents (default: all).
-            method: load method: bolt, import (offline, embedded Neo4j only), or auto (the faster).
-            discard_foreign: delete nodes and relationships of other applications where necessary.
-            replace: empty the graph first, even if it belongs to another PostgreSQL database, and
-                rebuild everything.
-            wait: wait for another ingest, drop or restore instead of failing.
+            ids: ids of stored topologies, forests or schedules, each with those that depend on it
+                (default: all).
+            method: how rows get into Neo4j: bolt (over its protocol, while it runs), import (into a
+                new store, offline, embedded Neo4j only), or auto (the faster of the two).
+            discard_foreign: permit the deletion of nodes and relationships of other applications.
+            replace: empty Neo4j first, even if its graph belongs to another PostgreSQL database,
+                and rebuild everything.
+            wait: if another process is changing the stores, wait until it has finished instead of
+                failing.
 
         Returns:
-            The rebuilt artifacts, with the load method and the seconds.
+            A row for each rebuilt artifact, with its numbers of nodes and relationships, and the
+            seconds that it took.
 
         Raises:
             NotFoundError, RejectedError, InputError, LimitError, BusyError: as listed under

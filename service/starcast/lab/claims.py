@@ -1,4 +1,4 @@
-"""The operations on the papers' claims: list, show and verify them, and report on stored runs."""
+"""The operations on the papers' claims: list, show and verify them, and report on verdicts."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
@@ -43,7 +43,8 @@ class ClaimFacts(Facts):
     def cypher(self) -> str:
         """Return the claim's counterexample as Cypher, with the command that ingests its topology.
 
-        If no verdict is stored, the claim is verified first, at quick sizes.
+        If no verdict is stored, the claim is first checked on the smallest topologies (level
+        quick).
 
         Raises:
             NotFoundError: the claim has no counterexample, or no element of the graph represents
@@ -57,15 +58,16 @@ class ClaimFacts(Facts):
 
 @dataclass(frozen=True)
 class ClaimReport:
-    """A report on a verification run.
+    """A report on the claims that a stored verification run checked.
 
     It has a summary for each paper, the failing claims with their corrected statements, and one row
     for each claim.
 
     Attributes:
-        subject: a phrase with the index of the run and the number of its claims.
+        subject: a phrase with the number of the run, the claims that were requested, and how many
+            claims have a verdict.
         verdicts: the verdicts.
-        about: the provenance of the run: strings by label.
+        about: the provenance of the run, such as the version of the code: a text for each label.
     """
 
     subject: str
@@ -93,16 +95,19 @@ class Claims(Connection):
         *names: ClaimName,
         verdict: VerdictWord | None = None,
     ) -> Table:
-        """List the claims with their newest stored verdicts and verification runs.
+        """List the claims with their newest stored verdicts.
+
+        The column ``run`` is the number of the verification run that stored the verdict.
 
         Without a running server the verdicts are omitted.
 
         Args:
-            names: ids, or prefixes of ids: TS.L5, NK.Tab1, TS (default: all claims).
-            verdict: only the claims with this stored verdict.
+            names: ids of claims, such as TS.L5, or prefixes of ids, such as TS (default: all
+                claims).
+            verdict: list only the claims with this stored verdict.
 
         Raises:
-            InputError: a name selects no claim.
+            InputError: a name is neither the id of a claim nor a prefix of one.
             NotFoundError: ``verdict`` is given, but no verification run is stored.
 
         Example:
@@ -119,17 +124,18 @@ class Claims(Connection):
         return report.list_claims(selected, stored, verdict)
 
     def claim(self, claim_id: ClaimId) -> ClaimFacts:
-        """Show a claim, its sizes, and its newest stored verdict.
+        """Show a claim, the topologies on which it is checked, and its newest stored verdict.
 
-        In a shell, with --cypher its counterexample is printed as Cypher for
+        In a shell, --cypher prints the counterexample of a failing claim as a Cypher statement for
         ``starcast query ask`` or Neo4j Browser, below the command that ingests the topology. If no
-        verdict is stored, the claim is verified first, at quick sizes.
+        verdict is stored, the claim is first checked on the smallest topologies (level quick).
 
         Args:
             claim_id: id of the claim, such as TS.L5.
 
         Returns:
-            The properties of the claim. Their method ``cypher`` returns the Cypher.
+            The properties of the claim. The method ``cypher`` of the result returns the
+            counterexample as Cypher.
 
         Raises:
             InputError: no claim has this id.
@@ -166,22 +172,28 @@ class Claims(Connection):
     ) -> Table:
         """Verify claims by computation, and show their verdicts.
 
-        A claim holds, holds as a bound, fails, or is not checkable. The level ``deep`` omits sizes
-        that exceed the memory.
+        A claim holds, holds as a bound (a stated value is only an upper or lower bound), fails, or
+        is not checkable. The level ``deep`` omits topologies that do not fit into memory.
 
         In a shell, the exit code is 0 even if claims fail.
 
         Args:
-            names: ids, or prefixes of ids: TS.L5, NK.Tab1, TS (default: all claims).
-            level: sizes to verify.
-            sizes: topologies to verify instead of a level; (n,k)-stars as S4,2.
+            names: ids of claims, such as TS.L5, or prefixes of ids, such as TS (default: all
+                claims).
+            level: how large the topologies are on which the claims are checked; deep has the
+                largest.
+            sizes: topologies on which the claims are checked, instead of those of a level, such as
+                S4,S5; an (n,k)-star is written S4,2.
             jobs: number of processes.
-            executor: runs the checks, instead of processes on this machine.
-            store: store evidence and verdicts once all are computed; --no-store needs no server.
-            wait: wait for a restore instead of failing.
+            executor: a `concurrent.futures.Executor` that runs the checks (default: processes on
+                this machine).
+            store: store the verdicts and their evidence when all are computed; otherwise no server
+                is needed.
+            wait: if a backup is being restored, wait for the end of the restore instead of failing.
 
         Returns:
-            The verdicts. If they could not be stored, ``failure`` is the reason.
+            A row for each claim with its verdict. If the verdicts could not be stored, ``failure``
+            is the error.
 
         Raises:
             InputError: a claim, the level or a size is unknown, or options cannot be combined.
@@ -214,7 +226,7 @@ class Claims(Connection):
         if not store:
             return report.list_verdicts(verdicts, claims, specs)
         try:
-            # A restart of the server during the computation releases the first lock.
+            # If the server restarts during the computation, it releases the first lock.
             with self._writing(task, wait=True) as engine, self._session(engine) as session:
                 number = storage.save_claim_run(session, names, chosen, specs, verdicts).id
         except StarcastError as error:
@@ -224,7 +236,7 @@ class Claims(Connection):
         return report.list_verdicts(verdicts, claims, specs, stored)
 
     def claim_runs(self) -> Table:
-        """List the stored verification runs: requested claims, code version, number of verdicts."""
+        """List the stored verification runs: requested claims, version, and numbers of verdicts."""
         from starcast.claims import report
 
         with self._session() as session:
@@ -237,11 +249,11 @@ class Claims(Connection):
     ) -> Table:
         """List the claims whose verdicts differ between two stored verification runs.
 
-        A claim that only one of the runs verified is listed too, with its verdict in that run.
+        A claim that was checked in only one of the runs is listed too.
 
         Args:
-            before: number of the first run.
-            after: number of the second run.
+            before: number of the earlier verification run, as ``claims runs`` lists it.
+            after: number of the later verification run.
 
         Raises:
             NotFoundError: there is no such run.
@@ -256,7 +268,7 @@ class Claims(Connection):
             return report.list_changes(session, before, after)
 
     def claim_report(self, *, run: RunNumber = None) -> ClaimReport:
-        """Report on a stored verification run.
+        """Write a report on the claims that a stored verification run checked.
 
         The report has a summary for each paper, the failing claims with their corrected statements,
         and one row for each claim.
@@ -294,10 +306,13 @@ class Claims(Connection):
         return ClaimReport(subject, verdicts, about)
 
     def new_paper(self, folder: Path) -> Path:
-        """Write a paper pack to edit: a claim that holds, a claim that fails, and their test.
+        """Write a folder to edit, for the claims of your paper.
+
+        It contains a claim that holds, a claim that fails, their checks, and a test.
 
         Args:
-            folder: the new folder; its letters in capitals are the key of the paper.
+            folder: the new folder. Its letters, in capitals, are the prefix of the ids of the
+                claims.
 
         Returns:
             The folder.
@@ -318,7 +333,7 @@ class Claims(Connection):
         return folder
 
     def _select(self, names: Sequence[str]) -> "tuple[Claim, ...]":
-        """Return the selected claims, after a warning about omitted packs."""
+        """Return the claims with these ids or prefixes; report paper packs that are invalid."""
         from starcast.claims import catalogue
 
         for place, fault in catalogue.faults().items():

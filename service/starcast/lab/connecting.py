@@ -57,8 +57,8 @@ def connect(
             keeps running when the lab is closed; see `Lab.stop`.
         plugins: plug-ins to load in addition to those of the settings: modules, .py files, or
             folders of paper packs.
-        reporter: receives progress: a `starcast.support.progress.Reporter`, or a function that
-            takes a string, such as ``print``.
+        reporter: receives messages and progress: a `starcast.support.progress.Reporter`, or a
+            function that takes a string, such as ``print`` (default: none are shown).
         settings: other settings, such as ``neo4j_uri``; ``starcast config`` lists them.
 
     Returns:
@@ -104,8 +104,8 @@ def connect(
     try:
         lab.database  # noqa: B018 - connects, so that a missing server is noticed here
     except UnavailableError as error:
-        # The hint below suggests start=True, which is useless for another server, or if the stack
-        # has just been started.
+        # The hint below suggests start=True, which does not help if the settings name the server,
+        # or if the stack has just been started.
         if loaded.postgres_uri is not None or start:
             raise
         hint = f"call starcast.connect(start=True), or {error.hint}"

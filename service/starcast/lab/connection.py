@@ -30,19 +30,20 @@ BackupFile = Annotated[Path, Shell(metavar="FILE")]
 
 
 class Connection:
-    """The settings of a lab, and its connections to both stores.
+    """The settings of a lab, and its connections to Neo4j and PostgreSQL.
 
-    The first operation that needs a store connects to it, so that operations without a store need
-    no server. A connection is a context manager, which closes the connections to the servers at its
-    end. Use it in one thread at a time.
+    The first operation that needs a server connects to it, so that other operations need no server.
+    Use the object as a context manager, which closes the connections at the end, and in one thread
+    at a time.
 
     Args:
         settings: the settings that name the servers, or a function that loads them when they are
             first needed.
-        progress: receives messages and progress.
+        progress: a reporter, or a function such as ``print``, that receives messages and progress
+            (default: none).
 
     Attributes:
-        reporter: receives messages and progress.
+        reporter: the `Reporter` that receives messages and progress.
     """
 
     def __init__(
@@ -69,14 +70,14 @@ class Connection:
         return self._settings
 
     def close(self) -> None:
-        """Close the connections. A closed lab refuses all operations that need a store."""
+        """Close the connections. Later operations that need a server raise UnavailableError."""
         remove_resolver(self._load_network)
         self._close_graph()
         if self._engine is not None:
             self._engine.dispose()
             self._engine = None
         self._is_closed = True
-        # `ProgressLines` has a thread that would continue to print progress.
+        # Otherwise the thread of `ProgressLines` would continue to print progress.
         if isinstance(self.reporter, ProgressLines):
             self.reporter.close()
 
@@ -101,9 +102,9 @@ class Connection:
     def config(self) -> Table:
         """Show every setting with its value and source, and the settings file that was read.
 
-        Secrets are not shown. Flags override STARCAST_* variables, which override the file. The
-        file is the one that STARCAST_CONFIG names, or else starcast.toml in the working directory,
-        or else in the user's configuration folder.
+        Passwords are not shown. Options override STARCAST_* variables, which override the settings
+        file. The settings file is the one that the variable STARCAST_CONFIG names, or else
+        starcast.toml in the working directory, or else in the user's configuration folder.
         """
         from starcast.support.installation import config_file
 
@@ -115,19 +116,18 @@ class Connection:
         return Table(listed.columns, listed.rows, note)
 
     def new_plugin(self, kind: PluginKind, name: str, *, folder: Path | None = None) -> Path:
-        """Write a plug-in to edit: a construction, an algorithm or a family that works.
+        """Write a plug-in file to edit, with a construction, an algorithm or a family that works.
 
         Args:
-            kind: construction, algorithm or family.
-            name: its name, in lower case, such as my-trees.
+            kind: what the plug-in defines: construction, algorithm or family.
+            name: name of the construction, algorithm or family in lower case, such as my-trees.
             folder: folder of the file (default: the working directory).
 
         Returns:
-            The file.
+            The path of the file.
 
         Raises:
-            InputError: the kind or the name is not valid, the file exists, or it cannot be
-                written.
+            InputError: the kind or the name is not valid, the file exists, or it cannot be written.
 
         Example:
             $ starcast new construction my-trees
@@ -164,7 +164,7 @@ class Connection:
 
         Raises:
             UnavailableError: the lab is closed, or the server is not running.
-            RejectedError: the schema has another revision than this version needs.
+            RejectedError: the revision of the schema is not the one that this version needs.
         """
         from starcast.stores.database.migrations import check
         from starcast.stores.database.sessions import read_only
@@ -206,7 +206,7 @@ class Connection:
 
     @contextmanager
     def _writing(self, task: str, *, wait: bool) -> "Iterator[Engine]":
-        """Hold the store's lock while an operation writes, so that no restore can begin.
+        """Hold the writers' lock while an operation writes to PostgreSQL, so no restore can begin.
 
         Args:
             task: activity shown to other processes, such as ``running the experiment 'a'``.
@@ -224,9 +224,10 @@ class Connection:
 
     @contextmanager
     def _stores(self, task: str | None = None, *, wait: bool = False) -> "Iterator[Stores]":
-        """Connect to both stores, to read them or, with a task, to change them as in `_writing`.
+        """Connect to Neo4j and PostgreSQL; with a task, hold the lock of `_writing` to change them.
 
-        The lab's graph connection is closed, since an offline import may replace the graph store.
+        The lab's own connection to Neo4j is closed first, since an offline import may replace the
+        store of Neo4j.
         """
         from starcast.ingest import open_stores
 
@@ -252,7 +253,7 @@ class Connection:
             return load_network(session, spec_or_name)
 
     def _find_outage(self) -> UnavailableError | None:
-        """Return the error if the embedded PostgreSQL is not running, or None if it can be used.
+        """Return the error if the embedded PostgreSQL is not running; None if it can be used.
 
         Raises:
             UnavailableError: a server that the settings name cannot be reached, or the lab is
@@ -266,9 +267,9 @@ class Connection:
         return None
 
     def _raise_if_configured(self, error: UnavailableError) -> None:
-        """Raise the error, unless it only says that the embedded PostgreSQL is not running.
+        """Raise an UnavailableError if the settings name a server, or if the lab is closed.
 
-        It is raised if the settings name another server, or if the lab is closed.
+        Otherwise the error only means that the embedded PostgreSQL is not running.
         """
         if self._is_closed or self.settings.postgres_uri is not None:
             raise error
@@ -280,9 +281,9 @@ class Connection:
 
 
 def as_reporter(progress: Progress | None) -> Reporter:
-    """Return a reporter for an argument ``progress`` or ``reporter``.
+    """Convert an argument ``progress`` or ``reporter`` to a `Reporter`.
 
-    A function that receives lines becomes a reporter; None becomes a silent reporter.
+    A function becomes a reporter that passes it lines of text; None becomes a silent reporter.
     """
     if progress is None:
         return Silent()
@@ -295,8 +296,9 @@ class Administration(Connection):
     def status(self) -> Table:
         """Show process, port, uptime, memory and log of the embedded servers.
 
-        A test shows whether they can write: after a full disk, Neo4j must be restarted.
-        In a shell, the exit code is 0 if both are running and can write, else 4.
+        Each running server is also tested for writing: after the disk was full, Neo4j refuses to
+        write until it is restarted. In a shell, the exit code is 0 if both are running and can
+        write, else 4.
         """
         from starcast.embedded import stack
 
@@ -308,7 +310,7 @@ class Administration(Connection):
         return Table.of(map(vars, servers), columns, failure=failure)
 
     def doctor(self) -> Table:
-        """Check packages, servers, schema, disk and memory.
+        """Check packages, servers, schema, disk space and memory, with advice on each problem.
 
         In a shell, the exit code is 0 if there are no problems, 4 if a server is not running, and 6
         for any other problem.
@@ -327,7 +329,7 @@ class Administration(Connection):
         ``connect(start=True)`` also creates the tables.
 
         Returns:
-            The addresses and the password files.
+            A row for each server: its address, its user, and the file that contains the password.
         """
         from starcast.embedded import stack
 
@@ -351,16 +353,17 @@ class Administration(Connection):
         return Facts({"home": str(home), "state": "stopped"}, sentence=None)
 
     def schema(self) -> Facts:
-        """Check that the schema has the newest revision and that its tables match the models.
+        """Check that PostgreSQL's schema has the newest revision and that no table was changed.
 
-        Triggers, rules, row-security policies, foreign keys and child tables that are not
-        starcast's, on its tables or views, are differences too. Other tables, views and functions
-        in the same schema are only listed: they do not change the rows. In a shell, the exit code
-        is 6 if a check fails.
+        Triggers, rules, row-security policies, foreign keys and child tables that someone has added
+        to the tables or views of starcast count as changes. Other tables, views and functions in
+        the same schema are only listed, because they do not affect the rows of starcast. In a
+        shell, the exit code is 6 if a check fails.
 
         Returns:
-            The revision of the tables, the newest revision, the differences from the models, and
-            the other objects in the schema.
+            The revision of the tables (``revision``), the revision that this version of starcast
+            needs (``newest``), the changes (``differences``), and the other objects in the schema
+            (``others``).
 
         Raises:
             UnavailableError: the server cannot be reached.
@@ -395,7 +398,7 @@ class Administration(Connection):
         return Facts(values, sentence)
 
     def upgrade(self) -> Facts:
-        """Create the tables, or upgrade them to the newest revision.
+        """Create the tables in PostgreSQL, or upgrade them to the newest revision.
 
         Comments, views, and the privileges of the roles starcast_writer and starcast_reader are
         recreated. The role that the settings name gets the writer's privileges. On your own server,
@@ -426,8 +429,8 @@ class Administration(Connection):
     def backup(self, file: BackupFile) -> Facts:
         """Write all stored data to a file: artifacts, experiments, runs, verdicts and records.
 
-        The file holds the rows and a checksum of each table. The graph is not included:
-        ``restore`` rebuilds it.
+        The file contains the rows of each table in PostgreSQL, with a checksum. The graph in Neo4j
+        is not included: ``restore`` rebuilds it.
 
         Args:
             file: path of the backup file.
@@ -459,19 +462,20 @@ class Administration(Connection):
         replace: Annotated[bool, Shell(confirm="replace everything that the stores hold?")] = False,
         wait: bool = False,
     ) -> Facts:
-        """Restore a backup into running, empty stores; verify it and rebuild the graph.
+        """Restore a backup into PostgreSQL, verify the rows, and rebuild the graph in Neo4j.
 
-        Without ``replace``, both stores must be empty. The rows are compared with the checksums of
-        the backup, and an older schema is upgraded. If the restoration fails or is killed, the
-        store keeps its previous contents. No part of the file is executed, and no other command can
-        write to the stores meanwhile.
+        Both servers must be running and, without ``replace``, empty. The rows are compared with the
+        checksums in the backup, and an older schema is upgraded. If the command fails or is killed,
+        PostgreSQL keeps its previous contents. No part of the file is executed, and no other
+        command can write to the stores meanwhile.
 
         Args:
             file: path of the backup file.
-            graph: rebuild the graph; otherwise no Neo4j is needed.
-            replace: replace the contents of the stores, after a question on the terminal. The old
-                rows are backed up to the folder ``backups`` of the home.
-            wait: wait for commands that are writing to the stores instead of failing.
+            graph: rebuild the graph in Neo4j; otherwise Neo4j need not run.
+            replace: delete the contents of both stores first, after a question on the terminal. The
+                old rows are backed up to the folder ``backups`` in the home directory.
+            wait: if other commands are writing to the stores, wait until they have finished instead
+                of failing.
 
         Returns:
             The number of rows in each table, and the time of the backup.
@@ -479,8 +483,8 @@ class Administration(Connection):
         Raises:
             BusyError: another process is writing to the stores; nothing was changed.
             InputError: the file is not a complete backup; nothing was changed.
-            RejectedError: a store is not empty; nothing was changed. Or the restored rows differ
-                from the backup; the store is as it was before.
+            RejectedError: a store is not empty, or the restored rows differ from the checksums in
+                the backup; nothing was changed.
 
         Example:
             $ starcast --home ./copy up

@@ -1,4 +1,4 @@
-"""The operations that tabulate costs, either from closed forms or from stored runs."""
+"""The operations on costs: tables from closed forms or stored runs, and optimal segment counts."""
 
 from collections.abc import Sequence
 from inspect import signature
@@ -32,7 +32,7 @@ COSTS = ("start_ups", "bytes", "steps", "transmissions", "time")
 
 
 class Costs(Connection):
-    """Operations on costs: closed forms, lower bounds and simulations."""
+    """Operations that compare closed forms, lower bounds and simulated costs of algorithms."""
 
     def cost_table(
         self,
@@ -54,55 +54,61 @@ class Costs(Connection):
         experiment: Annotated[str | None, Shell(metavar="NAME", completes="experiments")] = None,
         table: Annotated[
             str | None,
-            Shell(metavar="TABLE", default="that of the experiment's shipped grid"),
+            Shell(metavar="TABLE", default="the table of the experiment's example grid"),
         ] = None,
         conditions: ConditionsOption = (),
     ) -> CostTable:
-        """Show the papers' cost tables: costs on a topology, or the runs of an experiment.
+        """Compare the costs of algorithms: on a topology, or as in a paper's table.
 
         For a topology, no server is needed, and the fastest algorithm comes first. A row is an
-        algorithm of starcast or a row of a paper's table. Its exact time, start_ups T_s + bytes
-        T_c, is computed by the closed form of its source. The column pieces has the number of
+        algorithm of starcast or a row of a paper's table. Its time, start_ups T_s + bytes T_c, is
+        computed exactly by the closed form in the paper. The column pieces has the number of
         segments or unit messages (by default the optimal number), and real_pieces has the optimum
         over the real numbers. The gap is time / lower bound for the same number of copies. The
-        schedule is executed to obtain the simulated values; a note explains any difference from the
-        closed form.
+        simulated values are those of an execution of the schedule; if they differ from the closed
+        form, a note explains why.
 
-        With ``experiment``, rows and columns are those of the paper, one table per topology and
-        message. The values of a row are those of the fastest stored run of the algorithm on which
-        the row is based. If the paper cites a work that starcast cannot execute, its row is marked
-        as cited and shows the paper's closed form, if there is one. References are keys of
-        references.bib.
+        With ``experiment``, the table has the rows and columns of a paper's table, and there is one
+        table per topology and message size. The values of a row are those of the fastest stored run
+        of the row's algorithm. If the paper takes a row from another work that starcast cannot
+        execute, the row is marked as cited and shows the paper's closed form, if there is one.
+        References are keys of references.bib.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
-            collective: only this collective, such as broadcast (default: all).
-            ports: only this port model (default: both).
-            message_bytes: bytes of a message for one destination, such as 1024, 2.5 or 23/3.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
+            collective: show only this collective, such as broadcast (default: all).
+            ports: show only this port model: all (a node uses all ports in a step), or one (one
+                port to send and one to receive). Default: both.
+            message_bytes: size of a message in bytes, such as 1024, 2.5 or 23/3. In a scatter,
+                gather or alltoall, each destination gets a message of this size.
             t_s: start-up time per packet, T_s in the papers.
             t_c: time per byte, T_c in the papers.
-            segments: number of segments of the message, or of each tree's share; best chooses the
-                optimum.
+            segments: number of equal parts into which a message, or each tree's share of it, is
+                divided; ``best`` is the number with the shortest time.
             messages: number of unit messages, for algorithms that send unit messages (default: the
                 value of ``segments``).
             copies: number of edge-disjoint trees that carry each message, for algorithms that use
                 such trees.
-            hypercube: dimension of the hypercube to compare with (default: the smallest with at
-                least as many nodes).
-            simulate: simulate the schedules that are small enough.
-            execution: execution model of the simulations.
-            max_rows: number of rows of the largest schedule that is simulated.
-            bounds: also compute a bound that takes longer: ``cut``, the bottleneck cut of an
-                allgather or reduce-scatter, or ``lp``, the linear program of an alltoall.
-            experiment: the experiment whose stored runs are shown; it replaces the topology.
-            table: the paper's table of the experiment, such as tseng-sheu-1997-table-1.
-            conditions: only runs of the experiment with this value, such as topology=S5; several
-                values of one axis are alternatives.
+            hypercube: dimension of the hypercube with which the papers' tables compare (default:
+                the smallest with at least as many nodes as the topology).
+            simulate: also execute the schedules that have at most ``max_rows`` rows.
+            execution: execution model of the simulations: synchronous (all packets of a step start
+                together), or asynchronous (each packet starts as soon as it can).
+            max_rows: largest number of rows of a schedule that is simulated.
+            bounds: also compute a lower bound that takes longer: ``cut`` (by the bottleneck cut,
+                for allgather and reduce-scatter) or ``lp`` (by a linear program, for alltoall).
+            experiment: show the stored runs of this experiment, instead of costs on a topology.
+            table: the paper's table that the runs of ``experiment`` fill, such as
+                tseng-sheu-1997-table-1.
+            conditions: use only runs of ``experiment`` with this value, such as topology=S5. Can be
+                repeated: several values of one axis are alternatives.
 
         Raises:
             InputError: a name or a number is wrong, or neither a topology nor an experiment is
                 given.
-            NotFoundError: no such experiment is stored, or no run executes a row of the table.
+            NotFoundError: no such experiment is stored, or none of its runs belongs to a row of the
+                table.
             RejectedError: a schedule violates its port model.
 
         Example:
@@ -242,9 +248,10 @@ class Costs(Connection):
         ]
 
     def _simulated(self, problem: "CostProblem", row: "CostRow", max_rows: int) -> Row:
-        """Return the simulation results for a row; none if the schedule is too large.
+        """Return the simulated steps, time and gap of a row, as values by column name.
 
-        A schedule that is too large is reported.
+        The result is empty if the row has no schedule or ``max_rows`` is 0. If the schedule is too
+        large to simulate, the result is empty, and the reason is reported.
         """
         from starcast.costs import tables
         from starcast.support.errors import LimitError
@@ -279,19 +286,23 @@ class Costs(Connection):
     ) -> Table:
         """Find the number of segments or unit messages that minimizes the time.
 
-        The closed form is minimized over the real numbers and over the integers. If fewer pieces
-        are always better, no real optimum exists.
+        The time in the paper's closed form is minimized over the real numbers and over the
+        integers. If fewer pieces are always better, no real optimum exists.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
             collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
                 allreduce.
             algorithm: an algorithm, such as multiple.
-            ports: port model.
-            message_bytes: bytes of a message for one destination, such as 1024, 2.5 or 23/3.
+            ports: port model: all (a node uses all ports in a step), or one (one port to send and
+                one to receive).
+            message_bytes: size of a message in bytes, such as 1024, 2.5 or 23/3. In a scatter,
+                gather or alltoall, each destination gets a message of this size.
             t_s: start-up time per packet, T_s in the papers.
             t_c: time per byte, T_c in the papers.
-            copies: number of edge-disjoint trees that carry each message.
+            copies: number of edge-disjoint trees that carry each message, for algorithms that use
+                such trees.
 
         Raises:
             InputError: a name or a number is wrong, or the algorithm does not split its messages or

@@ -40,7 +40,7 @@ NewName = Annotated[str | None, Shell(flag="--as")]
 
 
 class Experiments(Connection):
-    """Operations on runs of algorithms, experiments (named sets of runs), and comparisons."""
+    """Operations on runs (simulated executions of algorithms), experiments, and comparisons."""
 
     def run(
         self,
@@ -54,21 +54,23 @@ class Experiments(Connection):
         wait: bool = False,
         **axes: SingleValues,
     ) -> RunTable:
-        """Build, verify and simulate a schedule; show its exact costs and the lower bound.
+        """Build a schedule, verify it by simulation, and show its costs and the lower bound.
 
-        A stored run with the same parameters in the same collection is replaced.
+        The run replaces a stored run of ``experiment`` with the same parameters.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
             collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
                 allreduce.
             algorithm: an algorithm, such as multiple or 'edge-disjoint(copies=2,messages=4)';
                 ``starcast schedule algorithms`` lists them.
-            message_bytes: size of the message in bytes: 1024, 2.5, 23/3.
-            experiment: name of the collection of single runs in which the run is stored.
+            message_bytes: size of a message in bytes, such as 1024, 2.5 or 23/3.
+            experiment: name of the experiment to which the run is added. It must consist of single
+                runs, without a grid.
             store: store the run; otherwise no server is needed.
-            wait: wait for a restore instead of failing.
-            axes: values of further axes (the parameters of runs), one value per axis.
+            wait: if a backup is being restored, wait for the end of the restore instead of failing.
+            axes: values of the other parameters of runs (axes), one value per axis.
 
         Raises:
             InputError: a value is wrong.
@@ -112,10 +114,10 @@ class Experiments(Connection):
         return RunTable(listing.COST_COLUMNS, rows, loss, run=run)
 
     def runs(self, *, experiment: SomeExperiment = None) -> Table:
-        """List the stored runs, each with its simulated time and its gap (time / lower bound).
+        """List the stored runs with their simulated times and gaps (time / lower bound).
 
         Args:
-            experiment: only the runs of this experiment.
+            experiment: list only the runs of this experiment.
 
         Raises:
             NotFoundError: no such experiment is stored.
@@ -126,7 +128,7 @@ class Experiments(Connection):
             return listing.list_runs(session, experiment)
 
     def show_run(self, number: int) -> Facts:
-        """Show a stored run: parameters, costs, seconds per phase, provenance.
+        """Show a stored run: parameters, costs, seconds of building and simulation, provenance.
 
         Args:
             number: the run's number in ``starcast run list``.
@@ -143,7 +145,7 @@ class Experiments(Connection):
             return Facts(listing.run_facts(run, name))
 
     def run_steps(self, number: int) -> Table:
-        """Show the load of each step of a stored run.
+        """Show the number of busy links and the largest packet in each step of a stored run.
 
         Args:
             number: the run's number in ``starcast run list``.
@@ -171,31 +173,35 @@ class Experiments(Connection):
         wait: bool = False,
         **axes: SeveralValues,
     ) -> Facts:
-        """Execute and store the missing runs of an experiment, one per combination of axis values.
+        """Execute and store the missing runs of an experiment: one for each combination of values.
 
-        An axis is a parameter of runs, such as the message size. In a shell, repeat its option for
-        several values. An algorithm ignores axes that do not apply to it. An interrupted experiment
-        continues where it stopped; a complete one is left unchanged.
+        An axis is a parameter of runs, such as the message size, with one or more values. In a
+        shell, repeat the option of an axis for several values. An algorithm ignores axes that do
+        not apply to it. If the experiment was interrupted, only its missing runs are executed.
 
         Args:
             name: the experiment's name.
-            grid: TOML file with the axes, or an example from ``starcast experiment examples``;
-                an option of an axis replaces that axis of the grid. In Python also a mapping.
-            replace: delete a stored experiment of this name first.
+            grid: TOML file with the values of each axis, or the name of an example that ``starcast
+                experiment examples`` lists. The option of an axis replaces the values in the file.
+                In Python also a mapping.
+            replace: first delete the stored experiment with this name and its runs.
             jobs: number of processes. In Python, an algorithm that is defined in a notebook can
                 only run in the process of the notebook.
-            executor: executes the runs, instead of processes on this machine.
-            shard: compute only part I of N and write it to ``out``; store nothing.
+            executor: a `concurrent.futures.Executor` that executes the runs (default: processes on
+                this machine).
+            shard: execute only part I of N of the runs, and write them to ``out`` instead of
+                storing them; ``starcast experiment merge`` stores the N files.
             out: output file of ``shard``, such as part.json or part.json.gz.
-            wait: wait for a restore instead of failing.
-            axes: values of axes, each a value or a list.
+            wait: if a backup is being restored, wait for the end of the restore instead of failing.
+            axes: values of axes: a value or a list for each axis.
 
         Returns:
-            The numbers of runs ``created`` and ``kept``; of a shard, its ``runs`` and ``file``.
+            The numbers of new runs (``created``) and of runs that were already stored (``kept``);
+            for a shard, its number of ``runs`` and its ``file``.
 
         Raises:
             InputError: the name, an axis or a value is wrong, or the experiment has another grid.
-            RejectedError: some runs failed. They are stored as failed, and never compared.
+            RejectedError: some runs failed. They are stored as failed, and comparisons omit them.
             BusyError: another process is using the experiment, or restoring a backup.
             LimitError: a run does not fit into memory; earlier runs are stored.
 
@@ -240,13 +246,14 @@ class Experiments(Connection):
         Shards that are incomplete, overlapping, damaged or of another version are refused.
 
         Args:
-            files: the files of all shards.
-            name: another name for the experiment.
-            wait: wait for a restore instead of failing.
+            files: the files of all N shards, in any order.
+            name: name under which the experiment is stored (default: the name in the files).
+            wait: if a backup is being restored, wait for the end of the restore instead of failing.
 
         Raises:
             InputError: the files are not all shards of one experiment, or are damaged.
-            RejectedError: the shards were computed by other code, or contradict stored runs.
+            RejectedError: the shards were computed by another version of the code, or a stored run
+                with the same parameters has other results.
 
         Example:
             $ starcast experiment merge part-*.json
@@ -266,18 +273,20 @@ class Experiments(Connection):
     ) -> Table:
         """Execute every stored run of an experiment again and compare the results.
 
-        The faults are those of the stored runs. Nothing is stored. Runs whose plug-in is not
-        loaded are listed, but not repeated. In a shell, the exit code is 6 if a result differs.
+        Faults are not drawn again: each run is repeated with its stored faults. Nothing is stored.
+        Runs of a plug-in that is not loaded are listed, but not repeated. In a shell, the exit code
+        is 6 if a result differs.
 
         Args:
-            name: the experiment's name, or a run's number.
+            name: name of an experiment, or number of a single run.
             jobs: number of processes.
-            executor: executes the runs, instead of processes on this machine.
+            executor: a `concurrent.futures.Executor` that executes the runs (default: processes on
+                this machine).
 
         Returns:
-            A row per run: for each result ``same``, or the stored and the new value. The column
-            ``agrees`` is true if all are the same, and None if the run was not repeated;
-            ``failure`` says how many runs differ, or which plug-in is missing.
+            A row per run. The cell of a result is ``same``, or has the stored and the new value.
+            ``agrees`` is true if all results are the same, and None if the run was not repeated.
+            ``failure`` is the error if runs differ or a plug-in is missing, else None.
 
         Raises:
             NotFoundError: no such experiment or run is stored.
@@ -298,16 +307,16 @@ class Experiments(Connection):
         return listing.list_examples()
 
     def experiments(self) -> Table:
-        """List the stored experiments with their grids and numbers of stored and possible runs."""
+        """List the stored experiments with their grids, and how many of their runs are stored."""
         from starcast.comparison import listing
 
         with self._session() as session:
             return listing.list_experiments(session)
 
     def show_experiment(self, name: ExperimentName) -> Table:
-        """List the runs of an experiment in the order of its grid.
+        """List the stored runs of an experiment in the order of its grid.
 
-        The command that runs the experiment is printed too, with the number of missing runs.
+        The command that executes the experiment, and the number of missing runs, are printed too.
 
         Args:
             name: the experiment's name.
@@ -325,14 +334,14 @@ class Experiments(Connection):
             return listing.list_grid(side)
 
     def grid(self, name: ExperimentName) -> str:
-        """Print the grids of an experiment as a TOML file, which ``experiment run`` reads.
+        """Print the grids of an experiment in TOML, for ``experiment run --grid``.
 
         Args:
             name: the experiment's name.
 
         Raises:
             NotFoundError: no such experiment is stored.
-            InputError: the experiment is a collection of single runs, which has no grid.
+            InputError: the experiment consists of single runs, without a grid.
 
         Example:
             $ starcast experiment grid crossovers > crossovers.toml
@@ -352,15 +361,17 @@ class Experiments(Connection):
     def export_experiment(
         self, *names: Annotated[str, Shell(completes="experiments", required=True)], out: OutFile
     ) -> Facts:
-        """Write experiments with all runs, results and provenance to a file for another store.
+        """Write experiments with all runs, results and provenance to a file.
+
+        ``starcast experiment import`` reads the file into another store.
 
         Args:
             names: names of experiments.
-            out: file to write; compressed if it ends with .gz.
+            out: output file, such as crossovers.json.gz; it is compressed if its name ends in .gz.
 
         Raises:
             NotFoundError: an experiment is not stored.
-            InputError: the file cannot be written, or its suffix belongs to another format.
+            InputError: the file cannot be written, or its name ends in neither .json nor .gz.
 
         Example:
             $ starcast experiment export crossovers --out crossovers.json.gz
@@ -375,18 +386,21 @@ class Experiments(Connection):
         self, file: Annotated["str | Path", Shell(Path)], *,
         name: NewName = None, wait: bool = False,
     ) -> Table:  # fmt: skip
-        """Store the experiments of a file, and keep the runs that are already stored.
+        """Store the experiments of a file. Runs that are already stored are not changed.
 
-        If a run of the file has different results in this store, nothing is stored (exit code 6).
+        If a run in the file and a stored run have the same parameters but different results,
+        nothing is stored. In a shell, the exit code is then 6.
 
         Args:
-            file: a file of ``starcast experiment export``.
-            name: new name for the experiment, if the file holds only one.
-            wait: wait for a restore instead of failing.
+            file: a file that ``starcast experiment export`` wrote.
+            name: name under which the experiment is stored, if the file contains only one (default:
+                the name in the file).
+            wait: if a backup is being restored, wait for the end of the restore instead of failing.
 
         Raises:
             InputError: the file is not valid, or an experiment of this name has another grid.
-            RejectedError: a run of the file has different results from the same run in this store.
+            RejectedError: a run in the file and a stored run have the same parameters but different
+                results.
         """
         from starcast.experiments.exchange import import_experiments
 
@@ -400,7 +414,7 @@ class Experiments(Connection):
 
         Args:
             name: the experiment's name.
-            wait: wait for a restore instead of failing.
+            wait: if a backup is being restored, wait for the end of the restore instead of failing.
 
         Raises:
             NotFoundError: no such experiment is stored.
@@ -423,34 +437,40 @@ class Experiments(Connection):
         everything: All = False,
         sort: Annotated[str | None, Shell(metavar="COLUMN")] = None,
     ) -> ComparisonTable:
-        """Compare experiments, or single runs, at their common grid points.
+        """Compare experiments, or single runs, that have the same parameters.
 
-        The compared experiments or runs are called sides; a single experiment is split into sides
-        by algorithm, base and copies. A row is one combination of parameters. For each side it has
-        the simulated results and the gap (time / lower bound), and for each side but the baseline
-        the change in time. Rows without differences are hidden; the shortest time is bold. If runs
-        are not comparable, the row says why. In json and csv, a parameter that differs between the
-        sides has a column per side. If ``across`` is topology, each side may have its own network:
-        the sizes of the networks are listed, and no value is scaled.
+        The compared experiments or runs are called sides. If only one experiment is given, its runs
+        are split into sides by algorithm, base and copies. A row is one combination of parameters.
+        It has the simulated results and the gap (time / lower bound) of each side, and the change
+        in time from the baseline. Rows in which all sides have the same results are hidden; the
+        shortest time is bold. If the runs in a row are not comparable, the row states the reason.
+        In json and csv, a parameter that differs between the sides has a column per side. With
+        ``across`` topology, each side may have a different network: the sizes of the networks are
+        listed, and no value is scaled.
 
-        In a shell, --runs lists the paired runs one by one, in columns whose names do not depend on
-        the sides. With --plot FILE.svg the plots of the page are written too, one below the other:
-        time against message size, and links busy in each step. They need matplotlib.
+        In a shell, --runs lists the paired runs, one per row, and its columns are the same for all
+        comparisons. --plot FILE.svg also writes the plots of the HTML page to a file: time against
+        message size, and busy links in each step. Plots need matplotlib.
 
         Args:
-            names: experiments by name, runs by number; a single experiment is split into parts.
-            across: compare runs that differ in topology, ports, root, execution, t_s or t_c; can be
-                repeated.
-            conditions: only runs with this value, such as topology=S5; repeat it for alternatives.
-            baseline: side that the others are compared with.
-            by: pair runs with equal numbers of pieces of a message, or of segments per tree. Of the
-                runs that remain, the fastest of each side are paired.
-            everything: show all parameters, results and rows.
-            sort: column to sort by, -COLUMN to descend; time is the shortest time of all sides.
+            names: names of experiments, or numbers of runs.
+            across: also pair runs that differ in this axis: topology, ports, root, execution, t_s
+                or t_c. Can be repeated.
+            conditions: compare only runs with this value, such as topology=S5. Can be repeated:
+                several values of one axis are alternatives.
+            baseline: the side from which the changes in time are computed.
+            by: which runs to pair: those with equal ``message_units`` (pieces of a message), or
+                those with equal ``segments`` (per tree). If several runs of a side qualify, the
+                fastest is used.
+            everything: show all parameters, results and rows, also those that are equal on all
+                sides.
+            sort: sort the rows by this column; -COLUMN sorts in descending order. The column time
+                stands for the shortest time of the sides.
 
         Raises:
             NotFoundError: an experiment or run does not exist, or no run meets the conditions.
-            InputError: an axis, a condition or a column is wrong, or nothing can be compared.
+            InputError: an axis, a condition or a column is wrong, or fewer than two sides have
+                runs.
 
         Example:
             >>> lab.compare("e1", "e2").to_polars()
@@ -497,7 +517,10 @@ def _count_runs(outcome: "Outcome", done: str) -> Facts:
 
 
 def _processes(jobs: int | None) -> int | None:
-    """Return the number of processes, by default 1 if a notebook defines the algorithm."""
+    """Return the given number of processes, or 1 if none is given and a notebook defines a plug-in.
+
+    Other processes cannot import definitions of a notebook.
+    """
     from starcast.catalogue.plugins import ORIGINS
 
     is_interactive = any(origin.module == "__main__" for origin in ORIGINS.values())

@@ -54,8 +54,9 @@ class ForestOptions(TypedDict, total=False):
 
     Attributes:
         root: label of the root (default: rank 0, the identity). In Python also its rank.
-        base: construction that label-change and dimension-change start from.
-        i: number of places by which dimension-change shifts dimensions.
+        base: construction whose trees label-change and dimension-change transform.
+        i: number of positions, 0 to n-2, by which dimension-change shifts the dimensions of all
+            links cyclically.
     """
 
     root: Root
@@ -70,7 +71,7 @@ class Forests(Artifacts):
         """List the constructions with their families, arguments and papers. No server is needed.
 
         Args:
-            topology: only constructions that are defined on this topology, such as S5.
+            topology: list only constructions that are defined on this topology, such as S5.
 
         Raises:
             InputError: there is no such topology.
@@ -102,13 +103,16 @@ class Forests(Artifacts):
         """Build a forest, verify it, and write it to a file. No server is needed.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
-            construction: a construction, such as multiple; see ``starcast forest constructions``.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
+            construction: a construction, such as multiple or
+                ``dimension-change(base=multiple,i=2)``.
             out: output file, such as forest.npz.
             options: `ForestOptions`.
 
         Returns:
-            One row: the counts of the forest, the file and its bytes.
+            One row: the id of the forest, its numbers of trees, nodes and edges, the path of the
+            file, and its size in bytes.
 
         Raises:
             InputError: a name or an argument is wrong, or the file cannot be written.
@@ -140,33 +144,38 @@ class Forests(Artifacts):
         out: OptionalOutFile = None,
         **options: Unpack[ForestOptions],
     ) -> Table:
-        """Verify that every node of each tree reaches the root.
+        """Verify that every tree of a forest is a spanning tree: every node reaches the root.
 
-        In a shell, the exit code is 6 if a node does not reach the root. If a forest in a file is
-        named after a construction, its trees must be equal to the trees of that construction. No
+        In a shell, the exit code is 6 if a node does not reach the root. If the id of a forest in a
+        file names a construction of starcast, the trees must be those of the construction. No
         server is needed.
 
-        With ``blocks``, the heights of the trees and the loads of all links are computed too. The
-        next four options can be given only with ``blocks``.
+        With ``blocks``, the parents are computed from a closed form, block by block: trees that do
+        not fit into memory can be verified. The heights of the trees and the loads of all links are
+        computed too. ``jobs``, ``executor``, ``shard`` and ``out`` need ``blocks``.
 
         Args:
-            source: a topology, such as S5, or a file written by ``starcast forest build``. In
-                Python also a `Forest`.
+            source: a topology, such as S5, on which ``construction`` builds the forest, or a file
+                that ``starcast forest build`` wrote. In Python also a `Forest`.
             construction: a construction, such as multiple or
                 ``dimension-change(base=multiple,i=2)``. Omit it for a file.
-            blocks: verify a closed form block by block: up to S16, in little memory (needs numba).
+            blocks: verify the closed form of a construction block by block, up to S16 (needs
+                numba).
             jobs: number of processes.
-            executor: computes the tasks, instead of processes on this machine.
-            shard: compute only part I of N and write it to ``out``.
+            executor: a `concurrent.futures.Executor` that verifies the blocks (default: processes
+                on this machine).
+            shard: verify only part I of N, and write the result to ``out``; ``starcast forest
+                merge`` merges the N files.
             out: output file of ``shard``, such as part.json or part.json.gz.
             options: `ForestOptions`.
 
         Returns:
-            One row: the counts of the forest, or of the shard, and the seconds.
+            One row: the id and the counts of the forest, or the file of the shard and its number of
+            tasks; and the seconds that the verification took.
 
         Raises:
-            RejectedError: a tree is not a spanning tree (the first offending node is named), or the
-                forest is named after a construction but holds other trees.
+            RejectedError: a tree is not a spanning tree (the error names the first node that does
+                not reach the root), or the trees are not those of the construction in the id.
             InputError: a name, an argument or a file is wrong, the construction has no closed form,
                 or the options cannot be combined.
             LimitError: the trees are larger than the memory of this machine, or the topology is
@@ -229,16 +238,17 @@ class Forests(Artifacts):
         return _one(written | {"seconds": perf_counter() - start})
 
     def merge_forest(self, *files: ShardFiles) -> Table:
-        """Merge the shards of a verification by blocks.
+        """Merge the files of a verification by blocks that was divided into shards.
 
         Shards that are incomplete, overlapping, damaged or of another version are refused.
 
         Args:
-            files: the files of all shards.
+            files: the files of all N shards, in any order.
 
         Raises:
             InputError: the files are not all shards of one verification, or are damaged.
-            RejectedError: the shards were computed by other code, or do not prove the forest.
+            RejectedError: the shards were computed by another version of the code, or a tree is not
+                a spanning tree.
 
         Example:
             $ starcast forest merge part-*.json
@@ -256,24 +266,26 @@ class Forests(Artifacts):
         verify: bool = False,
         **options: Unpack[ForestOptions],
     ) -> Facts:
-        """Measure a forest and name the paper of its construction, or show a stored forest.
+        """Show the properties of a forest, such as heights and congestion, and its paper.
 
-        A forest given by a construction or a file is measured without a server. For an id, the
-        stored values are shown, with the symbols 1..n in node labels.
+        The properties of a construction or a file are computed without a server. For the id of a
+        stored forest, the stored values are shown, and node labels consist of the symbols 1..n.
 
         Args:
-            source: a topology, such as S5, a file, or the id of a stored forest. In Python also a
+            source: a topology, such as S5, on which ``construction`` builds the forest; a file that
+                ``starcast forest build`` wrote; or the id of a stored forest. In Python also a
                 `Forest`.
             construction: a construction, such as multiple or
                 ``dimension-change(base=multiple,i=2)``. Omit it for a file.
-            verify: recompute counts and checksums in Neo4j and compare.
+            verify: also check that the counts and checksums in Neo4j are those of the stored
+                forest.
             options: `ForestOptions`.
 
         Raises:
             InputError: a name, an argument or a file is wrong, or the options cannot be combined.
             NotFoundError: no such forest is stored.
-            RejectedError: the array of a file is not a forest, or the graph has other counts or
-                checksums.
+            RejectedError: the array of a file is not a forest; or ``verify`` is given, and Neo4j
+                has other counts or checksums.
 
         Example:
             >>> lab.show_forest("S6", "multiple")["congestion"]
@@ -322,18 +334,19 @@ class Forests(Artifacts):
     ) -> Picture:
         """Draw one tree by levels, with edges coloured by dimension, or draw all trees.
 
-        No server is needed. With ``layout``, the nodes are placed as in ``topology draw``. Drawings
-        are readable up to S5.
+        No server is needed. With ``layout``, the nodes are arranged as by ``topology draw`` instead
+        of by levels. Drawings are readable up to S5.
 
         Args:
-            source: a topology, such as S5, or a file written by ``starcast forest build``. In
-                Python also a `Forest`.
+            source: a topology, such as S5, on which ``construction`` builds the forest, or a file
+                that ``starcast forest build`` wrote. In Python also a `Forest`.
             construction: a construction, such as multiple or
                 ``dimension-change(base=multiple,i=2)``. Omit it for a file.
             tree: number of the tree, from 0 (default: 0).
             all_trees: draw all trees side by side.
-            load: draw each link with a width that shows its load (the number of trees that use it).
-            layout: positions of the nodes.
+            load: draw the links of the topology, wider the more trees use them.
+            layout: arrangement of the nodes, as for ``topology draw`` (default: each tree by its
+                own levels; for ``load``, by family).
             force: draw even if the tree has more than 128 nodes.
             options: `ForestOptions`.
 
@@ -373,17 +386,18 @@ class Forests(Artifacts):
     ) -> ExchangeFile:
         """Verify a forest and write it to a file for another tool. No server is needed.
 
-        dot has an edge from parent to child for every edge of a tree; newick has a line per tree;
-        json nests each node's children in the node. In newick, some programs read the labels of
-        internal nodes as numbers, because the labels consist of digits.
+        A dot file has a directed edge from parent to child for every edge of a tree, a newick file
+        has a line per tree, and a json file nests the children of a node in the node. Some programs
+        read the labels of inner nodes in newick files as numbers, because the labels consist of
+        digits.
 
         Args:
-            source: a topology, such as S5, or a file written by ``starcast forest build``. In
-                Python also a `Forest`.
+            source: a topology, such as S5, on which ``construction`` builds the forest, or a file
+                that ``starcast forest build`` wrote. In Python also a `Forest`.
             construction: a construction, such as multiple or
                 ``dimension-change(base=multiple,i=2)``. Omit it for a file.
             to: format of the file.
-            tree: number of the only tree to write, from 0.
+            tree: number of the only tree to write, from 0 (default: all trees).
             options: `ForestOptions`.
 
         Raises:
@@ -402,7 +416,7 @@ class Forests(Artifacts):
         construction: str | None,
         options: ForestOptions,
     ) -> "Forest":
-        """Return a verified forest; warn if the construction of that name builds other trees."""
+        """Return a verified forest; warn if its id names a construction that builds other trees."""
         forest = load_forest(source, construction, options)
         forest.verify()
         # The trees are valid under any name: only `verify_forest` rejects a wrong name.
@@ -457,7 +471,7 @@ def _given(options: ForestOptions) -> dict[str, Any]:
 
 
 def _other_trees(source: "str | Path | Topology | Forest", forest: "Forest") -> str:
-    """Return a warning if the construction named in a forest builds other trees, else ""."""
+    """Return a warning if the construction in a forest's id builds other trees, else ""."""
     from starcast.trees.construction import find_difference
 
     difference = find_difference(forest)

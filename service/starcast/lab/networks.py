@@ -22,7 +22,7 @@ from starcast.lab.signature import (
     read_topology,
 )
 from starcast.support.errors import InputError, LimitError, only_one_of
-from starcast.support.table import Facts, Table
+from starcast.support.table import Facts, Table, as_rows
 from starcast.support.vocabulary import (
     Collective,
     ExecutionModel,
@@ -42,10 +42,12 @@ if TYPE_CHECKING:
 
 
 class Networks(Artifacts):
-    """Operations on computed and stored topologies."""
+    """Operations on topologies: computed ones, and those that the stores hold."""
 
     def families(self) -> Table:
-        """List the families of topologies with their specs and papers. No server is needed.
+        """List the families of topologies, how their specs are written, and their papers.
+
+        A spec is the name of a topology, such as S5. No server is needed.
 
         Example:
             >>> lab.families()["family"][:3]
@@ -65,21 +67,23 @@ class Networks(Artifacts):
     def show_topology(
         self, topology: TopologyName, *, stored: bool = False, verify: bool = False
     ) -> Facts:
-        """Show the counts and distances of a topology, either computed or stored.
+        """Show the numbers of nodes and links, and the distances, of a topology.
 
-        The distance profile counts the nodes at distance 0, 1, ... from a node. If the topology has
-        no translations, it counts ordered pairs of endpoints (nodes that are not switches). The
-        reverse port of a port is the port that the neighbour uses for the same link.
+        The distance profile lists how many nodes are at distance 0, 1, ... from a node. If the
+        profile depends on the node (the topology has no translations), it lists how many ordered
+        pairs of endpoints (nodes that are not switches) are at each distance. The reverse port of a
+        port is the number that the neighbour gives to the same link.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
-            stored: show the stored values, which needs a server; implied by ``verify``.
-            verify: recompute counts and checksums in Neo4j and compare.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
+            stored: show the values in PostgreSQL instead of computing them; implied by ``verify``.
+            verify: also check that the counts and checksums in Neo4j are those of the topology.
 
         Raises:
             InputError: there is no such topology.
             NotFoundError: the stored values are requested, but the topology is not stored.
-            RejectedError: the graph has other counts or checksums.
+            RejectedError: ``verify`` is given, and Neo4j has other counts or checksums.
 
         Example:
             >>> lab.show_topology("S6")["diameter"]
@@ -116,8 +120,10 @@ class Networks(Artifacts):
         ones.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
-            layout: positions of the nodes.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
+            layout: arrangement of the nodes. Not every topology has every layout (default: by
+                family).
 
         Raises:
             InputError: there is no such topology, or it does not have this layout.
@@ -135,11 +141,12 @@ class Networks(Artifacts):
     def export_topology(self, topology: TopologyName, *, to: TopologyFormat) -> ExchangeFile:
         """Write a topology to a file for another tool. No server is needed.
 
-        Nodes are numbered by their ranks from 0, for metis from 1. graphml, gexf and dot also hold
-        labels and ports.
+        Nodes are numbered by their ranks from 0, for metis from 1. Files in graphml, gexf and dot
+        also contain labels and ports.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
             to: format of the file.
 
         Raises:
@@ -170,19 +177,21 @@ class Networks(Artifacts):
         server is needed.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
             out: output file, such as page.html.
-            forest: a construction, such as multiple, or a file written by ``forest build``; can be
-                repeated. In Python also `Forest` objects.
-            schedule: COLLECTIVE:ALGORITHM, such as ``broadcast:multiple(segments=4)``; can be
-                repeated. ``:one`` at the end chooses the one-port model.
-            root: label of the root of all these forests and schedules, and of the layout
-                ``levels``.
-            state: initial state of the page, written as in the explorer's addresses:
+            forest: a construction, such as multiple, or a file that ``starcast forest build``
+                wrote. Can be repeated. In Python also `Forest` objects.
+            schedule: a schedule, given as COLLECTIVE:ALGORITHM, such as
+                ``broadcast:multiple(segments=4)``; with ``:one`` at the end, its port model is one.
+                Can be repeated.
+            root: label of the root of the forests and schedules (default: rank 0, the identity).
+                The layout ``levels`` also starts from it.
+            state: what the page shows first, as in the address of the explorer after the #:
                 ``step=3&node=21345``.
 
         Returns:
-            The ids of the forests and schedules, the file, and its bytes.
+            The ids of the forests and schedules, the path of the file, and its size in bytes.
 
         Raises:
             InputError: a name, an argument, the root or a file is wrong.
@@ -227,8 +236,8 @@ class Networks(Artifacts):
 
 AlgorithmOrFile = Annotated["str | Path", Shell(str, completes="algorithms")]
 
-#: Suffixes by which an argument ``algorithm`` is recognized as a schedule file, even if the file
-#: does not exist.
+#: An argument ``algorithm`` with one of these suffixes is a schedule file, even if the file does
+#: not exist.
 _ROW_FILES = (".csv", ".goal", ".xml", ".json")
 FileFormatOption = Annotated[RowsFormat | None, Shell(flag="--from")]
 
@@ -237,15 +246,21 @@ class ScheduleOptions(TypedDict, total=False):
     """Options that define a schedule, together with its topology, collective and algorithm.
 
     Attributes:
-        ports: port model (default: the algorithm's first port model; all for a file).
+        ports: port model: all (a node uses all ports in a step), or one (one port to send and one
+            to receive). Default: the first one that the algorithm supports; all for a file.
         root: label of the root, or of the source of a symmetric schedule (default: rank 0, the
             identity). In Python also its rank.
-        segments: segments per tree.
-        messages: unit messages.
-        copies: number of edge-disjoint trees that carry each message.
-        base: construction that dimension-change starts from.
-        expand: expand a symmetric schedule, which has the rows of one source, to all sources.
-        file_format: format of the file of rows (default: recognized by content, or else by suffix).
+        segments: number of equal parts into which each tree's share of a message is divided, for
+            algorithms that segment messages.
+        messages: number of unit messages, for algorithms that send unit messages.
+        copies: number of edge-disjoint trees that carry each message, for algorithms that use such
+            trees.
+        base: construction whose trees the algorithm uses, for algorithms such as forest and
+            dimension-change.
+        expand: include the rows of all sources. Without it, a symmetric schedule has the rows of
+            one source; translations yield the others.
+        file_format: format of the schedule file (default: recognized by content, or else by
+            suffix).
     """
 
     ports: Ports | None
@@ -272,8 +287,8 @@ class Schedules(Connection):
         No server is needed.
 
         Args:
-            topology: only algorithms that are defined on this topology, such as S5.
-            collective: only algorithms of this collective.
+            topology: list only algorithms that are defined on this topology, such as S5.
+            collective: list only algorithms for this collective, such as broadcast.
 
         Raises:
             InputError: there is no such topology or collective.
@@ -314,15 +329,19 @@ class Schedules(Connection):
         algorithm: AlgorithmOrFile,
         **options: Unpack[ScheduleOptions],
     ) -> Table:
-        """List the rows of a schedule: step, sender, port, receiver, tree and unit.
+        """List the rows of a schedule, one per unit that crosses a link.
+
+        Each row has the step, sender, port, receiver, tree and unit.
 
         No server is needed.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
             collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
                 allreduce.
-            algorithm: an algorithm, or a file of rows, as in ``starcast schedule simulate``.
+            algorithm: an algorithm, such as multiple or ``edge-disjoint(copies=2)``, or a schedule
+                file, such as mine.csv.
             options: `ScheduleOptions`.
 
         Raises:
@@ -339,8 +358,7 @@ class Schedules(Connection):
         from starcast.formats.writing import table_columns
 
         columns = table_columns(build_schedule(topology, collective, algorithm, options))
-        lines = zip(*(column.tolist() for column in columns.values()), strict=True)
-        return Table(tuple(columns), [dict(zip(columns, line, strict=True)) for line in lines])
+        return Table(tuple(columns), as_rows(columns))
 
     def draw_schedule(
         self,
@@ -354,19 +372,26 @@ class Schedules(Connection):
         layout: LayoutOption = None,
         **options: Unpack[ScheduleOptions],
     ) -> Picture:
-        """Draw the steps of a schedule: busy links, and units that nodes hold. No server is needed.
+        """Draw the busy links, and the units that each node holds, in each step of a schedule.
 
-        A node has the same place in all steps. For a symmetric schedule, one source is drawn.
+        No server is needed.
+
+        A node has the same place in all steps. Of a symmetric schedule, only the units of one
+        source are drawn.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
             collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
                 allreduce.
-            algorithm: an algorithm, or a file of rows, as in ``starcast schedule simulate``.
-            step: a step, from 1. Can be repeated (default: all steps side by side).
-            animate: draw an animation of all steps (SVG).
-            chart: draw the units by port and step instead.
-            layout: positions of the nodes.
+            algorithm: an algorithm, such as multiple or ``edge-disjoint(copies=2)``, or a schedule
+                file, such as mine.csv.
+            step: number of a step to draw, from 1; can be repeated (default: all steps side by
+                side).
+            animate: draw all steps as an animation, which needs an SVG file.
+            chart: draw a table of the units by port and step instead of the network.
+            layout: arrangement of the nodes. Not every topology has every layout (default: by
+                family).
             options: `ScheduleOptions`.
 
         Raises:
@@ -407,20 +432,24 @@ class Schedules(Connection):
         """Write a schedule to a file for another tool. No server is needed.
 
         goal is for LogGOPSim and ATLAHS, msccl-xml for MSCCL and RCCL, chrome-trace for Perfetto;
-        these three always hold the schedule of all sources, which is simulated first. csv and
-        parquet hold the rows. If the algorithm is a file of rows, that file is converted.
+        files in these three formats always contain the schedule of all sources, which is simulated
+        first. csv and parquet contain the rows. If a schedule file is given instead of an
+        algorithm, it is converted.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
             collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
                 allreduce.
-            algorithm: an algorithm, or a file of rows, as in ``starcast schedule simulate``.
+            algorithm: an algorithm, such as multiple or ``edge-disjoint(copies=2)``, or a schedule
+                file, such as mine.csv.
             to: format of the file.
-            unit_bytes: bytes of a unit, for goal and chrome-trace.
+            unit_bytes: size of a unit in bytes, for goal and chrome-trace.
             t_s: start-up time per packet, T_s in the papers, for chrome-trace.
             t_c: time per byte, T_c in the papers, for chrome-trace.
-            execution: execution model, for chrome-trace.
-            dialect: simulator for which a goal file is written.
+            execution: execution model, for chrome-trace: synchronous (all packets of a step start
+                together), or asynchronous (each packet starts as soon as it can).
+            dialect: simulator that will read the goal file.
             options: `ScheduleOptions`.
 
         Raises:
@@ -445,7 +474,7 @@ def build_schedule(
     algorithm: str | Path,
     options: ScheduleOptions,
 ) -> "Schedule":
-    """Build the schedule of an algorithm, or read a schedule from a file of rows.
+    """Build the schedule of an algorithm, or read a schedule file.
 
     Raises:
         InputError: a name or an argument is wrong, or the file cannot be read.
@@ -473,7 +502,7 @@ def build_schedule(
 
 
 def is_file(algorithm: str | Path) -> bool:
-    """Return whether the algorithm is given as a file of rows."""
+    """Return whether an argument ``algorithm`` is a schedule file, not an algorithm's name."""
     # If the suffix is that of a file, the error for a missing file names the file and does not
     # report an unknown algorithm. No algorithm has a name with a slash or a suffix.
     if isinstance(algorithm, Path) or algorithm.lower().endswith(_ROW_FILES):

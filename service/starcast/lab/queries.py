@@ -27,15 +27,16 @@ Timeout = Annotated[float | None, Shell(default="the setting timeout")]
 
 
 class Queries(Connection):
-    """Operations that query the graph."""
+    """Operations that query the graph in Neo4j."""
 
     def queries(
         self, search: Annotated[str | None, Shell(metavar="PACK|WORD", completes="packs")] = None
     ) -> Table:
-        """List the queries with their parameters and their run times on S6, S7 and S8, in seconds.
+        """List the queries with their parameters, and their measured seconds on S6, S7 and S8.
 
         Args:
-            search: a query pack, or a word in names, titles and questions (default: all queries).
+            search: list only the queries of this pack, or those whose name, title or question
+                contains this word (default: all queries).
 
         Raises:
             NotFoundError: no query matches.
@@ -52,10 +53,11 @@ class Queries(Connection):
         return list_queries(library.search(search), "\n".join(skipped))
 
     def show_query(self, query: QueryOrFile) -> str:
-        """Print the file of a query: a header and Cypher that can be pasted into Neo4j Browser.
+        """Print a query file: its header, and a Cypher statement that also runs in Neo4j Browser.
 
         Args:
-            query: a query, as pack/name or name, or a .cypher file.
+            query: name of a query, with or without its pack, such as overlap/load-histogram, or a
+                .cypher file.
 
         Raises:
             NotFoundError: there is no such query.
@@ -82,28 +84,30 @@ class Queries(Connection):
     ) -> Answer:
         """Run a query and show its rows.
 
-        The query runs in a read-only transaction on complete artifacts. Tables print paths hop by
-        hop; json and csv hold them as lists. A picture shows the nodes and links that the rows
-        name; other links between these nodes are faint.
+        The query runs in a read-only transaction, and reads only completely stored topologies,
+        forests and schedules. Tables print paths hop by hop; json and csv contain them as lists. A
+        picture shows the nodes and links that the rows name; other links between these nodes are
+        faint.
 
         Args:
-            query: a query, as pack/name or name, or a .cypher file. In Python also a Cypher
-                statement, as for `ask`.
-            parameters: values of the query's parameters: name=TEXT, or name:=JSON. In Python also
-                as keywords.
-            row_limit: maximum number of rows.
+            query: name of a query, with or without its pack, such as overlap/load-histogram, or a
+                .cypher file. In Python also a Cypher statement, as for `ask`.
+            parameters: values of the query's parameters, such as topology=S5; a list or a number
+                can be written as JSON after :=, as in sizes:='[1, 2]'. In Python also as keywords.
+            row_limit: maximum number of rows that are shown.
             timeout: time limit in seconds.
-            drawable: refuse a query whose result cannot be drawn, before it runs.
+            drawable: before the query runs, raise InputError if its result could not be drawn.
             values: values of the query's parameters.
 
         Returns:
             The columns, the rows, and the Cypher that ran.
 
         Raises:
-            NotFoundError: there is no such query, or an artifact that a parameter names is not
-                stored.
+            NotFoundError: there is no such query, or a topology, forest or schedule that a
+                parameter names is not stored.
             InputError: a parameter is wrong, or the query is not valid.
-            LimitError: time or memory ran out.
+            LimitError: the query takes longer than the time limit, or needs more memory than Neo4j
+                may use.
             UnavailableError: Neo4j is not running.
 
         Example:
@@ -154,15 +158,17 @@ class Queries(Connection):
     ) -> Answer:
         """Run a Cypher statement that only reads, and show its rows.
 
-        The statement runs like the query of a pack: in a read-only transaction, with a row limit
-        and a time limit. Writing clauses and procedures are refused before it runs. The statement
-        may also read artifacts that are not complete. docs/schema.md lists labels and properties.
+        The statement runs in a read-only transaction, with a row limit and a time limit. A
+        statement with clauses that write, or with calls of procedures, is refused before it runs.
+        Unlike the queries of the packs, it may also read topologies, forests and schedules that are
+        not yet completely stored. docs/schema.md lists labels and properties.
 
         Args:
-            statement: Cypher, a .cypher file without a header, or - for stdin.
-            parameters: values of the statement's parameters: name=TEXT, or name:=JSON for numbers,
-                lists and Booleans. In Python also as keywords.
-            row_limit: maximum number of rows.
+            statement: a Cypher statement, a .cypher file without a header, or - to read the
+                statement from stdin.
+            parameters: values of the statement's parameters: name=TEXT for a string; name:=JSON for
+                a number, a list or a Boolean. In Python also as keywords.
+            row_limit: maximum number of rows that are shown.
             timeout: time limit in seconds.
             values: values of the statement's parameters.
 
@@ -170,8 +176,9 @@ class Queries(Connection):
             The columns, the rows, and the Cypher that ran.
 
         Raises:
-            InputError: the statement writes or is not valid, or a parameter has no value.
-            LimitError: time or memory ran out.
+            InputError: the statement would write or is not valid, or a parameter has no value.
+            LimitError: the query takes longer than the time limit, or needs more memory than Neo4j
+                may use.
             UnavailableError: Neo4j is not running.
 
         Example:
@@ -217,7 +224,7 @@ class Queries(Connection):
         return _answer(result, text, "add LIMIT" if row_limit is None else "")
 
     def _limits(self, row_limit: Any, timeout: Any) -> tuple[int, float]:
-        """Return the row limit and the time limit, replacing None by the limit in the settings."""
+        """Return the row limit and the time limit in seconds; None is replaced by the setting."""
         if row_limit is None:
             row_limit = self.settings.row_limit
         elif not isinstance(row_limit, int) or row_limit < 1:
@@ -237,17 +244,18 @@ class Queries(Connection):
     def check_queries(
         self, target: Annotated[str | Path | None, Shell(str, completes="queries")] = None
     ) -> Table:
-        """Check query files, and Neo4j's plans for the queries.
+        """Check query files, and how Neo4j would execute their queries.
 
-        A query must return the columns that its header declares, and its plan must have no
-        notifications, Cartesian products or writes. No query is executed. If Neo4j is not running,
-        only the files are checked.
+        A query must return the columns that its header declares, and the execution plan of Neo4j
+        must contain no warnings, Cartesian products or writes. No query is executed. If Neo4j is
+        not running, only the files are checked.
 
         Args:
-            target: a query, a pack, a file, or the folder of a pack or of packs (default: all).
+            target: what to check: a query, a pack, a .cypher file, or a folder with a pack or with
+                packs (default: all packs).
 
         Returns:
-            The queries, their files, and the problems of their columns and plans, one per row.
+            A row for each problem, and a row with an empty problem for each query without one.
 
         Raises:
             InputError: a file or its header is not valid.
@@ -296,14 +304,15 @@ class Queries(Connection):
         name: str,
         *,
         folder: Annotated[
-            Path | None, Shell(default="the first of the setting packs, or the working directory")
+            Path | None,
+            Shell(default="the first folder in the setting packs, or the working directory"),
         ] = None,
     ) -> Path:
-        """Write a new query file to edit: a header, and a statement that runs.
+        """Write a query file to edit, with a header and a statement that runs.
 
         Args:
-            name: name of the query, as pack/name.
-            folder: folder of packs.
+            name: pack and name of the query, such as mine/load-of-links.
+            folder: folder that contains the folders of your packs.
 
         Returns:
             The file.

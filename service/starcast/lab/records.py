@@ -1,4 +1,4 @@
-"""The operations on records: search for, list, show, verify, prove, merge and store them."""
+"""The operations on records (best known objects): search, list, verify, prove and store them."""
 
 from concurrent.futures import Executor
 from functools import partial
@@ -37,7 +37,7 @@ _PROOF_SECONDS = 300.0
 
 
 class Records(Connection):
-    """Operations on records, the best known objects of search problems. Most need no server."""
+    """Operations on records, the best known solutions of search problems. Most need no server."""
 
     def search(
         self,
@@ -56,39 +56,49 @@ class Records(Connection):
         shard: ShardName = None,
         out: Path | None = None,
     ) -> Table:
-        """Search for the best object of a problem, or a proof that no better object exists.
+        """Search for the best solution of a problem, or for a proof that no better one exists.
 
-        The search starts from the best known record, and writes each improvement to the folder of
-        your records: repeat an interrupted search to continue it. No server is needed; most
-        problems need the extra starcast[search]. ``starcast records show`` prints all details of a
-        record.
+        A record is the best known solution of a problem on a topology, with its value and the best
+        proved bound on this value. The search starts from the record, and writes each improvement
+        to the folder of your records: repeat an interrupted search to continue it. No server is
+        needed; most problems need the extra starcast[search]. ``starcast records show`` prints all
+        details of a record.
 
         In a shell, the exit code is 7 if the time limit ends the search before value and bound
-        agree, and 8 if only a second solver supports the bound.
+        agree. It is 8 if they agree, but the bound has no proof, only the agreement of two solvers.
 
-        Several problems, topologies or ``seeds`` mean several searches, one after another.
-        ``executor`` and ``shard`` distribute these searches; a single search is not divided.
+        Each combination of a problem, a topology and a random seed is a search. Searches run one
+        after another, unless ``executor`` or ``shard`` distributes them; a single search is not
+        divided.
 
         Args:
             problem: a problem, such as one-port-broadcast, or several, separated by commas;
                 ``starcast records problems`` lists them.
-            topologies: topologies, such as S5, S6,3 or Q4, or files with networks.
-            congestion: maximum number of trees on a directed link, for congestion-trees.
+            topologies: topologies, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or files with networks.
+            congestion: maximum number of trees that may use a directed link, for the problem
+                congestion-trees.
             timeout: time limit of each search in seconds.
             memory: memory limit of each process in MB.
-            seed: random seed of the first process.
+            seed: random seed of the first process of the first search; the others use the seeds
+                after it.
             seeds: number of searches of each problem, with different random seeds.
-            jobs: number of processes of a search, each with another random seed.
-            engine: solver of formulas.
-            folder: folder of your own records.
-            fresh: start without the known record. A better known record is never overwritten.
-            executor: runs the searches, instead of this process.
-            shard: compute only part I of N and write it to ``out``, not to the folder of records.
+            jobs: number of processes of each search, each with a different random seed.
+            engine: program that solves the formulas of a search: the SAT solver cadical, or the
+                constraint solver cp-sat.
+            folder: folder with your own records.
+            fresh: start without the known record. It is still kept unless the search finds a better
+                one.
+            executor: a `concurrent.futures.Executor` that runs the searches (default: this
+                process).
+            shard: run only part I of N of the searches, and write the results to ``out`` instead of
+                the folder of records; ``starcast records merge`` merges the N files.
             out: output file of ``shard``, such as part.json or part.json.gz.
 
         Returns:
             The best record of each problem and topology. ``failure`` is an error if value and bound
-            of a record differ, or if only a second solver supports a bound.
+            of a record differ, or if a bound has no proof, only the agreement of two solvers; else
+            it is None.
 
         Raises:
             InputError: a problem, topology or argument is unknown, or the problem is not defined on
@@ -136,7 +146,7 @@ class Records(Connection):
         return as_table(records, failure=find_unsettled(records, timeout))
 
     def problems(self) -> Table:
-        """List the search problems with their questions, formulas and symmetries."""
+        """List the search problems: question, formula that is solved, and symmetry that is used."""
         from starcast.records.model import PROBLEMS as SENSES
         from starcast.search import PROBLEMS
 
@@ -151,14 +161,16 @@ class Records(Connection):
     def records(
         self, problem: SomeProblem = None, *, stored: bool = False, folder: Folder = None
     ) -> Table:
-        """List the records that come with starcast, and your own records that are better.
+        """List the best known records: those that come with starcast, or your own if better.
 
-        A terminal shows one line per problem and range of topologies; --all shows each record.
+        In a shell, a terminal shows one line per problem and range of topologies; --all shows one
+        line per record.
 
         Args:
-            problem: only the records of a problem.
-            stored: list the records in PostgreSQL instead of files, with the results of checks.
-            folder: folder of your own records.
+            problem: list only the records of this problem.
+            stored: list the records in PostgreSQL instead of those in files, with the results of
+                their checks.
+            folder: folder with your own records.
 
         Raises:
             InputError: the problem is unknown, or a file is damaged.
@@ -190,13 +202,15 @@ class Records(Connection):
         congestion: Congestion = None,
         folder: Folder = None,
     ) -> Facts:
-        """Show the best record with the reason for its bound, its searches, and their command.
+        """Show a record: its value and bound, the reason for the bound, and how it was found.
 
         Args:
             problem: a problem, such as one-port-broadcast.
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
-            congestion: maximum number of trees on a directed link, for congestion-trees.
-            folder: folder of your own records.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
+            congestion: maximum number of trees that may use a directed link, for the problem
+                congestion-trees.
+            folder: folder with your own records.
 
         Raises:
             InputError: the problem is unknown, or a file is damaged.
@@ -219,21 +233,21 @@ class Records(Connection):
         proof_timeout: Seconds = _PROOF_SECONDS,
         folder: Folder = None,
     ) -> Table:
-        """Verify records: witnesses by their definitions, bounds by theory or by proofs.
+        """Verify records: each solution by its definition, each bound by theory or by a proof.
 
-        In a shell, the exit code is 6 if a record is wrong, and 8 if a bound is not verified.
+        In a shell, the exit code is 6 if a record is wrong, and 8 if a bound could not be verified.
 
-        Each witness is checked by code that is independent of the searches. A bound must follow
-        from theory or from a certificate of inequalities, or its LRAT proof is generated again and
-        checked. If no proof is requested, or generating it takes too long, the result is "not made
-        again". If only a second solver supports the bound and no proof is found now, the result is
-        "not checked". If the record is wrong, it is "rejected".
+        The solution (witness) is checked by code that is independent of the searches. The bound
+        must follow from theory or from a certificate of inequalities; otherwise its LRAT proof is
+        generated again and checked. The result is "not made again" if ``proofs`` is false or
+        generating the proof takes too long, "not checked" if the bound rests on the agreement of
+        two solvers and no proof is found now, and "rejected" if the record is wrong.
 
         Args:
             files: JSON files of records (default: all records).
-            proofs: generate the proofs of bounds again.
+            proofs: generate the proofs of bounds again, which may take long.
             proof_timeout: time limit of each proof in seconds.
-            folder: folder of your own records.
+            folder: folder with your own records.
 
         Returns:
             A row for each record: the results of the checks, and the programs that accepted the
@@ -270,28 +284,31 @@ class Records(Connection):
         proof_timeout: Seconds = _PROOF_SECONDS,
         folder: Folder = None,
     ) -> Facts:
-        """Generate the LRAT proof of a record again, and check it with an independent checker.
+        """Generate the proof of a record's bound again, and check it with an independent program.
 
-        Other checkers can read the files of the formula and the proof. If the verified checker
-        cake_lpr is on the PATH, it must accept the proof too.
+        The proof shows that a formula has no solution, which implies the bound. ``formula`` and
+        ``out`` write formula and proof to files for other checkers, in DIMACS and LRAT format. If
+        the formally verified checker cake_lpr is on the PATH, it must accept the proof too.
 
         Args:
             problem: a problem, such as fault-diameter.
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
-            congestion: maximum number of trees on a directed link, for congestion-trees.
-            out: write the LRAT proof to a file.
-            formula: write the formula in DIMACS to a file.
-            proof: check this LRAT or DRAT proof instead of generating one.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
+            congestion: maximum number of trees that may use a directed link, for the problem
+                congestion-trees.
+            out: write the LRAT proof to this file.
+            formula: write the formula in DIMACS format to this file.
+            proof: check the LRAT or DRAT proof in this file instead of generating one.
             proof_timeout: time limit of the proof in seconds.
-            folder: folder of your own records.
+            folder: folder with your own records.
 
         Returns:
-            The proved statement, and the checker that accepted its proof.
+            The proved statement, and the name of the checker that accepted its proof.
 
         Raises:
             InputError: the problem is unknown, or a file cannot be read or written.
             NotFoundError: no record is known.
-            RejectedError: the record has no proof, or the checker rejects it.
+            RejectedError: the record has no proof, or the checker rejects the proof.
             LimitError: the proof takes longer than the time limit, or memory ran out.
             UnavailableError: python-sat is not installed.
 
@@ -330,18 +347,19 @@ class Records(Connection):
     def bound_broadcasts(
         self, *, most: Annotated[int, Shell(least=3, most=200)] = 120, folder: Folder = None
     ) -> Table:
-        """Compare the bounds of one-port broadcasts on the star graphs S3, S4, ..
+        """Compare bounds on the steps of one-port broadcasts on the star graphs S3, S4, ...
 
-        The lower bound counts the nodes that can be informed in each round. The upper bound is the
-        best known record, or else the upper bound of S_(n-1) plus 1 + ceil(log2(n-1))
-        (docs/one-port-conjecture.md).
+        The lower bound follows from the number of nodes that can be informed in each step. The
+        upper bound on S_n is the value of the record; without a record, it is the upper bound on
+        S_(n-1) plus 1 + ceil(log2(n-1)) (docs/one-port-conjecture.md).
 
         Args:
-            most: the largest n.
-            folder: folder of your own records.
+            most: the largest n of the table.
+            folder: folder with your own records.
 
         Returns:
-            A row for each n: bounds, ceil(log2 n!), and the published sum of ceil(log2 i), i <= n.
+            A row for each n: the bounds, ceil(log2 n!), and the published upper bound, the sum of
+            ceil(log2 i) for 2 <= i <= n.
 
         Example:
             $ starcast records bounds --most 120
@@ -365,25 +383,27 @@ class Records(Connection):
         proof_timeout: Seconds = _PROOF_SECONDS,
         folder: Folder = None,
     ) -> Table:
-        """Merge the shards of a search, and keep the records that are better than the known ones.
+        """Merge the files of searches that were divided into shards, and keep better records.
 
-        The best value and the best bound are kept. Witnesses and bounds are verified. Shards that
-        are incomplete, overlapping, damaged or of another version are refused. In a shell, the exit
-        code is 8 if a bound was not used because its proof was not made again.
+        For each problem and topology, the best value and the best bound are combined with the known
+        record; solutions and bounds are verified first. Shards that are incomplete, overlapping,
+        damaged or of another version are refused. In a shell, the exit code is 8 if a bound was not
+        used because its proof was not generated again.
 
         Args:
-            files: the files of all shards, as written by ``starcast search --shard``.
-            proofs: generate the proofs of bounds again; otherwise the bound from theory is used.
+            files: the files of all N shards, as written by ``starcast search --shard``.
+            proofs: generate the proofs of bounds again; otherwise only bounds from theory are used.
             proof_timeout: time limit of each proof in seconds.
-            folder: folder of your own records.
+            folder: folder with your own records.
 
         Returns:
-            The best record of each problem and topology; ``failure`` is set if a bound was not
-            used.
+            The best record of each problem and topology. ``failure`` is an error if a bound was not
+            used, else None.
 
         Raises:
             InputError: the files are not all shards of one list of searches, or are damaged.
-            RejectedError: the shards were computed by other code, or a witness or bound is wrong.
+            RejectedError: the shards were computed by another version of the code, or a solution or
+                bound is wrong.
 
         Example:
             $ starcast records merge part-*.json
@@ -411,19 +431,21 @@ class Records(Connection):
         folder: Folder = None,
         wait: bool = False,
     ) -> Facts:
-        """Verify all records, and store them in PostgreSQL. Better stored records are kept.
+        """Verify all records, and store those in PostgreSQL that are better than the stored ones.
 
-        The state of each bound is stored with its record: verified, not made again (the proof
-        exists but was not generated again), or not checked.
+        The result of checking the bound is stored with its record: "verified", "not made again"
+        (its proof was not generated again), or "not checked" (it rests on the agreement of two
+        solvers).
 
         Args:
             proofs: generate the proofs of bounds again.
             proof_timeout: time limit of each proof in seconds.
-            folder: folder of your own records.
-            wait: wait for a restore instead of failing.
+            folder: folder with your own records.
+            wait: if a backup is being restored, wait for the end of the restore instead of failing.
 
         Returns:
-            The number of verified records, and of records that were stored because they are better.
+            The number of verified records (``records``), and of those that were stored
+            (``stored``).
 
         Raises:
             RejectedError: a record is wrong; nothing is stored.
@@ -442,7 +464,7 @@ class Records(Connection):
         if isinstance(verification.failure, RejectedError):
             raise verification.failure
         states = [(record, state) for record, state, *_ in checked if state != "rejected"]
-        # A restart of the server during the checks releases the first lock.
+        # If the server restarts during the checks, it releases the first lock.
         with self._writing("storing records", wait=True) as held, self._session(held) as session:
             written = store_all(session, states)
         sentence = f"stored {written} of {len(records)} records; the others were stored before"

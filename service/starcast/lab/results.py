@@ -33,10 +33,11 @@ class Answer(Table):
     Attributes:
         columns: the names of the columns, in order.
         rows: one dictionary per row.
-        note: a sentence about omitted rows and the option that shows them; empty if complete.
+        note: a sentence that says how many rows are shown and how to get all; empty if ``rows`` has
+            all rows.
         cypher: the statement that ran.
         parameters: the values of the statement's parameters.
-        more: whether the row limit omitted further rows.
+        more: whether the query has more rows than the row limit permits.
     """
 
     cypher: str = ""
@@ -48,7 +49,9 @@ class Answer(Table):
         """Return a picture of the nodes and links that the rows name, as an SVG document.
 
         Args:
-            layout: ``levels``, by the distance from the source or the root, or ``ring``.
+            layout: arrangement of the nodes: ``levels`` (by the distance from the source or the
+                root) or ``ring`` (on a circle). Default: levels if the picture has a source or
+                root, and links; else ring.
 
         Raises:
             InputError: no column is declared to contain nodes, or the result has no nodes.
@@ -69,7 +72,7 @@ class Answer(Table):
         )
 
     def readable(self) -> Table:
-        """Return the rows with paths as strings, hop by hop, and nodes as labels."""
+        """Return the table with nodes as labels, and paths as strings such as ``123 -2-> 213``."""
         columns = list(self.columns)
         rows = [dict(row) for row in self.rows]
         if {"path", "ports"} <= set(columns) and _are_paths(rows):
@@ -81,7 +84,7 @@ class Answer(Table):
 
 
 def _are_paths(rows: Sequence[Row]) -> bool:
-    """Return whether all rows hold paths: nodes, and a port for every node but the last."""
+    """Return whether ``path`` in all rows is a list of nodes, and ``ports`` has one item fewer."""
     # A query may have columns `path` and `ports` with other contents, which `hops` cannot join.
     pairs = [(row["path"] or [], row["ports"] or []) for row in rows]
     return all(
@@ -113,10 +116,11 @@ def _short(value: Any) -> Any:
 
 @dataclass(frozen=True, repr=False)
 class RunTable(Table):
-    """The costs of a run, each with its gap (time / lower bound).
+    """The costs of a run: simulated, closed form and lower bound, with gaps (time / lower bound).
 
     Attributes:
-        run: the run. Its number ``run.id`` is None if it was not stored.
+        run: the run with its parameters and costs. ``run.id`` is its number, or None if it was not
+            stored.
     """
 
     run: "Run" = field(kw_only=True)
@@ -147,13 +151,13 @@ class CostTable(Table):
 
 @dataclass(frozen=True, repr=False)
 class ComparisonTable(Table):
-    """A comparison of stored runs, with one row per common grid point.
+    """A comparison of stored runs, with one row per combination of parameters.
 
-    Like the command line, notebooks show the results of the compared experiments or runs next to
-    each other, and the best results in bold.
+    Notebooks and terminals show the results of the compared experiments or runs next to each other,
+    and the best results in bold.
 
     Attributes:
-        comparison: the matched runs.
+        comparison: the compared sides, and for each row the runs that are paired.
     """
 
     comparison: "Comparison" = field(kw_only=True)
@@ -161,7 +165,7 @@ class ComparisonTable(Table):
 
     @property
     def everything(self) -> bool:
-        """Whether all parameters, results and rows are shown."""
+        """Whether parameters, results and rows are shown even if they are equal on all sides."""
         return self.comparison.everything
 
     def html(self) -> str:
@@ -175,9 +179,9 @@ class ComparisonTable(Table):
         return render_file(self.comparison, self.profiles())
 
     def latex_parts(self) -> list[Row]:
-        """Return the comparison as one LaTeX table that calls the sides A, B, ...
+        """Return the comparison as one LaTeX table, in which the sides are named A, B, ...
 
-        The lines below it explain the sides and which runs are paired.
+        The lines below the table state what A, B, ... are, and which runs are paired.
         """
         from starcast.comparison.presentation import describe_latex
 
@@ -205,7 +209,7 @@ class ComparisonTable(Table):
             opened.write(content)
 
     def profiles(self) -> "Profiles":
-        """Return the number of directed links in use in each step, by run number, for plotted runs.
+        """Return the number of busy directed links in each step of the plotted runs, by run number.
 
         Raises:
             UnavailableError: the lab is closed.
@@ -215,8 +219,9 @@ class ComparisonTable(Table):
     def runs(self) -> Table:
         """Return the compared runs, one per row, with the same columns for every comparison.
 
-        The column ``side`` names the experiment, run or part. Rows with equal ``pair`` are compared
-        with each other; ``verdict``, ``change`` and ``note`` refer to the baseline.
+        The column ``side`` names the experiment, run or part of an experiment. Rows with the same
+        number in ``pair`` are compared with each other; ``verdict``, ``change`` and ``note``
+        compare the row with the baseline.
         """
         from starcast.comparison.presentation import tabulate_runs
 
@@ -245,7 +250,7 @@ class Picture:
 
     Attributes:
         svg: an SVG document.
-        subject: description of the picture in a few words.
+        subject: what the picture shows, such as "tree 0 of S5:multiple:12345".
         animated: whether the picture is an animation, which only SVG can hold.
     """
 
@@ -284,8 +289,8 @@ class ExchangeFile:
 
     Attributes:
         artifact: the topology, forest or schedule.
-        to: the name of the format.
-        options: options of the format, as for `starcast.export`.
+        to: the name of the format, such as ``graphml``.
+        options: options of the format by name, as for `starcast.export`.
     """
 
     artifact: "Structure"

@@ -1,4 +1,4 @@
-"""The annotations of parameters in the signatures of operations, and conversions of their values.
+"""Types of the parameters of operations, for Python and the shell, and conversions of arguments.
 
 The command line derives its commands from the signatures and docstrings of the methods of `Lab`. An
 annotation adds properties that a type cannot express, such as the short name of an option. This
@@ -27,7 +27,7 @@ _Choice = TypeVar("_Choice", bound=StrEnum)
 
 @dataclass(frozen=True)
 class Shell:
-    """The properties of a parameter on the command line, attached to its annotation as metadata.
+    """How a parameter of an operation appears on the command line; metadata of its annotation.
 
     Attributes:
         type: the type on the command line, if Python accepts more types: ``str`` for
@@ -36,10 +36,10 @@ class Shell:
         flag: the name of the option, such as ``--all`` (default: the parameter's name).
         short: short names of the option, such as ``("-m",)``.
         metavar: the placeholder for the value in the help.
-        completes: the function of `starcast.cli.completion` that suggests values.
+        completes: the name of the function in `starcast.cli.completion` that suggests values.
         required: whether a list of arguments must not be empty.
-        least: the smallest allowed number.
-        most: the largest allowed number.
+        least: the smallest permitted number.
+        most: the largest permitted number.
         default: the string that the help shows instead of the default value.
         confirm: the question that is asked on a terminal before a switch takes effect.
         format: the output format that turns a switch on. Such a switch is not an option.
@@ -92,8 +92,13 @@ ShardFiles = Annotated["str | Path", Shell(Path, metavar="FILES", required=True)
 
 
 def _axes(names: Iterable[str], kind: Any) -> Any:
-    """Return a TypedDict for ``**axes``, with an item for each axis, which becomes an option."""
-    # A class statement would repeat the list of axes in `AXES`.
+    """Return a TypedDict for ``**axes``, whose items, one per axis, become options.
+
+    Args:
+        names: the names of the axes.
+        kind: the type of their values on the command line: ``str`` or ``list[str]``.
+    """
+    # A TypedDict written as a class would repeat the list of axes in `AXES`.
     items = {
         name: Annotated[
             Any,
@@ -150,8 +155,8 @@ def is_network_file(given: object) -> bool:
 def read_topology(given: "str | Path | Topology") -> "Topology":
     """Return the topology that is given by a spec, a stored network's name, a file or an object.
 
-    A file becomes a network of this process. A page must not pass a string of its readers, which
-    could be the path of any file; see `read_stored_topology`.
+    A network that is read from a file is known in this process only. Strings from visitors of a
+    page must be passed to `read_stored_topology` instead, because here they could name any file.
 
     Raises:
         InputError: the topology is unknown, the file cannot be read, or several stored networks
@@ -179,7 +184,7 @@ def read_stored_topology(given: "str | Topology") -> "Topology":
 
 
 def read_id(text: str) -> str:
-    """Return an id in which the spec replaces the name of a stored network at its beginning.
+    """Replace the name of a stored network at the beginning of an id by the network's spec.
 
     Raises:
         InputError: several stored networks have the name.
@@ -189,7 +194,7 @@ def read_id(text: str) -> str:
 
 
 def read_spec(text: str) -> str:
-    """Return the spec of the stored network with the given name; other texts are unchanged.
+    """Return the spec of the stored network with the given name; return any other text unchanged.
 
     Raises:
         InputError: several stored networks have the name.
@@ -212,6 +217,10 @@ def plain_axes(axes: Mapping[str, Any]) -> dict[str, Any]:
     """Convert axes, or the content of a grid file, to values that a grid file can contain.
 
     Files and names of networks become specs.
+
+    Args:
+        axes: the value or values of each axis, by name; the key ``grid`` has a list of such
+            mappings.
     """
     plain = {}
     for axis, value in axes.items():
@@ -248,7 +257,7 @@ def plain_values(value: Any) -> Any:
 
 
 def as_specs(topologies: str | Iterable[str] | None) -> list[str] | None:
-    """Return a list of specs; a string is split at commas, but not in specs such as S4,2.
+    """Return a list of specs. A string is split at commas, except those within specs such as S4,2.
 
     Raises:
         InputError: the list is empty.
@@ -272,7 +281,7 @@ def as_specs(topologies: str | Iterable[str] | None) -> list[str] | None:
 
 
 def as_conditions(conditions: Mapping[str, Any] | Iterable[str]) -> list[str]:
-    """Return conditions in the form of the command line, such as ``topology=S5``.
+    """Return conditions on runs as strings ``axis=value``, such as ``topology=S5``.
 
     Names of stored networks become specs.
 
@@ -307,7 +316,7 @@ def check_suffix(out: str | Path, *suffixes: str) -> None:
     """Check that the name of an output file ends in one of the given suffixes, or has no suffix.
 
     Raises:
-        InputError: the suffix of the file belongs to another format.
+        InputError: the file has another suffix.
     """
     suffix = Path(out).suffix
     if suffix.lower() not in {"", *suffixes}:

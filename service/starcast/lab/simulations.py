@@ -8,7 +8,7 @@ from starcast.lab.connection import Connection
 from starcast.lab.networks import AlgorithmOrFile, FileFormatOption, ScheduleOptions, build_schedule
 from starcast.lab.signature import CollectiveName, NumberOption, Root, Shell, TopologyName
 from starcast.support.errors import RejectedError, StarcastError
-from starcast.support.table import Facts, Table
+from starcast.support.table import Facts, Table, as_rows
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import ExecutionModel, Ports
 
@@ -38,19 +38,22 @@ class Simulations(Connection):
     ) -> Facts:
         """Build a schedule and execute it. No server is needed.
 
-        For a symmetric schedule, the results cover all sources together. With faults, rows that
-        cannot be executed are skipped and missing units are counted. In a shell, the exit code is 6
-        if the schedule violates the model, or if units are missing without faults.
+        A symmetric schedule is executed with the rows of all sources. With faults, sends from, to
+        or over a faulty node or link are skipped, and the units that do not reach their
+        destinations are counted. In a shell, the exit code is 6 if the schedule violates its port
+        model, or if units are missing although there are no faults.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
             collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
                 allreduce.
-            algorithm: an algorithm, such as multiple or ``edge-disjoint(copies=2)``, or a file of
-                rows, such as mine.csv.
-            fault: a faulty node such as 21345, or a faulty link such as 12345-21345; 21345@3 fails
-                from step 3 on. Can be repeated.
-            acknowledged: wait for acknowledgements, in an allgather along edge-disjoint trees.
+            algorithm: an algorithm, such as multiple or ``edge-disjoint(copies=2)``, or a schedule
+                file, such as mine.csv.
+            fault: a faulty node, such as 21345, or a faulty link, such as 12345-21345. It fails
+                from the start, or with @3 from step 3 on: 21345@3. Can be repeated.
+            acknowledged: a node sends a unit to a child only after the previous child has
+                acknowledged the unit; only for ``allgather edge-disjoint``.
             options: `ScheduleOptions`.
 
         Raises:
@@ -100,22 +103,28 @@ class Simulations(Connection):
         acknowledged: bool = False,
         **options: Unpack[ScheduleOptions],
     ) -> Table:
-        """Build a schedule, execute it, and show the load of each step. No server is needed.
+        """Execute a schedule, and count the links in use in each step. No server is needed.
 
-        For a symmetric schedule, links of all sources are counted. The exit codes are those of
-        ``starcast schedule simulate``.
+        A symmetric schedule is executed with the rows of all sources. In a shell, the exit code is
+        6 if the schedule violates its port model, or if units are missing although there are no
+        faults.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
             collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
                 allreduce.
-            algorithm: an algorithm, or a file of rows, as in ``starcast schedule simulate``.
-            fault: a faulty node or link, as in ``starcast schedule simulate``. Can be repeated.
-            acknowledged: wait for acknowledgements, in an allgather along edge-disjoint trees.
+            algorithm: an algorithm, such as multiple or ``edge-disjoint(copies=2)``, or a schedule
+                file, such as mine.csv.
+            fault: a faulty node, such as 21345, or a faulty link, such as 12345-21345. It fails
+                from the start, or with @3 from step 3 on: 21345@3. Can be repeated.
+            acknowledged: a node sends a unit to a child only after the previous child has
+                acknowledged the unit; only for ``allgather edge-disjoint``.
             options: `ScheduleOptions`.
 
         Returns:
-            The directed links in use and the units of the largest packet, step by step.
+            A row per step: the number of directed links that carry a packet, and the number of
+            units in the largest packet.
 
         Raises:
             InputError: a name, an argument or a fault is wrong, or the file cannot be read.
@@ -131,10 +140,8 @@ class Simulations(Connection):
         faults = _faults(fault)
         result = self._simulate(schedule, faults, acknowledged=acknowledged)
         columns = result.list_steps()
-        lines = zip(*(column.tolist() for column in columns.values()), strict=True)
-        rows = [dict(zip(columns, line, strict=True)) for line in lines]
         failure = _failure(schedule, algorithm, result, faults)
-        return Table(tuple(columns), rows, failure=failure)
+        return Table(tuple(columns), as_rows(columns), failure=failure)
 
     def _simulate(
         self, schedule: "Schedule", faults: "list[Fault]", *, acknowledged: bool
@@ -166,26 +173,30 @@ class Simulations(Connection):
         fault: Faults = (),
         **options: Unpack[ScheduleOptions],
     ) -> Facts:
-        """Compute the exact time of a schedule. No server is needed.
+        """Compute the exact time that a schedule takes. No server is needed.
 
-        The critical path consists of the packets that determine the time. Its last packets are
-        listed.
+        The critical path consists of the packets that determine the time: each waits for the end of
+        the previous one. Its last 30 packets are listed.
 
         Args:
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
             collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
                 allreduce.
-            algorithm: an algorithm, or a file of rows, as in ``starcast schedule simulate``.
+            algorithm: an algorithm, such as multiple or ``edge-disjoint(copies=2)``, or a schedule
+                file, such as mine.csv.
             execution: execution model: synchronous (step by step), or asynchronous (each packet
                 starts as soon as it can).
             unit_bytes: bytes per unit, such as 64, 2.5 or 23/3.
             t_s: start-up time per packet, T_s in the papers.
             t_c: time per byte, T_c in the papers.
-            fault: a faulty node or link, as in ``starcast schedule simulate``. Can be repeated.
+            fault: a faulty node, such as 21345, or a faulty link, such as 12345-21345. It fails
+                from the start, or with @3 from step 3 on: 21345@3. Can be repeated.
             options: `ScheduleOptions`.
 
         Returns:
-            The figures; times that are not whole numbers are strings, such as 2444/3.
+            The time, the last arrival, the longest busy time of a link, and the critical path. A
+            time that is not a whole number is a string, such as 2444/3.
 
         Raises:
             InputError: a name, a number or a fault is wrong, or the file cannot be read.
@@ -242,24 +253,29 @@ class Simulations(Connection):
         The format is recognized by the beginning of the file, or else by its suffix (.goal, .xml,
         .json, CSV for others).
 
-        In MSCCL XML and MSCCL++ plans, the ids of the GPUs are node ranks. The thread blocks are
-        executed; rank, thread block and step of the first violation are reported.
+        In MSCCL XML files and MSCCL++ plans, the id of a GPU is the rank of a node. The thread
+        blocks are executed. If they violate a rule, the error names the rank, thread block and step
+        of the first violation.
 
-        In GOAL, ranks are node ranks. A file written by starcast keeps its units and steps. In
-        other files each send carries one unit, as early as ``requires`` and the port model allow.
-        Which unit follows from the ends of the sends or from their tags, if these tell it.
+        In GOAL files, a rank is the rank of a node. A file written by starcast contains its units
+        and steps. In other files, each send carries one unit, and starts in the first step that
+        ``requires`` and the port model permit; the unit is determined from the sender and receiver,
+        or from the tag.
 
-        CSV begins with the names of the columns step, sender, port and unit, and optionally tree,
-        receiver and combine, as ``starcast schedule rows -f csv`` writes them. Values are separated
-        by commas, semicolons or tabs. Nodes are labels, or ranks if not all senders are labels; #6
-        is always rank 6.
+        The first line of a CSV file names the columns: step, sender, port and unit, and optionally
+        tree, receiver and combine, as ``starcast schedule rows -f csv`` writes them. Values are
+        separated by commas, semicolons or tabs. Nodes are given by labels, or by ranks if a sender
+        is not a label; #6 is always the node of rank 6.
 
         Args:
-            file: an MSCCL XML file, an MSCCL++ plan, a GOAL file, or a CSV file of rows.
-            topology: a topology, such as S5, S6,3 or Q4, or a file with a network.
+            file: an MSCCL XML file, an MSCCL++ plan, a GOAL file, or a CSV file with the rows of a
+                schedule.
+            topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
+                Q4, or a file with a network.
             collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
                 allreduce.
-            ports: port model.
+            ports: port model that the schedule must obey: all (a node uses all ports in a step), or
+                one (one port to send and one to receive).
             root: label of the root (default: rank 0, the identity). In Python also its rank.
             file_format: format of the file (default: recognized by content, or else by suffix).
 
@@ -292,7 +308,10 @@ def _faults(faults: "Sequence[FaultLike]") -> "list[Fault]":
 def _failure(
     schedule: "Schedule", algorithm: str | Path, result: "Simulation", faults: "Sequence[Fault]"
 ) -> StarcastError | None:
-    """Return an error if the schedule has a violation or, without faults, leaves units missing."""
+    """Return the error for a schedule that violates its model or, without faults, misses units.
+
+    Return None if the execution succeeded.
+    """
     if result.violation is not None:
         problem = f"{schedule.id} is invalid: {result.violation}"
     # Under faults missing units are expected, so they are not an error.

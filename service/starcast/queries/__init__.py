@@ -1,4 +1,4 @@
-"""Query packs: Cypher queries that are checked when loaded and run in read-only transactions."""
+"""Query packs: folders of Cypher queries, which are checked when loaded and only read the graph."""
 
 from starcast.queries.execution import run
 from starcast.queries.pack import Library, find, load_library, load_queries

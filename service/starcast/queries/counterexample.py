@@ -1,7 +1,8 @@
-"""Write Cypher queries that show the location of a counterexample in Neo4j Browser.
+"""Write Cypher statements that show the counterexample of a failing claim in Neo4j Browser.
 
-A query contains labels and ids as literals. A comment above it gives the 'starcast ingest' command
-that stores the forest, schedule or topology shown.
+A statement shows where the counterexample is: at a node, a link, a tree or a step. It contains
+labels and ids as literals. A comment above it gives the 'starcast ingest' command that stores the
+forest, schedule or topology.
 """
 
 import re
@@ -19,11 +20,11 @@ from starcast.topologies import Topology, topology
 _ARROW = " -> "
 #: The keys under which a counterexample names nodes, the most important first.
 _NODES = ("node", "other", "source", "root")
-#: The keys under which a counterexample gives the number of a tree. The value is the number of the
+#: The keys under which a counterexample gives the number of a tree, each with the number of the
 #: first tree.
 _TREES = {"tree": 0, "subtree": 2, "i": 1}
-#: Cypher statements, with the values that each needs; the first statement whose values are all
-#: known is shown.
+#: Cypher statements by the values that they need, the most detailed first. The first statement
+#: whose values are all known is used.
 _QUERIES = {
     # The link is shown even if nothing is sent over it.
     ("schedule", "sender"): """\
@@ -80,10 +81,10 @@ RETURN topology, topology.nodes AS nodes, topology.degree AS degree,
 
 
 def to_cypher(verdict: Verdict) -> str:
-    """Return a commented query that shows the location of a verdict's counterexample.
+    """Return a Cypher statement with comments that shows where a verdict's counterexample is.
 
     Raises:
-        NotFoundError: the verdict has no counterexample, or it has no location in a topology.
+        NotFoundError: the verdict has no counterexample, or the counterexample names no topology.
     """
     values = locate(verdict)
     command = values.get("command")
@@ -106,7 +107,7 @@ def locate(verdict: Verdict) -> dict[str, Any]:
         such as a step, tree or node.
 
     Raises:
-        NotFoundError: the verdict has no counterexample, or it has no location in a topology.
+        NotFoundError: the verdict has no counterexample, or the counterexample names no topology.
     """
     place = verdict.counterexample
     if place is None:
@@ -120,8 +121,8 @@ def locate(verdict: Verdict) -> dict[str, Any]:
     spec = next((str(name) for name in names if name in verdict.sizes), None)
     if spec is None:
         raise NotFoundError(
-            f"the counterexample of {verdict.claim} has no location in a topology",
-            hint="see 'starcast claims show'",
+            f"the counterexample of {verdict.claim} names no topology in which it is",
+            hint=f"'starcast claims show {verdict.claim}' prints the counterexample",
         )
     network = topology(spec)
     nodes = [*dict.fromkeys(_labels(network, [place.get(name) for name in _NODES]))]
@@ -157,16 +158,22 @@ def _labels(network: Topology, values: Iterable[object]) -> Iterator[str]:
 
 
 def _number(value: object, first: int = 0) -> int | None:
-    """Convert a number counted from ``first`` to one counted from 0; None if it is invalid."""
+    """Convert a number that counts from ``first`` to one that counts from 0; None if invalid."""
     if isinstance(value, bool) or not isinstance(value, int) or value < first:
         return None
     return value - first
 
 
 def _ingest_command(network: Topology, of: str) -> dict[str, str]:
-    """Return a dictionary with an artifact's id, by kind, and the command that ingests it.
+    """Return the id of a forest or schedule, and the command that ingests it.
 
-    The dictionary is empty if no command ingests exactly this artifact.
+    Args:
+        network: the topology of the counterexample.
+        of: the id of the forest or schedule that has the counterexample, or "".
+
+    Returns:
+        The id under the key ``forest`` or ``schedule``, and ``command``. It is empty if no command
+        stores exactly this forest or schedule.
     """
     parts = of.split(":")
     kind = {3: "forest", 6: "schedule"}.get(len(parts), "")
@@ -175,22 +182,23 @@ def _ingest_command(network: Topology, of: str) -> dict[str, str]:
     options = ingest_options(kind, parts)
     if parts[-1] not in {EXPANDED, network.label(0)}:
         options["root"] = parts[-1]
-    # The plan shows which ids the command would store. Planning is fast, since it builds nothing.
+    # The plan of the ingest lists the ids that the command would store. Planning builds nothing, so
+    # it is fast.
     with suppress(StarcastError):
         plan = parse_request(network, **options)  # type: ignore[arg-type]
-        # A valid command might still store an artifact other than the artifact to be shown.
+        # The command may be valid, but store a forest or schedule with another id.
         if of in {artifact.id for artifact in plan.artifacts}:
             return {kind: of, "command": format_ingest(network.spec, options)}
     return {}
 
 
 def _query(known: Mapping[str, object]) -> str:
-    """Return the query that shows a location in the most detail, with its values as literals."""
+    """Return the most detailed statement for the known values, with the values as literals."""
     query = next(query for needs, query in _QUERIES.items() if known.keys() >= {*needs})
-    # Properties and conditions without a value are omitted.
+    # Properties and conditions whose values are not known are omitted.
     condition = r"(?:, \w+: |\nWHERE )\$(\w+)(?: IN .*)?"
     query = re.sub(condition, lambda name: name[0] if name[1] in known else "", query)
-    # Parameters would have no values in Neo4j Browser.
+    # Literals replace the parameters, because these would have no values in Neo4j Browser.
     return re.sub(r"\$(\w+)", lambda name: _literal(known[name[1]]), query)
 
 

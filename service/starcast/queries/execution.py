@@ -1,6 +1,7 @@
-"""Run queries, and check the plans that the server makes for them.
+"""Run queries, and check the execution plans that Neo4j makes for them.
 
-Queries are read-only, have a row limit and a time-out, and use only completely stored artifacts.
+Queries only read, have a row limit and a time limit, and use only topologies, forests and schedules
+that are completely stored.
 """
 
 import re
@@ -26,7 +27,8 @@ _STATES = {
         MATCH (t:Topology {spec: s.topology})
         RETURN s.id AS id, CASE t.state WHEN 'complete' THEN s.state ELSE t.state END AS state""",
 }
-#: Plan operators that scan the entire store or form a Cartesian product, and how to avoid them.
+#: Operators of plans that scan all nodes or relationships, or form a Cartesian product, with advice
+#: on how to avoid them.
 _COSTLY = {
     "CartesianProduct": "connect the two patterns, or put one into a CALL (v) {} subquery",
     "AllNodesScan": "give each node a label",
@@ -57,7 +59,8 @@ def run(
     Args:
         graph: the open graph store.
         query: the query.
-        values: the values of the query's parameters, as `bind` returns them.
+        values: the values of the query's parameters by name, as `starcast.queries.parameters.bind`
+            returns them.
         row_limit: the maximum number of rows.
         timeout: seconds after which the server stops the query.
 
@@ -69,7 +72,8 @@ def run(
         InputError: a value cannot be computed, the server refuses the Cypher, or the columns are
             not those that the header declares.
         NotFoundError: an artifact named by a parameter is not stored completely.
-        LimitError: time or memory ran out.
+        LimitError: the query takes longer than ``timeout``, or needs more memory than Neo4j may
+            use.
         UnavailableError: the server cannot be reached.
     """
     # If an artifact is missing, a query returns no rows, which looks like a valid result.
@@ -80,12 +84,13 @@ def run(
     except LimitError as error:
         hint = f"{narrowing_advice(query)}; or {error.hint}"
         raise LimitError(f"{query.name}: {error.message}", hint=hint) from None
-    query.check_columns(result.columns)
+    for problem in query.find_column_errors(result.columns):
+        raise problem
     return result
 
 
 def narrowing_advice(query: Query) -> str:
-    """Suggest changes to parameters for a query that takes too long or returns too many rows."""
+    """Return advice on parameters, for a query that takes too long or returns too many rows."""
     parameters = query.parameters
     artifacts = [each.name for each in parameters if each.type.name in STORED]
     numbers = [each.name for each in parameters if each.type.name in {"int", "float"}]
@@ -116,7 +121,7 @@ def require_complete(
 
 
 def _unusable(graph: Graph, kind: str, artifact_id: str, state: str | None) -> NotFoundError:
-    """Return the error for an artifact that is not complete, or not stored if its state is None."""
+    """Return the error for an artifact that is not stored (state None) or not completely stored."""
     subject = f"the {kind} '{artifact_id}' is not"
     command = ingest_command(kind, artifact_id)
     if state is not None:
@@ -141,13 +146,13 @@ def _check_trees(forests: Mapping[str, Mapping[str, Any]], trees: Sequence[int])
 
 
 def ingest_command(kind: str, artifact_id: str) -> str:
-    """Return the command that stores an artifact or, if the id is not valid, lists artifacts.
+    """Return the command that stores an artifact or, if its id is invalid, lists the stored ones.
 
     Args:
         kind: ``topology``, ``forest`` or ``schedule``.
         artifact_id: the artifact's id.
     """
-    # Imported only here, because successful queries do not need the catalogue.
+    # Imported only here, because successful queries need neither algorithms nor constructions.
     from starcast.collectives.algorithm import REGISTRIES  # noqa: PLC0415
     from starcast.support.vocabulary import EXPANDED  # noqa: PLC0415
     from starcast.trees import constructions  # noqa: PLC0415
@@ -194,7 +199,7 @@ def has_indexes(graph: Graph) -> bool:
 
 
 def find_problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]:
-    """Let the server plan a query without executing it, and return the problems as sentences.
+    """Let Neo4j plan a query without executing it, and return problems of the plan as sentences.
 
     Args:
         graph: the open graph store.
@@ -229,12 +234,15 @@ def find_problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]
 
 
 def find_unknown_names(result: QueryResult) -> list[str]:
-    """Return the server's notices about names that are neither in the store nor in the schema."""
+    """Return Neo4j's notices about labels, types and properties that do not exist.
+
+    Names that the schema declares, but that no stored data have yet, are not reported.
+    """
     return [each.text for each in unexpected_notices(result) if each.status in _UNKNOWN_NAME]
 
 
 def unexpected_notices(result: QueryResult) -> list[Notice]:
-    """Return the server's notices, except about names of the schema that are not in the store yet.
+    """Return Neo4j's notices, except about names of the schema that no stored data have yet.
 
     For example, no node has the property `is_switch` if no stored network has switches.
     """
@@ -248,7 +256,7 @@ def unexpected_notices(result: QueryResult) -> list[Notice]:
 
 
 def plan_operators(plan: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield all operators of a plan, from the result to the data.
+    """Yield all operators of an execution plan, parents before children.
 
     Example:
         >>> plan = {"operatorType": "ProduceResults@neo4j", "children": [{"operatorType": "Limit"}]}

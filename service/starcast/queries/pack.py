@@ -1,10 +1,10 @@
 """Load query packs (folders of ``<name>.cypher`` files), and read their measured times.
 
-The times of the queries that come with starcast are in `queries/measured.json`, which
+The measured times of the queries that come with starcast are in `queries/measured.json`, which
 `benchmarks/packs.py` writes and which is never edited by hand. The file contains the machine, the
-Neo4j version, and the times of one revision of each query. These are the seconds of the query's
-worst case on each topology (null if it did not finish within ``timeout`` seconds), and the seconds
-that other libraries took on the largest topology.
+Neo4j version, and for each query the revision that was measured and its times: the seconds of the
+slowest parameter values on each topology (null if the query did not finish within ``timeout``
+seconds), and the seconds that other libraries took for the same question on the largest topology.
 """
 
 import os
@@ -33,19 +33,19 @@ _TEMPLATE = Path(__file__).with_name("template.cypher")
 
 @dataclass(frozen=True)
 class Library:
-    """The valid queries of several packs, and the errors of the other queries.
+    """The valid queries of several packs, and the errors of invalid queries.
 
     Attributes:
         queries: the valid queries by full name, in order.
-        faults: the errors by full query name; by ``pack/`` for a pack that cannot be read, or by
-            ``FOLDER/`` for a folder of packs that cannot be read.
+        faults: the errors of invalid queries by full name. The error of a pack that cannot be read
+            has the key ``pack/``, that of a folder of packs ``FOLDER/``.
     """
 
     queries: dict[str, Query] = field(default_factory=dict)
     faults: dict[str, InputError] = field(default_factory=dict)
 
     def find(self, name: str) -> Query:
-        """Return a query by name, regardless of faults in other queries.
+        """Return a query by name, even if other queries are invalid.
 
         Args:
             name: ``pack/name``, or only the name if it is unique.
@@ -96,7 +96,7 @@ class Library:
         return matches
 
     def require_valid(self) -> dict[str, Query]:
-        """Return the queries if all of them are valid.
+        """Return the queries by full name, if all of them are valid.
 
         Raises:
             InputError: a query is not valid; the error is the first one in `faults`.
@@ -107,13 +107,13 @@ class Library:
 
 
 def load_library(*packs: Path, stem: str | None = None, shipped: bool = True) -> Library:
-    """Load starcast's packs and those in the user's folders; errors are stored as `Library.faults`.
+    """Load starcast's packs and those in the user's folders; collect errors in `Library.faults`.
 
     If several folders contain packs of the same name, the queries of these packs count as errors.
 
     Args:
         packs: the user's folders of packs.
-        stem: load only queries with this name, which does not include the pack.
+        stem: load only queries with this file name, without pack and suffix (default: all).
         shipped: whether to load starcast's packs.
     """
     library = Library()
@@ -144,7 +144,7 @@ def load_queries(*packs: Path) -> dict[str, Query]:
 
 
 def load_folder(directory: Path) -> dict[str, Query]:
-    """Return the queries in the folder of a pack, or in a folder of packs, by full name in order.
+    """Return the queries in a folder, which is a pack or contains packs, by full name in order.
 
     Raises:
         InputError: the folder cannot be read, or a query is not valid.
@@ -167,7 +167,7 @@ def find(name: str, *packs: Path) -> Query:
     """
     if is_file(name):
         return Query.read(Path(name).absolute())
-    # If the name is right, which is usual, only the files with this name need to be read.
+    # Usually the name is right, and only the files with this name need to be read.
     with suppress(NotFoundError):
         return load_library(*packs, stem=name.rpartition("/")[2]).find(name)
     # Load all queries, so that the error can suggest similar names.
@@ -180,7 +180,7 @@ def is_file(name: str) -> bool:
 
 
 def write_template(name: str, directory: Path) -> Path:
-    """Write a small valid query to a new file as a template, and return its path.
+    """Write a small valid query to a new file, for the user to edit, and return its path.
 
     Args:
         name: ``pack/name``.
@@ -201,7 +201,13 @@ def write_template(name: str, directory: Path) -> Path:
 
 
 def _load_pack(folders: Sequence[Path], library: Library, stem: str | None = None) -> None:
-    """Load the queries of a pack; record errors instead if several folders contain the pack."""
+    """Add the queries of a pack to a library, or errors if several folders have the pack's name.
+
+    Args:
+        folders: the folders with the name of the pack, usually one.
+        library: the library that gets the queries and errors.
+        stem: load only queries with this file name, without suffix (default: all).
+    """
     files = [path for each in folders for path in _entries(each) if path.suffix == SUFFIX]
     for path in files:
         if stem not in {None, path.stem}:
@@ -221,7 +227,7 @@ def _load_pack(folders: Sequence[Path], library: Library, stem: str | None = Non
 
 @contextmanager
 def _record_fault(library: Library, key: str) -> Iterator[None]:
-    """Record an InputError raised in the context as a fault of the library, and continue."""
+    """Catch an InputError raised in the context, and store it under the key in `Library.faults`."""
     try:
         yield
     except InputError as error:
@@ -263,7 +269,8 @@ class Figures(pydantic.BaseModel):
     Attributes:
         revision: the revision of the query that was measured.
         seconds: the query's seconds by topology; None if it did not finish.
-        others: the seconds of other libraries on the topology `LARGEST`, by library.
+        others: the seconds that other libraries took for the same question on `LARGEST`, by
+            library.
     """
 
     model_config = pydantic.ConfigDict(frozen=True)
@@ -274,10 +281,13 @@ class Figures(pydantic.BaseModel):
 
 
 class Measurements(pydantic.BaseModel):
-    """All measured times and the machine used; empty if there is no file of measurements.
+    """The content of the measurement file: the measured times, and where they were measured.
 
     Attributes:
-        timeout: the time-out of the measured queries in seconds.
+        machine: a description of the machine; empty if there is no measurement file.
+        neo4j: the version of Neo4j.
+        timeout: the time limit of the measured queries in seconds.
+        queries: the times of each query, by full name.
     """
 
     model_config = pydantic.ConfigDict(frozen=True)
@@ -304,7 +314,7 @@ class Measurements(pydantic.BaseModel):
         return f"> {self.timeout:g}" if seconds is None else f"{seconds:.2g}"
 
     def describe(self, query: Query) -> str:
-        """Return the times of a query as one sentence; empty if it was not measured."""
+        """Return the times of a query as one sentence, or "" if this revision was not measured."""
         figures = self.find(query)
         if figures is None:
             return ""

@@ -1,7 +1,7 @@
 """Typed query parameters: their declarations, and the conversion of given values.
 
-Values are given as text on the command line, or as Python values by a program. The same types apply
-to both.
+Values are text on the command line, and text or Python objects in Python; both are converted to the
+declared types.
 """
 
 import math
@@ -24,10 +24,10 @@ STORED = ("topology", "forest", "schedule")
 _TYPE = re.compile(r"(?P<many>list of )?(?P<name>[a-z]+)(?: >= (?P<least>-?[0-9]{1,18}))?")
 _LINK = re.compile(rf"{LABEL}-{LABEL}")
 _INTEGER_LIMIT = 2**63  # Neo4j's integers have 64 bits
-#: Maximum depth of lists and maps in a value. The driver packs a deeper one recursively, and a list
-#: that contains itself makes it crash the process.
+#: Maximum depth of lists and maps in a value. Neo4j's driver converts values recursively, so a list
+#: that contains itself would crash the process.
 _MAX_DEPTH = 100
-#: Libraries whose types the driver converts itself, such as dates, points and data frames.
+#: Python packages with types that Neo4j's driver accepts, such as dates, points and data frames.
 _DRIVER_TYPES = {"datetime", "neo4j", "numpy", "pandas", "pyarrow", "uuid"}
 
 
@@ -37,7 +37,7 @@ def convert_value(name: str, given: object, depth: int = 0) -> Any:
     Args:
         name: the parameter's name, for messages.
         given: any value; ranges, sets, tuples and arrays become lists.
-        depth: number of lists and maps that contain the value.
+        depth: number of nested lists and maps around the value.
 
     Raises:
         InputError: Neo4j cannot represent the value.
@@ -142,8 +142,8 @@ def _check_pattern(network: "Topology", pattern: str) -> None:
             hint="choose a star graph, an (n,k)-star or a hypercube",
         )
     example = network.label(0)
-    # A single label need not contain every symbol: on S5,2, a label has two of the five. Of large
-    # topologies, only about a thousand evenly spaced labels are read; they contain all symbols.
+    # One label need not contain every symbol: on S5,2, a label has two of the five. About a
+    # thousand evenly spaced labels contain all symbols, even in a large topology.
     ranks = range(0, network.nodes, max(1, network.nodes // 1_000))
     symbols = set("".join(network.labels(ranks).tolist()))
     if len(pattern) != len(example) or not set(pattern) <= symbols | {"*"}:
@@ -159,8 +159,9 @@ class Kind(NamedTuple):
     Attributes:
         expected: a description of a value for error messages.
         read: converts text or a Python value; raises ValueError for any other value.
-        sample: a valid value, so that a query can be planned without arguments.
-        check: raises an InputError for a value that does not belong to a topology.
+        sample: a valid value, with which a query is planned if no value is given.
+        check: raises an InputError if a value does not belong to a topology; None if values are not
+            parts of topologies.
         least: the smallest valid number, or None if there is none.
     """
 
@@ -251,7 +252,7 @@ class Type:
         return [self._convert(item) for item in given]
 
     def sample(self) -> Any:
-        """Return a valid value of this type, so that a query can be planned without arguments."""
+        """Return a valid value of this type, with which a query can be planned."""
         sample = KINDS[self.name].sample
         if self.least is not None:
             sample = type(sample)(self.least)
@@ -266,7 +267,7 @@ class Type:
 
 
 def _disjoint_paths(spec: str, source: str, target: str) -> list[list[str]]:
-    """Return the node labels of the disjoint paths between two nodes."""
+    """Return the paths between two nodes that share no inner node, each as a list of labels."""
     # Imported only here, because few queries need disjoint paths.
     from starcast.topologies import topology  # noqa: PLC0415
     from starcast.topologies.disjoint_paths import find_disjoint_paths  # noqa: PLC0415
@@ -277,7 +278,7 @@ def _disjoint_paths(spec: str, source: str, target: str) -> list[list[str]]:
 
 
 def _smallest_cut(spec: str, source: str, target: str) -> list[str]:
-    """Return the labels of the nodes of a smallest cut between two nodes."""
+    """Return the labels of a smallest set of nodes whose removal separates two nodes."""
     from starcast.topologies import topology  # noqa: PLC0415
     from starcast.topologies.disjoint_paths import find_smallest_cut  # noqa: PLC0415
 
@@ -286,8 +287,9 @@ def _smallest_cut(spec: str, source: str, target: str) -> list[str]:
     return [network.stored_label(rank) for rank in cut]
 
 
-#: Values that starcast computes if a statement uses them. Each entry has the names of the
-#: parameters from which a value is computed, and the function that computes it.
+#: Parameters of statements whose values are computed by starcast, not given by users. Each entry
+#: has the names of the parameters on which the value depends, and the function that computes the
+#: value.
 COMPUTED: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
     "disjoint_paths": (("topology", "source", "target"), _disjoint_paths),
     "smallest_cut": (("topology", "source", "target"), _smallest_cut),
@@ -301,9 +303,9 @@ class Parameter:
     Args:
         name: the name of the parameter, without the dollar sign.
         type: the type of its values.
-        meaning: its description, in one line.
+        meaning: a description of the parameter in one line.
         default: the value if none is given; ignored when ``required``.
-        required: whether it has no default.
+        required: whether a value must be given, because there is no default.
     """
 
     name: str
@@ -367,7 +369,13 @@ def bind(parameters: Sequence[Parameter], given: Mapping[str, object]) -> dict[s
 def values_of_type(
     parameters: Sequence[Parameter], values: Mapping[str, Any], kind: str
 ) -> list[str]:
-    """Return the distinct values of all parameters of the given type, also those within lists."""
+    """Return the distinct values of all parameters of a type, including the items of lists.
+
+    Args:
+        parameters: the declared parameters.
+        values: the value of each parameter, by name.
+        kind: the name of the type, such as ``forest``.
+    """
     flat: list[str] = []
     for parameter in parameters:
         if parameter.type.name == kind:
@@ -378,7 +386,9 @@ def values_of_type(
 def named_topologies(
     parameters: Sequence[Parameter], values: Mapping[str, Any]
 ) -> list["Topology"]:
-    """Return the topologies, without repetition, of all artifacts that the parameters name.
+    """Return the topologies to which parameters refer, without repetition.
+
+    A parameter is a topology, or a forest or schedule on a topology.
 
     Raises:
         InputError: the value of a topology parameter is not a topology.
@@ -397,7 +407,7 @@ def named_topologies(
 
 
 def _check_membership(parameters: Sequence[Parameter], values: dict[str, Any]) -> dict[str, Any]:
-    """Reject nodes, links and patterns that belong to none of the named topologies.
+    """Raise an InputError if a node, link or label pattern belongs to none of the named topologies.
 
     Otherwise the server would return an empty result without giving the reason.
 

@@ -24,7 +24,7 @@ from starcast.topologies import Topology
 #: The column that contains a path.
 PATH = "path"
 
-#: Returns the port to each neighbour of a node.
+#: A function that returns a node's port to each neighbour, by the neighbour's rank.
 PortsOf = Callable[[int], dict[int, int]]
 
 
@@ -63,7 +63,7 @@ def build_subgraph(
     topology = check_drawable(query, values)
     columns = _node_columns(query)
     has_port = any(column.name == "port" for column in query.columns)
-    # The results are kept, because rows name the same few nodes many times.
+    # The results are cached, because many rows name the same few nodes.
     rank_of = cache(topology.rank)
     ports_of = cache(partial(_ports, topology))
     named = [{name: _ranks(rank_of, row[name]) for name in columns} for row in rows]
@@ -85,13 +85,13 @@ def build_subgraph(
 
 
 def _ranks(rank_of: Callable[[str], int], value: Any) -> list[int]:
-    """Return the ranks of a label or of a list of labels. None gives an empty list."""
+    """Return the ranks of a label or of a list of labels, without those of None."""
     labels = value if isinstance(value, list) else [value]
     return [rank_of(str(label)) for label in labels if label is not None]
 
 
 def _links(ports_of: PortsOf, ranks: Sequence[int]) -> Iterator[Link]:
-    """Yield the links between consecutive nodes; nodes that are not adjacent have no link."""
+    """Yield the links between consecutive nodes of a path; skip pairs that are not adjacent."""
     for sender, receiver in pairwise(ranks):
         port = ports_of(sender).get(receiver)
         if port is not None:
@@ -99,20 +99,20 @@ def _links(ports_of: PortsOf, ranks: Sequence[int]) -> Iterator[Link]:
 
 
 def _ports(topology: Topology, rank: int) -> dict[int, int]:
-    """Return the port to each neighbour of a node."""
+    """Return a node's port to each neighbour, by the neighbour's rank."""
     ends = {int(topology.neighbours(port, [rank])[0]): port for port in topology.ports}
     # A node without a link at a port is its own neighbour there.
     return {end: port for end, port in ends.items() if end != rank}
 
 
 def _node_columns(query: Query) -> dict[str, bool]:
-    """Return the names of the columns of nodes, and whether their values are lists."""
+    """Return the columns declared to contain nodes: by name, whether the values are lists."""
     types = {column.name: column.type for column in query.columns}
     return {name: kind.many for name, kind in types.items() if kind and kind.name == "node"}
 
 
 def _path_start(rows: Sequence[Mapping[str, Sequence[int]]]) -> int | None:
-    """Return the first node of all paths, or None if they begin at different nodes."""
+    """Return the first node that all paths share, or None if they begin at different nodes."""
     starts = {row[PATH][0] for row in rows if row[PATH]}
     return starts.pop() if len(starts) == 1 else None
 
@@ -120,7 +120,11 @@ def _path_start(rows: Sequence[Mapping[str, Sequence[int]]]) -> int | None:
 def _source(
     parameters: Sequence[Parameter], values: Mapping[str, Any], topology: Topology
 ) -> int | None:
-    """Return the node from which levels are counted: the first node parameter, or else the root."""
+    """Return the node from which levels are counted: the first node parameter, or else the root.
+
+    The root is that of the first forest or schedule among the parameters. Return None if there is
+    neither, or if the schedule has the rows of all sources.
+    """
     for kinds in (("node",), STORED[1:]):
         for parameter in parameters:
             if parameter.type.name in kinds and not parameter.type.many:
@@ -130,12 +134,13 @@ def _source(
 
 
 def _row_links(ports_of: PortsOf, ends: Sequence[list[int]], source: int | None) -> Iterator[Link]:
-    """Yield the links of a row, given the nodes in the columns that contain single nodes.
+    """Yield the links that a row of the result stands for.
 
     Args:
-        ports_of: the ports to the neighbours of a node.
-        ends: a list for each column, with one node or, for null, none.
-        source: the node at the other end of a row with one node, or None.
+        ports_of: returns a node's port to each neighbour.
+        ends: for each column of single nodes, a list with the rank of the row's node, or an empty
+            list for null.
+        source: if the row has only one node, the other end of its link; or None for no link.
     """
     # If a node is null, as it can be after OPTIONAL MATCH, no link is drawn.
     match ends:

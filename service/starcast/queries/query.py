@@ -1,12 +1,12 @@
 """Parse a query file, and check that its statement only reads.
 
-The header consists of ``//`` comments that people can read and starcast parses strictly. The fields
-have a fixed order, and each occurs once; `docs/queries.md` shows the form.
+A query file has a header of ``//`` comments, followed by a Cypher statement. The fields of the
+header have a fixed order, and each occurs at most once; `docs/queries.md` shows an example.
 
-Statements that write are refused before they are sent to the server. The server refuses writes too:
-statements run in read transactions, and the embedded server restricts procedures and LOAD CSV. This
-second check needs no server, and protects servers whose settings allow more. It refuses keywords
-anywhere in the text, so a name that is also a keyword needs backticks.
+Statements that write are refused before they are sent to the server. The server would also refuse
+to write, because statements run in read transactions, and the embedded server restricts procedures
+and LOAD CSV. The check here needs no server, and protects servers whose settings permit more. It
+searches the text for keywords, so a name that is also a keyword needs backticks.
 """
 
 import json
@@ -29,7 +29,8 @@ _CONTINUED = re.compile(r"\n// {4,}(?=\S)")
 _PARAMETER = re.compile(r"([A-Za-z]\w*) \(([^,()]+)(?:, default (.+))?\): (.+)", re.ASCII)
 _COLUMN = re.compile(r"([A-Za-z]\w*)(?: \(([^()]+)\))?: (.+)", re.ASCII)
 _HINT = "see docs/queries.md for the format of a query file"
-#: The statement for older servers. Its lines are comments, so the file is still one statement.
+#: A second statement, for older versions of Neo4j. All lines of it are comments, so the file still
+#: has only one statement.
 _OLDER = re.compile(r"^// before Neo4j ([0-9]+\.[0-9]+):\n((?://.*\n?)+)", re.MULTILINE)
 
 
@@ -38,8 +39,8 @@ class Column(NamedTuple):
 
     Attributes:
         name: the name of the column.
-        meaning: its description.
-        type: the type of its values, declared only if they are nodes or links.
+        meaning: a description of the column.
+        type: the type of the values, which is declared only if the values are nodes or links.
     """
 
     name: str
@@ -80,7 +81,7 @@ def parse_header(text: str) -> Header:
 
 
 def _read_fields(text: str) -> dict[str, list[str]]:
-    """Return the lines of each header field by name: its text, then its items."""
+    """Return a list for each field of the header, by name: the field's text, then its items."""
     lines = takewhile(lambda line: line.startswith("//"), text.splitlines())
     header = "\n".join(line.rstrip() for line in lines)
     fields: dict[str, list[str]] = {}
@@ -177,15 +178,15 @@ def _parse_column(line: str) -> Column:
     return Column(name, meaning, Type.parse(written) if written else None)
 
 
-#: The fields with items, and the function that parses an item.
+#: The fields that are lists of items, with the functions that parse an item.
 _ITEM_PARSERS: dict[str, Callable[[str], Parameter | Column]] = {
     "parameters": _parse_parameter,
     "columns": _parse_column,
 }
 
 
-#: Text that is not searched for keywords: comments, strings, parameters and names in backticks.
-#: Possessive quantifiers prevent backtracking on literals that are never closed.
+#: Parts of a statement that are not searched for keywords: comments, strings, parameters and names
+#: in backticks. Possessive quantifiers prevent slow backtracking if a quote is never closed.
 _LITERAL = re.compile(
     r"""//[^\r\n]*+
     |\$(?P<parameter>\w+|`[^`]*`)
@@ -202,7 +203,7 @@ _WRITES = (
 #: and then it does not answer.
 _MAX_DEPTH = 100
 _BACKTICKS = "remove the clause; if the word is a name, put it in `backticks`"
-#: A pattern for each problem, with its error message and hint.
+#: Patterns that a statement must not match, each with the error message and the hint.
 _PROBLEMS = (
     (
         rf"\A\s*+(?:CYPHER\s++(?:5|25)\s++)?+(?!(?:{'|'.join(_FIRST)})\b)",
@@ -231,7 +232,7 @@ def check_reads_only(cypher: str, source: Path) -> None:
     """Reject Cypher with clauses that write, with procedure calls, or with several statements.
 
     Args:
-        cypher: a statement, with comments.
+        cypher: one statement, which may contain comments.
         source: the file that error messages name.
 
     Raises:
@@ -243,8 +244,8 @@ def check_reads_only(cypher: str, source: Path) -> None:
     if find_surrogate(cypher):
         message = f"{source}: the statement contains an unpaired surrogate"
         raise InputError(message, hint="write the statement in UTF-8")
-    # Some servers replace Unicode escapes before they parse comments and strings, which are not
-    # searched here.
+    # Some servers replace Unicode escapes before they parse the text, so an escape could end a
+    # comment or string, which is not searched here.
     if "\\u" in cypher:
         message = f"{source}: Unicode escapes are not allowed"
         raise InputError(message, hint="write the character itself")
@@ -265,8 +266,12 @@ def check_reads_only(cypher: str, source: Path) -> None:
 
 
 def _blank(literal: re.Match[str]) -> str:
-    """Replace a comment by spaces and any other literal by ``#``, keeping line breaks."""
-    # An unclosed literal stays unchanged, so that the pattern for unclosed literals matches it.
+    """Replace the characters of a comment by spaces and of any other literal by ``#``.
+
+    Line breaks are kept, because errors give line numbers.
+    """
+    # An unclosed string, name or comment is left unchanged, so that a pattern in `_PROBLEMS`
+    # matches it.
     if literal["opened"] and not literal["closed"]:
         return literal[0]
     # Comments are replaced by spaces, because they may also precede the first clause or follow `;`.
@@ -289,8 +294,8 @@ def check_statement(statement: str, values: Mapping[str, Any], source: Path) -> 
         source: the file that error messages name.
 
     Raises:
-        InputError: the text writes, calls a procedure or is not a single statement; a parameter has
-            no value; or a value belongs to no parameter.
+        InputError: the statement has clauses that write or calls a procedure; the text has several
+            statements; a parameter has no value; or a value belongs to no parameter.
     """
     check_reads_only(statement, source)
     used = find_parameters(statement)
@@ -328,7 +333,8 @@ class Query:
     def __post_init__(self) -> None:
         check_reads_only(self.text, self.path)
         declared = [parameter.name for parameter in self.parameters]
-        # The server reports a missing parameter only when the query runs, and never an unused one.
+        # The server reports an undeclared parameter only when the query runs, and never reports a
+        # declared parameter that is not used.
         used = find_parameters(self.text)
         add = "add it to the header's parameters"
         for name in self.computed:
@@ -348,22 +354,16 @@ class Query:
 
     @cached_property
     def _older(self) -> "tuple[list[int], Query] | None":
-        """The first release that runs the statement, and the query for older servers, if any."""
+        """The first Neo4j release that can run this query, and the query for older releases.
+
+        None if the file has only one statement.
+        """
         match = _OLDER.search(self.text)
         if match is None:
             return None
         header = takewhile(lambda line: line.startswith("//"), self.text.splitlines(True))
         statement = re.sub(r"^// ?", "", match[2], flags=re.MULTILINE)
         return _release(match[1]), replace(self, text="".join(header) + "\n" + statement)
-
-    def check_columns(self, returned: Sequence[str]) -> None:
-        """Check that the columns returned by the server are those declared in the header.
-
-        Raises:
-            InputError: the columns have other names or another order.
-        """
-        for error in self.find_column_errors(returned):
-            raise error
 
     def find_column_errors(self, returned: Sequence[str]) -> Iterator[InputError]:
         """Yield an error for each difference between the returned columns and the header."""
@@ -388,7 +388,10 @@ class Query:
     def _find_unknown(
         self, names: Iterable[str], known: Sequence[str], message: str, hint: str
     ) -> Iterator[InputError]:
-        """Yield an error for each of ``names`` that is not in ``known``."""
+        """Yield an error for each of ``names`` that is not in ``known``.
+
+        The name replaces ``{}`` in the message.
+        """
         for name in names:
             if name not in known:
                 yield self._error(message.format(name), hint)
@@ -446,13 +449,13 @@ class Query:
 
     @property
     def computed(self) -> list[str]:
-        """The names of the values in `COMPUTED` that the query uses."""
+        """The parameters of the statement whose values starcast computes: names in `COMPUTED`."""
         declared = {parameter.name for parameter in self.parameters}
         used = find_parameters(self.text)
         return [name for name in used if name in COMPUTED and name not in declared]
 
     def compute(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Add the computed values that the statement needs to the parameter values.
+        """Return the given parameter values together with the values of computed parameters.
 
         Raises:
             InputError: a value cannot be computed from the parameter values.
@@ -470,11 +473,14 @@ class Query:
 
 
 def _release(version: str) -> list[int]:
-    """Return the first two numbers of a version; those of years exceed those of Neo4j 5."""
+    """Return the first two numbers of a Neo4j version, such as [5, 26]; later releases are larger.
+
+    Versions that are years, such as 2025.06, are larger than 5.
+    """
     return [int(number) for number in re.findall(r"[0-9]+", version)[:2]]
 
 
 @lru_cache(maxsize=1_000)
 def _checked(path: Path, text: str) -> Query:
-    """Create and check a query, or return the cached query if the file has not changed."""
+    """Return a query after its checks; the result is cached for the same path and text."""
     return Query(path, text)

@@ -286,6 +286,12 @@ def write_csv(file: TextIO, columns: Sequence[str], lines: Iterable[Sequence[Any
     writer.writerows([format_value(value, exact=True) for value in values] for values in lines)
 
 
+def as_rows(columns: Mapping[str, Any]) -> list[Row]:
+    """Return the rows of a table that is given by numpy arrays of equal length, by column name."""
+    lines = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [dict(zip(columns, line, strict=True)) for line in lines]
+
+
 def properties(values: Mapping[str, Any]) -> Table:
     """Return named values as a table with one value per row."""
     rows = [{"property": name, "value": value} for name, value in values.items()]

@@ -1,4 +1,4 @@
-"""The web application: the API, the pages, and their files.
+"""The web application: the HTTP API, the pages, and the style sheets, scripts and icons.
 
 The pages link to a style sheet and have no inline scripts or styles. All URLs are relative, so that
 the pages can be served below any path.
@@ -7,7 +7,7 @@ the pages can be served below any path.
 import re
 import shlex
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from html import escape
 from importlib.metadata import version
@@ -75,19 +75,19 @@ _EXAMPLES = (
     ("S5,3", "an (n,k)-star of 60 nodes"),
     ("Q4", "a hypercube, to compare with"),
 )
-#: The URL parameters of a comparison, apart from the names of the compared items.
+#: The URL parameters of a comparison, except the names of the compared experiments or runs.
 _COMPARED = ("across", "condition", "baseline", "by")
 #: Maximum number of runs listed on the page of an experiment.
 _MAX_RUNS = 200
-#: Number of newest results of each kind on the first page.
+#: Number of newest experiments, claims and artifacts that the first page lists, of each kind.
 _MAX_NEWEST = 4
-#: The names that a hint suggests: ``did you mean 'S5'?`` or ``did you mean TS.L5, TS.L7?``.
+#: The part of a hint that suggests names: ``did you mean 'S5'?`` or ``did you mean TS.L5, TS.L7?``.
 _SUGGESTIONS = re.compile(r"did you mean ([^?]*)\?")
 _NAME = re.compile(r"[^', ]+")
 
 
 def create_app(service: Service, host: str = "127.0.0.1") -> ASGIApp:
-    """Return the ASGI application.
+    """Return the web application, as an ASGI application.
 
     Args:
         service: the state that the requests share; it is closed when the server stops.
@@ -163,19 +163,20 @@ def show_overview(request: Request, service: ServiceParameter) -> Response:
 
 @router.get("/explore")
 def redirect_to_explorer(service: ServiceParameter, spec: str = "") -> Response:
-    """Redirect to the explorer of the topology that a form names, by default of S4."""
-    # While a lab is open, names of stored networks are known.
+    """Redirect to the explorer of the topology that was entered in a form, by default S4."""
+    # `read_spec` finds stored networks by name only while a lab is open.
     with service.lab():
         return RedirectResponse(explorer_url(read_spec(spec.strip() or "S4"), {}))
 
 
 @router.get("/explore/{spec}")
 def show_explorer(request: Request, spec: str, service: ServiceParameter) -> Response:
-    """Show the explorer, which opens the artifacts in its URL and reports invalid ones."""
+    """Show the explorer, whose script reads the forest and schedule from the URL."""
     try:
         service.compute(computations.check_spec, spec)
     except InputError as error:
-        # The API answers 422 to an unknown spec, but for a reader this page does not exist.
+        # For an unknown spec, the API has status 422 (invalid input), but a page has 404 (not
+        # found).
         missing = NotFoundError(error.message, hint=error.hint)
         return render_problem(request, describe_problem(missing, request.url.path, service.flags))
     return FileResponse(EXPLORER, media_type="text/html")
@@ -246,7 +247,7 @@ def list_experiments(request: Request, service: ServiceParameter) -> Response:
 
 @router.get("/experiments/{name}")
 def show_experiment(request: Request, name: str, service: ServiceParameter) -> Response:
-    """Show an experiment: its curves, and its runs."""
+    """Show an experiment: its runs, and curves of their times against message size."""
     detail = experiments.show_experiment(name, service, Paging(request))
     panels = experiments.describe_experiment(service, name)
     rows = [
@@ -274,7 +275,7 @@ def show_experiment(request: Request, name: str, service: ServiceParameter) -> R
 
 @router.get("/compare")
 def compare(request: Request, service: ServiceParameter) -> Response:
-    """Compare experiments: interactive curves, rows, and crossovers."""
+    """Compare experiments: interactive curves, a table, and message sizes at which curves cross."""
     given = request.query_params
     names = given.getlist("name")
     if not names:
@@ -363,17 +364,22 @@ def show_record(request: Request, record_id: str, service: ServiceParameter) -> 
 def list_artifacts(request: Request, service: ServiceParameter) -> Response:
     """List the stored artifacts, with links to the explorer."""
     tables = artifacts.list_stored(service)
+    root = _root(request)
+
+    def find_link(column: str, row: Row) -> str | None:
+        return root + artifact_url(str(row["id"])) if column == "id" else None
+
     return _render(
         request,
         "artifacts.html.j2",
         tables=tables,
         numeric={kind: _numeric(table) for kind, table in tables.items()},
-        link=_explorer_link(_root(request)),
+        link=find_link,
     )
 
 
 def render_problem(request: Request, problem: ProblemDetails) -> Response:
-    """Return a page that describes an error, with links to the names that its hint suggests."""
+    """Return a page that describes an error; names that its hint suggests become links."""
     section = request.url.path.split("/")[1]
     suggested = _SUGGESTIONS.search(problem.hint)
     names = _NAME.findall(suggested[1]) if suggested else []
@@ -388,7 +394,10 @@ def render_problem(request: Request, problem: ProblemDetails) -> Response:
 
 
 def _list_newest(service: Service) -> dict[str, list[Row]]:
-    """Return the newest stored results by kind, with their URLs; {} if they cannot be read."""
+    """Return the newest stored experiments, claims and artifacts by kind; {} if unreadable.
+
+    Each has a name, the URL of its page, and a time.
+    """
     paths = {"experiment": "experiments/", "claim": "claims/"}
     try:
         with service.lab() as lab, open_session(lab.engine) as session:
@@ -445,7 +454,13 @@ def _text_of(row: Row) -> str:
 def _fields(
     service: Service, parameters: Sequence[Any], values: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Return a form field for each parameter of a query."""
+    """Return the properties of a form field for each parameter of a query.
+
+    Args:
+        service: lists the stored ids, which the fields suggest.
+        parameters: the parameters of the query.
+        values: the values given in the URL, by parameter name.
+    """
     stored = _stored_ids(service) if parameters else {}
     fields = []
     for each in parameters:
@@ -474,8 +489,3 @@ def _stored_ids(service: Service) -> dict[str, list[str]]:
         kind: [row["id"] for row in table if row["state"] == "complete"]
         for kind, table in kinds.items()
     }
-
-
-def _explorer_link(root: str) -> Callable[[str, Row], str | None]:
-    """Return a function that gives the link of a table cell: ids link to the explorer."""
-    return lambda column, row: root + artifact_url(str(row["id"])) if column == "id" else None

@@ -1,6 +1,7 @@
-"""Computations for requests that need no store; `starcast.web.workers` runs these functions.
+"""Functions that compute topologies, forests and schedules for requests, in worker processes.
 
-Artifacts are cached, because a page requests several arrays of each artifact.
+`starcast.web.workers` runs them. Forests and schedules are cached, because a page requests several
+arrays of each.
 """
 
 import json
@@ -17,13 +18,14 @@ from starcast.collectives.algorithm import algorithms_on, parse_schedule_id
 from starcast.drawing import explorer, layouts
 from starcast.judges.simulator import Fault, Simulation, find_executed, simulate
 from starcast.support.errors import InputError, LimitError
-from starcast.support.table import Table
+from starcast.support.table import Table, as_rows
 from starcast.support.vocabulary import Format
 from starcast.topologies import Topology, base
 from starcast.topologies import topology as parse_topology
 from starcast.topologies.networks import Network
 from starcast.trees import Forest, constructions, metrics
 from starcast.trees.construction import forest_from_id, plain_constructions
+from starcast.web.models import ForestResource
 
 if TYPE_CHECKING:
     from starcast.claims import Verdict
@@ -39,27 +41,15 @@ MAX_LISTED = 100_000
 #: Largest number of faults of a simulation.
 MAX_FAULTS = 200
 
-#: The properties of a forest that the API shows.
-FOREST = (
-    "id",
-    "topology",
-    "construction",
-    "arguments",
-    "root",
-    "root_label",
-    "trees",
-    "spanning",
-    "height",
-    "heights",
-    "sizes",
-    "leaves",
-    "congestion",
-    "load_histogram",
-)
+#: The properties of a forest that the API shows, apart from its short name and its URLs.
+FOREST = tuple(name for name in ForestResource.model_fields if name in metrics.PROPERTIES)
 
 
 def compute_on(_network: Network | None, function: Callable[[], Result]) -> Result:
-    """Call a function in a worker; unpickling the network has registered it there."""
+    """Call a function in a worker process, where it may use the network by its spec.
+
+    The worker knows the network after the argument ``_network`` has been unpickled there.
+    """
     return function()
 
 
@@ -80,7 +70,7 @@ def describe_topology(spec: str) -> dict[str, Any]:
 
 
 def neighbour_table(spec: str) -> NDArray[Any]:
-    """Return the neighbours of all nodes, int32 ``[nodes, ports]``."""
+    """Return the ranks of the neighbours of all nodes, int32 ``[nodes, ports]``."""
     return explorer.neighbour_table(_small(spec))
 
 
@@ -95,9 +85,9 @@ def node_positions(spec: str, name: str, root: str | None) -> NDArray[Any]:
 
 
 def list_forests(spec: str) -> list[tuple[str, str]]:
-    """Return the id and name of one forest for each construction that needs no arguments.
+    """Return the id and short name of a forest for each construction that needs no arguments.
 
-    The root is node 0, the identity of a Cayley graph.
+    The root is the node of rank 0.
     """
     topology = parse_topology(spec)
     root = topology.stored_label(0)
@@ -105,9 +95,9 @@ def list_forests(spec: str) -> list[tuple[str, str]]:
 
 
 def list_schedules(spec: str) -> list[tuple[str, str]]:
-    """Return the id and name of one schedule for each algorithm, with default arguments.
+    """Return the id and short name of a schedule for each algorithm, with default arguments.
 
-    The root is node 0, the identity of a Cayley graph.
+    The root is the node of rank 0.
     """
     topology = parse_topology(spec)
     entries = []
@@ -164,7 +154,11 @@ def describe_schedule(schedule_id: str) -> dict[str, Any]:
 
 
 def schedule_rows(schedule_id: str, *, expand: bool = False) -> NDArray[Any]:
-    """Return a schedule as int32 ``[columns, rows]``; reductions also have a column ``combine``."""
+    """Return the rows of a schedule, int32 ``[columns, rows]``; of a reduction also ``combine``.
+
+    The columns are those of `starcast.collectives.rows.Columns`. With ``expand``, a symmetric
+    schedule has the rows of all sources.
+    """
     built = _expanded(schedule_id) if expand else _schedule(schedule_id)
     return explorer.schedule_rows(built)
 
@@ -204,7 +198,7 @@ def list_steps(schedule_id: str, output: Format = Format.JSON) -> str:
 
 
 def simulate_schedule(schedule_id: str, faults: Sequence[str]) -> dict[str, Any]:
-    """Return the results of a simulation, with the units that each node received."""
+    """Return the results of a simulation, and how many units each node received."""
     if len(faults) > MAX_FAULTS:
         raise LimitError(
             f"{len(faults)} faults are given; at most {MAX_FAULTS} are simulated",
@@ -217,8 +211,8 @@ def simulate_schedule(schedule_id: str, faults: Sequence[str]) -> dict[str, Any]
     result = _simulate(schedule_id, parsed)
     rows = find_executed(built, parsed) if faults else slice(None)
     arrivals = built.receiver[rows].astype(np.int64) * built.units + built.unit[rows]
-    # `np.unique` counts a unit once, even if it reaches a node twice. Without units there are no
-    # arrivals, and `max` only avoids a division by 0.
+    # `np.unique` counts a unit once, even if a node receives it twice. `max` avoids a division by 0
+    # if the schedule has no units.
     received = np.bincount(
         np.unique(arrivals) // max(built.units, 1), minlength=built.topology.nodes
     )
@@ -241,7 +235,7 @@ def simulate_schedule(schedule_id: str, faults: Sequence[str]) -> dict[str, Any]
 
 
 def verify_claim(claim_id: str) -> "Verdict":
-    """Verify a claim at its quick sizes, and return the verdict."""
+    """Verify a claim on its smallest topologies (level quick), and return the verdict."""
     from starcast.claims.catalogue import find_claim  # noqa: PLC0415 - few requests need them
     from starcast.claims.verify import verify_claims  # noqa: PLC0415
 
@@ -250,7 +244,7 @@ def verify_claim(claim_id: str) -> "Verdict":
 
 
 def require_drawable(topology: Topology) -> Topology:
-    """Check that arrays over the topology's nodes are small enough, and return the topology.
+    """Return the topology if it is small enough for arrays with a value for each node.
 
     Raises:
         LimitError: the topology has more than `MAX_NODES` nodes.
@@ -269,12 +263,11 @@ def _small(spec: str) -> Topology:
 
 
 def _listing(columns: Mapping[str, NDArray[Any]], output: Format) -> str:
-    """Return columns of equal length as JSON or CSV, row by row.
+    """Return columns of equal length as JSON or CSV text, row by row.
 
-    The text is written in the workers, so that the server's single process is not blocked.
+    The text is made here, in a worker, because it would block the server's only process.
     """
-    lines = zip(*(column.tolist() for column in columns.values()), strict=True)
-    rows = [dict(zip(columns, line, strict=True)) for line in lines]
+    rows = as_rows(columns)
     if output == Format.CSV:
         return Table(tuple(columns), rows).to_csv()
     return json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
@@ -288,7 +281,11 @@ def _built_forest(forest_id: str) -> Forest:
 
 
 def find_forest(forest: str | Forest) -> Forest:
-    """Return a forest given by its id or as an object, unless its topology is too large."""
+    """Return a forest that is given by its id or as an object.
+
+    Raises:
+        LimitError: its topology has more than `MAX_NODES` nodes.
+    """
     if isinstance(forest, Forest):
         require_drawable(forest.topology)
         return forest
@@ -338,6 +335,6 @@ _CACHES = (_built_forest, _schedule, _expanded, _simulate, list_schedule_rows, l
 
 
 def forget() -> None:
-    """Clear the caches of artifacts, which frees memory."""
+    """Remove all forests and schedules from the caches, to free memory."""
     for kept in _CACHES:
         kept.cache_clear()

@@ -1,6 +1,7 @@
 """Middleware for all requests: Host and Origin checks, security headers, and ETags.
 
-The middleware also converts format suffixes of API paths (``/forests.csv``) to parameters.
+The middleware also converts a format suffix of an API path (``/forests.csv``) to the parameter
+``format``.
 
 A page of another site must neither read data of this server nor make it compute. Browsers let such
 a page send requests to this machine, either with its own origin or, after DNS rebinding, with its
@@ -30,7 +31,8 @@ MAX_URL = 8_000
 MAX_REQUESTS = 64
 _LOCAL_NAMES = frozenset({"localhost"})
 _MAX_PORT = 65_535
-#: A ``Host`` header: a name, IPv4 address or IPv6 address in brackets, with or without a port.
+#: The value of a ``Host`` header: a name, an IPv4 address, or an IPv6 address in brackets; with or
+#: without a port.
 _HOST = re.compile(
     r"(?P<name>[a-z0-9._-]+|\[[0-9a-f.]*:[0-9a-f:.]*\])(:(?P<port>[0-9]{0,5}))?", re.IGNORECASE
 )
@@ -62,7 +64,7 @@ class RequestCounts:
     Attributes:
         running: the number of requests that are being handled.
         finished: the number of finished requests by HTTP status.
-        seconds: the sum of their durations.
+        seconds: the sum of the durations of the finished requests.
     """
 
     running: int = 0
@@ -90,9 +92,9 @@ class Guard:
         self.counts = RequestCounts() if counts is None else counts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request."""
+        """Answer a request, or pass it on to the application if it is not refused."""
         if scope["type"] != "http":
-            # The call is not for a request: the server is starting or stopping.
+            # This is not a request but a notice that the server is starting or stopping.
             await self.app(scope, receive, send)
             return
         start = perf_counter()
@@ -128,7 +130,7 @@ class Guard:
         )
 
     def _refusal(self, scope: Scope) -> tuple[int, str, str] | None:
-        """Return status, message and hint for a request that is refused; None for any other."""
+        """Return HTTP status, message and hint if the request is refused, else None."""
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         if not self._is_served(host):
@@ -148,7 +150,10 @@ class Guard:
         return None
 
     def _is_served(self, host: str) -> bool:
-        """Return whether a ``Host`` header is allowed; other hosts may come from DNS rebinding."""
+        """Return whether requests with this ``Host`` header are answered.
+
+        A page of another site can reach this server under its own host name by DNS rebinding.
+        """
         match = _HOST.fullmatch(host)
         if match is None or int(match["port"] or 0) > _MAX_PORT:
             return False
@@ -164,7 +169,13 @@ class Guard:
 
 
 class _Reply:
-    """Sends a response with security headers and an ETag, or status 304 if it is unchanged."""
+    """Sends a response with security headers and an ETag; status 304 if the client already has it.
+
+    Args:
+        send: sends a message of the response to the client.
+        asked: the headers of the request.
+        hides_body: whether the request is HEAD, so that the response has no body.
+    """
 
     def __init__(self, send: Send, asked: Headers, *, hides_body: bool) -> None:
         self.status = 0
@@ -192,7 +203,8 @@ class _Reply:
         if self.status == 200:
             tag = f'"{hashlib.sha256(self._body).hexdigest()[:32]}"'
             headers["ETag"] = tag
-            # Weak tags match too, because a proxy that compresses responses makes their tags weak.
+            # Weak tags (W/) match too, because a proxy that compresses responses makes their tags
+            # weak.
             known = self._asked.get("if-none-match", "").split(",")
             if tag in {each.strip().removeprefix("W/") for each in known}:
                 self.status = 304
@@ -206,7 +218,7 @@ class _Reply:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a server on this address or name is reachable only from this machine."""
+    """Return whether only this machine can reach a server that listens on this address or name."""
     if host.casefold() in _LOCAL_NAMES:
         return True
     try:
@@ -216,7 +228,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _netloc(origin: str) -> str:
-    """Return host and port of an origin, or "" (which equals no host) for a malformed origin."""
+    """Return host and port of an ``Origin`` header, or "", which is no host, if it is malformed."""
     try:
         return urlsplit(origin).netloc.casefold()
     except ValueError:
@@ -226,7 +238,7 @@ def _netloc(origin: str) -> str:
 def _is_part_of_foreign_page(headers: Headers) -> bool:
     """Return whether a page of another site loads the URL as an image, a script, or a frame.
 
-    Such requests have no Origin header. Following a link from another site is allowed.
+    Such requests have no Origin header. A request because a user followed a link is permitted.
     """
     # Only browsers send these headers, and only browsers run scripts of other sites.
     if headers.get("sec-fetch-site", "none") in {"none", "same-origin"}:

@@ -1,4 +1,4 @@
-"""The types of the API's responses."""
+"""The types of the responses of the HTTP API."""
 
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -39,25 +39,33 @@ class TopologyResource(BaseModel):
     n: int
     k: int | None
     nodes: int
-    endpoints: int = Field(description="nodes that are no switches; they have the lowest ranks")
+    endpoints: int = Field(
+        description="number of nodes that are not switches; they have the lowest ranks"
+    )
     links: int
     degree: int = Field(description="the largest number of links at a node")
     port_count: int
     ports: list[int]
     port_names: list[str] = Field(examples=[["dimension 2", "dimension 3"]])
-    reverse_ports: list[int] = Field(description="ports that lead back over the links of `ports`")
+    reverse_ports: list[int] = Field(
+        description="for each of `ports`, the port of the neighbour for the same link"
+    )
     diameter: int | None = Field(description="null if it is not known")
     mean_distance: float | None
     exact_mean_distance: str | None = Field(description="the mean distance as a fraction")
     distance_profile: list[int] | None = Field(
-        description="nodes at distance 0, 1, ...; without translations, ordered pairs of endpoints"
+        description="number of nodes at distance 0, 1, ... from a node; without translations, "
+        "number of ordered pairs of endpoints"
     )
     has_translations: bool
     translation_keeps_ports: bool
     link_capacities: list[int] | None = Field(
-        description="of each link, by lower rank and port; null if all are 1"
+        description="capacity of each link, sorted by the lower rank of its ends and the port "
+        "there; null if all are 1"
     )
-    link_latencies: list[int] | None = Field(description="in the same order; null if all are 0")
+    link_latencies: list[int] | None = Field(
+        description="latency of each link, in the order of `link_capacities`; null if all are 0"
+    )
     constructions: list[str]
     algorithms: list[AlgorithmName]
     layouts: list[LayoutEntry] = Field(description="the first one is the default")
@@ -124,7 +132,7 @@ class ScheduleResource(BaseModel):
 
 
 class Step(BaseModel):
-    """The links used in a step and its largest packet, for all sources together."""
+    """The number of links used in a step, and of units in its largest packet, for all sources."""
 
     step: int
     links_used: int
@@ -132,7 +140,7 @@ class Step(BaseModel):
 
 
 class Undelivered(BaseModel):
-    """A unit that did not reach a node."""
+    """A unit that a node should have received but did not."""
 
     node: str
     unit: int
@@ -148,12 +156,14 @@ class SimulationResource(BaseModel):
     transmissions: int
     largest_packet: int
     complete: bool
-    missing: int = Field(description="number of pairs of a node and a unit that it did not receive")
+    missing: int = Field(
+        description="number of (node, unit) pairs that should have been delivered but were not"
+    )
     undelivered: list[Undelivered] = Field(description="the first missing pairs")
     violation: str | None
     links_used: list[int]
     packet_sizes: list[int]
-    received: list[int] = Field(description="units that each node received, by rank")
+    received: list[int] = Field(description="number of units that each node received, by rank")
     remarks: list[str]
 
 
@@ -175,7 +185,9 @@ class StoredTopology(StoredArtifact):
     links: int | None
     degree: int | None
     diameter: int | None
-    used_by: str = Field(description="what is stored for it: 2 forests, 1 run")
+    used_by: str = Field(
+        description="numbers of stored objects that use it, such as '2 forests, 1 run'"
+    )
 
 
 class StoredForest(StoredArtifact):
@@ -253,7 +265,7 @@ class AnswerResource(BaseModel):
     parameters: dict[str, Any]
     columns: list[str]
     rows: JsonRows
-    more: bool = Field(description="whether the row limit cut off further rows")
+    more: bool = Field(description="whether the query has more rows than the row limit permits")
     note: str
     cypher: str
 
@@ -301,7 +313,9 @@ class ExperimentDetail(BaseModel):
     """An experiment with a page of its runs."""
 
     experiment: str
-    note: str = Field(description="a sentence about the number of missing runs; empty if none")
+    note: str = Field(
+        description="a sentence that states how many runs are missing; empty if none is"
+    )
     runs: list[RunResource]
     next: str | None
 
@@ -322,12 +336,12 @@ class CurveData(BaseModel):
     label: str
     spots: list[SpotData]
     path: list[tuple[float, float]] = Field(
-        description="points to draw: the spots, and points between them where the time is linear"
+        description="points to connect by straight lines: the spots, and points between them"
     )
 
 
 class Crossover(BaseModel):
-    """A message size, or a range of them, at which two curves cross."""
+    """A message size, or a range of message sizes, at which two curves cross."""
 
     first: str
     second: str
@@ -343,8 +357,8 @@ class Crossover(BaseModel):
 class ProfileData(BaseModel):
     """The number of links that one run of a curve uses in each step.
 
-    This is the curve's fastest run at the largest message size that all curves of the panel have
-    or, if there is none, at the curve's own largest size.
+    It is the curve's fastest run at the largest message size that all curves of the panel have. If
+    they have no common message size, it is the fastest run at the largest size of the curve.
     """
 
     label: str
@@ -366,7 +380,7 @@ class PanelData(BaseModel):
         description="the lower bound for each value of the axes ``across``"
     )
     crossovers: list[Crossover]
-    profiles: list[ProfileData] = Field(description="empty if another panel has the same steps")
+    profiles: list[ProfileData] = Field(description="empty if another panel has the same profiles")
 
 
 class Curves(BaseModel):
@@ -379,8 +393,12 @@ class CommandsData(BaseModel):
     """The commands that repeat the runs of some of the compared experiments or runs (sides)."""
 
     sides: list[str]
-    repeat: str = Field(description="for this machine: repeats the runs and compares the results")
-    elsewhere: list[str] = Field(description="for another machine, or another database")
+    repeat: str = Field(
+        description="command that repeats the runs on this machine and compares the results"
+    )
+    elsewhere: list[str] = Field(
+        description="commands that execute the runs on another machine or with another database"
+    )
 
 
 class ComparisonResource(BaseModel):
@@ -389,15 +407,19 @@ class ComparisonResource(BaseModel):
     title: str
     titles: list[str] = Field(description="titles of the experiments")
     sides: list[str] = Field(description="names of the sides, the baseline first")
-    remarks: list[str] = Field(description="sentences such as how many runs are missing")
+    remarks: list[str] = Field(
+        description="remarks for the reader, for example how many runs are missing"
+    )
     parameters: dict[str, str] = Field(description="parameters that all rows share")
     across: list[str] = Field(description="axes in which compared runs may differ")
-    matched_by: str = Field(description="a sentence on which runs are paired")
+    matched_by: str = Field(description="a sentence that states which runs are paired")
     networks: list[str] = Field(
         description="sizes of the networks, if runs on different topologies are compared"
     )
     summary: JsonRows = Field(description="for each side its runs, best rows and verdicts")
-    reasons: dict[str, int] = Field(description="numbers of rows that are not comparable")
+    reasons: dict[str, int] = Field(
+        description="for each reason why rows are not comparable, the number of such rows"
+    )
     columns: list[str]
     rows: JsonRows
     note: str
@@ -425,7 +447,9 @@ class ClaimDetail(ClaimResource):
     """A claim with all its details."""
 
     reading: str
-    record: str = Field(description="the search problem with the best known values; often empty")
+    record: str = Field(
+        description="search problem whose records have the best known values; usually empty"
+    )
     parts: list[str]
     detail: str
     run: int | None = Field(description="number of the verification run; null if computed now")
@@ -435,14 +459,14 @@ class ClaimDetail(ClaimResource):
 
 
 class RecordResource(BaseModel):
-    """The best known object of a problem on a topology."""
+    """The best known solution of a problem on a topology."""
 
     id: str
     problem: str
     topology: str
     arguments: dict[str, int]
     value: int
-    bound: int = Field(description="no object has a better value than this")
+    bound: int = Field(description="proved bound: no solution has a better value than this")
     optimal: bool
     proof: str = Field(
         description="evidence for the bound, and whether it was not checked or not made again"
@@ -451,13 +475,13 @@ class RecordResource(BaseModel):
     seconds: float = Field(description="time of all searches")
     solver: str
     version: str
-    command: str = Field(description="the command that searches again")
+    command: str = Field(description="the command that repeats the search")
     explorer: str | None = Field(description="URL of the witness in the explorer")
     url: str
 
 
 class SearchAttempt(BaseModel):
-    """A search that contributed to a record, or that ended without a result."""
+    """A search for a record: it found a witness, proved that none exists, or ended undecided."""
 
     method: str
     target: int = Field(description="target value of the search")
@@ -468,13 +492,11 @@ class SearchAttempt(BaseModel):
 class RecordDetail(RecordResource):
     """A record with all its details."""
 
-    statement: str | None = Field(
-        description="the proven statement: a better object does not exist"
-    )
+    statement: str | None = Field(description="the proved statement, which implies the bound")
     checker: str | None = Field(
         description="the programs that accepted the proof, as the file states"
     )
-    proof_command: str | None = Field(description="the command that makes the proof again")
+    proof_command: str | None = Field(description="the command that generates the proof again")
     searches: list[SearchAttempt]
     witness: dict[str, str] = Field(description="URLs of the arrays by name")
 

@@ -17,7 +17,10 @@ _PACKAGES = {"fastapi", "starlette", "uvicorn"}
 
 
 def explain_missing_package(error: ModuleNotFoundError) -> Exception:
-    """Return an error that names the extra if its package is missing, else the error itself."""
+    """Return an error that names the extra ``web`` if one of its packages is missing.
+
+    Return any other error unchanged.
+    """
     # Any other missing module is a defect of starcast.
     if (error.name or "").partition(".")[0] not in _PACKAGES:
         return error
@@ -27,9 +30,10 @@ def explain_missing_package(error: ModuleNotFoundError) -> Exception:
     )
 
 
-#: Smallest free space for a site, in units of 10^6 bytes. Claims and records alone take 20.
+#: Required free disk space in MB (10^6 bytes), if there is no earlier site. Claims and records
+#: alone take 20 MB.
 _SMALLEST = 40
-#: Maximum number of listed problems, and of listed files that are no longer published.
+#: Maximum number of messages about problems, and about files that are no longer published.
 _NAMED = 5
 
 
@@ -46,27 +50,30 @@ class Publishing(Connection):
     ) -> Facts:
         """Publish all stored results as a static web site.
 
-        The site has the pages of ``starcast serve`` for experiments, comparisons, claims, records
-        and stored artifacts, an explorer for each topology, CSV and JSON files of all tables, and a
-        search page. It opens from a file and from any folder of a web server. A page keeps its
-        address when the site is published again; the new site replaces the earlier one only when
-        it is complete. If no server is running, only claims and records are published. This command
-        needs the packages of the extra ``web``.
+        The site has the pages of ``starcast serve`` for experiments, comparisons, claims, records,
+        and stored topologies, forests and schedules; an explorer for each topology; CSV and JSON
+        files of all tables; and a search page. It can be opened as a file, or copied to any folder
+        of a web server. If the site is published again, pages keep their addresses, and the new
+        site replaces the earlier one only when it is complete. If PostgreSQL is not running, only
+        claims and records are published. Install the packages that the command needs with the extra
+        starcast[web].
 
         Args:
-            folder: folder of the site: new, empty, or an earlier site.
-            ids: further topologies, forests and schedules for the explorer, such as S6,
-                S5:multiple or S5:broadcast:multiple.
-            compare: experiments or runs to compare on a page. Can be repeated.
-            check_claims: verify the claims that have no stored verdict, at quick sizes.
-            jobs: number of processes that verify claims.
+            folder: folder for the site: a new or empty folder, or one with an earlier site.
+            ids: topologies, forests and schedules that the explorer shows in addition to those that
+                pages link to, such as S6, S5:multiple or S5:broadcast:multiple.
+            compare: add a page that compares these experiments or runs, separated by commas. Can be
+                repeated.
+            check_claims: check the claims without a stored verdict first, on small topologies
+                (level quick).
+            jobs: number of processes that check claims.
 
         Returns:
-            The folder, and the number of its pages, files and bytes.
+            The folder, its numbers of pages and files, and its size in bytes.
 
         Raises:
-            InputError: the folder holds other files or cannot be written, or something to publish
-                does not exist.
+            InputError: the folder contains other files or cannot be written, or one of ``ids`` or
+                ``compare`` does not exist.
             LimitError: the disk has less free space than the site needs.
             UnavailableError: the settings name a server, and it cannot be reached; or a package of
                 the extra is not installed.

@@ -42,10 +42,13 @@ class Service:
     Args:
         settings: the settings that name the servers.
         workers: the processes that compute.
-        published: the pages in the navigation of a published site; empty for a server. A site has
-            no forms, its listings have one page, and opening a page verifies no claim.
-        verdicts: for a published site, the verdicts on its pages, stored or computed for it.
-        flags: flags that are added to the commands in hints and on pages: home and plug-ins.
+        published: for a site that ``starcast publish`` writes, address and title of each page in
+            its navigation; empty for a server. A site has no forms, each listing is on one page,
+            and no claim is checked because its page is rendered.
+        verdicts: for a published site, the verdicts on its pages; a server reads them from
+            PostgreSQL.
+        flags: the flags --home and --plugin of this server, which are added to commands in hints
+            and on pages.
         counts: counts of the requests.
     """
 
@@ -63,7 +66,7 @@ class Service:
 
     @contextmanager
     def lab(self) -> Iterator[Lab]:
-        """Provide a lab that is connected to the stores and that no other request uses meanwhile.
+        """Yield a lab that is connected to the stores, for use by one request at a time.
 
         Raises:
             UnavailableError: PostgreSQL is not running.
@@ -81,7 +84,7 @@ class Service:
                 raise
 
     def find_network(self, artifact_id: str) -> Network | None:
-        """Return the stored network of an id, or None if its topology belongs to a family.
+        """Return the stored network to which an id belongs; None if its topology is of a family.
 
         Raises:
             InputError: no such network is stored.
@@ -91,7 +94,8 @@ class Service:
         spec = artifact_id.partition(":")[0]
         if not is_network_spec(spec):
             return None
-        # This process may still know a network that was dropped, so PostgreSQL is always asked.
+        # PostgreSQL is always queried, because this process may still know a network that was
+        # dropped.
         with self.lab() as lab, open_session(lab.engine) as session:
             found = load_network(session, spec)
         if found is None:
@@ -108,7 +112,13 @@ class Service:
         *arguments: P.args,
         **options: P.kwargs,
     ) -> Result:
-        """Call a function of `computations` for a topology, or an artifact on it, in a worker.
+        """Call a function of `starcast.web.computations` in a worker, and return its result.
+
+        Args:
+            function: the function; its first argument is a spec or an id.
+            artifact_id: the spec of a topology, or the id of a forest or schedule.
+            arguments: further arguments of the function.
+            options: keyword arguments of the function.
 
         Raises:
             StarcastError: an error of the function, of `find_network` or of `Workers.run`.
@@ -149,7 +159,7 @@ def get_service(request: Request) -> Service:
     return cast("Service", request.app.state.service)
 
 
-#: The type of the parameter in which endpoints receive the service.
+#: The type of a parameter of endpoints to which FastAPI passes the service.
 ServiceParameter = Annotated[Service, Depends(get_service)]
 
 

@@ -37,9 +37,10 @@ def serve(
         settings: the settings that name the servers.
         host: the address or name to listen on.
         port: the port; 0 for a free one.
-        say: receives the address.
-        warn: receives a warning if other machines can reach the server.
-        flags: flags that are added to the commands in hints and on pages.
+        say: prints a message, with the address of the server.
+        warn: prints a warning if other machines can reach the server.
+        flags: the flags --home and --plugin of this server, which are added to commands in hints
+            and on pages.
 
     Raises:
         InputError: there is no such address on this machine.
@@ -78,7 +79,7 @@ def configure(app: ASGIApp) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
-        # Clients could forge the headers of a proxy.
+        # Headers such as X-Forwarded-For are ignored, because clients could forge them.
         proxy_headers=False,
         backlog=BACKLOG,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,

@@ -1,10 +1,10 @@
-"""Write a static site: collect the application's pages by following links, and save them.
+"""Write a static site: render the pages of the web application, follow links, and save all.
 
 URL paths of the server become files: ``/claims/TS.L5`` becomes ``claims/TS.L5.html``, and
 ``/api/v1/experiments/e1.csv`` becomes ``experiments/e1.csv``. Links are relative. Each page
 contains its styles and scripts, because browsers load no modules for a page that is opened from a
-file. The explorer of a topology is a single page with all forests and schedules that other pages
-link to.
+file. The explorer of a topology is one page, with all forests and schedules to which other pages
+link.
 """
 
 import asyncio
@@ -44,10 +44,9 @@ from starcast.web.app import NAVIGATION, create_app
 from starcast.web.service import Service
 from starcast.web.workers import P, Result, Workers
 
-#: The name of the file that lists all files of a site. A folder that contains it is taken for a
-#: site.
+#: The name of the file that lists all files of a site, by which an earlier site is recognized.
 MANIFEST = "starcast-site.json"
-#: Number of characters of each page that are searched, and that a search result shows.
+#: Number of characters of each page that the search page searches, and that it shows of a result.
 _SEARCHED, _SHOWN = 1_000, 200
 #: Number of rendered pages and files after which progress is reported.
 _REPORTED = 100
@@ -58,13 +57,13 @@ _HEADING = re.compile(r"<h1>(.*?)</h1>(.*)</main>", re.DOTALL)
 _UNREAD = re.compile(
     r"<script.*?</script>|<form.*?</form>|<nav.*?</nav>|<p class=.files.*?</p>|<[^>]*>", re.DOTALL
 )
-#: Names that become file names unchanged, except that a colon becomes a tilde.
+#: Names that can be file names after colons are replaced by tildes.
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.,=()_:-]{0,150}")
 
 
 @dataclass
 class Explorer:
-    """The artifacts on a topology's explorer page.
+    """The forests and schedules on a topology's explorer page.
 
     Attributes:
         forests: forests by their ids.
@@ -77,7 +76,7 @@ class Explorer:
 
 
 class _ThisProcess(Workers):
-    """Runs computations in this process, without time limits, because no client is waiting."""
+    """Runs computations in this process instead of workers, without time limits."""
 
     def run(self, function: Callable[P, Result], *arguments: P.args, **options: P.kwargs) -> Result:
         """Call a function and return its result."""
@@ -92,7 +91,7 @@ class Site:
         has_stores: whether PostgreSQL is running; without it no stored data are published.
 
     Attributes:
-        problems: the errors that prevented publication, by URL path.
+        problems: the errors of pages and files that are not published, by URL path.
     """
 
     def __init__(self, settings: Settings, *, has_stores: bool) -> None:
@@ -109,7 +108,7 @@ class Site:
         self._explored: dict[str, str] = {}
 
     def __enter__(self) -> Self:
-        # Reading them for each claim's page would take longer than all the rest.
+        # The verdicts are read once, because reading them for each claim's page takes too long.
         self._service.verdicts = evidence.read_verdicts(self._service)
         return self
 
@@ -117,22 +116,22 @@ class Site:
         self._service.close()
 
     def describe_missing_packs(self) -> str:
-        """Return a sentence on stored verdicts that are omitted, as their packs are not loaded."""
+        """Return a sentence on omitted verdicts, whose paper packs are not loaded; "" if none."""
         return evidence.describe_missing_packs(self._service)
 
     def count_unchecked(self) -> int:
-        """Return the number of claims that have no verdict, or only one on an older statement."""
+        """Return the number of claims that have no verdict on their present statement."""
         return len(self._unchecked())
 
     def check_claims(self, jobs: int | None, reporter: Reporter) -> None:
-        """Verify the claims that have no stored verdict, at quick sizes."""
+        """Check the claims that have no stored verdict, on small topologies (level quick)."""
         stored = self._service.verdicts
         verdicts = verify_claims(self._unchecked(), "quick", None, jobs, reporter)
         computed = {verdict.claim: (None, verdict) for verdict in verdicts}
         self._service.verdicts = {**stored, **computed}
 
     def _unchecked(self) -> tuple[Claim, ...]:
-        # The verdict of a claim whose pack has changed since is None.
+        # A stored verdict is None if the claim's paper pack has changed since.
         stored = self._service.verdicts
         return tuple(
             claim
@@ -148,16 +147,16 @@ class Site:
         Args:
             ids: topologies, forests and schedules to show in addition to those that pages link to.
             comparisons: for each comparison page, the names of its experiments or runs.
-            reporter: receives the numbers of rendered and of known pages from time to time.
+            reporter: reports how many pages are rendered.
 
         Raises:
-            StarcastError: one of these ids or comparisons cannot be published.
+            StarcastError: one of ``ids`` or ``comparisons`` cannot be published.
         """
         named = [f"/{artifact_url(each)}" for each in ids]
         named += [
             f"/compare?{urlencode([('name', each) for each in names])}" for names in comparisons
         ]
-        # An error in a page that the user requested is raised, whereas `_collect` records errors.
+        # Errors in pages that the user requested are raised here; `_collect` only records errors.
         linked = [self._read(url) for url in named]
         self._collect({"/"}.union(*linked), reporter)
         self._pages["/search"] = render_page(
@@ -176,8 +175,8 @@ class Site:
         return {**files, MANIFEST: json.dumps(listed, indent=1).encode()}
 
     def _collect(self, addresses: set[str], reporter: Reporter) -> None:
-        """Read the pages and files at the given URL paths, and follow their links."""
-        # The links are followed in a fixed order, so that equal stores give identical files.
+        """Read the pages and files at the given URL paths, and all to which they link."""
+        # Links are followed in a fixed order, so that equal stored data give identical files.
         waiting = deque(sorted(addresses))
         seen: set[str] = set()
         while waiting:
@@ -186,7 +185,7 @@ class Site:
                 continue
             seen.add(url)
             if len(seen) % _REPORTED == 0:
-                # Most pages are linked from the first ones, so that the total hardly grows later.
+                # The first pages link to most others, so the total hardly grows later.
                 total = len(seen.union(waiting))
                 reporter.say(f"rendered {len(seen):,} of {total:,} pages and files found so far")
             try:
@@ -197,7 +196,7 @@ class Site:
                 self.problems[url] = error
 
     def _read(self, url: str) -> set[str]:
-        """Read and keep the page or file at a URL path; return the URL paths that it links to.
+        """Read and store the page or file at a URL path; return the URL paths to which it links.
 
         Raises:
             StarcastError: there is no such page, or it cannot be published.
@@ -219,7 +218,11 @@ class Site:
         return {each for each in linked if "#" not in each and each != "/search"}
 
     def _explore(self, url: str) -> str:
-        """Add the artifacts of an explorer URL to the site; return the address of their page."""
+        """Add the topology, forest and schedule of an explorer URL to the site.
+
+        Returns:
+            The path of their page in the site, with a fragment that selects forest and schedule.
+        """
         path, _, query = url.partition("?")
         spec = unquote(path.removeprefix("/explore/"))
         network = computations.require_drawable(self._service.find_network(spec) or topology(spec))
@@ -310,8 +313,8 @@ def file_of(url: str) -> str:
 def file_name(name: str) -> str:
     """Convert any name to a file name that is valid on every file system and in URLs.
 
-    Different names have different file names. A name with characters that do not occur in ids is
-    converted to a digest, followed by the valid characters of the name.
+    Different names have different file names. If a name contains characters that do not occur in
+    ids, its file name is a digest of the name, followed by the valid characters of the name.
     """
     if _PLAIN.fullmatch(name):
         return name.replace(":", "~")
@@ -320,7 +323,7 @@ def file_name(name: str) -> str:
 
 
 def read_manifest(folder: Path) -> set[str]:
-    """Return the files that an earlier 'starcast publish' wrote to the folder, by its manifest.
+    """Return the paths of the files that an earlier 'starcast publish' wrote to a folder.
 
     The set is empty for a new or empty folder.
 
@@ -339,7 +342,7 @@ def read_manifest(folder: Path) -> set[str]:
             f"{folder} is not a folder that an earlier 'starcast publish' wrote",
             hint="choose a new or empty folder",
         ) from None
-    # The site replaces its folder, so other files in the folder would be lost.
+    # The new site replaces the folder, so other files in it would be lost.
     if others := sorted(listed - known):
         raise InputError(
             f"{folder} contains files that an earlier 'starcast publish' did not write, "

@@ -1,7 +1,7 @@
 """Run computations in worker processes; a worker that exceeds the time limit is killed.
 
-Plug-ins contain users' code, which may never return, and the largest topologies take seconds. A
-thread cannot be stopped, so computations run in separate processes. Their memory is limited too.
+A computation takes seconds on the largest topologies, and may never end if it calls a plug-in. A
+thread cannot be stopped, so computations run in separate processes, whose memory is limited too.
 """
 
 import resource
@@ -22,11 +22,11 @@ from starcast.catalogue import plugins
 from starcast.support.errors import BusyError, LimitError, StarcastError, UnavailableError
 from starcast.support.parallel import ProcessExecutor, WorkerKilledError
 
-#: Time limit in seconds for the imports of a new process, even on a busy machine.
+#: Time limit in seconds for the start of a new process, which imports slow modules.
 START_SECONDS = 60.0
 #: Number of computations that may run or wait.
 MAX_COMPUTATIONS = 16
-#: Bytes that a worker may use for computations, in addition to the memory of its imports.
+#: Memory in bytes that a worker may use for computations, in addition to that of its imports.
 MAX_BYTES = 400_000_000
 _KIBIBYTE = 1024
 
@@ -37,22 +37,22 @@ Result = TypeVar("Result")
 
 @dataclass
 class Slot(Generic[Item]):
-    """A container for one item. It is empty until the item is needed, and after the item fails."""
+    """A place for one item of a pool, such as a process. It is None until the item is needed."""
 
     item: Item | None = None
 
 
 class Pool(Generic[Item]):
-    """A fixed number of slots, each of which one request at a time can borrow.
+    """A fixed number of slots for items, each of which can be lent to one request at a time.
 
-    A request gets the slot that was used last. So no more slots are filled than there were
-    concurrent requests.
+    A request gets the slot that was returned last, so that no more items are created than there
+    were concurrent requests.
 
     Args:
         count: number of slots.
         places: number of requests that may use slots or wait for them. Further requests fail at
             once, so that server threads remain for other pages.
-        busy: the error message if no slot becomes idle in time.
+        busy: the message of the BusyError if no slot becomes idle in time.
     """
 
     def __init__(self, count: int, places: int, busy: str) -> None:
@@ -65,7 +65,7 @@ class Pool(Generic[Item]):
 
     @contextmanager
     def borrow(self, seconds: float) -> Iterator[Slot[Item]]:
-        """Reserve an idle slot while the context is open, after waiting at most ``seconds`` for it.
+        """Lend an idle slot until the context ends; wait at most ``seconds`` for one.
 
         Raises:
             BusyError: no slot is idle, or too many requests are waiting.
@@ -87,16 +87,16 @@ class Pool(Generic[Item]):
 
     @property
     def used(self) -> int:
-        """The number of slots that requests use."""
+        """The number of slots that are lent to requests."""
         return len(self.slots) - self._idle.qsize()
 
     def give_back(self, slot: Slot[Item]) -> None:
-        """Make a slot available to other requests."""
+        """Make a slot available to other requests again."""
         self._idle.put(slot)
 
 
 class _Worker:
-    """A process that performs one call at a time. It begins to start when it is created."""
+    """A process that performs one call at a time. Creating the object starts the process."""
 
     def __init__(self) -> None:
         self._executor = ProcessExecutor(1)
@@ -108,7 +108,7 @@ class _Worker:
         try:
             self._result(self._started, START_SECONDS)
         except Exception:
-            self.kill()  # otherwise all later requests would get the same error
+            self.kill()  # a killed worker is replaced; otherwise all later requests would fail too
             raise
 
     def run(self, function: Callable[[], Any], seconds: float) -> Any:
@@ -169,7 +169,7 @@ class Workers(Pool[_Worker]):
             BusyError: no worker became idle in time.
             LimitError: the time limit was reached, or memory ran out.
         """
-        # Waiting for the first worker to start does not count towards the time limit.
+        # The time until the first worker has started does not count towards the time limit.
         is_starting = not self._was_ready.is_set()
         began = time.monotonic()
         with self.borrow(START_SECONDS if is_starting else self.seconds / 2) as slot:
@@ -183,7 +183,7 @@ class Workers(Pool[_Worker]):
             return result
 
     def give_back(self, slot: Slot[_Worker]) -> None:
-        """Make a worker available to other requests, after replacing it if it was killed."""
+        """Make a worker available to other requests again, or replace it if it was killed."""
         if slot.item is not None and slot.item.is_killed and not self._is_closed:
             # No request waits for the new process: it gets another worker, or an error in time.
             threading.Thread(target=self._replace, args=(slot,), daemon=True).start()
@@ -206,7 +206,7 @@ class Workers(Pool[_Worker]):
         return worker
 
     def start(self) -> None:
-        """Start all processes in the background, so that the first requests need not wait."""
+        """Start all processes in the background, so that the first requests wait less."""
         for slot in self.slots:
             self._fill(slot)
 

@@ -34,16 +34,14 @@ from starcast.web.service import Service, ServiceParameter
 router = APIRouter()
 Result = TypeVar("Result")
 TopologyParameter = Annotated[
-    str | None, Query(description="only those on this topology", max_length=50)
+    str | None, Query(description="list only those on this topology", max_length=50)
 ]
 ExpandParameter = Annotated[
     bool, Query(description="for a symmetric schedule, return the rows of all sources")
 ]
 FaultParameter = Annotated[
     list[str],
-    Query(
-        description="a node (21345) or link (12345-21345), from the start or a step on (21345@3)"
-    ),
+    Query(description="faulty node or link, such as 21345, 12345-21345, or from step 3 on 21345@3"),
 ]
 
 
@@ -120,7 +118,14 @@ def list_schedules_on(
 def _with_stored(
     service: Service, kind: str, spec: SpecParameter, computed: list[tuple[str, str]]
 ) -> list[Row]:
-    """Return the computed artifacts and, if PostgreSQL is running, all others that are stored."""
+    """Return rows for the computed artifacts and, if PostgreSQL is running, for all stored ones.
+
+    Args:
+        service: reads the stored ids.
+        kind: ``forests`` or ``schedules``.
+        spec: the topology.
+        computed: ids and short names of artifacts that are listed even if they are not stored.
+    """
     try:
         with service.lab() as lab:
             table = lab.forests(spec) if kind == "forests" else lab.schedules(spec)
@@ -267,9 +272,11 @@ def list_stored(service: Service) -> dict[str, Table]:
 def compute_forest(
     service: Service, function: Callable[[str | Forest], Result], forest_id: str
 ) -> Result:
-    """Apply a function to a forest that a worker builds or that is read from PostgreSQL.
+    """Call a function with a forest, and return the result.
 
-    If the construction in the id is ``record``, the forest is the witness of a record.
+    If a construction of starcast or of a plug-in builds the forest, a worker builds it and calls
+    the function. Otherwise the forest is read: from the file of a record if its construction is
+    ``record``, else from PostgreSQL.
 
     Raises:
         NotFoundError: no construction builds the forest, and it is not stored.
@@ -283,5 +290,5 @@ def compute_forest(
         return service.compute(function, forest_id)
     with service.lab() as lab:
         stored = lab.forest(normalize_id(forest_id))
-    # No worker is needed, because a stored forest is read, so no code of a plug-in runs.
+    # No worker is needed, because reading a stored forest is fast and runs no code of a plug-in.
     return function(stored)

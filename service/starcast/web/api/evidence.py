@@ -1,7 +1,6 @@
 """Resources for evidence: the papers' claims with verdicts, and records with witnesses.
 
-A claim has its newest stored verdict and a counterexample. A record is the best known object of a
-search problem.
+A record is the best known solution of a search problem on a topology; its witness is the solution.
 """
 
 import pathlib
@@ -39,18 +38,18 @@ router = APIRouter()
 ClaimParameter = Annotated[str, Path(max_length=100, examples=["TS.L5"])]
 PaperParameter = Annotated[str | None, Query(description="TS, SLC, FA, EDT or NK", max_length=20)]
 VerdictParameter = Annotated[
-    VerdictWord | None, Query(description="only claims with this stored verdict")
+    VerdictWord | None, Query(description="list only claims with this stored verdict")
 ]
 RecordParameter = Annotated[
     str,
     Path(max_length=200, examples=["edge-disjoint-trees:S4"], description="id of a record"),
 ]
 ProblemParameter = Annotated[
-    str | None, Query(description="only the records of a problem", max_length=50)
+    str | None, Query(description="list only the records of this problem", max_length=50)
 ]
 #: The construction name in the ids of witness forests.
 CONSTRUCTION = "record"
-#: For some problems, the algorithm whose schedule executes the witness that comes with starcast.
+#: For some problems, the algorithm whose schedule the record's witness defines.
 _SCHEDULES = {
     "one-port-broadcast": "broadcast:optimal",
     "hamiltonian-decomposition": "allgather:hamiltonian-decomposition",
@@ -64,7 +63,7 @@ def list_claims(
     paper: PaperParameter = None,
     verdict: VerdictParameter = None,
 ) -> Page[models.ClaimResource]:
-    """List the claims in the order of the papers. If PostgreSQL is down, verdicts are null."""
+    """List the claims in the order of the papers. Without PostgreSQL, verdicts are null."""
     claims = select_claims([paper] if paper else [])
     table = report.list_claims(claims, stored_verdicts(service), verdict)
     return paging.respond(models.ClaimResource, [claim_fields(row) for row in table])
@@ -72,7 +71,7 @@ def list_claims(
 
 @router.get("/claims/{claim_id}", tags=["claims"])
 def show_claim(claim_id: ClaimParameter, service: ServiceParameter) -> models.ClaimDetail:
-    """Show a claim. If it has no stored verdict, it is verified now, at its quick sizes."""
+    """Show a claim. If it has no stored verdict, it is checked now, on its smallest topologies."""
     claim = find_known_claim(claim_id)
     run, verdict = stored_verdicts(service).get(claim.id, (None, None))
     # A published site never verifies claims here: `publish --check-claims` does so in advance.
@@ -109,12 +108,12 @@ def find_known_claim(claim_id: str) -> Claim:
 
 
 def stored_verdicts(service: Service) -> StoredVerdicts:
-    """Return the newest verdicts by claim or, for a published site, the verdicts that it shows."""
+    """Return the newest stored verdicts by claim, or the verdicts of a published site."""
     return service.verdicts if service.published else read_verdicts(service)
 
 
 def read_verdicts(service: Service) -> StoredVerdicts:
-    """Read the newest verdicts by claim from PostgreSQL; return none if it is down."""
+    """Read the newest verdicts by claim from PostgreSQL; return {} if it is not running."""
     try:
         with service.lab() as lab, open_session(lab.engine) as session:
             return storage.newest_verdicts(session)
@@ -123,7 +122,7 @@ def read_verdicts(service: Service) -> StoredVerdicts:
 
 
 def describe_missing_packs(service: Service) -> str:
-    """Return a sentence on stored verdicts whose packs are not loaded, or "" if there are none."""
+    """Return a sentence on stored verdicts whose paper packs are not loaded; "" if none."""
     try:
         with service.lab() as lab, open_session(lab.engine) as session:
             return storage.describe_missing_packs(session)
@@ -132,7 +131,7 @@ def describe_missing_packs(service: Service) -> str:
 
 
 def locate_counterexample(verdict: Verdict) -> str | None:
-    """Return the explorer URL that shows a counterexample, or None if it cannot be located."""
+    """Return the explorer URL that shows a counterexample; None if it names no topology."""
     try:
         at = locate(verdict)
     except NotFoundError:
@@ -169,7 +168,7 @@ def list_records(
     paging: PagingParameter,
     problem: ProblemParameter = None,
 ) -> Page[models.RecordResource]:
-    """List the best known object of each problem and topology. No server is needed."""
+    """List the best known solution of each problem on each topology. No server is needed."""
     rows = [record_fields(each) for each in load_records(service, problem)]
     return paging.respond(models.RecordResource, rows)
 
@@ -197,7 +196,7 @@ def get_witness(
     name: Annotated[str, Path(max_length=50, examples=["parent_port"])],
     service: ServiceParameter,
 ) -> Response:
-    """Return an array of a record's witness."""
+    """Return an array of a record's witness, such as parent_port."""
     record = find_known_record(service.settings.home, record_id)
     if name not in record.witness:
         raise NotFoundError(
@@ -249,7 +248,7 @@ def find_known_record(home: pathlib.Path, record_id: str) -> Record:
 
 
 def _load_known(home: pathlib.Path) -> list[Record]:
-    """Return the best known records. All files are read again if one of them has changed."""
+    """Return the best known records. They are cached until a file of a record changes."""
     folders = tuple(known_folders(home))
     stats = [file.stat() for folder in folders for file in sorted(folder.rglob("*.*"))]
     return _load_records(folders, tuple((each.st_ino, each.st_mtime_ns) for each in stats))
@@ -296,7 +295,7 @@ def build_witness_forest(home: pathlib.Path, forest_id: str) -> Forest:
 
 
 def locate_witness(record: Record) -> str | None:
-    """Return the URL at which the explorer shows a record's witness, or None if there is none."""
+    """Return the URL at which the explorer shows a record's witness; None if it cannot show it."""
     try:
         graph = computations.require_drawable(topology(record.topology))
     except StarcastError:  # the topology is too large, or its plug-in is not loaded

@@ -30,17 +30,18 @@ from starcast.web.api.responses import (
 from starcast.web.service import Service, ServiceParameter
 
 router = APIRouter(tags=["experiments"])
-# Earlier versions stored names of any length.
+# The length is not limited, because earlier versions stored names of any length.
 ExperimentParameter = Annotated[str, Path(examples=["e1"])]
 NamesParameter = Annotated[
     list[str],
-    Query(alias="name", max_length=20, description="experiments by name, runs by number"),
+    Query(alias="name", max_length=20, description="names of experiments, or numbers of runs"),
 ]
 AcrossParameter = Annotated[
     list[str], Query(description=f"axes in which runs may differ: {', '.join(CROSSABLE)}")
 ]
 ConditionsParameter = Annotated[
-    list[str], Query(alias="condition", description="only runs with this value: topology=S5")
+    list[str],
+    Query(alias="condition", description="compare only runs with this value, such as topology=S5"),
 ]
 #: Largest number of runs that are read for a response. Reading a run takes about 0.4 ms.
 MAX_RUNS = 10_000
@@ -95,14 +96,15 @@ def compare(
     across: AcrossParameter = [],  # noqa: B006 - FastAPI copies it
     conditions: ConditionsParameter = [],  # noqa: B006
     baseline: Annotated[
-        str | None, Query(description="side that the others are compared with")
+        str | None, Query(description="side from which the changes in time are computed")
     ] = None,
     by: Annotated[
-        PairedBy, Query(description="parameter in which paired runs are equal if possible")
+        PairedBy,
+        Query(description="pair runs with equal message_units, or with equal segments"),
     ] = "message_units",
     output: FormatParameter = Format.JSON,
 ) -> models.ComparisonResource:
-    """Compare experiments or runs; a single experiment is split by algorithm.
+    """Compare experiments or runs; the runs of a single experiment are split by algorithm.
 
     The comparison page and ``starcast compare --format html`` show the same data.
     """
@@ -120,7 +122,11 @@ def build_comparison(
     baseline: str | None = None,
     by: PairedBy = "message_units",
 ) -> tuple[ComparisonTable, Profiles]:
-    """Return a comparison of experiments and its step profiles, unless there are too many runs."""
+    """Return a comparison of experiments, and the links used in each step by the plotted runs.
+
+    Raises:
+        LimitError: the experiments have more than `MAX_RUNS` runs in total.
+    """
     with service.lab() as lab:
         _check_size(lab, names)
         table = lab.compare(*names, across=across, conditions=conditions, baseline=baseline, by=by)
@@ -133,7 +139,7 @@ def _check_size(lab: Lab, names: Sequence[str]) -> None:
     Raises:
         LimitError: the experiments have more than `MAX_RUNS` runs in total.
     """
-    # The database counts the runs, because loading all runs only to count them takes too long.
+    # PostgreSQL counts the runs, because loading all runs only to count them takes too long.
     count = (
         select(func.count())
         .select_from(Run)

@@ -1,4 +1,4 @@
-"""Convert errors to problem details (RFC 9457)."""
+"""Convert errors to the JSON objects of RFC 9457, which are called problem details."""
 
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
@@ -40,7 +40,7 @@ class ProblemDetails(BaseModel):
     """An error as problem details (RFC 9457), with a hint."""
 
     type: str = Field(description="urn:starcast:problem:KIND", examples=[f"{_PREFIX}input"])
-    title: str = Field(description="the kind of error, for people")
+    title: str = Field(description="the kind of error in words")
     status: int = Field(description="HTTP status")
     detail: str = Field(description="one sentence that names the problem and the value")
     hint: str = Field(description="suggested action; may be empty")
@@ -66,25 +66,21 @@ PROBLEM_RESPONSES: dict[int | str, dict[str, object]] = {
 }
 
 
-def as_starcast_error(error: Exception) -> StarcastError:
-    """Convert an exception of FastAPI, Starlette or Python to an error with a hint."""
-    if isinstance(error, RequestValidationError):
-        return _invalid_parameter(error)
-    return translate(error, report="the lines of the log that 'starcast config' names")
-
-
 def describe_problem(error: Exception, path: str, flags: str = "") -> ProblemDetails:
     """Describe an exception as problem details.
 
     Args:
         error: the exception.
         path: the path of the request.
-        flags: flags that are added to the commands in the hint; see `Service`.
+        flags: the flags --home and --plugin of the server, which are added to commands in the hint.
     """
     if isinstance(error, HTTPException):
         return refusal(error.status_code, *_describe_status(error, path), path)
-    known = as_starcast_error(error)
-    # An error whose class is not in `KINDS` has the status of its nearest base class.
+    if isinstance(error, RequestValidationError):
+        known: StarcastError = _invalid_parameter(error)
+    else:
+        known = translate(error, report="the lines of the log that 'starcast config' names")
+    # An error whose class is not in `KINDS` has the status of its nearest base class there.
     status, kind, title = next(KINDS[each] for each in type(known).__mro__ if each in KINDS)
     return ProblemDetails(
         type=f"{_PREFIX}{kind}",

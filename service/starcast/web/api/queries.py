@@ -27,7 +27,7 @@ from starcast.web.service import Service, ServiceParameter
 router = APIRouter(tags=["queries"])
 SearchParameter = Annotated[
     str | None,
-    Query(description="a pack, or a word in names, titles and questions", max_length=200),
+    Query(description="name of a pack, or a word in the name, title or question", max_length=200),
 ]
 PackParameter = Annotated[str, Path(max_length=100, examples=["overlap"])]
 QueryNameParameter = Annotated[str, Path(max_length=100, examples=["load-histogram"])]
@@ -77,7 +77,7 @@ def get_answer(
         Layout | None, Query(description="arrangement of the nodes of a picture")
     ] = None,
 ) -> models.AnswerResource:
-    """Run a query within the row limit and the time limit of the settings, and return its rows."""
+    """Run a query and return its rows. The settings limit the number of rows and the time."""
     answer = ask(service, f"{pack}/{name}", read_parameters(request), drawable=output == Format.SVG)
     if output == Format.CSV:
         return text_response(answer.to_csv(), Format.CSV)  # type: ignore[return-value]
@@ -115,14 +115,14 @@ def ask(
     service: Service, query: str, values: Mapping[str, Any], *, drawable: bool = False
 ) -> Answer:
     """Run a query of a pack, and return its result."""
-    # `Lab.query` also accepts files and Cypher statements, which `find` refuses.
+    # `Lab.query` would also accept files and Cypher statements; `find` raises an error for these.
     service.library().find(query)
     with service.lab() as lab:
         return lab.query(query, values, drawable=drawable)
 
 
 def describe(query: PackQuery) -> models.QueryResource:
-    """Return all fields that the header of a query declares."""
+    """Return a query as a resource of the API, with the fields of its header."""
     row = query_row(query)
     header = query.header
     # pydantic converts the parameters and columns.

@@ -1,4 +1,4 @@
-"""Parameters and responses of all resources: pages of listings, arrays, CSV and pictures."""
+"""Parameters and responses that resources share: pages of listings, arrays, CSV, pictures."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ from starcast.support.vocabulary import Format
 Item = TypeVar("Item")
 Model = TypeVar("Model", bound=BaseModel)
 
-#: Format of a response. A suffix of the path, such as ``.csv``, sets it too.
+#: The format of a response, given as a URL parameter or as a suffix of the path, such as ``.csv``.
 FormatParameter = Annotated[
     Literal[Format.JSON, Format.CSV, Format.SVG],
     Query(
@@ -28,10 +28,10 @@ FormatParameter = Annotated[
         description="format of the response, also as a suffix of the path: .json, .csv, .svg",
     ),
 ]
-#: Largest number of items per page, and also the default number.
+#: Maximum number of items on a page of a listing, and the default number.
 MAX_ITEMS = 1_000
 SpecParameter = Annotated[
-    str, Path(max_length=50, description="spec: S5, S6,3, Q4", examples=["S4"])
+    str, Path(max_length=50, description="spec of a topology, such as S5 or Q4", examples=["S4"])
 ]
 ForestParameter = Annotated[
     str, Path(max_length=500, description="id of a forest", examples=["S4:multiple:1234"])
@@ -68,12 +68,12 @@ def describe_array(**others: object) -> _Responses:
     }
 
 
-#: Arguments of the decorator of endpoints that always return an array.
+#: Arguments of `router.get` for endpoints that always return an array.
 ARRAY: dict[str, Any] = {"responses": describe_array(), "response_class": Response}
 
 
 def with_formats(*formats: Format) -> dict[int | str, dict[str, Any]]:
-    """Return the OpenAPI description of an endpoint that returns the given formats besides JSON."""
+    """Return the OpenAPI description of an endpoint that returns JSON or a given format."""
     content = {_MEDIA_TYPES[name]: {"schema": {"type": "string"}} for name in formats}
     return {200: {"description": "the resource", "content": content}}
 
@@ -126,7 +126,7 @@ class Paging:
                     f"no item of this listing has the key '{self._after}'",
                     hint="begin again without the parameter 'after'",
                 )
-            # A page begins after a key, not at an offset. So no item is skipped or repeated if
+            # A page begins after a key, not at an offset, so that no item is skipped or repeated if
             # other items are stored or dropped between two requests.
             start = keys.index(self._after) + 1
         # On a static site a listing is a single file, so all items are on one page.
@@ -144,8 +144,8 @@ class Paging:
     def respond(self, model: type[Model], rows: Sequence[Row]) -> Page[Model]:
         """Return the requested page of a listing, as JSON or as CSV with one column per field.
 
-        The first field is the key. For CSV the result is a `Response`; the return type is annotated
-        for the OpenAPI document.
+        The first field of the model is the key. For CSV the result is a `Response`, although the
+        annotation, from which FastAPI makes the OpenAPI document, says `Page`.
         """
         columns = tuple(model.model_fields)
         page = self.page(rows, columns[0])
@@ -160,7 +160,7 @@ PagingParameter = Annotated[Paging, Depends()]
 
 
 def as_json_rows(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """Convert the values of rows to JSON values, as the command line does."""
+    """Convert the values of rows to values that JSON can represent, as the command line does."""
     plain: list[dict[str, Any]] = json.loads(
         json.dumps(list(rows), default=to_json, ensure_ascii=False)
     )
