@@ -81,6 +81,7 @@ NETWORKS = Memory(6 * 64)
 # Orders of growth. Bounds and orders are functions of a network's counts or of n, and of further
 # amounts such as M and x. Quotients are maximized over all amounts.
 
+#: A function of n that returns the tuples of amounts, such as (M, x), over which to maximize.
 Amounts = Callable[[int], list[tuple[int, ...]]]
 
 
@@ -161,9 +162,9 @@ def compare(
     bounds: Mapping[str, ClosedForm],
     amounts: Amounts,
 ) -> None:
-    """Check that the bounds on S_n and on the hypercube differ by the factor ``comparison``.
+    """Check that the quotient ``comparison`` of two bounds has positive constant bounds.
 
-    Constant factors are ignored.
+    The bounds are those on S_n and on the hypercube in the given rows of a table.
     """
     for row in rows:
         quotient = partial(_compared, comparison, bounds[row])

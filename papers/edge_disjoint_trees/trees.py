@@ -58,9 +58,9 @@ def _least_levels(network: CachedTopology) -> NDArray[np.int64]:
 
 
 def _levels_by_parent(network: CachedTopology, levels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the smallest level of each node in each tree if its parent is across a given port.
+    """Return the smallest level of each node in each tree, given the port towards its parent.
 
-    The smallest levels of the possible parents are given as ``levels``.
+    The argument ``levels`` has the smallest level of each node in each tree, ``[trees, nodes]``.
 
     Returns:
         int64 ``[trees, ports, nodes]``.
@@ -91,7 +91,10 @@ def _is_possible(network: CachedTopology, depth: int) -> bool:
 
 
 def _with_rotations(network: CachedTopology, tree: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return a tree and its rotations, as rows of each node's dimension to its parent."""
+    """Return a tree and its n-2 rotations, uint8 ``[trees, nodes]``.
+
+    A tree is given by the dimension of each node's link to its parent.
+    """
     rotated_node = stars.rotation(network)
     trees = [tree]
     for _ in range(network.degree - 1):
@@ -251,7 +254,7 @@ def _depth_of_lower_trees(check: ClaimCheck) -> int | None:
 
 @checks("EDT.twice", given=edt_forests)
 def links_are_in_one_tree(check: ClaimCheck, forest: Forest) -> None:
-    """Check how many of the trees EDT use each directed link."""
+    """Check how many of the edge-disjoint trees EDT use each directed link."""
     loads = checkers.loads(check.topology, forest.parent_port, forest.root)
     check.equal("trees that have the directed link", loads, 1, link=check.links, of=forest)
     instead = check.correction()

@@ -84,9 +84,10 @@ def largest_subtree_determines_steps(check: ClaimCheck) -> None:
 def check_furthest_first(
     check: ClaimCheck, schedule: Schedule, forest: Forest, *, in_turn: bool
 ) -> None:
-    """Check that a scatter uses the links of its tree, and that its root follows rule 5.
+    """Check that a scatter uses the links of its tree, and in which order its root sends.
 
-    With ``in_turn`` the root serves one subtree after the other, by rule 8.
+    By rule 5, the root sends into all subtrees at once, to the farthest nodes of each subtree
+    first. With ``in_turn``, it serves one subtree after the other, by rule 8.
     """
     place = {"root": schedule.root, "of": schedule}
     receiver = schedule.receiver
@@ -110,7 +111,10 @@ def check_furthest_first(
 
 
 def random_ties(check: ClaimCheck, forest: Forest, name: str) -> Schedule:
-    """Return a scatter by rule 5 down a tree; nodes of one subtree and level are shuffled."""
+    """Return a scatter by rule 5 down a tree, in a random order where the rule leaves a choice.
+
+    Rule 5 does not order the nodes of one subtree and level.
+    """
 
     def create() -> Schedule:
         nodes = np.delete(np.arange(check.nodes), forest.root)

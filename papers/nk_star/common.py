@@ -1,4 +1,10 @@
-"""Reference for S_{n,k}: labels, executed broadcasts on the trees SP and MT, link loads."""
+"""Reference for S_{n,k}: labels, executed broadcasts on the trees SP and MT, link loads.
+
+SP(r) is the paper's spanning tree of shortest paths to the root r, and MT are n-1 such trees with
+shifted roots, changed so that all have the root Id = 12..k. They are starcast's constructions
+`nk-greedy` and `nk-multiple`. A residual link exchanges the first symbol for a symbol that the
+label lacks.
+"""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -118,7 +124,7 @@ def shifted_roots(network: CachedTopology) -> list[int]:
 
 
 def shifted_places(n: int, last: int, places: int) -> NDArray[np.int64]:
-    """Return the images of 0..n when 2..last are shifted cyclically by ``places``."""
+    """Return the image of each of 0..n if 2..last are shifted cyclically by ``places``, int64."""
     shifted = np.arange(n + 1)
     if last > 1:
         shifted[2 : last + 1] = (np.arange(last - 1) + places) % (last - 1) + 2
@@ -303,10 +309,10 @@ def link_classes(network: CachedTopology) -> tuple[tuple[int, ...], ...]:
 
 
 def class_loads(check: ClaimCheck, construction: str) -> NDArray[Any]:
-    """Return the load of a directed link of each class on each level, as a multiple of m.
+    """Return the load of a directed link on each level, for each class of links (`link_classes`).
 
-    `link_classes` returns the classes. The message is divided evenly among all trees of the
-    construction, relabellings and dimension changes.
+    The load is in messages. A message is divided evenly among all trees of the construction and
+    their images under the dimension changes that S_{n,k} admits.
 
     Returns:
         fractions ``[levels, classes]``.
@@ -353,7 +359,7 @@ def bytes_by_class(loads: NDArray[Any]) -> Fraction:
 
 
 def bytes_formula(n: int, k: int) -> Number:
-    """Return `bytes_by_class` of SP and of MT in closed form, for all n and k.
+    """Return `bytes_by_class` of the tree SP, and of the trees MT, in closed form.
 
     It is at least `all_port_bytes`, with equality for k = 1 and k = n-1, where there is only one
     class. By Definition 3, those of the N nodes that begin with a symbol beyond k have a residual
@@ -403,10 +409,10 @@ def height_bound(n: int, k: int) -> int:
 
 
 def greatest_quotient(*terms: tuple[Number, Number]) -> Number:
-    """Return the largest quotient of a measured and a stated sum, over all positive parameters.
+    """Return the largest quotient of a measured and a stated time, over all T_s and m T_c.
 
-    Both sums are linear in the parameters, such as T_s and m T_c. ``terms`` holds the two
-    coefficients of each parameter.
+    Both times are sums of terms that are linear in such a parameter. ``terms`` has, for each
+    parameter, its coefficient in the measured and in the stated time.
     """
     return greatest(divide(measured, stated) for measured, stated in terms)
 

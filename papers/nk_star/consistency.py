@@ -32,7 +32,7 @@ CHEN_ONE = "Y.S. Chen, one-port"
 def table1(n: int, k: int) -> TableCells:
     """Return the coefficients in Table 1, by row, without the rows of Y.S. Chen's broadcasts.
 
-    The coefficients are those of T_s, m T_c and other terms of a time.
+    `COLUMNS` names the coefficients of a row.
     """
     d, links = nk_diameter(n, k), n - 1
     many = 2 * d - 1
@@ -60,7 +60,7 @@ def theorems1(n: int, k: int) -> Theorems:
 
 
 def table2(n: int, k: int) -> TableCells:
-    """Return the coefficients of the times in Table 2, by row."""
+    """Return the coefficients of the times in Table 2, by row; `COLUMNS` names those of a row."""
     d, links = nk_diameter(n, k), n - 1
     many = 2 * d - 1
     others = arrangements(n, k) - 1

@@ -47,7 +47,7 @@ def nk_star_size(check: ClaimCheck) -> None:
 
 @checks("NK.E1")
 def internal_cycles_take_formula_1(check: ClaimCheck) -> None:
-    """Compare the steps that correct an internal cycle of a label with the paper's formula (1)."""
+    """Compare the steps that bring all symbols of an internal cycle into place with formula (1)."""
     distance = check.distances()
     n, k = check.n_and_k
     labels = stars.symbols(check)
@@ -170,9 +170,18 @@ def farthest_nodes_have_stated_forms(check: ClaimCheck) -> None:
 def _farthest_forms(
     n: int, k: int, first: NDArray[np.bool_], of_nodes: common.Cycles
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which nodes have a form that the proof lists, and which have a form that it omits.
+    """Return which nodes have a form that the paper's proof lists, and which a form that it omits.
 
-    The array ``first`` is True for nodes that start with symbol 1.
+    The forms describe the cycles and chains of the nodes that are farthest from Id.
+
+    Args:
+        n: number of symbols.
+        k: number of symbols in a label.
+        first: whether each node starts with symbol 1.
+        of_nodes: cycles and chains of all nodes.
+
+    Returns:
+        two arrays bool ``[nodes]``.
     """
     beta = of_nodes.beta
     none = np.zeros_like(first)
@@ -283,10 +292,7 @@ def shifted_trees(check: ClaimCheck) -> list[Forest]:
 
 
 def path_lengths(check: ClaimCheck) -> NDArray[np.int64]:
-    """Return, for each root R_i(Id), the number of links from R_i(Id) to Id in SP(R_i(Id)).
-
-    This is the level of Id.
-    """
+    """Return the number of links from R_i(Id) to Id in the tree SP(R_i(Id)), for i = 1..n-1."""
     levels = [parents_and_levels(check, tree)[1] for tree in shifted_trees(check)]
     return np.array([int(level[0]) for level in levels])
 

@@ -68,7 +68,10 @@ def random_tree(network: CachedTopology, seed: int, root: int = 0) -> Tree:
 
 
 def label_change(network: CachedTopology, tree: Tree, x: int) -> Tree:
-    """Return LC(x, T), the tree T translated to x: y becomes x∘y, links keep their dimensions."""
+    """Return the label change LC(x, T): the image of the tree T under the translation by x.
+
+    Node y becomes x∘y, and links keep their dimensions.
+    """
     image = stars.translation(network, x)
     row = np.zeros_like(tree.row)
     row[image] = tree.row
@@ -76,9 +79,10 @@ def label_change(network: CachedTopology, tree: Tree, x: int) -> Tree:
 
 
 def dimension_change(network: CachedTopology, tree: Tree, i: int) -> Tree:
-    """Return DC(i, T): every path d1, d2, .. from the root becomes d1 + i, d2 + i, ...
+    """Return the dimension change DC(i, T): each link's dimension in the tree T grows by i.
 
-    Dimensions are counted cyclically from 2 to n.
+    A path from the root over the dimensions d1, d2, .. becomes the path over d1 + i, d2 + i, ..;
+    dimensions are counted cyclically from 2 to n.
     """
     parent = network.parents(tree.row)
     levels = tree_levels(parent, tree.root)
@@ -196,13 +200,16 @@ def check_spanning(check: ClaimCheck, tree: Tree, root: int) -> None:
 
 
 def check_ports(check: ClaimCheck, what: str, forest: Forest, expected: Tree) -> None:
-    """Check the ports of a forest of the catalogue against a changed tree."""
+    """Check that a forest of the catalogue consists of the given tree."""
     check.equal(what, forest.parent_port, expected.row, node=check.ranks, of=forest)
 
 
 @checks("TS.D3")
 def label_changes_span(check: ClaimCheck) -> None:
-    """Check that the trees LC(x,T) span, and are those of the catalogue and of the example."""
+    """Check that label changes LC(x,T) are spanning trees, and equal the catalogue's.
+
+    On S_4, also check the paper's example.
+    """
     for tree in sample_trees(check, other_roots=True):
         for x in check.roots(3):
             changed = label_change(check, tree, x)
@@ -233,7 +240,10 @@ def check_label_example(check: ClaimCheck) -> None:
 
 @checks("TS.D4")
 def dimension_changes_span(check: ClaimCheck) -> None:
-    """Check that the trees DC(i,T) span, and are those of the catalogue and of the example."""
+    """Check that dimension changes DC(i,T) are spanning trees, and equal the catalogue's.
+
+    On S_4, also check the paper's example.
+    """
     for tree in sample_trees(check, other_roots=True):
         stated = check.label(tree.root)
         for i in range(check.n - 1):

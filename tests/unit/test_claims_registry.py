@@ -71,14 +71,14 @@ def test_line_breaks_in_a_statement_are_removed(read: ReadClaims) -> None:
         ("MINE.X1", "NK.L1", ":6: the id of claim 'NK.L1' does not begin with 'MINE.'"),
         ("notation =", "words =", ":11: claim MINE.X1 has the unknown key 'words'"),
         ('number = "Lemma 1"', "", ":5: claim MINE.X1 has no 'number'"),
-        ('notation = "A statement"', "", ":12: claim MINE.X1: it has no notation"),
+        ('notation = "A statement"', "", ":12: claim MINE.X1: its notation or its sizes are"),
         ("notation", 'record = "best"\nnotation', ":11: 'record' of claim MINE.X1: unknown"),
         ('"star"', '"torus"', ":12: claim MINE.X1: its sizes need one of the families star"),
         (", deep = 6", "", ":12: claim MINE.X1: its sizes need one of the families star"),
         ("deep = 6", "deap = 6", ":12: the table of sizes of claim MINE.X1 has the"),
         ('family = "star", quick = 4, full = 5, deep = 6', 'only = ["S4,9"]',
          ":12: claim MINE.X1: "),
-        ("notation", "conjunction = true\nnotation", ":5: no id of a claim begins with 'MINE.X1.'"),
+        ("notation", "conjunction = true\nnotation", ":5: claim MINE.X1 is a conjunction, but no"),
     ],
 )  # fmt: skip
 def test_a_malformed_file_is_refused_with_its_line(

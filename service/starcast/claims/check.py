@@ -25,7 +25,10 @@ from starcast.trees.model import Forest
 #: (``<=`` and ``>=``), or a quotient is bounded by a constant (``O``). The relation is ``absent``
 #: if the papers do not contain the subject of the claim.
 Relation = Literal["=", "<=", ">=", "O", "absent"]
+#: A value of a counterexample, as it is stored in JSON.
 Plain = bool | int | str
+#: A counterexample: the place where a comparison fails, such as ``tree`` and ``node``, with the
+#: measured value as ``found`` and the stated value as ``stated``.
 Place = Mapping[str, Plain]
 #: Recorded as the stated value if a claim states an order of growth.
 BOUNDED = "bounded"
@@ -101,8 +104,8 @@ class Evidence:
     undefined: str = ""
 
 
-#: Says to which node, link or tree a value belongs: a constant, an array that broadcasts to the
-#: values, or a function of the value's index. A link is a pair: its tail and its head.
+#: The node, link or tree to which each measured value belongs: a constant, an array that broadcasts
+#: to the measured values, or a function of a value's index. A link is the pair of tail and head.
 PlaceValue = Any
 #: Keywords whose integers are ranks of nodes; a counterexample contains their labels.
 _NODES = ("node", "other", "root", "source", "destination")
@@ -165,7 +168,8 @@ class ClaimCheck(CachedTopology):
     def true(self, what: str, measured: ArrayLike, /, **place: PlaceValue) -> None:
         """Record whether a condition holds for all measured values.
 
-        The keywords ``found`` and ``stated`` replace "no" and "yes" in a counterexample.
+        By default a counterexample reads "found no, stated yes". The keywords ``found`` and
+        ``stated`` give other values to show.
         """
         self._compare(what, "=", measured, True, place)
 
@@ -218,7 +222,10 @@ class ClaimCheck(CachedTopology):
         /,
         **place: PlaceValue,
     ) -> None:
-        """Execute a schedule; record whether it takes the given steps and transmissions."""
+        """Execute a schedule; record whether its numbers of steps and transmissions are as stated.
+
+        Without ``transmissions``, only the steps are compared.
+        """
         simulation = self.execute(schedule)
         place |= {"of": schedule}
         self.equal("steps", simulation.steps, steps, **place)
@@ -373,7 +380,10 @@ class ClaimCheck(CachedTopology):
         return self.n_and_k if self.topology.family == "nk-star" else (self.n,)
 
     def _growth_order(self, quotient: Callable[..., Number]) -> tuple[str | None, Number]:
-        """Return a quotient's order of growth, or None if bounded, and its maximum for huge n."""
+        """Return a quotient's order of growth (None if it is bounded) and its value for a huge n.
+
+        On (n,k)-stars, several functions k(n) are tried, and the value is the largest of theirs.
+        """
         paths: list[Callable[[int], Number]] = [quotient]
         if self.topology.family == "nk-star":
             paths = [partial(_along, quotient, k_of_n) for k_of_n in _K_OF_N]

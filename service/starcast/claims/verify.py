@@ -95,7 +95,7 @@ def require_memory(claim: Claim, spec: str) -> None:
         LimitError: the arrays do not fit.
     """
     arrays = f"the arrays to verify {claim.id} on {spec}"
-    memory.require(claim.required_bytes(spec), arrays, "take smaller sizes")
+    memory.require(claim.required_bytes(spec), arrays, "choose smaller sizes")
 
 
 def requested_sizes(
@@ -385,5 +385,5 @@ def _require_free_memory(task: Task, free: int) -> None:
         raise LimitError(
             f"{claims} on {task.size} need about {required / 1e9:,.1f} GB of memory,"
             f" but only {free / 1e9:,.1f} GB are free",
-            hint="take smaller `sizes`, or another `level`",
+            hint="choose smaller `sizes`, or another `level`",
         )
