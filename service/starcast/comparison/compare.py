@@ -49,7 +49,8 @@ class Comparison:
         sides: the sides, the baseline first.
         matches: the matched runs, one match per row.
         across: the crossed axes (parameters of runs), on which the runs of a row may differ.
-        by: the last parameter on which runs were matched: ``message_units`` or ``segments``.
+        by: the number of pieces in which matched runs agree if possible: ``message_units`` or
+            ``segments``.
         everything: whether all parameters, figures and rows are shown; otherwise only those with
             differences.
     """
@@ -152,7 +153,7 @@ class Comparison:
         return sorted({_source(run) for side in self.sides for run in side.runs})
 
     def columns(self) -> list[str]:
-        """Return the columns of `rows` to show to people: parameters, figures, changes, and gaps.
+        """Return the columns of `rows` for display: parameters, figures, changes in time, and gaps.
 
         The gap of a run is its simulated time divided by the lower bound.
         """
@@ -218,7 +219,11 @@ class Comparison:
         return [self._row(match) for match in self.shown()]
 
     def lines(self, match: Match) -> list[dict[str, Any]]:
-        """Return the lines of a row: one per side, the baseline first."""
+        """Return the figures of a match as one line per side, the baseline first.
+
+        A line has the parameters and figures of the side's run, its change against the baseline,
+        its gap, whether it is the fastest, and a note why it is not comparable.
+        """
         best = self.best(match)
         return [
             {

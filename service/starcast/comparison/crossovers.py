@@ -31,7 +31,9 @@ from starcast.support.text import format_value
 KINDS = ("simulated", "closed form")
 BOTH = " and ".join(KINDS)
 
+#: Values of `Crossing.how`.
 AT, BETWEEN, EQUAL = "at", "between", "equal from"
+#: Values of `Crossing.choice`.
 BEST, ONE, ONLY = "best", "one", "only"
 
 #: For each column of `crossover_rows` besides `AXES`, the attribute of `Crossing` that it shows.
@@ -151,7 +153,11 @@ def crossover_rows(crossings: Iterable[Crossing]) -> list[dict[str, Any]]:
 
 
 def table_columns(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the columns to display: not the ends of ranges, faults or roots if there are none."""
+    """Return the columns of `COLUMNS` to display.
+
+    The ends of ranges are omitted, and so are the columns of faults and roots if no row has faults
+    or a root of its own.
+    """
     hidden = {"message_bytes_from", "message_bytes_to"}
     listed = list(rows)
     hidden |= {
@@ -270,7 +276,7 @@ def _spot_regions(
     sizes: Sequence[Fraction],
     kind: str,
 ) -> Iterator[_Region]:
-    """Return the regions of two curves, at least one of which is not linear over all sizes.
+    """Yield the regions of two curves, at least one of which is not linear over all message sizes.
 
     Two neighbouring sizes are treated together. A curve with the same number of segments at both
     sizes is linear between them: a line that is the lowest at both sizes is the lowest between them

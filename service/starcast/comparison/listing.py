@@ -39,7 +39,7 @@ PROVENANCE = (
 )  # fmt: skip
 COST_COLUMNS = ("cost", "steps", "start_ups", "transmissions", "bytes", "time", "gap", "source")
 EXPERIMENT_COLUMNS = ("experiment", "runs", "points", "failed", *AXES, "created")
-#: Axes that are omitted one by one, in this order, until a table fits into the terminal.
+#: Columns of axes that are omitted one by one, in this order, until a table fits the terminal.
 _SPARE_AXES = tuple(
     sorted((name for name, axis in AXES.items() if axis.spare), key=lambda name: -AXES[name].spare)
 )
@@ -226,7 +226,7 @@ def cost_rows(run: Run) -> list[dict[str, Any]]:
 
 
 def describe_loss(run: Run) -> str:
-    """Return a sentence on the units that are missing because of a run's faults."""
+    """Return a sentence that says how many units are missing because of a run's faults."""
     missing = pluralize(run.missing, "unit is", "units are")
     loss = f"{missing} missing at the end" if run.missing else "no unit is missing at the end"
     return f"with faults at {', '.join(run.faults)}: {loss}"
@@ -357,7 +357,7 @@ def paper_rows(table: PaperTable, runs: Sequence[Run]) -> list[tuple[Case, list[
     if not filled:
         raise NotFoundError(
             f"no run executes a row of {table.source}",
-            hint="run the grid of the table, which 'starcast experiment examples' lists",
+            hint="run the experiment of this table, which 'starcast experiment examples' lists",
         )
     return filled
 

@@ -58,7 +58,7 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # of a character.
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 3.3, 2.2, 0.55, 0.12, 0.42, 0.45
 _LEGEND_LINE, _LEGEND_SAMPLE, _LEGEND_CHARACTER = 0.16, 0.5, 0.062
-#: An axis with fewer powers of ten than this also has labels at 2 and 5 times a power.
+#: An axis that spans fewer powers of ten than this also has labels at 2 and 5 times each power.
 _SHORT = 2
 #: The marker of a crossover, and the share of the plot width that its number needs.
 _RING: dict[str, Any] = {

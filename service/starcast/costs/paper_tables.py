@@ -59,7 +59,8 @@ class RowFigures(NamedTuple):
 Find = Callable[[RowExecution], RowFigures | None]
 
 
-#: A machine on which a packet of one byte takes one unit of time, so that times count steps.
+#: A machine with T_s = 0 and T_c = 1: packets of one byte take one unit of time, so that times are
+#: numbers of steps.
 _STEPS = Machine(Fraction(0), Fraction(1))
 
 
@@ -87,8 +88,8 @@ class PaperTable(ABC):
 
     Attributes:
         axes: the attributes of `Case` in which the cases of the table differ.
-        axis_with_1: the axis for whose value 1 every table has a row or column, or None. Cases with
-            this value need no tables of their own, unless there are no other cases.
+        axis_with_1: the axis whose value 1 has a row or column in the tables of all other values,
+            or None. A case with this value gets no table unless there are no other cases.
         caption: the caption, as printed.
         source: the paper and the number of the table.
         headings: the headings, as printed, by column; some columns are not in the paper. A column

@@ -25,8 +25,8 @@ def represent(thing: object, form: DisplayForm) -> str | None:
             for a picture.
 
     Returns:
-        An SVG document or an HTML fragment; None if the object is shown in the other form, or if it
-        is not a valid forest and has neither form. A notebook shows an invalid forest as text.
+        An SVG document or an HTML fragment. The result is None if the object is shown in the other
+        form, or if it is an invalid forest, which a notebook shows as text.
     """
     kind = next((kind for kind in _RENDERERS if isinstance(thing, kind)), None)
     if kind is None:
