@@ -122,8 +122,8 @@ def rule_9_steps(n: int) -> Number:
 def largest_branch(n: int) -> Number:
     """Return the size of the largest subtree of the near-balanced tree; an upper bound for n > 60.
 
-    This is the tree of Definition 13. The subtree has (n-1)! nodes that do not start with 1, and
-    one node of each necklace that does.
+    The tree is that of Definition 13 of Fragopoulou & Akl 1993. The subtree has (n-1)! nodes that
+    do not start with 1, and one node of each necklace that does.
     """
     return factorial(n - 1) + (starting_necklaces(n) if n <= EXACT else factorial(n - 1) - 1)
 
@@ -131,8 +131,8 @@ def largest_branch(n: int) -> Number:
 def smallest_branch(n: int) -> Number:
     """Return the size of the smallest subtree of the near-balanced tree; a lower bound for n > 60.
 
-    This is the tree of Definition 13. The subtree has (n-1)! nodes that do not start with 1, and
-    one node of each necklace of n-1 nodes that does.
+    The tree is that of Definition 13 of Fragopoulou & Akl 1993. The subtree has (n-1)! nodes that
+    do not start with 1, and one node of each necklace of n-1 nodes that does.
     """
     return factorial(n - 1) + (full_necklaces(n) if n <= EXACT else 0)
 

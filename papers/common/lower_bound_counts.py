@@ -88,7 +88,7 @@ def ceil_log2(count: int) -> int:
 
 
 def count_doublings(count: int) -> int:
-    """Return how often the number 1 must be doubled until it is at least ``count``."""
+    """Return how many doublings of the number 1 reach ``count``, by doubling it step by step."""
     reached = 1
     doublings = 0
     while reached < count:
@@ -140,10 +140,10 @@ def single_trees(topology: Topology) -> tuple[str, ...]:
 
 
 def algorithms_on(topology: Topology, collective: str) -> tuple[Algorithm, ...]:
-    """Return starcast's algorithms of a collective that have no required arguments.
+    """Return starcast's algorithms of a collective on a topology that come from papers.
 
-    Algorithms for every topology are omitted, as in `single_trees`: the claims are about those of
-    papers. A ring counts only where its Hamiltonian cycle is constructed and not searched for.
+    They have no required arguments. Algorithms that are defined on every topology are omitted,
+    except the ring on topologies whose Hamiltonian cycle is constructed and not searched for.
     """
     has_cycle = topology.family in ("star", "hypercube")
     return tuple(
@@ -427,9 +427,9 @@ def _rotate_nodes(check: ClaimCheck, tree: int) -> NDArray[np.int64]:
 
 
 def _levels(check: ClaimCheck, forest: Forest) -> NDArray[np.int64]:
-    """Return each node's level in the first of a hypercube's edge-disjoint trees.
+    """Return each node's level in a hypercube's tree, or in the first of its edge-disjoint trees.
 
-    The other trees are its rotations.
+    The other edge-disjoint trees are rotations of the first.
     """
     above = check.parents(forest.parent_port[0])
     return tree_levels(above, forest.root).astype(np.int64)
@@ -484,6 +484,7 @@ def _alltoall_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedu
 
 
 def _send_one_by_one(check: ClaimCheck, forest: Forest, messages: int, copies: int) -> Columns:
+    """Return the rows of an alltoall in which each tree carries one unit of a source at a time."""
     level = _levels(check, forest)[1:]
     begins = np.cumsum(level) - level + 1
     parts = []

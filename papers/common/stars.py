@@ -152,7 +152,15 @@ def displacements(network: CachedTopology) -> NDArray[np.int64]:
 
 
 def branches(parent: Ranks, root: int) -> Ranks:
-    """Return the child of a tree's root on each node's path to the root; -1 without such a path."""
+    """Return, for each node of a tree, the child of the root below which it is, int32 ``[nodes]``.
+
+    Args:
+        parent: rank of each node's parent; -1 for a node outside the tree.
+        root: rank of the root.
+
+    Returns:
+        ranks of children of the root; -1 for the root, and for nodes without a path to it.
+    """
     current = np.arange(len(parent), dtype=np.int32)
     for _ in range(len(parent)):
         above = parent[current]

@@ -78,7 +78,7 @@ def pipelined_steps(check: ClaimCheck) -> None:
 
 
 def pipelined(tree: Forest, segments: int) -> Schedule:
-    """Return the broadcast that pipelines segments down a tree."""
+    """Return the broadcast of a message in segments that follow one another down a tree."""
     draft = build_pipeline(tree, "all", segments)
     arguments = {"segments": segments}
     return draft.complete(tree.topology, "broadcast", tree.construction, arguments=arguments)

@@ -161,7 +161,11 @@ def count_missing(
 
 
 def _cuts_of_copy(schedule: Schedule, faults: PossibleFaults, unit: int, tree: int) -> Cuts:
-    """Return which faults cut the path of a unit's copy to each node, bool ``[faults, nodes]``."""
+    """Return whether each fault cuts the path of a unit in a tree to each node.
+
+    Returns:
+        bool ``[faults, nodes]``.
+    """
     nodes = schedule.topology.nodes
     rows = (schedule.unit == unit) & (schedule.tree == tree)
     receivers = schedule.receiver[rows]

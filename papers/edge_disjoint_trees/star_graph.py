@@ -26,7 +26,7 @@ shortest_path_graphs = forests("shortest-path-graph")
 
 @checks("EDT.ex")
 def cycle_notation(check: ClaimCheck) -> None:
-    """Check which symbols follow one another in the cycles of the paper's example."""
+    """Check which symbol follows each symbol in the cycles of the paper's example 341526."""
     label = check.label(check.rank("341526"))
     following = {1: 3, 3: 1, 2: 4, 4: 5, 5: 2}
     symbols = np.arange(1, check.n + 1)

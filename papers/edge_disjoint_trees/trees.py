@@ -27,8 +27,8 @@ from . import star_graph as rules
 
 #: Depth of a node without a path to the root; it is larger than the depth of any tree.
 _UNREACHABLE = 1_000
-#: Edge-disjoint trees of S_4 that are less deep than EDT: the dimensions toward the parents in
-#: subtree 2, by rank; the other subtrees are its rotations. A search found subtree 2.
+#: Edge-disjoint trees of S_4 that are less deep than EDT, found by a search: for each node by rank,
+#: the dimension of its link to its parent in subtree 2. The other subtrees are rotations of it.
 _LOWER_TREE = "022222233334332222442234"
 
 
@@ -218,7 +218,7 @@ def depth_bound(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.depth", given=edt_forests)
 def optimal_depth(check: ClaimCheck, forest: Forest) -> None:
-    """Compare the depth of EDT with a lower bound, and on S_4 with trees found by a search."""
+    """Compare the depth of EDT with a lower bound, and on S_4 with lower trees from a search."""
     height = max(heights(forest))
     bound = least_depth(check)
     depth = _depth_of_lower_trees(check) if check.n == 4 else None
@@ -268,7 +268,7 @@ def links_are_in_one_tree(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.root", given=edt_forests)
 def edt_at_other_roots(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the trees EDT at other roots are translates of EDT, and edge-disjoint."""
+    """Check that the trees EDT at other roots are edge-disjoint, and images under translations."""
     for root in check.roots():
         translated = edt(check, root)
         if not check.passes(checkers.spanning, translated):
@@ -290,7 +290,10 @@ def edt_at_other_roots(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.order", given=edt_forests)
 def traversals_are_rotations(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the h-th links in the traversals of EDT's subtrees are each other's rotations."""
+    """Check that the h-th links in depth-first traversals of EDT's subtrees are rotations.
+
+    The rotation R must map the h-th link of each subtree to that of the next.
+    """
     if not check.passes(checkers.spanning, forest) or forest.trees != check.n - 1:
         return
     rotated = stars.rotation(check)

@@ -88,7 +88,7 @@ def path_of_forest(check: ClaimCheck, forest: Forest, j: int) -> Ranks:
 
 
 def rotated_types(n: int, j: int, types: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the link types after j-2 rotations: (i+j-4) mod (n-1) + 2 for type i."""
+    """Return the types of links after j-2 rotations R: (i+j-4) mod (n-1) + 2 for type i."""
     return np.asarray((types + j - 4) % (n - 1) + 2)
 
 

@@ -248,12 +248,12 @@ def parents_of(check: ClaimCheck, numbering: Numbering) -> Ranks:
 
 
 def generators(check: ClaimCheck) -> dict[int, Generator]:
-    """Return the generators of the necklaces N_k1 by distance k; for odd n, the largest k has none.
+    """Return the generators of the necklaces N_k1, by distance k.
 
-    N_k1 is the first necklace at distance k. For k <= n-1 the generator has the cycle (k+1, k, ..,
-    2, 1), and v is its first symbol. For k >= n the symbols are in reverse order: the first k+1-n
-    pairs are cycles, the other symbols form the last cycle, and v is the smallest symbol of the
-    second cycle from the right.
+    N_k1 is the first necklace at distance k. For odd n, the largest distance has no generator. For
+    k <= n-1 the generator has the cycle (k+1, k, .., 2, 1), and v is its first symbol. For k >= n
+    the symbols are in reverse order: the first k+1-n pairs are cycles, the other symbols form the
+    last cycle, and v is the smallest symbol of the second cycle from the right.
     """
     n = check.n
     first = stars.symbols(check)[:, 0]

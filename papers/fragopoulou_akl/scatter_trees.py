@@ -276,7 +276,7 @@ def one_generator_per_necklace(check: ClaimCheck) -> None:
     correction.at_least("generators with 1 in front", count[with_1], 1, node=leaders[with_1])
 
 
-#: The constructions of Definitions 13 and 15; Definition 15 repeats nodes.
+#: The constructions of Definitions 13 and 15. By Definition 15, a node can be in several trees.
 DEFINITION_13 = "near-balanced"
 DEFINITION_15 = "perfectly-balanced"
 
@@ -308,10 +308,9 @@ def printed_functions_are_inverse(check: ClaimCheck, construction: str) -> None:
 
 
 def repaired_functions_are_inverse(check: ClaimCheck, construction: str) -> None:
-    """Check that the corrected functions of Definition 13 or 15 are inverse to each other.
+    """Check that the corrected parent and children functions are inverse (Definition 13 or 15).
 
-    They give the parent and the children of a node. Also check that starcast's construction has the
-    same parents.
+    Also check that starcast's construction has the same parents.
     """
     repeated = construction == DEFINITION_15
     above = parent_function(check, "right", repeated=repeated)
@@ -325,7 +324,7 @@ def repaired_functions_are_inverse(check: ClaimCheck, construction: str) -> None
 
 
 def trees_at_roots_are_translates(check: ClaimCheck, construction: str) -> None:
-    """Check that the trees of Definition 14 or 16 are the translates of those at 12..n."""
+    """Check that the trees of Definition 14 or 16 are translations of the trees at 12..n."""
     repeated = construction == DEFINITION_15
     above = parent_function(check, "right", repeated=repeated)
     for root in check.roots():

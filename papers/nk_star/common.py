@@ -26,6 +26,7 @@ from starcast.topologies import permutations
 from starcast.topologies.permutations import Perms, Ranks
 from starcast.trees import Forest
 
+from ..common import stars
 from ..common.closed_forms import Parameters, arrangements, floor_sqrt, nk_diameter, parameters
 
 # Labels: cycles towards Id, right shifts, and cyclic shifts of positions
@@ -83,11 +84,6 @@ class Cycles(NamedTuple):
         """Each node's steps for external chains, by the paper's formula (2); 0 without chains."""
         at_first = np.where(self.end[:, 0] > 0, -1, 1)
         return np.where(self.beta > 0, self.chained + self.beta + at_first, 0)
-
-
-def symbols(network: CachedTopology) -> Perms:
-    """Return the symbols of every node, uint8 ``[nodes, k]``."""
-    return network.array("symbols", lambda: permutations.arrangements(*network.n_and_k))
 
 
 def cycles(label_symbols: Perms) -> Cycles:
@@ -394,7 +390,7 @@ def dimension_change_allgather(network: CachedTopology) -> Schedule:
         rows = np.zeros((max(1, last - 1), network.nodes), dtype=np.uint8)
         rows[0] = row
         for places in range(1, last - 1):
-            image = shift_nodes(network, symbols(network), last, places)
+            image = shift_nodes(network, stars.symbols(network), last, places)
             tails, heads = image[child], image[parent[child]]
             rows[places, tails] = ports_between(network.topology, tails, heads)
         rows.flags.writeable = False

@@ -275,12 +275,12 @@ class TableLine:
     bytes_text: str
 
     def start_up_terms(self, n: int, k: int) -> tuple[Number, Number]:
-        """Return an upper bound of the start-ups in executions of this row, and the stated ones."""
+        """Return an upper bound of the start-ups in executions, and the stated start-ups."""
         levels = nk_diameter(n, k) if self.trees == ONE_TREE else height_bound(n, k)
         return levels * (1 if self.ports == "all" else n - 1), self.start_ups(n, k)
 
     def byte_terms(self, n: int, k: int) -> tuple[Number, Number]:
-        """Return an upper bound of the bytes in executions of this row, and the stated bytes.
+        """Return an upper bound of the bytes in executions, and the stated bytes.
 
         Both are divided by m.
         """
@@ -453,7 +453,8 @@ def start_up_order(check: ClaimCheck, bound: Bound) -> None:
     check.order(what, lambda n, k: divide(greatest([nk_diameter(n, k), 0]), nk_diameter(n, k)))
 
 
-#: The order of the transmission in a cell of the tables, as text and as a formula.
+#: The stated order of the transmission time divided by T_c (as text) and by m T_c (as a formula),
+#: by collective and port model.
 _CELLS: dict[tuple[str, str], tuple[str, Callable[[int, int], Number]]] = {
     ("broadcast", "all"): ("m/(n-1)", lambda n, k: divide(1, n - 1)),  # noqa: ARG005
     ("broadcast", "one"): ("m", lambda n, k: 1),  # noqa: ARG005

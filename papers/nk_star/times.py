@@ -82,9 +82,9 @@ def _best_of_halves(line: Pipeline, b: Fraction) -> Fraction:
 
 
 def _slopes_as_stated(line: Pipeline, T_s: Fraction, b: Fraction) -> Iterator[bool]:  # noqa: N803
-    """Yield, for p = 1/4, 2/4, .. segments, whether the time has the stated slope.
+    """Yield, for p = 1/4, 2/4, .. segments, whether the time falls or rises as stated.
 
-    It falls before the optimum and rises after it.
+    It must fall before the optimal p and rise after it.
     """
     square = line.square(T_s, b)
     segments = [Fraction(j, 4) for j in range(1, 41)]

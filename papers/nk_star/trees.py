@@ -335,7 +335,10 @@ def reversed_trees_span(check: ClaimCheck, forest: Forest) -> None:
 
 
 def _undirected_links(check: ClaimCheck, row: NDArray[np.uint8], root: int) -> NDArray[np.int64]:
-    """Return the links of a tree as sorted numbers; -1 for the root, which has no parent."""
+    """Return sorted numbers that identify the undirected links of a tree, int64 ``[nodes]``.
+
+    There is one number per node, for the link to its parent; it is -1 for the root.
+    """
     parents = check.parents(row).astype(np.int64)
     parents[root] = -1
     node = np.arange(len(parents))

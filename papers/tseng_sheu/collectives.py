@@ -185,7 +185,10 @@ def place_of_rows(schedule: Schedule) -> dict[str, Any]:
 
 
 def waiting_slots(schedule: Schedule, p: int) -> NDArray[np.int64]:
-    """Return for each row the number of slots that its segment has waited at the sender."""
+    """Return for each row the number of slots that its segment waits at the sender.
+
+    The argument ``p`` is the number of segments per tree.
+    """
     arrival = np.zeros((schedule.topology.nodes, schedule.units), dtype=np.int64)
     arrival[schedule.receiver, schedule.unit] = schedule.step
     # At the root, segment j (counted from 0) of every tree can leave in slot j + 1.
@@ -194,7 +197,7 @@ def waiting_slots(schedule: Schedule, p: int) -> NDArray[np.int64]:
 
 
 def link_slots(schedule: Schedule, slots: NDArray[Any]) -> NDArray[np.int64]:
-    """Return for each row a number that identifies its slot and directed link."""
+    """Return for each row a number that identifies its slot, given as ``slots``, and its link."""
     # Ports are below 256 (uint8), so slot, sender and port fit into one number.
     sender_slots = slots.astype(np.int64) * schedule.topology.nodes + schedule.sender
     return np.asarray(sender_slots * 256 + schedule.port)

@@ -282,7 +282,7 @@ IN_PART: dict[str, Callable[[int, Number, Number], bool]] = {
 def order_of_part(check: ClaimCheck, cell: tuple[str, str]) -> None:
     """Check a cell of Table 1: the order of growth of one part of the row's time.
 
-    The cell is given as row and part; the parts are start-up, transmission and the whole.
+    The argument ``cell`` is the name of the row and one of `PARTS`.
     """
     row, part = cell
     if row in EXECUTIONS:

@@ -141,7 +141,10 @@ def least_times(pipeline: Pipeline) -> NDArray[Any]:
 
 
 def check_ends_within(check: ClaimCheck, pipeline: Pipeline, ports: str) -> None:
-    """Check that Algorithm 1 with the best integer number of segments ends within a stated time."""
+    """Check that Algorithm 1 with the best number of segments ends within a theorem's time.
+
+    This time is the minimum of a pipeline's time over real numbers of segments.
+    """
     runs = list(collectives.algorithm1(ports)(check))
     stated = least_times(pipeline)
     steps_per_slot = int(pipeline.slot)
@@ -193,7 +196,11 @@ def check_least(
 
 
 def correct_theorem(check: ClaimCheck, pipeline: Pipeline, stated: NDArray[Any]) -> None:
-    """Record the corrected statement that replaces Theorem 1 or 2, and check it."""
+    """Check the correction of Theorem 1 or 2.
+
+    With p = ceil(q) segments, where q is the best real number, the time exceeds the stated time by
+    at most the start-ups of one slot, and equals it only if q is an integer.
+    """
     correction = check.correction()
     ceilings = []
     ceiling_times = []

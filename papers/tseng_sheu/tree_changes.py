@@ -159,9 +159,10 @@ def _rows_of_segment(network: CachedTopology, tree: Tree, i: int) -> Columns:
 def tree_with_detour(network: CachedTopology) -> Tree | None:
     """Return a tree rooted at the identity that has height D_n but is not a shortest-path tree.
 
+    One node has a path that is longer than its distance, and all other nodes have shortest paths.
+
     Returns:
-        None if no node can be given a longer path of at most D_n links while all others keep
-        shortest paths.
+        The tree, or None if there is no such tree.
     """
     row = _row_with_detour(network)
     return Tree("tree of height D_n with a detour", 0, row) if len(row) else None
@@ -194,7 +195,7 @@ def _row_with_detour(network: CachedTopology) -> NDArray[np.uint8]:
 
 
 def check_spanning(check: ClaimCheck, tree: Tree, root: int) -> None:
-    """Check that a changed tree is a spanning tree with the stated root."""
+    """Check that a changed tree is a spanning tree with the given root."""
     forest = Forest(check.topology, tree.row[None], root)
     check.passes(checkers.spanning, forest, of=tree.name)
 

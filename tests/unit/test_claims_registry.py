@@ -63,7 +63,7 @@ def test_line_breaks_in_a_statement_are_removed(read: ReadClaims) -> None:
         ("[[claim]]", "[[other]]", ":5: the file has the unknown key 'other'"),
         (FILE.partition("\n\n")[2], "", ":1: the file has no 'claim'"),
         ('family = "star", quick = 4, full = 5, deep = 6', 'only = ["S4"], quick = ["S5"]',
-         ":12: claim MINE.X1: its sizes cannot be combined: only, quick"),
+         ":12: claim MINE.X1: its sizes have keys that exclude each"),
         ("deep = 6", "deep = 60000", ":12: 'deep' of the table of sizes of claim MINE.X1: "),
         ("Mine 2026", "\udcff", ":2: line 2 is not UTF-8 text"),
         ("[[claim]]", "[claim]", ":5: 'claim' of the file: "),

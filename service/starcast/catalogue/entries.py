@@ -471,7 +471,9 @@ def write_template(kind: str, name: str, folder: Path) -> tuple[Path, str]:
         InputError: the kind or the name is not valid, the file exists, or it cannot be written.
     """
     if kind not in _USES:
-        raise InputError(f"'{kind}' is not a kind of plug-in", hint=f"use {', '.join(_USES)}")
+        raise InputError(
+            f"'{kind}' is not a kind of plug-in", hint=f"the kinds are {', '.join(_USES)}"
+        )
     if not _NAME.fullmatch(name) or len(name) > MAX_NAME:
         raise InputError(
             f"'{name}' is not a valid name", hint="write lower-case words joined by hyphens"

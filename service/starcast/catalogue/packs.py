@@ -102,7 +102,7 @@ def load_folder(folder: Path) -> None:
     """Import the pack in a folder; a pack that was loaded before is imported again.
 
     Raises:
-        InputError: the folder has no claims.toml, or another pack has a folder of this name.
+        InputError: the folder has no claims.toml, or the folder of another pack has the same name.
     """
     if not (folder / CLAIMS).is_file():
         raise InputError(

@@ -104,7 +104,7 @@ def _with_parents(name: str) -> list[str]:
 
 @lru_cache(maxsize=1000)
 def _find_imports(source: bytes, package: str) -> tuple[str, ...]:
-    """Return the absolute names of all modules that a module of a package may import."""
+    """Return the absolute names of all modules that source code in a package may import."""
     try:
         with warnings.catch_warnings(action="ignore"):
             nodes = list(ast.walk(ast.parse(source)))

@@ -412,7 +412,7 @@ def _import_module(name: str, *, is_named: bool) -> None:
 
 def _import_file(path: Path) -> None:
     if not path.is_file():
-        raise InputError(f"there is no plug-in {path}", hint="give the path of a .py file")
+        raise InputError(f"the plug-in {path} is not a file", hint="give the path of a .py file")
     _claim_modules(path)
     loader = _Loader(path.stem, str(path))
     module = importlib.util.module_from_spec(ModuleSpec(path.stem, loader, origin=str(path)))
@@ -528,7 +528,10 @@ def _folder() -> "TemporaryDirectory[str]":
 
 
 def _file(name: str, files: tuple[tuple[str, bytes], ...]) -> str:
-    """Write the files of a plug-in; return the path of its main file, or of a pack's folder."""
+    """Write the files of a plug-in to a temporary folder, and return the name to `load` it by.
+
+    This is the path of the plug-in's file, or of a pack's folder.
+    """
     import hashlib  # noqa: PLC0415
 
     # The folder's name depends on the contents, so versions of a plug-in do not overwrite each

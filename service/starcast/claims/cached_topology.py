@@ -65,7 +65,7 @@ class ObjectCache:
         return cast("Object", self._objects[full_key])
 
     def simulation(self, schedule: Schedule, faults: Sequence[FaultLike] = ()) -> Simulation:
-        """Return the execution of a schedule; it is cached if the schedule itself is cached."""
+        """Return the execution of a schedule; it is cached if the schedule is in this cache."""
         key = self._keys.get(id(schedule))
         if key is None:
             simulation = simulate(schedule, faults=faults)

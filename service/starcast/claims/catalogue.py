@@ -354,7 +354,8 @@ def _read_sizes(entry: ClaimEntry) -> Sizes:
     unused = given.model_fields_set - (SizesEntry.model_fields.keys() if given.family else keys)
     if unused or (given.family and given.only):
         raise InputError(
-            f"its sizes cannot be combined: {', '.join(sorted(given.model_fields_set))}",
+            "its sizes have keys that exclude each other: "
+            f"{', '.join(sorted(given.model_fields_set))}",
             hint="write `only`, or a list for each level, or `family` with its keys",
         )
     levels = [given.quick, given.full, given.deep]

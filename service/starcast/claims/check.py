@@ -194,7 +194,11 @@ class ClaimCheck(CachedTopology):
             Whether the checked property holds.
         """
         result = checker(forest.topology, forest.parent_port, forest.root, **options)
-        self._add_result(result, relation, forest if of is None else of)
+        place = None
+        if result.counterexample is not None:
+            place = {"found": False, "stated": True, **result.counterexample}
+        measured = np.atleast_1d(np.array(result.measured))
+        self._add(result.check, relation, measured, place, forest if of is None else of)
         return result.holds
 
     def execute(self, schedule: Schedule) -> Simulation:
@@ -241,7 +245,8 @@ class ClaimCheck(CachedTopology):
                 maximized over all other parameters. It must work for huge n, using the functions of
                 `starcast.claims.growth`.
         """
-        value = quotient(*self._parameters())
+        is_nk_star = self.topology.family == "nk-star"
+        value = quotient(*self.n_and_k) if is_nk_star else quotient(self.n)
         order, far_value = self._growth_order(quotient)
         place = None
         if order is not None:
@@ -330,15 +335,6 @@ class ClaimCheck(CachedTopology):
                 counterexample.setdefault(name, _plain(value))
         self._add(what, relation, measured, counterexample, artifact)
 
-    def _add_result(
-        self, result: checkers.Evidence, relation: Relation, artifact: Forest | str
-    ) -> None:
-        place = None
-        if result.counterexample is not None:
-            place = {"found": False, "stated": True, **result.counterexample}
-        measured = np.atleast_1d(np.array(result.measured))
-        self._add(result.check, relation, measured, place, artifact)
-
     def _add(
         self,
         what: str,
@@ -375,9 +371,6 @@ class ClaimCheck(CachedTopology):
         if size.family == "nk-star":
             return {"n": size.n, "k": int(size.k or 0)}
         return {"n": size.n} if size.family == "star" else {"size": size.spec}
-
-    def _parameters(self) -> tuple[int, ...]:
-        return self.n_and_k if self.topology.family == "nk-star" else (self.n,)
 
     def _growth_order(self, quotient: Callable[..., Number]) -> tuple[str | None, Number]:
         """Return a quotient's order of growth (None if it is bounded) and its value for a huge n.

@@ -143,7 +143,7 @@ def read_pack_file(path: Path) -> PackFile:
     except ValueError as error:
         number = re.search(r"line (\d+)", str(error))
         raise InputError(
-            f"{path}:{number[1] if number else 1}: {error}", hint="write the file as TOML"
+            f"{path}:{number[1] if number else 1}: {error}", hint="correct the TOML syntax"
         ) from None
     key = document.paper.key or _key_of(path.parent)
     file = PackFile(path, text, key, document.paper, document.claim)

@@ -39,7 +39,7 @@ def save_claim_run(
 
     Args:
         session: a session of the database.
-        names: the requested names of claims; none for all claims.
+        names: the requested names of claims; an empty list for all claims.
         level: the requested level.
         sizes: the sizes that were requested instead of a level.
         verdicts: the verdicts with their evidence.

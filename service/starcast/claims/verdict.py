@@ -193,7 +193,8 @@ def describe_place(counterexample: Place) -> str:
     """
     if counterexample["stated"] == BOUNDED:
         return describe_difference(counterexample)
-    names = sorted(counterexample.keys() - {"found", "stated"}, key=_name_order)
+    names = sorted(counterexample.keys() - {"found", "stated"})
+    names.sort(key=lambda name: _RANKS.get(name, len(_ORDER)))
     place = ", ".join(f"{_spaced(name)} = {_text(counterexample[name])}" for name in names)
     return f"{place}: {describe_difference(counterexample)}"
 
@@ -295,10 +296,6 @@ def _greatest(values: Iterable[tuple[str, str, str]]) -> str:
 def _number(words: str) -> float:
     numerator, _, denominator = words.partition("/")
     return float(numerator) / float(denominator or 1)
-
-
-def _name_order(name: str) -> tuple[int, str]:
-    return _RANKS.get(name, len(_ORDER)), name
 
 
 def _spaced(name: str) -> str:

@@ -235,11 +235,12 @@ def _crossings(
     if len(sizes) < 2:
         return
     ours, theirs = first.lines(sizes, kind), second.lines(sizes, kind)
-    is_exact = ours is not None and theirs is not None
     if ours is not None and theirs is not None:
         regions = _line_regions(ours, theirs, sizes[0], sizes[-1])
+        how_in_range = EQUAL
     else:
         regions = _spot_regions(first_spots, second_spots, sizes, kind)
+        how_in_range = BETWEEN
     # Regions in which both times are equal are skipped, because the better curve changes between
     # the regions before and after them.
     for before, after in pairwise(region for region in regions if region.difference != 0):
@@ -248,11 +249,10 @@ def _crossings(
         labels = (first.label, second.label)
         below, above = labels if before.difference < 0 else labels[::-1]
         low, high = before.high, after.low
-        how = EQUAL if is_exact else BETWEEN
+        how = AT if low == high else how_in_range
         time = None
-        if low == high:
-            how = AT
-            time = None if before.line is None else before.line.at(low)
+        if how == AT and before.line is not None:
+            time = before.line.at(low)
         yield Crossing(
             tuple(panel.question.values()),
             first.label,

@@ -45,7 +45,7 @@ _SPARE_AXES = tuple(
 )
 _SPARE = ("finished", "steps", "missing", *_SPARE_AXES, "experiment", "error")
 _USUAL_FIGURES = (("status", "complete"), ("error", None), ("missing", 0))
-#: The number of values per axis that a listing of experiments shows to people.
+#: The maximum number of values per axis that a displayed listing of experiments shows.
 _SHOWN_VALUES = 2
 
 
@@ -323,7 +323,7 @@ def tabulate(table: PaperTable, cases: Sequence[tuple[Case, list[Row]]]) -> Tabl
 
 
 def case_values(table: PaperTable, case: Case) -> dict[str, Any]:
-    """Return the parameters that distinguish a case, by axis name."""
+    """Return the topology of a case and its values on the table's axes, by name."""
     values: dict[str, Any] = {"topology": case.topology.spec}
     for axis in table.axes:
         if axis == "machine":

@@ -25,7 +25,6 @@ from starcast.support.axes import (
 from starcast.support.errors import InputError, NotFoundError
 from starcast.support.progress import Reporter
 from starcast.support.runs import Run
-from starcast.support.text import letter
 from starcast.topologies import Topology, as_topology, count_nodes
 from starcast.topologies.base import degree_text
 
@@ -100,11 +99,6 @@ def _repeat(name: str, runs: Iterable[Run]) -> str:
 def _plugins(run: Run) -> Provenance:
     used: Provenance = run.provenance.get("plugins", {})
     return used
-
-
-def with_letters(sides: Sequence[Side]) -> tuple[Side, ...]:
-    """Return the sides renamed to A, B, ..."""
-    return tuple(replace(side, name=letter(place)) for place, side in enumerate(sides))
 
 
 def parent(sides: Sequence[Side]) -> str | None:

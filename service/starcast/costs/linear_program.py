@@ -41,7 +41,7 @@ def least_busiest_link(topology: Topology) -> Fraction:
         raise InputError(
             f"the linear program of an alltoall on {topology.spec} is not defined: it has switches "
             "or links of different capacities",
-            hint="use the lower bound",
+            hint="omit this bound",
         )
     variables = 2 * topology.links * topology.nodes
     if variables > MAX_VARIABLES:

@@ -504,7 +504,7 @@ FORESTCOLL = "ForestColl (Zhao et al. 2024, arXiv 2402.06787)"
 REDUCTIONS_SOURCE = "by reversal: Chan, Heimlich, Purkayastha & van de Geijn 2007, section 3"
 ALLREDUCE_SOURCE = "Harary & Schwenk 1974; Patarasuk & Yuan 2009"
 OURS = "starcast: the argument of Tseng & Sheu 1997, Lemmas 1 and 2"
-#: References for bounds that do not follow from the flow of messages alone.
+#: References for the bounds on reductions, by collective.
 _REFERENCES = {
     "reduce": REDUCTIONS_SOURCE, "reduce-scatter": REDUCTIONS_SOURCE, "allreduce": ALLREDUCE_SOURCE,
 }  # fmt: skip

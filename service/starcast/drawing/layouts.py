@@ -166,7 +166,7 @@ Points = NDArray[np.complex128]
 _GRIDS = ("mesh", "torus", "hyperx")
 #: Families whose nodes, in the order of their ranks, are drawn as a circle.
 _CIRCLES = ("ring", "circulant", "complete")
-#: Families with translations for which springs are better than levels.
+#: Families with translations whose default layout is `spring` instead of `levels`.
 _SPRUNG = ("cube-connected-cycles", "butterfly")
 #: Maximum number of nodes in the layout `spring`, which needs the distances of all pairs.
 _MAX_SPRING = 600
