@@ -218,7 +218,7 @@ def depth_bound(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.depth", given=edt_forests)
 def optimal_depth(check: ClaimCheck, forest: Forest) -> None:
-    """Compare the depth of EDT with a lower bound, and on S_4 with lower trees from a search."""
+    """Compare the depth of EDT with a lower bound and, on S_4, with trees of less depth."""
     height = max(heights(forest))
     bound = least_depth(check)
     depth = _depth_of_lower_trees(check) if check.n == 4 else None
@@ -290,9 +290,9 @@ def edt_at_other_roots(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.order", given=edt_forests)
 def traversals_are_rotations(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the h-th links in depth-first traversals of EDT's subtrees are rotations.
+    """Check that R maps the depth-first traversal of each subtree of EDT to that of the next.
 
-    The rotation R must map the h-th link of each subtree to that of the next.
+    For every h, the rotation R must map the h-th link of one traversal to the h-th of the other.
     """
     if not check.passes(checkers.spanning, forest) or forest.trees != check.n - 1:
         return

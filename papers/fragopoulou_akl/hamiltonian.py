@@ -133,7 +133,7 @@ def one_source(check: ClaimCheck) -> Schedule:
 
 @checks("FA.A1.1", memory=ONE_SOURCE)
 def phase_1(check: ClaimCheck) -> None:
-    """Check phase 1 of algorithm 1: its steps, the messages that arrive, and no conflicts."""
+    """Check phase 1 of algorithm 1: its steps, which messages arrive, and that none conflict."""
     label_symbols = stars.symbols(check)
     schedule = one_source(check)
     part = select_rows(schedule, label_symbols[schedule.receiver, 0] != 1)

@@ -240,7 +240,10 @@ def types_of(check: ClaimCheck, m: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def parents_of(check: ClaimCheck, numbering: Numbering) -> Ranks:
-    """Return the parent of each node, its neighbour across type v(x); for 12..n, 12..n itself."""
+    """Return the parent of each node x: its neighbour over the link of type v(x).
+
+    The root 12..n is returned as its own parent.
+    """
     index = types_of(check, numbering.m) - 2
     parents = check.neighbours.T[np.arange(check.nodes), index].copy()
     parents[0] = 0

@@ -438,9 +438,9 @@ def period_determines_copies(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T10.3", given=perfectly_balanced)
 def displacement_and_period_determine_subtrees(check: ClaimCheck, forest: Forest) -> None:
-    """Check which subtrees of Definition 15 contain a node of displacement d and period p.
+    """Check that the subtrees of Definition 15 that contain a node have the types ip + d + 2.
 
-    They must be those of types ip + d + 2, for integers i from 0 on.
+    Here d is the displacement of the node, p its period, and i = 0, 1, ..
     """
     degree = check.n - 1
     d = stars.displacements(check)[1:]

@@ -250,7 +250,7 @@ def check_paper_meets(check: ClaimCheck, bound: Bound) -> None:
 
 
 def check_rule_9(check: ClaimCheck) -> Schedule:
-    """Check that the alltoall of Rule 9 takes the sum of all necklaces' distances in steps.
+    """Check that the steps of the alltoall of Rule 9 are the sum of all necklaces' distances.
 
     Returns:
         The schedule of Rule 9.

@@ -74,14 +74,14 @@ class Cycles(NamedTuple):
 
     @property
     def internal_steps(self) -> NDArray[np.int64]:
-        """Each node's steps for all internal cycles, by the paper's formula (1)."""
+        """The steps that bring a node's internal cycles into place, by the paper's formula (1)."""
         begins = self.misplaced & (self.first == np.arange(self.first.shape[1]))
         steps = np.where(self.first == 0, self.length - 1, self.length + 1)
         return np.asarray(np.where(begins, steps, 0).sum(axis=1))
 
     @property
     def external_steps(self) -> NDArray[np.int64]:
-        """Each node's steps for external chains, by the paper's formula (2); 0 without chains."""
+        """The steps that bring a node's external chains into place, by the paper's formula (2)."""
         at_first = np.where(self.end[:, 0] > 0, -1, 1)
         return np.where(self.beta > 0, self.chained + self.beta + at_first, 0)
 
@@ -249,7 +249,7 @@ class Broadcast:
         return min((self.time(p, T_s, b), p) for p in candidates)
 
     def best_on(self, grid: Parameters) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Return the smallest times on a grid, and the numbers of segments that give them."""
+        """Return the smallest time at each point of a grid, and the segments that give it."""
         times, segments = zip(*(self.best(*load) for load in grid.each()), strict=True)
         return exact_array(times), np.array(segments)
 
@@ -343,7 +343,10 @@ def one_port_bytes(network: CachedTopology, loads: NDArray[Any]) -> Fraction:
 
 
 def last_sub_slot(network: CachedTopology, loads: NDArray[Any]) -> int:
-    """Return the last sub-slot in which a node sends. Each tree level has n-1 sub-slots."""
+    """Return the number of the last sub-slot in which a node sends, given its `class_loads`.
+
+    Each level of the trees has n-1 sub-slots, one for each port.
+    """
     classes = zip(loads[-1], link_classes(network), strict=True)
     last_port = max(max(ports) for load, ports in classes if load)
     return (len(loads) - 1) * network.degree + last_port - 1

@@ -67,9 +67,10 @@ def internal_cycles_take_formula_1(check: ClaimCheck) -> None:
 
 @checks("NK.E2")
 def external_chains_take_formula_2(check: ClaimCheck) -> None:
-    """Compare distances from Id with formula (2), and with the sum of formulas (1) and (2).
+    """Compare distances from Id with the paper's formulas (1) and (2).
 
-    The formulas count the steps for external chains and for internal cycles.
+    Formula (1) counts the steps that internal cycles take, formula (2) those of external chains.
+    The distance is their sum, and formula (2) alone for nodes without internal cycles.
     """
     distance = check.distances()
     of_nodes = common.cycles(stars.symbols(check))
@@ -358,7 +359,7 @@ def paths_have_k_to_diameter_links(check: ClaimCheck) -> None:
 
 @checks("NK.T7.sum", given=many_trees)
 def height_is_diameter_plus_path(check: ClaimCheck, forest: Forest) -> None:
-    """Compare each height of the trees MT with the diameter plus the path's length to Id."""
+    """Compare the height of MT(R_i(Id)) with the diameter plus the path from R_i(Id) to Id."""
     n, k = check.n_and_k
     i = np.arange(1, n)
     height = heights(check, MANY_TREES)

@@ -365,10 +365,7 @@ def oneport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> Non
 
 @checks("TS.concl-allport", memory=collectives.ALGORITHM_1)
 def allport_terms(check: ClaimCheck) -> None:
-    """Compare Theorem 1's broadcast with the terms of Lemma 1's bound.
-
-    The terms are start-up and transmission.
-    """
+    """Compare the start-up and the transmission time of Theorem 1 with the terms of Lemma 1."""
     collectives.check_algorithm1(check)
     time = tables.theorem1_time
     check.order("start-up of Theorem 1 over D_n T_s", lambda n: divide(time(n, 1, 0), diameter(n)))

@@ -349,7 +349,10 @@ def translates_use_links_equally(check: ClaimCheck) -> None:
 
 @checks("TS.T3.any-tree", memory=ONE_SOURCE)
 def time_on_any_tree(check: ClaimCheck) -> None:
-    """Check the time of Algorithm 2 on many trees; one has minimum height but is not greedy."""
+    """Check the time of Algorithm 2 on many trees.
+
+    If n > 4, one of them has height D_n without being a tree of shortest paths.
+    """
     trees = sample_trees(check)
     detour = tree_with_detour(check)
     what = "trees of height D_n that are not greedy are looked at"

@@ -213,17 +213,21 @@ def sheu_1995(topology: Topology, segments: int) -> Form:
 
 
 def _whole_messages(steps: Callable[[Topology], int], row: str) -> Callable[[Topology], Form]:
-    """Return the cost formula of an algorithm whose steps send whole messages.
+    """Return a function that gives the cost of an algorithm whose steps send whole messages.
 
     The time is steps * (T_s + m T_c).
+
+    Args:
+        steps: function of the topology that returns the number of steps.
+        row: the table and the row of Tseng & Sheu 1997.
     """
     return lambda topology: stepwise_form(steps(topology), 1, None, f"{TSENG_SHEU}, {row}")
 
 
 def _all_links(steps: Callable[[Topology], int], row: str) -> Callable[[Topology], Form]:
-    """Return the cost formula of an allgather that uses all links.
+    """Return a function that gives the cost formula of an allgather that uses all links evenly.
 
-    The time is steps * T_s + (n!-1)/(n-1) m T_c.
+    The time is steps * T_s + (n!-1)/(n-1) m T_c. The arguments are those of `_whole_messages`.
     """
 
     def form(topology: Topology) -> Form:

@@ -137,7 +137,7 @@ class Frame:
 
     @cached_property
     def background(self) -> Stroke:
-        """All links, drawn faintly."""
+        """One stroke with all links of the topology, in a faint colour."""
         curves = [curve for stroke in self.coloured_links() for curve in stroke.curves]
         return Stroke(curves, LINE, 0.8)
 
