@@ -45,9 +45,10 @@ class Numbering(NamedTuple):
 
 
 class Generator(NamedTuple):
-    """The node that generates N_k1, the first necklace at distance k, and its link type v.
+    """The node that generates N_k1, the first necklace at distance k, and a link type v.
 
-    The links of the necklace's nodes to their parents have the type v and its rotations.
+    The link of type v leads from this node to its parent. The necklace's other nodes are rotations
+    of the node, and the types of the links to their parents are rotations of v.
     """
 
     node: int

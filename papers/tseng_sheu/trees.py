@@ -150,7 +150,7 @@ def size_and_symmetry(check: ClaimCheck) -> None:
 
 
 def generating_automorphisms(check: ClaimCheck) -> Iterator[tuple[Ranks, NDArray[np.int64]]]:
-    """Yield automorphisms (translations and the rotation R) as the images of nodes and ports."""
+    """Yield translations and the rotation R, each as the images of all nodes and of all ports."""
     ports = np.array(check.ports)
     for node in check.neighbours[:, 0].tolist():
         yield stars.translation(check, node), ports

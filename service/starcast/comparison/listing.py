@@ -75,7 +75,10 @@ class ExperimentList(Table):
     """A listing of experiments with the values of their axes."""
 
     def readable(self) -> Table:
-        """Return the table with a few values per axis, and points only for incomplete grids."""
+        """Return the table with only a few values per axis, and without the column of points.
+
+        For an incomplete grid, the column of runs also states the number of points.
+        """
         rows = []
         for row in self.rows:
             incomplete = row["points"] is not None and row["runs"] < row["points"]

@@ -253,8 +253,9 @@ def unit_bytes(
 
     The arguments are those of `closed_form`.
 
-    Raises: InputError: a name or an argument is invalid, or the algorithm is not defined on the
-    topology.
+    Raises:
+        InputError: a name or an argument is invalid, or the algorithm is not defined on the
+            topology.
     """
     check_message(message_bytes)
     topology = as_topology(topology)
