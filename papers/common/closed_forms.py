@@ -57,7 +57,7 @@ def distance_sum(n: int) -> Number:
 
 
 def even_share(n: int) -> Number:
-    """Return ceil((n!-1)/(n-1)): an even share of the n!-1 other nodes of S_n per link."""
+    """Return ceil((n!-1)/(n-1)): a message for each other node, shared by a node's n-1 links."""
     return ceil(divide(factorial(n) - 1, n - 1))
 
 
@@ -70,13 +70,15 @@ def arrangements(n: int, k: int) -> Number:
 
 # Counts of necklaces by Burnside's lemma
 #
+# A necklace is an orbit of the rotation R: a node with all its rotations.
+#
 # On the symbols 2..n, a power R^e of the rotation has m cycles of length d, where m d = n-1. Of the
 # nodes that start with 1, it leaves d^m m! unchanged: the permutations that commute with it. Of the
 # n-1 powers, phi(d) (Euler's function) have cycles of length d.
 
 
 def starting_necklaces(n: int) -> int:
-    """Return how many necklaces of S_n start with 1, excluding the necklace of 12..n.
+    """Return how many necklaces of S_n have nodes that start with 1, without that of 12..n.
 
     The number is the sum of phi(d) d^m m! over the divisors d of n-1, divided by n-1, minus 1. Here
     phi is Euler's function and m = (n-1)/d.
@@ -86,13 +88,13 @@ def starting_necklaces(n: int) -> int:
 
 
 def full_necklaces(n: int) -> int:
-    """Return how many necklaces of n-1 nodes of S_n start with 1, by Möbius inversion."""
+    """Return how many necklaces of S_n have n-1 nodes that start with 1, by Möbius inversion."""
     free = sum(_moebius(d) * d**m * int(factorial(m)) for d, m in _divisors(n - 1))
     return int(free) // (n - 1) - (n == 2)  # on S_2, excludes the necklace of 12
 
 
 def rule_9_steps(n: int) -> Number:
-    """Return the number of steps of the alltoall of Rule 9: the sum of all necklaces' distances.
+    """Return the steps of the alltoall of Rule 9: the sum of all necklaces' distances from 12..n.
 
     The number is exact up to n = 60. For larger n it is an upper bound, because every node that
     starts with 1 then counts as a necklace of its own.
@@ -120,8 +122,8 @@ def rule_9_steps(n: int) -> Number:
 def largest_branch(n: int) -> Number:
     """Return the size of the largest subtree of the near-balanced tree; an upper bound for n > 60.
 
-    This is the tree of Definition 13. The subtree has (n-1)! nodes that do not start with 1, and
-    one node of each necklace that does.
+    The tree is that of Definition 13 of Fragopoulou & Akl 1993. The subtree has (n-1)! nodes that
+    do not start with 1, and one node of each necklace that does.
     """
     return factorial(n - 1) + (starting_necklaces(n) if n <= EXACT else factorial(n - 1) - 1)
 
@@ -129,8 +131,8 @@ def largest_branch(n: int) -> Number:
 def smallest_branch(n: int) -> Number:
     """Return the size of the smallest subtree of the near-balanced tree; a lower bound for n > 60.
 
-    This is the tree of Definition 13. The subtree has (n-1)! nodes that do not start with 1, and
-    one node of each necklace of n-1 nodes that does.
+    The tree is that of Definition 13 of Fragopoulou & Akl 1993. The subtree has (n-1)! nodes that
+    do not start with 1, and one node of each necklace of n-1 nodes that does.
     """
     return factorial(n - 1) + (full_necklaces(n) if n <= EXACT else 0)
 
@@ -332,9 +334,10 @@ def parameters(
 
 @cache
 def loads(n: int) -> tuple[tuple[Number, Number], ...]:
-    """Return pairs (T_s, b = m T_c): many powers of n, and the cases T_s = 0 and b = 0.
+    """Return sample pairs (T_s, b) for which times are compared with orders of growth.
 
-    T_s is the time of a start-up, and b that of sending the message.
+    T_s is the time of a start-up, and b = m T_c the time to send the message. The pairs are (1, b)
+    for many powers b of n, and the extreme cases (1, 0) and (0, 1).
     """
     base = Fraction(n) if n <= EXACT else mpmath.mpf(n)
     exponents = product(range(-4, 9), range(-2, 3))
@@ -347,6 +350,9 @@ def loads(n: int) -> tuple[tuple[Number, Number], ...]:
 def greatest_quotient(
     n: int, time: Time, stated: Time, of: Callable[[int, Number, Number], bool] = lambda *_: True
 ) -> Number:
-    """Return the largest quotient of a time and a stated order of growth over selected `loads`."""
+    """Return the largest quotient of a time and a stated order of growth for one n.
+
+    The maximum is over the pairs (T_s, b) of `loads` for which ``of(n, T_s, b)`` is true.
+    """
     chosen = [load for load in loads(n) if of(n, *load)]
     return greatest(divide(time(n, *load), stated(n, *load)) for load in chosen)

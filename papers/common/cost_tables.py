@@ -93,7 +93,7 @@ def _name(line: TimesRow, segments: int) -> str:
     return f"{line.algorithm}{base}" + (f", {segments} segments" if segments > 1 else "")
 
 
-#: The printed method of a cell of a `MethodsTable`, and the algorithm that executes it.
+#: A cell of a `MethodsTable`: the method as printed, and the algorithm that executes it.
 AlgorithmNames = Sequence[str]
 
 

@@ -51,7 +51,7 @@ class NetworkCounts(NamedTuple):
 
 
 def count_from_node(check: ClaimCheck, spec: str = "", degree: int = 0) -> NetworkCounts:
-    """Return the counts of a topology, by breadth-first search.
+    """Return the counts of a topology from which lower bounds follow, by breadth-first search.
 
     Args:
         check: used to record that all nodes have the same degree, and the same distances as the
@@ -75,7 +75,7 @@ def count_from_node(check: ClaimCheck, spec: str = "", degree: int = 0) -> Netwo
 
 
 def check_source(check: ClaimCheck, source: int, diameter: int) -> None:
-    """Check the largest distance from a source, and the number of the source's links."""
+    """Check that a source has n-1 links and that its largest distance is the stated diameter."""
     greatest = int(check.distances(source).max())
     check.equal("greatest distance from the source", greatest, diameter, source=source)
     links = set(check.neighbours[:, source].tolist()) - {source}
@@ -88,7 +88,7 @@ def ceil_log2(count: int) -> int:
 
 
 def count_doublings(count: int) -> int:
-    """Return how often the number 1 must be doubled until it is at least ``count``."""
+    """Return how many doublings of the number 1 reach ``count``, by doubling it step by step."""
     reached = 1
     doublings = 0
     while reached < count:
@@ -140,10 +140,10 @@ def single_trees(topology: Topology) -> tuple[str, ...]:
 
 
 def algorithms_on(topology: Topology, collective: str) -> tuple[Algorithm, ...]:
-    """Return starcast's algorithms of a collective that have no required arguments.
+    """Return starcast's algorithms of a collective on a topology that come from papers.
 
-    Algorithms for every topology are omitted, as in `single_trees`: the claims are about those of
-    papers. A ring counts only where its Hamiltonian cycle is constructed and not searched for.
+    They have no required arguments. Algorithms that are defined on every topology are omitted,
+    except the ring on topologies whose Hamiltonian cycle is constructed and not searched for.
     """
     has_cycle = topology.family in ("star", "hypercube")
     return tuple(
@@ -174,16 +174,24 @@ _ON_STARS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     ("alltoall", "all", "exact", ("messages",)),
     ("alltoall", "all", "edge-disjoint", ("messages", "copies")),
 )
-_DEALT = "perfectly-balanced"  # defined for n >= 3 and multiples of n-1 messages
+_MULTIPLES_ONLY = "perfectly-balanced"  # defined for n >= 3 and multiples of n-1 messages
 _ROOTED = ("broadcast", "scatter")
 
 
 def unit_schedules(
     check: ClaimCheck, collective: str, ports: str = "all", messages: int = 1, copies: int = 1
 ) -> Iterator[Schedule]:
-    """Yield a collective's schedules of unit messages; the all-port model includes one-port ones.
+    """Yield schedules of a collective in which every message is one unit.
 
-    On star graphs, collectives with a root are executed from two roots.
+    For the all-port model, one-port schedules are included. On star graphs, collectives with a root
+    are executed from two roots.
+
+    Args:
+        check: its topology is that of the schedules.
+        collective: the name of the collective.
+        ports: the port model, ``all`` or ``one``.
+        messages: the number of messages per source, per destination, or per pair of the two.
+        copies: the number of copies in which each message is sent.
     """
     if check.topology.family == "hypercube":
         yield from unit_schedules_on_cube(check, collective, ports, messages, copies)
@@ -193,7 +201,7 @@ def unit_schedules(
             continue
         if (copies > 1 and "copies" not in names) or (messages > 1 and not names):
             continue
-        if algorithm == _DEALT and (messages % check.degree or check.degree < 2):
+        if algorithm == _MULTIPLES_ONLY and (messages % check.degree or check.degree < 2):
             continue
         given = {"segments": messages, "messages": messages, "copies": copies}
         for root in (0, check.nodes - 1) if collective in _ROOTED else (0,):
@@ -206,7 +214,8 @@ def check_not_beaten(
 ) -> None:
     """Check that no schedule takes fewer steps or transmissions than the stated lower bound.
 
-    If ``x`` is among the keywords, also check that every schedule delivers x copies.
+    The argument ``unit`` is ``steps`` or ``transmissions``. If ``x`` is among the keywords, also
+    check that every schedule delivers x copies.
     """
     for schedule in schedules:
         measured = getattr(check.execute(schedule), unit)
@@ -260,7 +269,7 @@ _TREE = "binomial"
 def unit_schedules_on_cube(
     check: ClaimCheck, collective: str, ports: str = "all", messages: int = 1, copies: int = 1
 ) -> Iterator[Schedule]:
-    """Yield a collective's schedules on a hypercube; the all-port model includes one-port ones."""
+    """Yield the schedules of `unit_schedules` on a hypercube."""
     if collective == "broadcast":
         yield check.schedule(collective, _TREES, messages=messages, copies=copies)
         if copies == 1:
@@ -377,7 +386,10 @@ def _one_port_alltoall(check: ClaimCheck) -> Schedule:
 
 
 def _all_port_alltoall(check: ClaimCheck) -> Schedule:
-    """Return an all-port alltoall on Q_k; each port sends the unit with the longest way to go."""
+    """Return an all-port alltoall on Q_k.
+
+    In each step, every port sends the unit that has the most links left to its destination.
+    """
     rows = []
     left = {node: node for node in range(1, check.nodes)}
 
@@ -406,18 +418,18 @@ def _all_port_alltoall(check: ClaimCheck) -> Schedule:
 
 
 def _rotate_nodes(check: ClaimCheck, tree: int) -> NDArray[np.int64]:
-    """Return each hypercube node's image if its label is rotated right by ``tree`` positions.
+    """Return the image of each hypercube node when labels are rotated right by ``tree`` positions.
 
-    Port 1 becomes port tree + 1.
+    The rotation maps port 1 to port tree + 1.
     """
     nodes = np.arange(check.nodes)
     return (nodes >> tree) | ((nodes << (check.n - tree)) & (check.nodes - 1))
 
 
 def _levels(check: ClaimCheck, forest: Forest) -> NDArray[np.int64]:
-    """Return each node's level in the first of a hypercube's edge-disjoint trees.
+    """Return each node's level in a hypercube's tree, or in the first of its edge-disjoint trees.
 
-    The other trees are its rotations.
+    The other edge-disjoint trees are rotations of the first.
     """
     above = check.parents(forest.parent_port[0])
     return tree_levels(above, forest.root).astype(np.int64)
@@ -472,6 +484,7 @@ def _alltoall_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedu
 
 
 def _send_one_by_one(check: ClaimCheck, forest: Forest, messages: int, copies: int) -> Columns:
+    """Return the rows of an alltoall in which each tree carries one unit of a source at a time."""
     level = _levels(check, forest)[1:]
     begins = np.cumsum(level) - level + 1
     parts = []

@@ -81,6 +81,7 @@ NETWORKS = Memory(6 * 64)
 # Orders of growth. Bounds and orders are functions of a network's counts or of n, and of further
 # amounts such as M and x. Quotients are maximized over all amounts.
 
+#: A function of n that returns the tuples of amounts, such as (M, x), over which to maximize.
 Amounts = Callable[[int], list[tuple[int, ...]]]
 
 
@@ -113,7 +114,13 @@ class GrowthCell(NamedTuple):
 def growth_cells(
     table: str, bounds: Mapping[str, ClosedForm], orders: Mapping[str, tuple[Order, Order]]
 ) -> dict[str, GrowthCell]:
-    """Return a table's cells by claim id, given the stated orders on S_n and on the hypercube."""
+    """Return the cells of a table of orders of growth, by claim id.
+
+    Args:
+        table: prefix of the claim ids.
+        bounds: the closed form of the bound in each row.
+        orders: the stated orders of each row, on S_n and on the hypercube.
+    """
     return {
         f"{table}.{row}-{name}": GrowthCell(row, bounds[row], network, stated)
         for row, stated_orders in orders.items()
@@ -136,7 +143,7 @@ def messages_and_copies(n: int) -> list[tuple[int, ...]]:
 
 
 def order(check: ClaimCheck, what: str, quotient: ClosedForm, amounts: Amounts) -> None:
-    """Check that a quotient is bounded by one constant, for all n, M messages and x copies."""
+    """Check that a quotient is bounded by one constant for all n and all ``amounts``, such as M."""
     check.order(what, partial(_greatest, quotient, amounts))
 
 
@@ -146,7 +153,7 @@ def _greatest(quotient: ClosedForm, amounts: Amounts, n: int) -> Number:
 
 
 def same_order(check: ClaimCheck, what: str, quotient: ClosedForm, amounts: Amounts) -> None:
-    """Check that a quotient has two positive constant bounds, for all n, M messages, x copies."""
+    """Check that a quotient and its reciprocal are bounded for all n and all ``amounts``."""
     order(check, what, quotient, amounts)
     order(check, f"{what}{REVERSED}", lambda *values: divide(1, quotient(*values)), amounts)
 
@@ -161,9 +168,9 @@ def compare(
     bounds: Mapping[str, ClosedForm],
     amounts: Amounts,
 ) -> None:
-    """Check that the bounds on S_n and on the hypercube differ by the factor ``comparison``.
+    """Check that the quotient ``comparison`` of two bounds has positive constant bounds.
 
-    Constant factors are ignored.
+    The bounds are those on S_n and on the hypercube in the given rows of a table.
     """
     for row in rows:
         quotient = partial(_compared, comparison, bounds[row])

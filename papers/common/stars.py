@@ -74,7 +74,10 @@ def rotations(network: CachedTopology) -> Ranks:
 
 
 def return_times(network: CachedTopology) -> NDArray[np.int64]:
-    """Return after how many rotations each node is its own image again; 0 if it is 4n or more."""
+    """Return the number of rotations R after which each node returns to itself, int64 ``[nodes]``.
+
+    The number is 0 for a node that does not return in fewer than 4n rotations.
+    """
     node = rotated = rotation(network)
     times = np.zeros(network.nodes, dtype=np.int64)
     for count in range(1, 4 * network.n):
@@ -93,7 +96,10 @@ def leaders(network: CachedTopology) -> NDArray[np.int32]:
 
 
 def leader_distances(network: CachedTopology) -> NDArray[np.int32]:
-    """Return the distance of each necklace but that of 12..n, in order of their smallest ranks."""
+    """Return the distance from 12..n of every other necklace, sorted by the necklace's least rank.
+
+    All nodes of a necklace have the same distance.
+    """
     distinct = np.unique(leaders(network))
     return network.distances()[distinct[distinct > 0]]
 
@@ -146,7 +152,15 @@ def displacements(network: CachedTopology) -> NDArray[np.int64]:
 
 
 def branches(parent: Ranks, root: int) -> Ranks:
-    """Return the child of a tree's root on each node's path to the root; -1 without such a path."""
+    """Return, for each node of a tree, the child of the root below which it is, int32 ``[nodes]``.
+
+    Args:
+        parent: rank of each node's parent; -1 for a node outside the tree.
+        root: rank of the root.
+
+    Returns:
+        ranks of children of the root; -1 for the root, and for nodes without a path to it.
+    """
     current = np.arange(len(parent), dtype=np.int32)
     for _ in range(len(parent)):
         above = parent[current]
@@ -158,7 +172,10 @@ def branches(parent: Ranks, root: int) -> Ranks:
 
 
 def positions(rows: Perms) -> NDArray[np.int64]:
-    """Return in row s the position (from 1) of symbol s+1 in each node, int64 ``[n, nodes]``."""
+    """Return the positions (from 1) of all symbols in each node, int64 ``[n, nodes]``.
+
+    Row s is about symbol s+1.
+    """
     return np.argsort(rows, axis=1).T + 1
 
 

@@ -1,4 +1,8 @@
-"""Fragopoulou & Akl 1996, sections 4 and 5: broadcasts of M messages, and other collectives."""
+"""Fragopoulou & Akl 1996, sections 4 and 5: broadcasts of M messages, and other collectives.
+
+EDT are the paper's n-1 edge-disjoint spanning trees, starcast's construction `edge-disjoint`. The
+paper calls them subtrees, and numbers them 2..n.
+"""
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -24,7 +28,7 @@ from ..common.closed_forms import diameter, distance_sum
 def execute_copies(
     check: ClaimCheck, collective: str, messages: int, copies: int, root: int = 0
 ) -> Execution:
-    """Execute a collective along the trees EDT, and return its execution.
+    """Execute a collective along the edge-disjoint trees EDT, and return its execution.
 
     The check records whether the schedule is valid.
     """
@@ -34,7 +38,7 @@ def execute_copies(
 def check_transmissions(
     check: ClaimCheck, executed: Execution, per_message: int, **place: int
 ) -> None:
-    """Check that a collective takes ``per_message`` transmissions for each message."""
+    """Check that a collective takes ``per_message`` transmissions for each of its M messages."""
     stated = executed.messages * per_message
     check.equal("transmissions", executed.transmissions, stated, **executed.place, **place)
 
@@ -74,7 +78,7 @@ def pipelined_steps(check: ClaimCheck) -> None:
 
 
 def pipelined(tree: Forest, segments: int) -> Schedule:
-    """Return the broadcast that pipelines segments down a tree."""
+    """Return the broadcast of a message in segments that follow one another down a tree."""
     draft = build_pipeline(tree, "all", segments)
     arguments = {"segments": segments}
     return draft.complete(tree.topology, "broadcast", tree.construction, arguments=arguments)
@@ -94,12 +98,9 @@ def shortest_path_trees(check: ClaimCheck) -> Iterator[Forest]:
 
 @cached
 def _draw_tree(check: ClaimCheck, seed: int) -> NDArray[np.uint8]:
-    """Return a random tree of shortest paths: each node's port towards its parent.
+    """Return a random shortest-path tree: each node's port towards its parent, uint8 ``[nodes]``.
 
     Each port is drawn from those that lead closer to the identity.
-
-    Returns:
-        uint8 ``[nodes]``.
     """
     distance = check.distances()
     weight = np.random.default_rng([seed, check.n]).random(check.neighbours.shape)
@@ -115,12 +116,12 @@ def _draw_tree(check: ClaimCheck, seed: int) -> NDArray[np.uint8]:
 
 
 def fewest_steps(check: ClaimCheck) -> tuple[NDArray[np.int64], NDArray[np.str_]]:
-    """Return, for each number of messages, the steps of starcast's fastest broadcast.
+    """Return the fewest steps in which starcast broadcasts M messages, for M = 1..2n.
 
     Every all-port algorithm that sends one unit over a link per step is executed.
 
     Returns:
-        The fewest steps, and the algorithms that achieve them.
+        For each M, the fewest steps, and the name of an algorithm that takes them.
     """
     best = []
     for messages in numbers_of_messages(check.n):
@@ -195,10 +196,7 @@ def speedup_in_the_limit(check: ClaimCheck) -> None:
 
 @checks("EDT.SNB.links")
 def directed_links_are_used(check: ClaimCheck) -> None:
-    """Check which directed links carry a message in long broadcasts along EDT.
-
-    These are broadcasts of n-1 or more messages.
-    """
+    """Check which directed links broadcasts of n-1 or more messages along EDT use."""
     instead = check.correction()
     what = "whether the directed link carries a message"
     for broadcast in long_broadcasts(check):
@@ -254,8 +252,8 @@ alltoalls = in_all_trees("alltoall", messages=(1, 2, 3))
 def check_conflict_free(check: ClaimCheck, executed: Execution) -> None:
     """Check that no directed link carries two messages in a step if all n! sources send.
 
-    The simulator verifies a symmetric schedule by the dimensions of its links. Small schedules are
-    also expanded to the rows of all sources.
+    The schedule has the rows of one source. For these, the simulator verifies that no two links of
+    a step have the same dimension. Small schedules are also expanded to the rows of all sources.
     """
     what = "messages on a directed link in a step, at most"
     check.equal(what, executed.simulation.largest_packet, 1, **executed.place)
@@ -295,7 +293,7 @@ def execute_acknowledged(
 def allgather_steps(check: ClaimCheck, allgather: Execution) -> None:
     """Check the steps of an allgather along EDT, with and without acknowledgements.
 
-    Also check that in every subtree a message crosses a link in each step.
+    Also check that in each step one message crosses a link of every subtree.
     """
     schedule = allgather.schedule
     messages = allgather.messages

@@ -1,6 +1,6 @@
 """Fragopoulou & Akl 1996, sections 4.3 and 4.4: broadcast and allgather in copies, under faults.
 
-The first part finds the copies of a broadcast message that faults prevent from reaching nodes.
+The first part determines which copies of a broadcast message cannot reach a node because of faults.
 As in Fragopoulou & Akl 1996, a node forwards a copy in a tree only if the copy arrived in that
 tree. The simulator is less strict: a node that has a unit sends it in every tree.
 """
@@ -22,12 +22,13 @@ from starcast.support.integers import ceil_div
 from ..common.closed_forms import diameter
 from .collectives import check_transmissions, execute_acknowledged, execute_copies
 
-#: Whether a fault keeps a unit's copy from a node, bool ``[units, copies, faults, nodes]``.
+#: Whether a fault blocks a unit's copy on its way to a node, bool ``[units, copies, faults,
+#: nodes]``.
 Cuts = NDArray[np.bool_]
 #: A faulty node, or the two ends of a faulty link.
 FaultyPart = int | tuple[int, int]
 _SEED = 1996
-_MAX_SETS = 3_000  # all pairs of faults are tried up to this number; samples have half as many
+_MAX_SETS = 3_000  # if there are more pairs of faults, half this number of pairs is drawn
 
 
 def describe_fault(network: CachedTopology, fault: FaultyPart) -> str:
@@ -81,12 +82,12 @@ class PossibleFaults:
         return ", ".join(describe_fault(self.network, fault) for fault in faults) or "none"
 
     def sets(self, size: int) -> NDArray[np.int64]:
-        """Return all sets of one fault, all pairs if they are few, otherwise a random sample.
+        """Return sets of ``size`` faults: all sets of one or, if few, of two faults, or a sample.
 
-        In half of the sample, all faults of a set are next to one node.
+        In half of the random sample, all faults of a set are next to one node.
 
         Returns:
-            int64 ``[sets, size]``.
+            numbers of faults, int64 ``[sets, size]``.
         """
         if size == 0:
             return np.empty((1, 0), dtype=np.int64)
@@ -107,7 +108,7 @@ class PossibleFaults:
 
 
 def blocked_copies(schedule: Schedule, faults: PossibleFaults) -> Cuts:
-    """Return, for each copy, fault and node, whether the fault keeps the copy from the node.
+    """Return, for each copy, fault and node, whether the fault blocks the copy's path to the node.
 
     Each tree that carries a unit delivers one copy. A copy without a path from the source counts as
     blocked by every fault. If a unit has fewer copies than other units, its missing copies count as
@@ -129,7 +130,7 @@ def blocked_copies(schedule: Schedule, faults: PossibleFaults) -> Cuts:
 
 
 def count_blocked_copies(cuts: Cuts, faults: PossibleFaults) -> NDArray[np.uint8]:
-    """Return the number of copies of each unit that each fault keeps from each healthy node.
+    """Return how many copies of each unit each single fault blocks on their way to each node.
 
     Returns:
         uint8 ``[units, faults, nodes]``; 0 for the faulty node itself.
@@ -141,7 +142,7 @@ def count_blocked_copies(cuts: Cuts, faults: PossibleFaults) -> NDArray[np.uint8
 
 
 def trees_of_unit(schedule: Schedule, unit: int) -> list[int]:
-    """Return the trees along which a schedule sends a unit."""
+    """Return the numbers of the trees along which a schedule sends a unit."""
     trees: list[int] = np.unique(schedule.tree[schedule.unit == unit]).tolist()
     return trees
 
@@ -149,7 +150,7 @@ def trees_of_unit(schedule: Schedule, unit: int) -> list[int]:
 def count_missing(
     cuts: Cuts, faults: PossibleFaults, fault_sets: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return how many pairs of a healthy node and a unit are missing, for each set of faults."""
+    """Return, for each set of faults, how many (healthy node, unit) pairs are not delivered."""
     missing = np.zeros(len(fault_sets), dtype=np.int64)
     for index, chosen in enumerate(fault_sets):
         faulty_nodes = faults.nodes[chosen[chosen < len(faults.nodes)]]
@@ -160,7 +161,11 @@ def count_missing(
 
 
 def _cuts_of_copy(schedule: Schedule, faults: PossibleFaults, unit: int, tree: int) -> Cuts:
-    """Return which faults cut the path of a unit's copy to each node, bool ``[faults, nodes]``."""
+    """Return whether each fault cuts the path of a unit in a tree to each node.
+
+    Returns:
+        bool ``[faults, nodes]``.
+    """
     nodes = schedule.topology.nodes
     rows = (schedule.unit == unit) & (schedule.tree == tree)
     receivers = schedule.receiver[rows]
@@ -217,9 +222,9 @@ def broadcasts(check: ClaimCheck) -> Iterator[Execution]:
 def check_survives(check: ClaimCheck, messages: int, copies: int) -> None:
     """Check that every healthy node receives every message if there are copies - 1 faults.
 
-    This follows for all sets of faults if no single fault keeps two copies from a node. In
-    addition, sets of copies - 1 faults (all, or a random sample) are tried, and some of them are
-    executed.
+    This follows for all sets of faults if no single fault blocks two copies of a message on their
+    way to the same node. In addition, sets of copies - 1 faults (all, or a random sample) are
+    tried, and some of them are executed.
     """
     schedule = execute_copies(check, "broadcast", messages, copies).schedule
     faults = PossibleFaults(check)
@@ -323,7 +328,7 @@ def _broadcast(check: ClaimCheck, messages: int, copies: int) -> Schedule:
 
 
 def _survives_all_faults(check: ClaimCheck, schedule: Schedule, copies: int) -> bool:
-    """Return whether no single fault keeps two copies of a message from a node.
+    """Return whether no single fault blocks two copies of a message on their way to one node.
 
     Every message must also use as many subtrees as it has copies.
     """
@@ -367,9 +372,9 @@ def example(check: ClaimCheck) -> None:
 
 @checks("EDT.MNB.fault-tolerant", memory=Memory(400, of_pairs=all_pairs))
 def acknowledged_allgather_under_faults(check: ClaimCheck) -> None:
-    """Count the units that healthy nodes miss in an allgather under faults.
+    """Check that healthy nodes receive all messages in an allgather under at most n-2 faults.
 
-    Nodes wait for acknowledgements as in the paper, or follow fixed steps.
+    The allgather is executed with acknowledgements, as in the paper, and in fixed steps.
     """
     schedule = execute_copies(check, "allgather", 1, check.n - 1).schedule
     instead = check.correction()

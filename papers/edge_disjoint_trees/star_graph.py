@@ -1,4 +1,9 @@
-"""Fragopoulou & Akl 1996, sections 2 and 3: operations on S_n, Definitions 6 to 8, SPT and SPG."""
+"""Fragopoulou & Akl 1996, sections 2 and 3: operations on S_n, Definitions 6 to 8, SPT and SPG.
+
+SPT is the paper's tree of shortest paths, rooted at the identity, and SPG its graph of n-1 trees of
+shortest paths, one through each neighbour of the identity. They are starcast's constructions
+`shortest-path` and `shortest-path-graph`.
+"""
 
 from math import factorial
 
@@ -21,7 +26,7 @@ shortest_path_graphs = forests("shortest-path-graph")
 
 @checks("EDT.ex")
 def cycle_notation(check: ClaimCheck) -> None:
-    """Check which symbols follow one another in the cycles of the paper's example."""
+    """Check which symbol follows each symbol in the cycles of the paper's example 341526."""
     label = check.label(check.rank("341526"))
     following = {1: 3, 3: 1, 2: 4, 4: 5, 5: 2}
     symbols = np.arange(1, check.n + 1)
@@ -172,9 +177,10 @@ def first_misplaced(labels: Perms) -> NDArray[np.int64]:
 
 
 def parents_spt(labels: Perms) -> NDArray[np.int64]:
-    """Return the dimension from each node x to its parent p(x) in the tree SPT.
+    """Return the dimension of each node's link to its parent in the shortest-path tree SPT.
 
-    The dimension is 0 for nodes that start with 1.
+    Returns:
+        int64 ``[nodes]``; 0 for nodes that start with 1.
     """
     k = stars.positions(labels)[0]
     first = labels[:, 0]
@@ -284,9 +290,10 @@ def parents_edt(labels: Perms) -> NDArray[np.int64]:
 
 
 def _children_with_s1(labels: Perms) -> Mask:
-    """Return `children_outside_s1`, with dimension k added, which leads to S^1.
+    """Return which dimensions lead from each node to its children, including a child in S^1.
 
-    The dimension is not added for neighbours of the identity.
+    These are the dimensions of `children_outside_s1` and, except for neighbours of the identity,
+    the dimension k that leads to S^1.
     """
     d = np.arange(2, labels.shape[1] + 1)[:, None]
     toward_s1 = (d == stars.positions(labels)[0]) & ~is_next_to_root(labels)
@@ -294,9 +301,9 @@ def _children_with_s1(labels: Perms) -> Mask:
 
 
 def _placed_run(labels: Perms, m: NDArray[np.int64]) -> Mask:
-    """Mark position m and the correctly placed symbols to its left, up to the first misplaced one.
+    """Mark position m of each node and the correctly placed symbols directly to its left.
 
-    The order of positions is 2..n, cyclically.
+    The positions 2..n are ordered cyclically. The marked run ends at the first misplaced symbol.
 
     Returns:
         bool ``[ports, nodes]``.

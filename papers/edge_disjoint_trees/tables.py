@@ -36,19 +36,23 @@ from ..common.star_vs_hypercube import (
 
 
 def n_log_n(n: int) -> Number:
-    """Return n log2 n, the order of the hypercube's degree and diameter for n! nodes."""
+    """Return n log2 n, the order of growth of degree and diameter of a hypercube of n! nodes."""
     return n * log2(n)
 
 
 def pipeline_steps(counts: NetworkCounts, units: int) -> Number:
-    """Return ceil(units/degree) + D - 1, the steps of a pipeline; D is the diameter."""
+    """Return ceil(units/degree) + D - 1, a lower bound on the steps of a broadcast.
+
+    D is the diameter. The last of the units leaves the source in step ceil(units/degree) or later.
+    """
     return least_steps(units, counts.links) + counts.far - 1
 
 
 def by_degree_and_diameter(units: Number, links: Number) -> Number:
-    """Return units/links + links, the order of growth of a pipeline's steps.
+    """Return units/links + links, the order of growth of `pipeline_steps`.
 
-    The diameter of the network must have the same order of growth as its degree, ``links``.
+    The argument ``links`` is the degree of the network, or its order of growth; the diameter has
+    the same order.
     """
     return divide(units, links) + links
 

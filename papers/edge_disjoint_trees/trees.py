@@ -27,8 +27,8 @@ from . import star_graph as rules
 
 #: Depth of a node without a path to the root; it is larger than the depth of any tree.
 _UNREACHABLE = 1_000
-#: Edge-disjoint trees of S_4 that are less deep than EDT: the dimensions toward the parents in
-#: subtree 2, by rank; the other subtrees are its rotations. A search found subtree 2.
+#: Edge-disjoint trees of S_4 that are less deep than EDT, found by a search: for each node by rank,
+#: the dimension of its link to its parent in subtree 2. The other subtrees are rotations of it.
 _LOWER_TREE = "022222233334332222442234"
 
 
@@ -58,9 +58,9 @@ def _least_levels(network: CachedTopology) -> NDArray[np.int64]:
 
 
 def _levels_by_parent(network: CachedTopology, levels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the smallest level of each node in each tree if its parent is across a given port.
+    """Return the smallest level of each node in each tree, given the port towards its parent.
 
-    The smallest levels of the possible parents are given as ``levels``.
+    The argument ``levels`` has the smallest level of each node in each tree, ``[trees, nodes]``.
 
     Returns:
         int64 ``[trees, ports, nodes]``.
@@ -91,7 +91,10 @@ def _is_possible(network: CachedTopology, depth: int) -> bool:
 
 
 def _with_rotations(network: CachedTopology, tree: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return a tree and its rotations, as rows of each node's dimension to its parent."""
+    """Return a tree and its n-2 rotations, uint8 ``[trees, nodes]``.
+
+    A tree is given by the dimension of each node's link to its parent.
+    """
     rotated_node = stars.rotation(network)
     trees = [tree]
     for _ in range(network.degree - 1):
@@ -215,7 +218,7 @@ def depth_bound(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.depth", given=edt_forests)
 def optimal_depth(check: ClaimCheck, forest: Forest) -> None:
-    """Compare the depth of EDT with a lower bound, and on S_4 with trees found by a search."""
+    """Compare the depth of EDT with a lower bound and, on S_4, with trees of less depth."""
     height = max(heights(forest))
     bound = least_depth(check)
     depth = _depth_of_lower_trees(check) if check.n == 4 else None
@@ -251,7 +254,7 @@ def _depth_of_lower_trees(check: ClaimCheck) -> int | None:
 
 @checks("EDT.twice", given=edt_forests)
 def links_are_in_one_tree(check: ClaimCheck, forest: Forest) -> None:
-    """Check how many of the trees EDT use each directed link."""
+    """Check how many of the edge-disjoint trees EDT use each directed link."""
     loads = checkers.loads(check.topology, forest.parent_port, forest.root)
     check.equal("trees that have the directed link", loads, 1, link=check.links, of=forest)
     instead = check.correction()
@@ -265,7 +268,7 @@ def links_are_in_one_tree(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.root", given=edt_forests)
 def edt_at_other_roots(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the trees EDT at other roots are translates of EDT, and edge-disjoint."""
+    """Check that the trees EDT at other roots are edge-disjoint, and images under translations."""
     for root in check.roots():
         translated = edt(check, root)
         if not check.passes(checkers.spanning, translated):
@@ -287,7 +290,10 @@ def edt_at_other_roots(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.order", given=edt_forests)
 def traversals_are_rotations(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the h-th links in the traversals of EDT's subtrees are each other's rotations."""
+    """Check that R maps the depth-first traversal of each subtree of EDT to that of the next.
+
+    For every h, the rotation R must map the h-th link of one traversal to the h-th of the other.
+    """
     if not check.passes(checkers.spanning, forest) or forest.trees != check.n - 1:
         return
     rotated = stars.rotation(check)

@@ -63,7 +63,7 @@ def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T4-types", given=trees)
 def types_along_rotated_paths(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the Hamiltonian path T_j crosses T_2's link types, rotated j-2 times."""
+    """Check that the link types along the path T_j are those along T_2 after j-2 rotations."""
     ports = forest.parent_port[0].astype(np.int64)
     rotations = stars.rotations(check)
     path = np.concatenate([[0], path_of_forest(check, forest, 2)]).astype(np.int32)
@@ -88,7 +88,7 @@ def path_of_forest(check: ClaimCheck, forest: Forest, j: int) -> Ranks:
 
 
 def rotated_types(n: int, j: int, types: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the link types after j-2 rotations: (i+j-4) mod (n-1) + 2 for type i."""
+    """Return the types of links after j-2 rotations R: (i+j-4) mod (n-1) + 2 for type i."""
     return np.asarray((types + j - 4) % (n - 1) + 2)
 
 
@@ -133,7 +133,7 @@ def one_source(check: ClaimCheck) -> Schedule:
 
 @checks("FA.A1.1", memory=ONE_SOURCE)
 def phase_1(check: ClaimCheck) -> None:
-    """Check phase 1 of algorithm 1: its steps, the messages that arrive, and no conflicts."""
+    """Check phase 1 of algorithm 1: its steps, which messages arrive, and that none conflict."""
     label_symbols = stars.symbols(check)
     schedule = one_source(check)
     part = select_rows(schedule, label_symbols[schedule.receiver, 0] != 1)
@@ -290,9 +290,9 @@ def allgather_along_a_cycle(check: ClaimCheck) -> None:
 
 
 def arrives_in_phase_1(label_symbols: Perms, q: int) -> NDArray[np.int64]:
-    """Return, for each node, 1 if phase 1 of algorithm 1 brings it the message of source q, else 0.
+    """Return 1 for each node that has the message of source q after phase 1 of algorithm 1, else 0.
 
-    The source itself counts as a node that has the message.
+    The source itself has the message from the start.
     """
     arrives: NDArray[np.int64] = (label_symbols[:, 0] != label_symbols[q, 0]).astype(np.int64)
     arrives[q] = 1

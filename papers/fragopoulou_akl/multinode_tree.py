@@ -45,9 +45,10 @@ class Numbering(NamedTuple):
 
 
 class Generator(NamedTuple):
-    """The node that generates N_k1, the first necklace at distance k, and its link type v.
+    """The node that generates N_k1, the first necklace at distance k, and a link type v.
 
-    The links of the necklace's nodes to their parents have the type v and its rotations.
+    The link of type v leads from this node to its parent. The necklace's other nodes are rotations
+    of the node, and the types of the links to their parents are rotations of v.
     """
 
     node: int
@@ -81,9 +82,9 @@ def first_nodes_exist(check: ClaimCheck) -> None:
 
 @checks("FA.MBST-first")
 def generators_lead_to_each_other(check: ClaimCheck) -> None:
-    """Check the generators of the first necklaces N_k1 at each distance k.
+    """Check the generators of N_k1, the first necklace at each distance k.
 
-    The links of their types v must lead to N_(k-1)1.
+    The link of type v from the generator, and its rotations, must lead to N_(k-1)1.
     """
     neighbours = check.neighbours.T
     distance = check.distances()
@@ -154,7 +155,10 @@ def _check_types_differ(
 
 @checks("FA.T8.2", given=forests("necklace"))
 def parents_are_closer(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the parent x' of each node x, across type v(x), is one link closer to 12..n."""
+    """Check that each node's parent is one link closer to the root 12..n.
+
+    In the paper, x' is the parent of node x, over a link of type v(x).
+    """
     distance = check.distances()
     nodes = check.ranks[1:]
     ports = forest.parent_port[0, 1:]
@@ -186,7 +190,7 @@ def numbers_of_parents(check: ClaimCheck) -> None:
 
 @checks("FA.T8.3-earlier")
 def parents_receive_earlier(check: ClaimCheck) -> None:
-    """Check that in algorithm 2, the parent x' of each node x receives the message before x."""
+    """Check that in algorithm 2, each node's parent receives the message before the node."""
     for numbering in numberings(check):
         step = clusters_of(check, numbering.m)
         parent_step = step[parents_of(check, numbering)][1:]
@@ -207,9 +211,9 @@ def algorithm_2_steps_and_transmissions(check: ClaimCheck) -> None:
 
 
 def scheduled_numbering(check: ClaimCheck) -> Numbering:
-    """Derive the numbers of nodes from algorithm 2's schedule: m = (i-1)(n-1) + v - 1.
+    """Return the numbering of nodes by algorithm 2's schedule: m = (i-1)(n-1) + v - 1.
 
-    The node receives in step i over a link of type v.
+    Node number m receives the message in step i over a link of type v.
     """
     schedule = algorithm_2(check)
     m = np.zeros(check.nodes, dtype=np.int64)
@@ -219,7 +223,7 @@ def scheduled_numbering(check: ClaimCheck) -> Numbering:
 
 
 def numberings(check: ClaimCheck) -> Iterator[Numbering]:
-    """Yield the numbering of nodes by algorithm 2's schedule, and random numberings."""
+    """Yield the numbering of nodes by algorithm 2's schedule, then random valid numberings."""
     yield scheduled_numbering(check)
     for seed in range(_RANDOM_NUMBERINGS):
         m = random_numbering(check, seed)
@@ -237,7 +241,10 @@ def types_of(check: ClaimCheck, m: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def parents_of(check: ClaimCheck, numbering: Numbering) -> Ranks:
-    """Return the parent of each node, its neighbour across type v(x); for 12..n, 12..n itself."""
+    """Return the parent of each node x: its neighbour over the link of type v(x).
+
+    The root 12..n is returned as its own parent.
+    """
     index = types_of(check, numbering.m) - 2
     parents = check.neighbours.T[np.arange(check.nodes), index].copy()
     parents[0] = 0
@@ -245,12 +252,12 @@ def parents_of(check: ClaimCheck, numbering: Numbering) -> Ranks:
 
 
 def generators(check: ClaimCheck) -> dict[int, Generator]:
-    """Return the generators of the necklaces N_k1 by distance k; for odd n, the largest k has none.
+    """Return the generators of the necklaces N_k1, by distance k.
 
-    N_k1 is the first necklace at distance k. For k <= n-1 the generator has the cycle (k+1, k, ..,
-    2, 1), and v is its first symbol. For k >= n the symbols are in reverse order: the first k+1-n
-    pairs are cycles, the other symbols form the last cycle, and v is the smallest symbol of the
-    second cycle from the right.
+    N_k1 is the first necklace at distance k. For odd n, the largest distance has no generator. For
+    k <= n-1 the generator has the cycle (k+1, k, .., 2, 1), and v is its first symbol. For k >= n
+    the symbols are in reverse order: the first k+1-n pairs are cycles, the other symbols form the
+    last cycle, and v is the smallest symbol of the second cycle from the right.
     """
     n = check.n
     first = stars.symbols(check)[:, 0]
@@ -367,10 +374,10 @@ def nodes_at_distances_between(check: ClaimCheck) -> None:
 
 
 def listed_nodes(check: ClaimCheck, last: int) -> int:
-    """Return how many nodes at distance K-1 the necklaces of Appendix B contain.
+    """Count the nodes at distance K-1 on the necklaces that Appendix B lists; K is the diameter.
 
-    K is the diameter. The generators of these necklaces have a cycle (1 *), where * is any order of
-    the symbols 2..last, and the symbols after ``last`` form cycles of two.
+    A necklace consists of the rotations of one node. This node has a cycle of 1 and the symbols
+    2..last in any order, and the symbols after ``last`` form cycles of two consecutive symbols.
     """
     pairs = [(i, i + 1) for i in range(last + 1, check.n, 2)]
     orders = permutations(range(2, last + 1))

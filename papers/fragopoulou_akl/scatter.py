@@ -44,7 +44,11 @@ SCATTERS = Memory(3 * BYTES_PER_ROW, power=2)
 def scatter_along(
     check: ClaimCheck, forest: Forest, name: str, ports: Ports = "all", messages: int = 1
 ) -> Schedule:
-    """Return a scatter along a forest in the order of rule 5 or, if one-port, of rule 8."""
+    """Return a scatter along the given forest, in the order of rule 5 or rule 8.
+
+    The root sends to the farthest nodes first: in all subtrees at once by rule 5 or, in the
+    one-port model, in one subtree after the other by rule 8.
+    """
 
     def create() -> Schedule:
         draft, arguments = build_scatter(forest, ports, messages), {"messages": messages}
@@ -84,9 +88,10 @@ def largest_subtree_determines_steps(check: ClaimCheck) -> None:
 def check_furthest_first(
     check: ClaimCheck, schedule: Schedule, forest: Forest, *, in_turn: bool
 ) -> None:
-    """Check that a scatter uses the links of its tree, and that its root follows rule 5.
+    """Check that a scatter uses the links of its tree, and in which order its root sends.
 
-    With ``in_turn`` the root serves one subtree after the other, by rule 8.
+    By rule 5, the root sends into all subtrees at once, to the farthest nodes of each subtree
+    first. With ``in_turn``, it serves one subtree after the other, by rule 8.
     """
     place = {"root": schedule.root, "of": schedule}
     receiver = schedule.receiver
@@ -110,7 +115,10 @@ def check_furthest_first(
 
 
 def random_ties(check: ClaimCheck, forest: Forest, name: str) -> Schedule:
-    """Return a scatter by rule 5 down a tree; nodes of one subtree and level are shuffled."""
+    """Return a scatter by rule 5 down a tree, in a random order where the rule leaves a choice.
+
+    Rule 5 does not order the nodes of one subtree and level.
+    """
 
     def create() -> Schedule:
         nodes = np.delete(np.arange(check.nodes), forest.root)
@@ -245,10 +253,7 @@ def balanced_scatter_of_messages(check: ClaimCheck) -> None:
 
 @checks("FA.M.near", memory=SCATTERS)
 def near_balanced_scatter_of_messages(check: ClaimCheck) -> None:
-    """Check the steps of a scatter over the tree of Definition 13, and their order of growth.
-
-    This is the tree `near-balanced`.
-    """
+    """Check the steps of scatters over the tree `near-balanced` (Def. 13), and their growth."""
     for messages in amounts(check):
         schedule = check.schedule("scatter", "near-balanced", messages=messages)
         check.takes(schedule, messages * largest_branch(check.n), M=messages)
@@ -314,7 +319,7 @@ def shares_are_integers(check: ClaimCheck) -> None:
 
 @checks("FA.S52-only", memory=SCATTERS)
 def other_trees_take_longer(check: ClaimCheck) -> None:
-    """Check whether scatters along other trees take more steps than on those of Definition 15."""
+    """Check whether scatters take more steps along other trees than along those of Def. 15."""
     n = check.n
     perfect = check.schedule("scatter", "perfectly-balanced", messages=n - 1)
     words = "no other trees take so few steps with the fewest transmissions too, M t_n"

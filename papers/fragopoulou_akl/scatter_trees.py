@@ -55,10 +55,10 @@ def order_index(symbol: int, k: int, n: int) -> int:
 def parent_function(
     network: CachedTopology, second: Literal["left", "right"], *, repeated: bool = False
 ) -> Dimensions:
-    """Return the dimensions that lead from each node to its parents, by Definition 13.
+    """Return the dimensions that lead from each node to its parent, by Definition 13.
 
-    With ``repeated`` nodes, they follow Definition 15. The argument ``second`` is the side of the
-    cycle notation from which the second cycle is counted.
+    With ``repeated``, a node can be in several trees and have a parent in each (Definition 15). The
+    argument ``second`` is the side of the cycle notation from which the second cycle is counted.
     """
     label_symbols = stars.symbols(network)
     function = np.zeros((network.nodes, network.n), dtype=bool)
@@ -77,9 +77,9 @@ def parent_function(
 def leaf_parents(network: CachedTopology, c: Ranks, *, repeated: bool) -> Dimensions:
     """Return which dimensions j lead from a node that starts with 1 to a parent.
 
-    The node and its neighbour across j must both have the displacement j-2. If nodes are
-    ``repeated``, the node's displacement may differ from j-2 by a multiple of its period. The array
-    ``c`` has the image F_r^{-1}(i) of each node i under the translation of the root r to 12..n.
+    The node and its neighbour across j must both have the displacement j-2. With ``repeated``, the
+    node's displacement may differ from j-2 by a multiple of its period. The array ``c`` has the
+    image of each node under the translation that maps the tree's root to 12..n.
     """
     d = stars.displacements(network)[c]
     p = stars.periods(network)[c]
@@ -99,7 +99,8 @@ def children_function(
 ) -> Dimensions:
     """Return the dimensions that lead from each node to its children, by Definition 13.
 
-    With ``repeated`` nodes, they follow Definition 15. ``repaired`` corrects the printed function.
+    With ``repeated``, a node can be in several trees (Definition 15). With ``repaired``, the
+    corrected function is used instead of the printed one.
     """
     n = network.n
     label_symbols = stars.symbols(network)
@@ -144,7 +145,7 @@ def _inner_children(label: list[int], *, repaired: bool) -> list[int]:
 def seen_from_children(network: CachedTopology, below: Dimensions) -> Dimensions:
     """Return whether each node is a child of its neighbour across each dimension.
 
-    The children functions are given as ``below``.
+    The argument ``below`` is the children function.
     """
     function = np.zeros_like(below)
     for j, heads in zip(network.ports, network.neighbours, strict=True):
@@ -169,7 +170,7 @@ def parents_at_root(network: CachedTopology, root: int, *, repeated: bool) -> Di
 
 
 def translated_parents(network: CachedTopology, root: int, above: Dimensions) -> Dimensions:
-    """Translate the parent function of the trees at 12..n, node by node, to another root."""
+    """Return the parent function ``above`` of the trees at 12..n, translated to another root."""
     forward, inverse = translation_and_inverse(network, root)
     function = np.zeros_like(above)
     for j, heads in zip(network.ports, network.neighbours, strict=True):
@@ -275,7 +276,7 @@ def one_generator_per_necklace(check: ClaimCheck) -> None:
     correction.at_least("generators with 1 in front", count[with_1], 1, node=leaders[with_1])
 
 
-#: The constructions of Definitions 13 and 15; Definition 15 repeats nodes.
+#: The constructions of Definitions 13 and 15. By Definition 15, a node can be in several trees.
 DEFINITION_13 = "near-balanced"
 DEFINITION_15 = "perfectly-balanced"
 
@@ -307,10 +308,9 @@ def printed_functions_are_inverse(check: ClaimCheck, construction: str) -> None:
 
 
 def repaired_functions_are_inverse(check: ClaimCheck, construction: str) -> None:
-    """Check that the corrected functions of Definition 13 or 15 are inverse to each other.
+    """Check that the corrected parent and children functions are inverse (Definition 13 or 15).
 
-    They give the parent and the children of a node. Also check that starcast's construction has the
-    same parents.
+    Also check that starcast's construction has the same parents.
     """
     repeated = construction == DEFINITION_15
     above = parent_function(check, "right", repeated=repeated)
@@ -324,7 +324,7 @@ def repaired_functions_are_inverse(check: ClaimCheck, construction: str) -> None
 
 
 def trees_at_roots_are_translates(check: ClaimCheck, construction: str) -> None:
-    """Check that the trees of Definition 14 or 16 are the translates of those at 12..n."""
+    """Check that the trees of Definition 14 or 16 are translations of the trees at 12..n."""
     repeated = construction == DEFINITION_15
     above = parent_function(check, "right", repeated=repeated)
     for root in check.roots():
@@ -353,9 +353,9 @@ check_rows(trees_at_roots_are_translates, {"FA.D14": DEFINITION_13, "FA.D16": DE
 
 @checks("FA.T9.1", given=near_balanced)
 def substars_are_in_subtrees(check: ClaimCheck, forest: Forest) -> None:
-    """Check the subtree of the nodes with 1 in position i in the near-balanced tree.
+    """Check that in the near-balanced tree, nodes with 1 in position i are in subtree i.
 
-    It must be the subtree over the root's link of type i.
+    Subtree i is the one over the root's link of type i.
     """
     position = stars.positions(stars.symbols(check))[0]
     nodes = np.flatnonzero(position > 1)
@@ -365,9 +365,9 @@ def substars_are_in_subtrees(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T9.2", given=near_balanced)
 def displacement_determines_subtree(check: ClaimCheck, forest: Forest) -> None:
-    """Check the subtree of the nodes with displacement d in the near-balanced tree.
+    """Check that in the near-balanced tree, nodes with displacement d are in subtree d + 2.
 
-    It must be the subtree over the root's link of type d + 2.
+    Subtree i is the one over the root's link of type i.
     """
     displacement = stars.displacements(check)[1:]
     subtree = subtrees(check, forest.parent_port[0])[1:]
@@ -438,9 +438,9 @@ def period_determines_copies(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T10.3", given=perfectly_balanced)
 def displacement_and_period_determine_subtrees(check: ClaimCheck, forest: Forest) -> None:
-    """Check which subtrees of Definition 15 contain a node of displacement d and period p.
+    """Check that the subtrees of Definition 15 that contain a node have the types ip + d + 2.
 
-    They must be those of types ip + d + 2, for integers i from 0 on.
+    Here d is the displacement of the node, p its period, and i = 0, 1, ..
     """
     degree = check.n - 1
     d = stars.displacements(check)[1:]

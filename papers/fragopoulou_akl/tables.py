@@ -33,8 +33,8 @@ class Bound:
 
     Attributes:
         cell: collective, port model if it matters, and quantity, as in claim ids.
-        argument: what the argument counts, in words.
-        count: the count from which the bound is derived.
+        argument: the quantity that the proof of the bound counts, in words.
+        count: function of a network's counts that returns this quantity, which the bound equals.
         on_star: the bound that the paper states for S_n, as a function of n.
         on_cube: the bound that the paper states for the hypercube Q_k, as a function of k.
         algorithms: algorithms that meet the bound, with their port models, the paper's own first.
@@ -166,10 +166,7 @@ RULE_9_CELL = "alltoall-allport-time"
 
 
 def check_count(check: ClaimCheck, bound: Bound) -> int:
-    """Recompute a bound from the quantity that its proof counts; return the stated bound.
-
-    The count of the quantity is checked to equal the stated bound.
-    """
+    """Check that the quantity counted in a bound's proof equals the bound; return the bound."""
     on_cube = check.topology.family == "hypercube"
     stated = bound.on_cube(check.n) if on_cube else bound.on_star(check.n)
     counts = lower_bound_counts.count_from_node(check, degree=check.n if on_cube else check.n - 1)
@@ -178,9 +175,9 @@ def check_count(check: ClaimCheck, bound: Bound) -> int:
 
 
 def no_schedule_beats_bound(check: ClaimCheck, bound: Bound) -> None:
-    """Check that the stated bound is the number counted on the network, and a lower bound.
+    """Check that a stated bound equals a count on the network, and that no schedule beats it.
 
-    It is a lower bound if no schedule with unit messages needs fewer steps or transmissions.
+    Schedules of unit messages are executed; none may take fewer steps or transmissions.
     """
     stated = check_count(check, bound)
     schedules = lower_bound_counts.unit_schedules(check, bound.collective, bound.ports)
@@ -253,7 +250,7 @@ def check_paper_meets(check: ClaimCheck, bound: Bound) -> None:
 
 
 def check_rule_9(check: ClaimCheck) -> Schedule:
-    """Check that the alltoall of Rule 9 takes the sum of all necklaces' distances in steps.
+    """Check that the steps of the alltoall of Rule 9 are the sum of all necklaces' distances.
 
     Returns:
         The schedule of Rule 9.
@@ -430,10 +427,7 @@ def run_cell(check: ClaimCheck, cell: ResultCell, messages: int = 1, root: int =
 
 
 def quantity_is_exact(check: ClaimCheck, row: ClaimedQuantity) -> None:
-    """Check that every execution of a cell of Tables 1 to 3 takes exactly the stated number.
-
-    It is the number of steps or of transmissions.
-    """
+    """Check that an algorithm takes exactly the steps or transmissions stated in Tables 1 to 3."""
     cell, quantity, formula = row
     has_root = cell.collective == "scatter"
     for messages in cell.amounts(check.n):

@@ -1,4 +1,10 @@
-"""Reference for S_{n,k}: labels, executed broadcasts on the trees SP and MT, link loads."""
+"""Reference for S_{n,k}: labels, executed broadcasts on the trees SP and MT, link loads.
+
+SP(r) is the paper's spanning tree of shortest paths to the root r, and MT are n-1 such trees with
+shifted roots, changed so that all have the root Id = 12..k. They are starcast's constructions
+`nk-greedy` and `nk-multiple`. A residual link exchanges the first symbol for a symbol that the
+label lacks.
+"""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -20,6 +26,7 @@ from starcast.topologies import permutations
 from starcast.topologies.permutations import Perms, Ranks
 from starcast.trees import Forest
 
+from ..common import stars
 from ..common.closed_forms import Parameters, arrangements, floor_sqrt, nk_diameter, parameters
 
 # Labels: cycles towards Id, right shifts, and cyclic shifts of positions
@@ -67,21 +74,16 @@ class Cycles(NamedTuple):
 
     @property
     def internal_steps(self) -> NDArray[np.int64]:
-        """Each node's steps for all internal cycles, by the paper's formula (1)."""
+        """The steps that bring a node's internal cycles into place, by the paper's formula (1)."""
         begins = self.misplaced & (self.first == np.arange(self.first.shape[1]))
         steps = np.where(self.first == 0, self.length - 1, self.length + 1)
         return np.asarray(np.where(begins, steps, 0).sum(axis=1))
 
     @property
     def external_steps(self) -> NDArray[np.int64]:
-        """Each node's steps for external chains, by the paper's formula (2); 0 without chains."""
+        """The steps that bring a node's external chains into place, by the paper's formula (2)."""
         at_first = np.where(self.end[:, 0] > 0, -1, 1)
         return np.where(self.beta > 0, self.chained + self.beta + at_first, 0)
-
-
-def symbols(network: CachedTopology) -> Perms:
-    """Return the symbols of every node, uint8 ``[nodes, k]``."""
-    return network.array("symbols", lambda: permutations.arrangements(*network.n_and_k))
 
 
 def cycles(label_symbols: Perms) -> Cycles:
@@ -118,7 +120,7 @@ def shifted_roots(network: CachedTopology) -> list[int]:
 
 
 def shifted_places(n: int, last: int, places: int) -> NDArray[np.int64]:
-    """Return the images of 0..n when 2..last are shifted cyclically by ``places``."""
+    """Return the image of each of 0..n if 2..last are shifted cyclically by ``places``, int64."""
     shifted = np.arange(n + 1)
     if last > 1:
         shifted[2 : last + 1] = (np.arange(last - 1) + places) % (last - 1) + 2
@@ -247,7 +249,7 @@ class Broadcast:
         return min((self.time(p, T_s, b), p) for p in candidates)
 
     def best_on(self, grid: Parameters) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Return the smallest times on a grid, and the numbers of segments that give them."""
+        """Return the smallest time at each point of a grid, and the segments that give it."""
         times, segments = zip(*(self.best(*load) for load in grid.each()), strict=True)
         return exact_array(times), np.array(segments)
 
@@ -303,10 +305,10 @@ def link_classes(network: CachedTopology) -> tuple[tuple[int, ...], ...]:
 
 
 def class_loads(check: ClaimCheck, construction: str) -> NDArray[Any]:
-    """Return the load of a directed link of each class on each level, as a multiple of m.
+    """Return the load of a directed link on each level, for each class of links (`link_classes`).
 
-    `link_classes` returns the classes. The message is divided evenly among all trees of the
-    construction, relabellings and dimension changes.
+    The load is in messages. A message is divided evenly among all trees of the construction and
+    their images under the dimension changes that S_{n,k} admits.
 
     Returns:
         fractions ``[levels, classes]``.
@@ -341,7 +343,10 @@ def one_port_bytes(network: CachedTopology, loads: NDArray[Any]) -> Fraction:
 
 
 def last_sub_slot(network: CachedTopology, loads: NDArray[Any]) -> int:
-    """Return the last sub-slot in which a node sends. Each tree level has n-1 sub-slots."""
+    """Return the number of the last sub-slot in which a node sends, given its `class_loads`.
+
+    Each level of the trees has n-1 sub-slots, one for each port.
+    """
     classes = zip(loads[-1], link_classes(network), strict=True)
     last_port = max(max(ports) for load, ports in classes if load)
     return (len(loads) - 1) * network.degree + last_port - 1
@@ -353,7 +358,7 @@ def bytes_by_class(loads: NDArray[Any]) -> Fraction:
 
 
 def bytes_formula(n: int, k: int) -> Number:
-    """Return `bytes_by_class` of SP and of MT in closed form, for all n and k.
+    """Return `bytes_by_class` of the tree SP, and of the trees MT, in closed form.
 
     It is at least `all_port_bytes`, with equality for k = 1 and k = n-1, where there is only one
     class. By Definition 3, those of the N nodes that begin with a symbol beyond k have a residual
@@ -388,7 +393,7 @@ def dimension_change_allgather(network: CachedTopology) -> Schedule:
         rows = np.zeros((max(1, last - 1), network.nodes), dtype=np.uint8)
         rows[0] = row
         for places in range(1, last - 1):
-            image = shift_nodes(network, symbols(network), last, places)
+            image = shift_nodes(network, stars.symbols(network), last, places)
             tails, heads = image[child], image[parent[child]]
             rows[places, tails] = ports_between(network.topology, tails, heads)
         rows.flags.writeable = False
@@ -403,10 +408,10 @@ def height_bound(n: int, k: int) -> int:
 
 
 def greatest_quotient(*terms: tuple[Number, Number]) -> Number:
-    """Return the largest quotient of a measured and a stated sum, over all positive parameters.
+    """Return the largest quotient of a measured and a stated time, over all T_s and m T_c.
 
-    Both sums are linear in the parameters, such as T_s and m T_c. ``terms`` holds the two
-    coefficients of each parameter.
+    Both times are sums of terms that are linear in such a parameter. ``terms`` has, for each
+    parameter, its coefficient in the measured and in the stated time.
     """
     return greatest(divide(measured, stated) for measured, stated in terms)
 

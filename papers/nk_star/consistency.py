@@ -13,12 +13,13 @@ from starcast.claims.registry import checks
 
 from ..common.closed_forms import ExactNumber, arrangements, nk_diameter
 
-#: The columns start-up and transmission, and the coefficients of T_s, m T_c and 2 sqrt(m T_s T_c)
-#: in the column overall.
+#: The coefficients of a table row: those in the columns start-up and transmission, and those of
+#: T_s, m T_c and 2 sqrt(m T_s T_c) in the column overall.
 COLUMNS = ("start-up", "transmission", "overall, T_s", "overall, m T_c", "overall, under the root")
-#: The coefficients of each row of a table, by column.
+#: A table: for each row, the coefficients that `COLUMNS` names.
 TableCells = dict[str, tuple[ExactNumber, ...]]
-#: The coefficients of T_s, m T_c and 2 sqrt(m T_s T_c) in the theorem that belongs to each row.
+#: For each row of a table, the coefficients of T_s, m T_c and 2 sqrt(m T_s T_c) in the theorem that
+#: states the row's time.
 Theorems = dict[str, tuple[ExactNumber, ExactNumber, ExactNumber]]
 
 ONE_ALL = "one tree SP, all-port"
@@ -32,7 +33,7 @@ CHEN_ONE = "Y.S. Chen, one-port"
 def table1(n: int, k: int) -> TableCells:
     """Return the coefficients in Table 1, by row, without the rows of Y.S. Chen's broadcasts.
 
-    The coefficients are those of T_s, m T_c and other terms of a time.
+    `COLUMNS` names the coefficients of a row.
     """
     d, links = nk_diameter(n, k), n - 1
     many = 2 * d - 1
@@ -60,7 +61,7 @@ def theorems1(n: int, k: int) -> Theorems:
 
 
 def table2(n: int, k: int) -> TableCells:
-    """Return the coefficients of the times in Table 2, by row."""
+    """Return the coefficients of the times in Table 2, by row; `COLUMNS` names those of a row."""
     d, links = nk_diameter(n, k), n - 1
     many = 2 * d - 1
     others = arrangements(n, k) - 1

@@ -29,9 +29,12 @@ def stated_height(n: int, k: int) -> int:
 def register_cells(
     function: Callable[[ClaimCheck, str], None], cells: str, ports: Iterable[str] = ("all", "one")
 ) -> None:
-    """Register a check for cells of Table 1, such as chen-startup.
+    """Register a check for cells of Table 1.
 
-    The check is called with the port model of the cell.
+    Args:
+        function: called with the `ClaimCheck` and the port model of the cell.
+        cells: ends of the claim ids, separated by commas, such as ``one-tree-startup``.
+        ports: the port models of the cells.
     """
     for cell in cells.split(", "):
         rows = {f"NK.Tab1.{model}port-{cell}": model for model in ports}
@@ -103,11 +106,11 @@ def one_tree_overall(check: ClaimCheck, ports: str) -> None:
 
 @cache  # the checks of all sizes need the same values for huge n
 def _pipeline_quotient(n: int, k: int, slot: Number, share: Number) -> Number:
-    """Return the largest ratio of the pipelined time on the tree SP to an order, over all machines.
+    """Return the largest quotient of the pipelined time on the tree SP and a stated order.
 
-    The time uses the best integer number of segments. The order is slot (D T_s + share m T_c +
-    2 sqrt(share m (D-1) T_s T_c)), where ``slot`` is the number of steps per hop and ``share`` is
-    the fraction of the message in this formula.
+    The time uses the best integer number of segments, and ``slot`` steps per hop. The order is
+    slot (D T_s + share m T_c + 2 sqrt(share m (D-1) T_s T_c)). The maximum is over sample values of
+    T_s and m T_c.
     """
     diameter = nk_diameter(n, k)
 
@@ -131,9 +134,9 @@ register_cells(one_tree_overall, "one-tree-overall")
 
 
 def _check_many_trees(check: ClaimCheck, ports: str) -> None:
-    """Check a broadcast on the trees MT: their height, and the slots for 1 and 2 segments.
+    """Check the height of the trees MT, and the slots of a broadcast of 1 and 2 segments per tree.
 
-    The trees must be at most 2D high, where D is the diameter. The segments are counted per tree.
+    The trees must be at most 2D high, where D is the diameter.
     """
     n, k = check.n_and_k
     height = common.greatest_height(check, MANY_TREES)
@@ -272,12 +275,12 @@ class TableLine:
     bytes_text: str
 
     def start_up_terms(self, n: int, k: int) -> tuple[Number, Number]:
-        """Return an upper bound of the start-ups in executions of this row, and the stated ones."""
+        """Return an upper bound of the start-ups in executions, and the stated start-ups."""
         levels = nk_diameter(n, k) if self.trees == ONE_TREE else height_bound(n, k)
         return levels * (1 if self.ports == "all" else n - 1), self.start_ups(n, k)
 
     def byte_terms(self, n: int, k: int) -> tuple[Number, Number]:
-        """Return an upper bound of the bytes in executions of this row, and the stated bytes.
+        """Return an upper bound of the bytes in executions, and the stated bytes.
 
         Both are divided by m.
         """
@@ -374,7 +377,10 @@ class Bound:
         return 1 if self.collective == "broadcast" else arrangements(n, k) - 1
 
     def informed(self, nodes: int) -> int:
-        """Return how many nodes have to be informed by doubling, as the lemmas count the nodes."""
+        """Return the number whose logarithm to base 2 the lemmas state as a number of start-ups.
+
+        It is the number of nodes in a broadcast, and one less in an allgather.
+        """
         return nodes - (self.collective == "allgather")
 
     def start_ups(self, n: int, k: int) -> int:
@@ -385,7 +391,7 @@ class Bound:
         return max(diameter, lower_bound_counts.ceil_log2(self.informed(arrangements(n, k))))
 
     def share(self, n: int, k: int) -> Number:
-        """Return the number of messages to transmit: the coefficient of m T_c in the bound."""
+        """Return the coefficient of m T_c in the bound: the messages that one link must carry."""
         messages = self.messages(n, k)
         return divide(messages, n - 1) if self.ports == "all" else messages
 
@@ -447,7 +453,8 @@ def start_up_order(check: ClaimCheck, bound: Bound) -> None:
     check.order(what, lambda n, k: divide(greatest([nk_diameter(n, k), 0]), nk_diameter(n, k)))
 
 
-#: The order of the transmission in a cell of the tables, as text and as a formula.
+#: The stated order of the transmission time divided by T_c (as text) and by m T_c (as a formula),
+#: by collective and port model.
 _CELLS: dict[tuple[str, str], tuple[str, Callable[[int, int], Number]]] = {
     ("broadcast", "all"): ("m/(n-1)", lambda n, k: divide(1, n - 1)),  # noqa: ARG005
     ("broadcast", "one"): ("m", lambda n, k: 1),  # noqa: ARG005
@@ -471,7 +478,11 @@ def check_lemma(check: ClaimCheck, collective: str) -> None:
 
 
 def _rows(cells: str) -> dict[str, Bound]:
-    """Return the bounds by claim id, for the named cells (port model and column) of both tables."""
+    """Return the bounds in cells of the rows 'optimal' of both tables, by claim id.
+
+    Args:
+        cells: port model and column of each cell, such as "all startup, one startup".
+    """
     tables = {1: "broadcast", 2: "allgather"}
     chosen = product(tables.items(), (cell.split() for cell in cells.split(", ")))
     return {

@@ -26,7 +26,7 @@ from .common import GRID, MANY_TREES, ONE_TREE, Broadcast, class_loads, optimal_
 
 #: The values p = 1, 1/2, .., 1/2^64.
 _HALVES = [Fraction(1, 2**i) for i in range(65)]
-#: The text of a finding about more segments than were executed.
+#: The compared quantity in findings about more segments than were executed.
 FURTHER_BYTES = "bytes over m that a further segment adds to p times all"
 
 
@@ -82,9 +82,9 @@ def _best_of_halves(line: Pipeline, b: Fraction) -> Fraction:
 
 
 def _slopes_as_stated(line: Pipeline, T_s: Fraction, b: Fraction) -> Iterator[bool]:  # noqa: N803
-    """Yield, for p = 1/4, 2/4, .. segments, whether the time has the stated slope.
+    """Yield, for p = 1/4, 2/4, .. segments, whether the time falls or rises as stated.
 
-    It falls before the optimum and rises after it.
+    It must fall before the optimal p and rise after it.
     """
     square = line.square(T_s, b)
     segments = [Fraction(j, 4) for j in range(1, 41)]
@@ -312,7 +312,7 @@ def time_on_one_tree(check: ClaimCheck) -> None:
 
 
 def _check_bytes_and_height(check: ClaimCheck) -> None:
-    """Check the height of the tree SP, and that `bytes_formula` is at least the all-port bytes."""
+    """Check the height of SP, and that the all-port allgather bytes are at most `bytes_formula`."""
     n, k = check.n_and_k
     loads = class_loads(check, ONE_TREE)
     share = common.all_port_bytes(loads)

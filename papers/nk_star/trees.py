@@ -47,7 +47,7 @@ def nk_star_size(check: ClaimCheck) -> None:
 
 @checks("NK.E1")
 def internal_cycles_take_formula_1(check: ClaimCheck) -> None:
-    """Compare the steps that correct an internal cycle of a label with the paper's formula (1)."""
+    """Compare the steps that bring all symbols of an internal cycle into place with formula (1)."""
     distance = check.distances()
     n, k = check.n_and_k
     labels = stars.symbols(check)
@@ -67,9 +67,10 @@ def internal_cycles_take_formula_1(check: ClaimCheck) -> None:
 
 @checks("NK.E2")
 def external_chains_take_formula_2(check: ClaimCheck) -> None:
-    """Compare distances from Id with formula (2), and with the sum of formulas (1) and (2).
+    """Compare distances from Id with the paper's formulas (1) and (2).
 
-    The formulas count the steps for external chains and for internal cycles.
+    Formula (1) counts the steps that internal cycles take, formula (2) those of external chains.
+    The distance is their sum, and formula (2) alone for nodes without internal cycles.
     """
     distance = check.distances()
     of_nodes = common.cycles(stars.symbols(check))
@@ -170,9 +171,18 @@ def farthest_nodes_have_stated_forms(check: ClaimCheck) -> None:
 def _farthest_forms(
     n: int, k: int, first: NDArray[np.bool_], of_nodes: common.Cycles
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which nodes have a form that the proof lists, and which have a form that it omits.
+    """Return which nodes have a form that the paper's proof lists, and which a form that it omits.
 
-    The array ``first`` is True for nodes that start with symbol 1.
+    The forms describe the cycles and chains of the nodes that are farthest from Id.
+
+    Args:
+        n: number of symbols.
+        k: number of symbols in a label.
+        first: whether each node starts with symbol 1.
+        of_nodes: cycles and chains of all nodes.
+
+    Returns:
+        two arrays bool ``[nodes]``.
     """
     beta = of_nodes.beta
     none = np.zeros_like(first)
@@ -283,10 +293,7 @@ def shifted_trees(check: ClaimCheck) -> list[Forest]:
 
 
 def path_lengths(check: ClaimCheck) -> NDArray[np.int64]:
-    """Return, for each root R_i(Id), the number of links from R_i(Id) to Id in SP(R_i(Id)).
-
-    This is the level of Id.
-    """
+    """Return the number of links from R_i(Id) to Id in the tree SP(R_i(Id)), for i = 1..n-1."""
     levels = [parents_and_levels(check, tree)[1] for tree in shifted_trees(check)]
     return np.array([int(level[0]) for level in levels])
 
@@ -329,7 +336,10 @@ def reversed_trees_span(check: ClaimCheck, forest: Forest) -> None:
 
 
 def _undirected_links(check: ClaimCheck, row: NDArray[np.uint8], root: int) -> NDArray[np.int64]:
-    """Return the links of a tree as sorted numbers; -1 for the root, which has no parent."""
+    """Return sorted numbers that identify the undirected links of a tree, int64 ``[nodes]``.
+
+    There is one number per node, for the link to its parent; it is -1 for the root.
+    """
     parents = check.parents(row).astype(np.int64)
     parents[root] = -1
     node = np.arange(len(parents))
@@ -349,7 +359,7 @@ def paths_have_k_to_diameter_links(check: ClaimCheck) -> None:
 
 @checks("NK.T7.sum", given=many_trees)
 def height_is_diameter_plus_path(check: ClaimCheck, forest: Forest) -> None:
-    """Compare each height of the trees MT with the diameter plus the path's length to Id."""
+    """Compare the height of MT(R_i(Id)) with the diameter plus the path from R_i(Id) to Id."""
     n, k = check.n_and_k
     i = np.arange(1, n)
     height = heights(check, MANY_TREES)

@@ -124,9 +124,9 @@ PORT_MODELS = {
 
 
 def greatest_quotient(steps: ClosedForm, order: ClosedForm, n: int) -> Number:
-    """Return the maximum over M, the number of messages, of a stream's steps divided by an order.
+    """Return the largest quotient of a stream's steps and a stated order, over the numbers M.
 
-    M is 1, powers of n, and a far larger number.
+    M is the number of messages: 1, powers of n, and a far larger number.
     """
     # Numerator and denominator are linear in M, so the quotient is monotonic. M = 1 and the largest
     # M would be enough, but powers of n between them are tried as well.

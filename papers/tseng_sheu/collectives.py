@@ -90,9 +90,14 @@ def check_algorithm1(check: ClaimCheck, ports: str = "all") -> None:
 def check_single_tree(
     check: ClaimCheck, algorithm: str, split: str, stated: int, segments: tuple[int, ...] = SEGMENTS
 ) -> None:
-    """Check the height h' of a tree, and the all-port time (h'+p-1)(T_s + m T_c/p) of p packets.
+    """Check a tree's height h', and the all-port time (h'+p-1)(T_s + m T_c/p) of a broadcast on it.
 
-    The argument ``split`` names the algorithm's parameter for p, and ``stated`` is h'.
+    Args:
+        check: records the findings.
+        algorithm: name of the algorithm and of the construction of its tree.
+        split: name of the algorithm's argument p, the number of packets of the message.
+        stated: the stated height h'.
+        segments: the values of p.
     """
     check.equal(f"height of {algorithm}", height(check, algorithm), stated)
     split_argument: dict[str, Any] = {split: segments}
@@ -143,9 +148,10 @@ def check_theorem3(check: ClaimCheck, ports: str = "all") -> None:
 
 
 def allgather_by_level(check: ClaimCheck, construction: str) -> Schedule:
-    """Return the allgather down all translates of one tree; step t uses the links on level t.
+    """Return the allgather in which each source sends along a translated copy of one tree.
 
-    The messages are not segmented; all messages of a link and level form one packet.
+    Step t uses the links on level t. Messages are not segmented; all messages that cross a link in
+    a step form one packet.
     """
     create = partial(allgather_by_levels, check.forest(construction), f"{construction} by levels")
     return check.build(create, "by level", construction)
@@ -179,7 +185,10 @@ def place_of_rows(schedule: Schedule) -> dict[str, Any]:
 
 
 def waiting_slots(schedule: Schedule, p: int) -> NDArray[np.int64]:
-    """Return for each row the number of slots that its segment has waited at the sender."""
+    """Return for each row the number of slots that its segment waits at the sender.
+
+    The argument ``p`` is the number of segments per tree.
+    """
     arrival = np.zeros((schedule.topology.nodes, schedule.units), dtype=np.int64)
     arrival[schedule.receiver, schedule.unit] = schedule.step
     # At the root, segment j (counted from 0) of every tree can leave in slot j + 1.
@@ -188,7 +197,7 @@ def waiting_slots(schedule: Schedule, p: int) -> NDArray[np.int64]:
 
 
 def link_slots(schedule: Schedule, slots: NDArray[Any]) -> NDArray[np.int64]:
-    """Return for each row a number that identifies its slot and directed link."""
+    """Return for each row a number that identifies its slot, given as ``slots``, and its link."""
     # Ports are below 256 (uint8), so slot, sender and port fit into one number.
     sender_slots = slots.astype(np.int64) * schedule.topology.nodes + schedule.sender
     return np.asarray(sender_slots * 256 + schedule.port)
@@ -203,9 +212,9 @@ def packet_sizes(schedule: Schedule) -> NDArray[np.int64]:
 
 @checks("TS.T2.simulation", memory=Memory(BYTES_PER_ROW * max(FOLLOWED)))
 def one_port_simulation(check: ClaimCheck) -> None:
-    """Check Algorithm 1's one-port form: sub-slots, one per dimension, instead of slots.
+    """Check Algorithm 1's one-port form, in which a slot has one sub-slot per dimension.
 
-    The sub-slots must send the segments of the all-port slots.
+    The sub-slots of a slot must send the same segments as the all-port slot.
     """
     for port, heads in zip(check.ports, check.neighbours, strict=True):
         check.equal(f"back over dimension {port}", heads[heads], check.ranks, node=check.ranks)
@@ -229,9 +238,12 @@ def one_port_simulation(check: ClaimCheck) -> None:
 def partners(
     schedule: Schedule, ends: NDArray[np.int32], other_ends: NDArray[np.int32]
 ) -> NDArray[np.int64]:
-    """Return, for each row, how many partners one end of its link exchanges data with in a step.
+    """Return, for each row, the number of different partners of a node in the row's step.
 
-    The node in ``ends`` is this end, and the node in ``other_ends`` a partner: one rank per row.
+    Args:
+        schedule: the schedule.
+        ends: for each row, the rank of the node, the sender or the receiver.
+        other_ends: for each row, the rank of the partner, at the other end of the link.
     """
     nodes = schedule.topology.nodes
     end_steps = schedule.step.astype(np.int64) * nodes + ends
@@ -275,9 +287,9 @@ def all_sources(check: ClaimCheck, schedule: Schedule) -> Schedule:
 def check_allgather_time(
     check: ClaimCheck, schedule: Schedule, simulation: Simulation, height: int, slots: int = 1
 ) -> None:
-    """Check that an allgather takes c h T_s + c m (n!-1)/(n-1) T_c.
+    """Check that an allgather takes the time c h T_s + c m (n!-1)/(n-1) T_c.
 
-    h is the height of the tree, and c the number of sub-slots per slot.
+    h is the ``height`` of the tree, and c the number of sub-slots per slot, ``slots``.
     """
     # The simulated time does not include steps in which nothing is sent.
     busy = simulation.packet_sizes[simulation.links_used > 0]

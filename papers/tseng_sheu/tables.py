@@ -123,10 +123,7 @@ def lemma1_oneport(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
 
 
 def phases(n: int) -> int:
-    """Return the phases of the broadcasts of Akl [2] and Mendia [12]: the sum of ceil(log2 i).
-
-    The sum is over i = 2..n.
-    """
+    """Return the sum of ceil(log2 i), i = 2..n: the phases of the broadcasts of Akl and Mendia."""
     # The closed form n c - 2^c + 1, c = ceil(log2 n), uses only integers, so it is exact for huge
     # n.
     power = (n - 1).bit_length()
@@ -134,7 +131,7 @@ def phases(n: int) -> int:
 
 
 def sum_of_phases(n: int) -> int:
-    """Return the phases of one-port broadcasts: the sum of ceil(log2 i), i = 2..n, term by term."""
+    """Return the sum of ceil(log2 i), i = 2..n, term by term, to check `phases`."""
     return sum((i - 1).bit_length() for i in range(2, n + 1))
 
 
@@ -143,7 +140,7 @@ def messages_per_link(n: int) -> Number:
     return divide(factorial(n) - 1, n - 1)
 
 
-#: Quotients of closed forms and the orders that the paper states for them.
+#: Quotients of closed forms and the orders that the paper states for them, by their text.
 QUOTIENTS: dict[str, Callable[[int], Number]] = {
     "D_n over n": lambda n: divide(diameter(n), n),
     "(n-1) D_n over n^2": lambda n: divide((n - 1) * diameter(n), n * n),
@@ -157,7 +154,7 @@ QUOTIENTS: dict[str, Callable[[int], Number]] = {
 
 
 def check_quotient(check: ClaimCheck, words: str) -> None:
-    """Check that the quotient with the given words in `QUOTIENTS` is bounded."""
+    """Check that an entry of `QUOTIENTS`, given by its key ``words``, is bounded."""
     check.order(words, QUOTIENTS[words])
 
 
@@ -285,7 +282,7 @@ IN_PART: dict[str, Callable[[int, Number, Number], bool]] = {
 def order_of_part(check: ClaimCheck, cell: tuple[str, str]) -> None:
     """Check a cell of Table 1: the order of growth of one part of the row's time.
 
-    The cell is given as row and part; the parts are start-up, transmission and the whole.
+    The argument ``cell`` is the name of the row and one of `PARTS`.
     """
     row, part = cell
     if row in EXECUTIONS:
@@ -319,9 +316,9 @@ check_rows(qiu_is_only_cited, {f"TS.Tab1.qiu-{part}": part for part in PARTS})
 
 
 def run_by_level(check: ClaimCheck, construction: str) -> tuple[int, Fraction]:
-    """Execute the allgather that uses one level of all trees per step; return steps and load.
+    """Execute `allgather_by_level`; return its steps and the sum of each step's largest packet.
 
-    The load is the sum of the steps' largest packets, in messages.
+    Packets are counted in messages.
     """
     simulation = check.execute(collectives.allgather_by_level(check, construction))
     return simulation.steps, Fraction(int(simulation.packet_sizes.sum()))
@@ -421,7 +418,8 @@ def necklace_time(check: ClaimCheck) -> None:
         segmented.equal("time", SMALL.time_of(run), stated, of=run.schedule, **SMALL.place)
 
 
-#: Cells about Algorithm 2: port model, and the quotient for a stated order.
+#: Cells of Table 2 about Algorithm 2, by claim id: the port model, and the key in `QUOTIENTS` for
+#: the cell's closed form and stated order; None for the sum of start-up and transmission time.
 OURS: dict[str, tuple[str, str | None]] = {
     "TS.Tab2.ours-allport-startup": ("all", "D_n over n"),
     "TS.Tab2.ours-allport-transmission": ("all", "(n!-1)/(n-1) over (n!-1)/(n-1)"),
@@ -433,7 +431,7 @@ OURS: dict[str, tuple[str, str | None]] = {
 
 
 def time_of_algorithm2(check: ClaimCheck, cell: tuple[str, str | None]) -> None:
-    """Check the exact time of the allgather of Algorithm 2, and the order of one of its terms."""
+    """Check the exact time of the allgather of Algorithm 2, and the order of growth in a cell."""
     ports, quotient = cell
     collectives.check_theorem3(check, ports)
     if quotient is not None:

@@ -91,9 +91,9 @@ def time_in_slots(check: ClaimCheck) -> None:
 
 @checks("TS.E5")
 def best_real_number_of_segments(check: ClaimCheck) -> None:
-    """Check that the time of formula (3) falls before the stated number p of segments.
+    """Check that the stated number of segments minimizes the time of formula (3), and its order.
 
-    Also check that it rises after p, and the order of growth of p.
+    The time must fall before the stated number, which may be a fraction, and rise after it.
     """
     n = check.n
     h = collectives.height(check, "multiple")
@@ -141,7 +141,10 @@ def least_times(pipeline: Pipeline) -> NDArray[Any]:
 
 
 def check_ends_within(check: ClaimCheck, pipeline: Pipeline, ports: str) -> None:
-    """Check that Algorithm 1 with the best integer number of segments ends within a stated time."""
+    """Check that Algorithm 1 with the best number of segments ends within a theorem's time.
+
+    This time is the minimum of a pipeline's time over real numbers of segments.
+    """
     runs = list(collectives.algorithm1(ports)(check))
     stated = least_times(pipeline)
     steps_per_slot = int(pipeline.slot)
@@ -176,10 +179,15 @@ def check_least(
     stated: NDArray[Any],
     known: NDArray[np.bool_],
 ) -> None:
-    """Compare the smallest time over all executed numbers of segments with a stated time.
+    """Check that the smallest time over all executed numbers of segments is at most a stated time.
 
-    Only parameters in ``known`` are checked. For these, no number that was not executed can change
-    the result.
+    Args:
+        check: records the finding.
+        run: an execution of the broadcast.
+        times: its times, ``[numbers of segments, points of WIDE]``.
+        stated: the stated times, ``[points of WIDE]``.
+        known: the points to check: those where executions with more segments would not change the
+            result.
     """
     place = Parameters(*(column[known] for column in WIDE)).place
     best = times[:, known].argmin(axis=0) + 1
@@ -188,7 +196,11 @@ def check_least(
 
 
 def correct_theorem(check: ClaimCheck, pipeline: Pipeline, stated: NDArray[Any]) -> None:
-    """Record the corrected statement that replaces Theorem 1 or 2, and check it."""
+    """Check the correction of Theorem 1 or 2.
+
+    With p = ceil(q) segments, where q is the best real number, the time exceeds the stated time by
+    at most the start-ups of one slot, and equals it only if q is an integer.
+    """
     correction = check.correction()
     ceilings = []
     ceiling_times = []
@@ -353,10 +365,7 @@ def oneport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> Non
 
 @checks("TS.concl-allport", memory=collectives.ALGORITHM_1)
 def allport_terms(check: ClaimCheck) -> None:
-    """Compare Theorem 1's broadcast with the terms of Lemma 1's bound.
-
-    The terms are start-up and transmission.
-    """
+    """Compare the start-up and the transmission time of Theorem 1 with the terms of Lemma 1."""
     collectives.check_algorithm1(check)
     time = tables.theorem1_time
     check.order("start-up of Theorem 1 over D_n T_s", lambda n: divide(time(n, 1, 0), diameter(n)))
@@ -374,7 +383,10 @@ def allport_terms(check: ClaimCheck) -> None:
 
 @checks("TS.intro-transmission", memory=collectives.ALGORITHM_1)
 def transmission_improves(check: ClaimCheck) -> None:
-    """Check by which orders Theorems 1 and 2 improve the broadcasts of Sheu [16] and [17]."""
+    """Check by which factors the times of Theorems 1 and 2 improve on the broadcasts [16] and [17].
+
+    The factors n and log n are orders of growth. The broadcasts are those of Sheu et al.
+    """
     collectives.check_sheu93(check)
     collectives.check_algorithm1(check)
     collectives.check_algorithm1(check, "one")
@@ -398,8 +410,8 @@ def transmission_improves(check: ClaimCheck) -> None:
 def startup_improves(check: ClaimCheck) -> None:
     """Check the orders of growth of the start-ups of the allgather algorithms in Table 2.
 
-    They use rotated Hamiltonian paths, or are Algorithm 2 (all-port and one-port) or Misic's
-    algorithm.
+    These are the algorithm on rotated Hamiltonian paths, Algorithm 2 in both port models, and
+    Misic's algorithm.
     """
     collectives.check_hamiltonian(check)
     collectives.check_theorem3(check)

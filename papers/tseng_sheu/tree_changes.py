@@ -68,7 +68,10 @@ def random_tree(network: CachedTopology, seed: int, root: int = 0) -> Tree:
 
 
 def label_change(network: CachedTopology, tree: Tree, x: int) -> Tree:
-    """Return LC(x, T), the tree T translated to x: y becomes x∘y, links keep their dimensions."""
+    """Return the label change LC(x, T): the image of the tree T under the translation by x.
+
+    Node y becomes x∘y, and links keep their dimensions.
+    """
     image = stars.translation(network, x)
     row = np.zeros_like(tree.row)
     row[image] = tree.row
@@ -76,9 +79,10 @@ def label_change(network: CachedTopology, tree: Tree, x: int) -> Tree:
 
 
 def dimension_change(network: CachedTopology, tree: Tree, i: int) -> Tree:
-    """Return DC(i, T): every path d1, d2, .. from the root becomes d1 + i, d2 + i, ...
+    """Return the dimension change DC(i, T): each link's dimension in the tree T grows by i.
 
-    Dimensions are counted cyclically from 2 to n.
+    A path from the root over the dimensions d1, d2, .. becomes the path over d1 + i, d2 + i, ..;
+    dimensions are counted cyclically from 2 to n.
     """
     parent = network.parents(tree.row)
     levels = tree_levels(parent, tree.root)
@@ -155,9 +159,10 @@ def _rows_of_segment(network: CachedTopology, tree: Tree, i: int) -> Columns:
 def tree_with_detour(network: CachedTopology) -> Tree | None:
     """Return a tree rooted at the identity that has height D_n but is not a shortest-path tree.
 
+    One node has a path that is longer than its distance, and all other nodes have shortest paths.
+
     Returns:
-        None if no node can be given a longer path of at most D_n links while all others keep
-        shortest paths.
+        The tree, or None if there is no such tree.
     """
     row = _row_with_detour(network)
     return Tree("tree of height D_n with a detour", 0, row) if len(row) else None
@@ -190,19 +195,22 @@ def _row_with_detour(network: CachedTopology) -> NDArray[np.uint8]:
 
 
 def check_spanning(check: ClaimCheck, tree: Tree, root: int) -> None:
-    """Check that a changed tree is a spanning tree with the stated root."""
+    """Check that a changed tree is a spanning tree with the given root."""
     forest = Forest(check.topology, tree.row[None], root)
     check.passes(checkers.spanning, forest, of=tree.name)
 
 
 def check_ports(check: ClaimCheck, what: str, forest: Forest, expected: Tree) -> None:
-    """Check the ports of a forest of the catalogue against a changed tree."""
+    """Check that a forest of the catalogue consists of the given tree."""
     check.equal(what, forest.parent_port, expected.row, node=check.ranks, of=forest)
 
 
 @checks("TS.D3")
 def label_changes_span(check: ClaimCheck) -> None:
-    """Check that the trees LC(x,T) span, and are those of the catalogue and of the example."""
+    """Check that label changes LC(x,T) are spanning trees, and equal the catalogue's.
+
+    On S_4, also check the paper's example.
+    """
     for tree in sample_trees(check, other_roots=True):
         for x in check.roots(3):
             changed = label_change(check, tree, x)
@@ -233,7 +241,10 @@ def check_label_example(check: ClaimCheck) -> None:
 
 @checks("TS.D4")
 def dimension_changes_span(check: ClaimCheck) -> None:
-    """Check that the trees DC(i,T) span, and are those of the catalogue and of the example."""
+    """Check that dimension changes DC(i,T) are spanning trees, and equal the catalogue's.
+
+    On S_4, also check the paper's example.
+    """
     for tree in sample_trees(check, other_roots=True):
         stated = check.label(tree.root)
         for i in range(check.n - 1):
@@ -338,7 +349,10 @@ def translates_use_links_equally(check: ClaimCheck) -> None:
 
 @checks("TS.T3.any-tree", memory=ONE_SOURCE)
 def time_on_any_tree(check: ClaimCheck) -> None:
-    """Check the time of Algorithm 2 on many trees; one has minimum height but is not greedy."""
+    """Check the time of Algorithm 2 on many trees.
+
+    If n > 4, one of them has height D_n without being a tree of shortest paths.
+    """
     trees = sample_trees(check)
     detour = tree_with_detour(check)
     what = "trees of height D_n that are not greedy are looked at"

@@ -1,4 +1,9 @@
-"""Tseng & Sheu 1997, sections 2 to 4: the star graph, the trees L(r) and L-hat, and their paths."""
+"""Tseng & Sheu 1997, sections 2 to 4: the star graph, the trees L(r) and L-hat, and their paths.
+
+L(r) is the greedy shortest-path tree with root r (starcast's `greedy`). The label of rho^i(r) is
+that of r, shifted right by i positions. L-hat are the n-1 trees L(rho^i(r)), each with the path
+between rho^i(r) and r reversed, so that r is the root of all (starcast's `multiple`).
+"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -44,7 +49,10 @@ def shifted_root(network: CachedTopology, root: int, i: int) -> int:
 
 
 def greedy_dimensions(network: CachedTopology, root: int) -> NDArray[np.int64]:
-    """Return each node's dimension to its parent in the greedy tree L(r) (Definition 1); 0 at r."""
+    """Return the dimension of each node's link to its parent in the greedy tree L(r).
+
+    This follows Definition 1; the dimension is 0 for the root r.
+    """
     rows = stars.symbols(network)
     goal = rows[root]
     position_of = np.zeros(network.n + 1, dtype=np.int64)
@@ -56,7 +64,7 @@ def greedy_dimensions(network: CachedTopology, root: int) -> NDArray[np.int64]:
 
 
 def greedy_ports(network: CachedTopology, root: int) -> NDArray[np.uint8]:
-    """Return each node's port to its parent in the catalogue's greedy tree L(r)."""
+    """Return the port of each node towards its parent in the catalogue's greedy tree L(r)."""
     row: NDArray[np.uint8] = network.forest("greedy", root=root).parent_port[0]
     return row
 
@@ -142,7 +150,7 @@ def size_and_symmetry(check: ClaimCheck) -> None:
 
 
 def generating_automorphisms(check: ClaimCheck) -> Iterator[tuple[Ranks, NDArray[np.int64]]]:
-    """Yield automorphisms (translations and the rotation R) as the images of nodes and ports."""
+    """Yield translations and the rotation R, each as the images of all nodes and of all ports."""
     ports = np.array(check.ports)
     for node in check.neighbours[:, 0].tolist():
         yield stars.translation(check, node), ports
@@ -214,7 +222,10 @@ def heights_of_trees(check: ClaimCheck) -> None:
 
 
 def level_outside_branch(check: ClaimCheck, path: ShiftPath) -> int:
-    """Return the largest level of the greedy tree L(rho^i(r)) outside the branch with r."""
+    """Return the largest level in the greedy tree L(rho^i(r)) of nodes outside the branch of r.
+
+    The branch is the subtree below the child of the tree's root that leads to r.
+    """
     goal = shifted_root(check, int(path.nodes[0]), path.i)
     row = greedy_ports(check, goal)
     parent = check.parents(row)

@@ -463,7 +463,7 @@ REFUSED = {
         f"run once {POINT} --faults '5 mice'": "the fault '5' is not on S4: the label '5'",
         f"run once {POINT} --faults '1 node' --seed x": "seed is 'x', which is not a whole number",
         "run once S4 scatter perfectly-balanced -m 1": "scatter by perfectly-balanced on S4 is not",
-        "compare ours": "'ours' alone leaves nothing to compare",
+        "compare ours": "there is nothing to compare in 'ours'",
     },
     3: {
         "run show 99": "no run 99 is stored",

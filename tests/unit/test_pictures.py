@@ -211,7 +211,7 @@ def test_shortest_paths_are_drawn_without_crossings_where_possible() -> None:
     ("picture", "layout", "message", "hint"),
     [
         (Subgraph(topology("S4"), "Empty", "", (), {}, 0), None, "has no node", "a result"),
-        (members("S4"), Layout.LEVELS, "the query declares none", "use the `layout` ring"),
+        (members("S4"), Layout.LEVELS, "the query declares none", "use the layout 'ring'"),
         (members("S6"), None, f"720 nodes, but .* readable only up to {READABLE}", "`row_limit`"),
     ],
     ids=["no nodes", "no source", "too many nodes"],

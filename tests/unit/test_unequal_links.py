@@ -255,7 +255,7 @@ def test_a_closed_form_is_refused_where_links_differ() -> None:
     """No formula covers a network today; this one is asked for under the name of a family."""
     network = line(capacities=[1, 4])
     network.family = "star"
-    with pytest.raises(InputError, match="its links differ"):
+    with pytest.raises(InputError, match="its links have different capacities"):
         costs.closed_form(
             network, "broadcast", "greedy", "all", Fraction(1), Machine(Fraction(1), Fraction(1))
         )

@@ -1,6 +1,7 @@
-"""The common part of the catalogue: entries, their arguments with checks, and registries.
+"""What the catalogues of families, constructions and algorithms share: entries and registries.
 
-It also has the checks of options, names and signatures that all decorators use.
+The module also has the checks of arguments, and those of names, options and signatures that the
+decorators use.
 """
 
 import inspect
@@ -80,7 +81,7 @@ class Argument:
         if not isinstance(value, str) or not value or not _is_word(value):
             raise InputError(
                 f"{self.name} is {value!r}, not a single word",
-                hint="write it without spaces, commas, equals signs or parentheses, with at most "
+                hint="use no spaces, commas, equals signs or parentheses, and at most "
                 f"{MAX_NAME} characters",
             )
         return value
@@ -104,7 +105,7 @@ def _is_word(text: str) -> bool:
     return len(text) <= MAX_NAME and text.isprintable() and not re.search(r"[()=,\s]", text)
 
 
-#: The argument ``seed``. The generators of random numbers have no more seeds.
+#: The argument ``seed``, whose largest value is the last seed of the random number generators.
 Seed = Annotated[
     int,
     Argument(
@@ -333,7 +334,7 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _KINDS: Mapping[Any, Literal["integer", "text"]] = {
     int: "integer", "int": "integer", str: "text", "str": "text",
 }  # fmt: skip
-#: Commands that use a plug-in of each kind, after the spec of a family or the name.
+#: For each kind of plug-in, the arguments of a command that uses it.
 _USES = {
     "construction": "forest show S4 {name}",
     "algorithm": "schedule simulate S4 broadcast {name}",
@@ -456,21 +457,23 @@ def _read_argument(name: str, origin: Origin, parameter: inspect.Parameter) -> A
 
 
 def write_template(kind: str, name: str, folder: Path) -> tuple[Path, str]:
-    """Write a plug-in that works, as a file to edit.
+    """Write a working plug-in as a template, for the user to edit.
 
     Args:
         kind: ``construction``, ``algorithm`` or ``family``.
-        name: the name of what it declares.
+        name: the name of the entry that the plug-in declares.
         folder: the folder of the file.
 
     Returns:
-        The file, and the arguments of a command that uses it.
+        The path of the file, and the arguments of a command that uses the plug-in.
 
     Raises:
         InputError: the kind or the name is not valid, the file exists, or it cannot be written.
     """
     if kind not in _USES:
-        raise InputError(f"'{kind}' is not a kind of plug-in", hint=f"use {', '.join(_USES)}")
+        raise InputError(
+            f"'{kind}' is not a kind of plug-in", hint=f"the kinds are {', '.join(_USES)}"
+        )
     if not _NAME.fullmatch(name) or len(name) > MAX_NAME:
         raise InputError(
             f"'{name}' is not a valid name", hint="write lower-case words joined by hyphens"

@@ -1,8 +1,9 @@
 """Paper packs: packages with a file ``claims.toml`` and the modules that check its claims.
 
-The packs of starcast and those in folders of the user are packages in `starcast_papers`, which is
-not on the import path: its folder is ``papers``. A pack may also be an installed package. A pack of
-the user is a plug-in, and its modules may declare families, constructions and algorithms.
+The packs that come with starcast, and those in folders of the user, are subpackages of
+`starcast_papers`. This package is not on the import path; its folder is ``papers``. A pack may also
+be an installed package. A pack of the user is a plug-in, and its modules may declare families,
+constructions and algorithms.
 `starcast.claims.catalogue` reads the claims of all packs.
 """
 
@@ -29,9 +30,9 @@ from starcast.support.limited import MB
 PACKAGE = "starcast_papers"
 #: The file that makes a folder or a package a pack.
 CLAIMS = "claims.toml"
-#: The beginning of the name of a worker's folder with the plug-ins that were sent to it.
+#: Prefix of the name of the folder in which a worker stores the plug-ins that were sent to it.
 SENT = "starcast-plugins-"
-#: Files in the folder that do not belong to a pack: tests, hidden files, and those of Python.
+#: Files in a pack's folder that do not belong to the pack: tests, hidden files, and bytecode.
 _OTHER = re.compile(r"(^|/)(test_|\.|__pycache__/)")
 
 #: Maximum size of a pack, which is read when it is loaded, and is sent to workers.
@@ -45,7 +46,7 @@ class Pack:
     Attributes:
         module: the name of its package.
         folder: its folder.
-        sha256: the SHA-256 of its files when it was loaded; empty for a pack of starcast.
+        sha256: the SHA-256 of its files when it was loaded; empty if it comes with starcast.
         is_named: whether the user named it. An invalid pack is omitted unless the user named it.
     """
 
@@ -68,7 +69,7 @@ def loaded() -> tuple[Pack, ...]:
 
 @cache
 def shipped() -> tuple[Pack, ...]:
-    """Return the packs of starcast, in the order in which claims are listed."""
+    """Return the packs that come with starcast, in the order in which claims are listed."""
     folder = data_folder("papers")
     package = _import_package(PACKAGE, folder)
     return tuple(Pack(f"{PACKAGE}.{name}", folder / name) for name in package.PACKS)
@@ -82,7 +83,7 @@ def import_modules(package: str) -> None:
 
 
 def is_folder(name: str) -> bool:
-    """Return whether the name of a plug-in is that of a folder, not of a module."""
+    """Return whether the name of a plug-in names a folder rather than a module."""
     path = Path(name).expanduser()
     return (path / CLAIMS).is_file() or (path.is_dir() and not name.isidentifier())
 
@@ -101,7 +102,7 @@ def load_folder(folder: Path) -> None:
     """Import the pack in a folder; a pack that was loaded before is imported again.
 
     Raises:
-        InputError: the folder has no claims.toml, or another pack has a folder of this name.
+        InputError: the folder has no claims.toml, or the folder of another pack has the same name.
     """
     if not (folder / CLAIMS).is_file():
         raise InputError(
@@ -175,7 +176,7 @@ def _import_package(name: str, folder: Path) -> ModuleType:
 
 
 def find(file: str) -> Pack | None:
-    """Return the loaded pack to which a source file belongs."""
+    """Return the loaded pack to which a source file belongs; None if there is none."""
     return next((pack for pack in loaded() if Path(file).is_relative_to(pack.folder)), None)
 
 
@@ -207,7 +208,7 @@ def read_files(folder: Path) -> tuple[tuple[str, bytes], ...]:
         if sum(path.stat().st_size for path in files.values()) > _MAX_BYTES:
             raise InputError(
                 f"the files in {folder} have more than {_MAX_BYTES // MB} MB",
-                hint="move files that the checks do not read out of the pack",
+                hint="remove files from the folder that the checks do not read",
             )
         return tuple((name, path.read_bytes()) for name, path in files.items())
     except OSError as error:

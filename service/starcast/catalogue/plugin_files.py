@@ -1,8 +1,8 @@
-"""The files of a plug-in: its own module, and the modules of its author that it imports.
+"""The files of a plug-in: its module, and the modules next to it that it imports.
 
-If the plug-in is a single file, its author's modules are those below the same folder; otherwise
-they are the modules of its package. Modules of Python, of starcast and of installed packages are
-not part of a plug-in.
+For a plug-in in a package, these are other modules of the same package; for a plug-in that is a
+single file, the modules below the file's folder. Modules of Python, of starcast and of installed
+packages are not part of a plug-in.
 """
 
 import ast
@@ -52,8 +52,8 @@ def find_modules(module: str, file: Path) -> dict[str, tuple[Path, bytes]]:
 def hash_plugin(module: str, file: Path) -> str:
     """Return the SHA-256 of a plug-in's files; empty if there is no file, as in a notebook.
 
-    For a plug-in with a single file, it is the SHA-256 of this file. Otherwise it is the SHA-256 of
-    a list of module names and digests, so it does not depend on the folder.
+    For a plug-in with a single file, the result is the SHA-256 of this file. Otherwise it is the
+    SHA-256 of a list of module names and digests, so it does not depend on the folder.
     """
     if not file.is_file():
         return ""
@@ -97,13 +97,14 @@ def _locate(root: Path, name: str) -> Path | None:
 
 
 def _with_parents(name: str) -> list[str]:
+    """Return the names of all packages that contain a module, and of the module itself."""
     parts = name.split(".")
     return [".".join(parts[:count]) for count in range(1, len(parts) + 1)]
 
 
 @lru_cache(maxsize=1000)
 def _find_imports(source: bytes, package: str) -> tuple[str, ...]:
-    """Return the absolute names of all modules that a module of a package may import."""
+    """Return the absolute names of all modules that source code in a package may import."""
     try:
         with warnings.catch_warnings(action="ignore"):
             nodes = list(ast.walk(ast.parse(source)))

@@ -123,7 +123,7 @@ def describe_used(
 
 
 def find_changed(recorded: Provenance) -> list[str]:
-    """Return the entries whose loaded plug-in has other source code than in the provenance."""
+    """Return the names of entries whose loaded plug-in differs in its code from the provenance."""
     loaded = {name: origin for (_, name), origin in ORIGINS.items()}
     return [
         name
@@ -133,7 +133,7 @@ def find_changed(recorded: Provenance) -> list[str]:
 
 
 def find_missing(recorded: Provenance) -> list[str]:
-    """Describe the entries in a provenance that no loaded plug-in defines."""
+    """Return a description of each entry in a provenance that no loaded plug-in defines."""
     loaded = {name for _, name in ORIGINS}
     missing = {name: plugin for name, plugin in recorded.items() if name not in loaded}
     return [
@@ -204,7 +204,14 @@ def run_guarded(noun: str, origin: Origin, action: Callable[[], Any]) -> Any:
 def guard(
     noun: str, origin: Origin, function: Callable[..., Any], read: Callable[[Any], Any]
 ) -> Callable[..., Any]:
-    """Return a function that calls a plug-in's function and reads its result; see `run_guarded`."""
+    """Return a function that calls a plug-in's function, with errors that name this function.
+
+    Args:
+        noun: the entry whose function is called, for messages; see `run_guarded`.
+        origin: the origin of that function.
+        function: the function. A function of starcast is returned unchanged.
+        read: checks the result of a plug-in's function, and returns the value to return.
+    """
     if origin.is_shipped:
         return function
     return lambda *given: run_guarded(noun, origin, lambda: read(function(*given)))
@@ -223,9 +230,10 @@ def read_text(value: Any) -> str | None:
 
 @contextmanager
 def _in_one_process() -> Iterator[None]:
-    """Run a plug-in's code in this context, and end processes that the code forks with it.
+    """Within this context, let only the current process continue after a plug-in's code.
 
-    A forked process would otherwise execute the rest of the command a second time.
+    A process that the code has forked ends here. Otherwise it would execute the rest of the command
+    a second time.
     """
     process = os.getpid()
     try:
@@ -246,7 +254,7 @@ def describe(error: BaseException) -> str:
 
 @contextmanager
 def located(noun: str, origin: Origin) -> Iterator[None]:
-    """Name a plug-in's function in errors that occur while its result is read in this context."""
+    """Within this context, name a plug-in's function in errors while its result is read."""
     try:
         yield
     # A result that is computed while it is read may also raise SystemExit.
@@ -334,7 +342,7 @@ def loadable() -> tuple[str, ...]:
             raise InputError(
                 f"other processes cannot import the {kind} '{name}': it is defined in "
                 f"{origin.file}, which is run as a script",
-                hint="move it to a file of its own and import that file, or use one process",
+                hint="move it to a separate file and import that file, or use one process",
             )
         if origin.file not in files and not packs.find(origin.file):
             names[origin.module] = None
@@ -404,7 +412,7 @@ def _import_module(name: str, *, is_named: bool) -> None:
 
 def _import_file(path: Path) -> None:
     if not path.is_file():
-        raise InputError(f"there is no plug-in {path}", hint="give the path of a .py file")
+        raise InputError(f"the plug-in {path} is not a file", hint="give the path of a .py file")
     _claim_modules(path)
     loader = _Loader(path.stem, str(path))
     module = importlib.util.module_from_spec(ModuleSpec(path.stem, loader, origin=str(path)))
@@ -414,7 +422,9 @@ def _import_file(path: Path) -> None:
 
 
 def _claim_modules(path: Path) -> None:
-    """Make the current modules in a plug-in's folder that it imports importable.
+    """Make the modules in a plug-in's folder that the plug-in imports importable.
+
+    Modules that have changed since an earlier import are removed, so that they are imported again.
 
     Raises:
         InputError: another loaded plug-in has a different module of the same name.
@@ -449,9 +459,9 @@ class PluginLoader:
     Loaders with equal plug-ins are equal.
 
     Attributes:
-        plugins: for each plug-in, the name of its module, and the paths and contents of its files
-            relative to its folder. A module in a package has no files, and must be installed on the
-            worker.
+        plugins: for each plug-in, the name of its module, and pairs of the path (relative to its
+            folder) and the content of its files. A module in a package has no files here, and must
+            be installed on the worker.
     """
 
     plugins: tuple[tuple[str, tuple[tuple[str, bytes], ...]], ...]
@@ -518,7 +528,10 @@ def _folder() -> "TemporaryDirectory[str]":
 
 
 def _file(name: str, files: tuple[tuple[str, bytes], ...]) -> str:
-    """Write the files of a plug-in; return the path of its main file, or of a pack's folder."""
+    """Write the files of a plug-in to a temporary folder, and return the name to `load` it by.
+
+    This is the path of the plug-in's file, or of a pack's folder.
+    """
     import hashlib  # noqa: PLC0415
 
     # The folder's name depends on the contents, so versions of a plug-in do not overwrite each

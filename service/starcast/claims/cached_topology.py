@@ -30,7 +30,7 @@ _SEED = 1997
 
 
 class ObjectCache:
-    """Objects that checks use, each created once and kept for the lifetime of the cache.
+    """Cache of the objects that checks use; each object is created once.
 
     Every new object passes through `intercept`. Mutation tests override it to corrupt objects.
     """
@@ -40,7 +40,7 @@ class ObjectCache:
         self._keys: dict[int, tuple[Any, ...]] = {}
 
     def intercept(self, kind: str, key: tuple[Any, ...], value: Any) -> Any:  # noqa: ARG002 - for overrides
-        """Return the object to cache instead of a new object; by default the new object itself."""
+        """Return the object to cache in place of the new object `value`: by default `value`."""
         return value
 
     def get_or_create(
@@ -49,8 +49,9 @@ class ObjectCache:
         """Return the cached object with the given kind and key; create it if it is not cached yet.
 
         Args:
-            kind: ``forest``, ``schedule``, ``simulation``, ``array`` or ``absent``. The kind
-                ``array`` also holds other results that take long and that several checks need.
+            kind: ``forest``, ``schedule``, ``simulation``, ``array`` or ``absent`` (reasons why a
+                claim cannot be checked). The kind ``array`` also holds other results that take long
+                and that several checks need.
             key: identifies the object within its kind.
             create: returns a new object; it is called without arguments.
         """
@@ -64,7 +65,7 @@ class ObjectCache:
         return cast("Object", self._objects[full_key])
 
     def simulation(self, schedule: Schedule, faults: Sequence[FaultLike] = ()) -> Simulation:
-        """Return the execution of a schedule; it is cached if the schedule itself is cached."""
+        """Return the execution of a schedule; it is cached if the schedule is in this cache."""
         key = self._keys.get(id(schedule))
         if key is None:
             simulation = simulate(schedule, faults=faults)
@@ -223,27 +224,31 @@ class CachedTopology:
         return (0, *sorted(int(node) for node in drawn), self.nodes - 1)
 
     def parents(self, row: NDArray[np.uint8]) -> Ranks:
-        """Return the parent of each node in one tree, int32 ``[nodes]``; -1 if there is none.
+        """Return the parent of each node in one tree, int32 ``[nodes]``; -1 without a parent.
 
         The argument ``row`` holds the port of each node towards its parent.
         """
-        found = np.full(self.nodes, -1, dtype=np.int32)
+        parents = np.full(self.nodes, -1, dtype=np.int32)
         for port, neighbours in zip(self.ports, self.neighbours, strict=True):
-            np.copyto(found, neighbours, where=row == port)
-        return found
+            np.copyto(parents, neighbours, where=row == port)
+        return parents
 
     def ports_between(self, tail: Ranks, head: Ranks) -> NDArray[np.int64]:
-        """Return the port of each node ``tail`` that leads to ``head``; 0 if there is none.
+        """Return the port over which each node of ``tail`` reaches its node of ``head``.
 
-        Tails and heads broadcast to the shape of the result.
+        Both arrays hold ranks and broadcast to the shape of the result. The port is 0 for a pair of
+        nodes that are not neighbours.
         """
-        found = np.zeros(np.broadcast_shapes(tail.shape, head.shape), dtype=np.int64)
+        ports = np.zeros(np.broadcast_shapes(tail.shape, head.shape), dtype=np.int64)
         for port, neighbours in zip(self.ports, self.neighbours, strict=True):
-            found = np.where(neighbours[tail] == head, port, found)
-        return found
+            ports = np.where(neighbours[tail] == head, port, ports)
+        return ports
 
     def depths(self, rows: NDArray[np.uint8], root: int = 0) -> Ranks:
-        """Return the levels of all nodes in each tree of a forest, int32 ``[trees, nodes]``."""
+        """Return the levels of all nodes in each tree of a forest, int32 ``[trees, nodes]``.
+
+        The argument ``rows`` holds the port of each node towards its parent, ``[trees, nodes]``.
+        """
         return np.stack([tree_levels(self.parents(row), root) for row in rows])
 
     @cached
@@ -285,22 +290,30 @@ def search(neighbours: NDArray[Any], root: int) -> Ranks:
     Returns:
         int32 ``[nodes]``; -1 for unreachable nodes.
     """
-    found = np.full(neighbours.shape[1], -1, dtype=np.int32)
-    found[root] = 0
+    distances = np.full(neighbours.shape[1], -1, dtype=np.int32)
+    distances[root] = 0
     front = np.array([root])
     distance = 0
     while len(front):
         distance += 1
         candidates = neighbours[:, front].ravel()
-        candidates = candidates[found[candidates] < 0]
-        found[candidates] = distance
+        candidates = candidates[distances[candidates] < 0]
+        distances[candidates] = distance
         # Several nodes of the front may have the same neighbour, so duplicates are removed.
         front = np.unique(candidates)
-    return found
+    return distances
 
 
 def tree_levels(parent: Ranks, root: int) -> Ranks:
-    """Return the level of each node, int32; -1 if its parents do not lead to the root."""
+    """Return the level of each node in a tree that is given by the parents of its nodes.
+
+    Args:
+        parent: rank of each node's parent, ``[nodes]``; -1 for a node without a parent.
+        root: rank of the root.
+
+    Returns:
+        int32 ``[nodes]``; -1 for a node that has no path to the root.
+    """
     nodes = np.arange(len(parent), dtype=np.int32)
     ancestor = np.where(parent >= 0, parent, nodes)
     ancestor[root] = root

@@ -38,7 +38,7 @@ class Paper:
         venue: journal, proceedings or institution.
         doi: Digital Object Identifier; empty if unknown.
         folder: name of the folder of its pack.
-        sha256: the SHA-256 of its pack when it was loaded; empty for a paper of starcast.
+        sha256: the SHA-256 of its pack when it was loaded; empty for packs that come with starcast.
     """
 
     key: str
@@ -55,7 +55,7 @@ class Paper:
 class Sizes(NamedTuple):
     """The topologies on which a claim is verified (called sizes), for each level.
 
-    They are in size order, so that the first counterexample is a small one.
+    They are sorted by `size_order`, so that the first counterexample is a small one.
 
     Attributes:
         quick, full, deep: specs for each level; every level contains the level before it.
@@ -83,7 +83,7 @@ def family_sizes(
     beyond: Iterable[str] | None = None,
     omit: Iterable[str] = (),
 ) -> Sizes:
-    """Return all sizes of a family up to a largest n for each level.
+    """Return the sizes of a claim about a family: for each level, all topologies up to some n.
 
     Args:
         family: ``star`` (S_n), ``nk-star`` (all S_{n,k} with 1 <= k <= n-1) or ``hypercube`` (Q_n).
@@ -170,7 +170,7 @@ class Claim:
         reading: the reading (interpretation) of a damaged or ambiguous statement that is verified,
             and why; empty if there is only one reading.
         correction: a true statement that replaces a claim that fails; empty if there is none.
-        parts: ids of the claims that a conjunction consists of.
+        parts: for a claim that is the conjunction of others, the ids of these; otherwise empty.
         section: module of its check, such as ``tseng_sheu.trees``. Claims of one section are
             verified together, so that they share topologies, forests and schedules.
         paper: the paper that makes the claim.
@@ -229,7 +229,8 @@ def papers() -> dict[str, Paper]:
 def claim_entries() -> dict[str, Claim]:
     """Return the claims of all packs by id, in the order of the files.
 
-    The claims of starcast's packs have no checks, so that their modules need not be imported.
+    The attribute `check` is None for the claims of packs that come with starcast, so that the
+    modules of their checks need not be imported.
 
     Raises:
         InputError: a pack that the user named is not valid; the message has the file and the line.
@@ -247,10 +248,7 @@ def claims() -> dict[str, Claim]:
 
 
 def faults() -> dict[str, StarcastError]:
-    """Return the errors of installed packs that were omitted.
-
-    They are listed by the folder or module of the pack.
-    """
+    """Return the errors because of which installed packs are omitted, by their folder or module."""
     return {**packs.faults, **_load(packs.loaded(), with_checks=False).faults}
 
 
@@ -328,8 +326,9 @@ def read_claims(file: PackFile, paper: Paper) -> dict[str, Claim]:
         if entry.conjunction:
             parts = [each for each in claims.values() if each.id.startswith(f"{entry.id}.")]
             if not parts:
-                message = f"no id of a claim begins with '{entry.id}.', a conjunction"
-                raise file.error(message, "claim", index)
+                message = f"claim {entry.id} is a conjunction, but no id begins with '{entry.id}.'"
+                hint = f"add the claims of which it consists, such as {entry.id}.1"
+                raise file.error(message, "claim", index, hint=hint)
             claims[entry.id] = replace(
                 claims[entry.id],
                 parts=tuple(part.id for part in parts),
@@ -343,18 +342,20 @@ def _read_sizes(entry: ClaimEntry) -> Sizes:
     """Return the sizes of a claim, from its entry in ``claims.toml``; none for a conjunction.
 
     Raises:
-        InputError: the sizes have a wrong form, or a size is not a topology.
+        InputError: the notation or the sizes are missing, the sizes do not have one of the
+            permitted forms, or a size is not a topology.
     """
     given = entry.sizes
     if entry.conjunction:
         return only()
     if given is None or not entry.notation:
-        raise InputError("it has no notation or no sizes", hint="write both")
+        raise InputError("its notation or its sizes are missing", hint="write both")
     keys = {*LEVELS, "beyond"} if given.only is None else {"only"}
     unused = given.model_fields_set - (SizesEntry.model_fields.keys() if given.family else keys)
     if unused or (given.family and given.only):
         raise InputError(
-            f"its sizes cannot be combined: {', '.join(sorted(given.model_fields_set))}",
+            "its sizes have keys that exclude each other: "
+            f"{', '.join(sorted(given.model_fields_set))}",
             hint="write `only`, or a list for each level, or `family` with its keys",
         )
     levels = [given.quick, given.full, given.deep]
@@ -391,14 +392,14 @@ def _join(pack: Pack, file: PackFile, entries: dict[str, Claim]) -> dict[str, Cl
         raise InputError(
             f"{checks[claim_id].origin}: claim {claim_id} of this check is a conjunction, or is not"
             f" in {packs.CLAIMS}",
-            hint="correct the id, or write the claim",
+            hint=f"correct the id, or add the claim to {packs.CLAIMS}",
         )
     joined = dict(entries)
     for index, entry in enumerate(file.claims):
         if entry.id in checks:
-            found = checks[entry.id]
+            each = checks[entry.id]
             joined[entry.id] = replace(
-                entries[entry.id], check=found.check, memory=found.memory, section=found.section
+                entries[entry.id], check=each.check, memory=each.memory, section=each.section
             )
         elif not entry.conjunction:
             hint = f'write one with @checks("{entry.id}")'

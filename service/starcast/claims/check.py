@@ -25,7 +25,10 @@ from starcast.trees.model import Forest
 #: (``<=`` and ``>=``), or a quotient is bounded by a constant (``O``). The relation is ``absent``
 #: if the papers do not contain the subject of the claim.
 Relation = Literal["=", "<=", ">=", "O", "absent"]
+#: A value of a counterexample, as it is stored in JSON.
 Plain = bool | int | str
+#: A counterexample: the place where a comparison fails, such as ``tree`` and ``node``, with the
+#: measured value as ``found`` and the stated value as ``stated``.
 Place = Mapping[str, Plain]
 #: Recorded as the stated value if a claim states an order of growth.
 BOUNDED = "bounded"
@@ -101,8 +104,8 @@ class Evidence:
     undefined: str = ""
 
 
-#: Says to which node, link or tree a value belongs: a constant, an array that broadcasts to the
-#: values, or a function of the value's index. A link is a pair: its tail and its head.
+#: The node, link or tree to which each measured value belongs: a constant, an array that broadcasts
+#: to the measured values, or a function of a value's index. A link is the pair of tail and head.
 PlaceValue = Any
 #: Keywords whose integers are ranks of nodes; a counterexample contains their labels.
 _NODES = ("node", "other", "root", "source", "destination")
@@ -165,7 +168,8 @@ class ClaimCheck(CachedTopology):
     def true(self, what: str, measured: ArrayLike, /, **place: PlaceValue) -> None:
         """Record whether a condition holds for all measured values.
 
-        The keywords ``found`` and ``stated`` replace "no" and "yes" in a counterexample.
+        By default a counterexample reads "found no, stated yes". The keywords ``found`` and
+        ``stated`` give other values to show.
         """
         self._compare(what, "=", measured, True, place)
 
@@ -190,7 +194,11 @@ class ClaimCheck(CachedTopology):
             Whether the checked property holds.
         """
         result = checker(forest.topology, forest.parent_port, forest.root, **options)
-        self._add_result(result, relation, forest if of is None else of)
+        place = None
+        if result.counterexample is not None:
+            place = {"found": False, "stated": True, **result.counterexample}
+        measured = np.atleast_1d(np.array(result.measured))
+        self._add(result.check, relation, measured, place, forest if of is None else of)
         return result.holds
 
     def execute(self, schedule: Schedule) -> Simulation:
@@ -218,7 +226,10 @@ class ClaimCheck(CachedTopology):
         /,
         **place: PlaceValue,
     ) -> None:
-        """Execute a schedule; record whether it takes the given steps and transmissions."""
+        """Execute a schedule; record whether its numbers of steps and transmissions are as stated.
+
+        Without ``transmissions``, only the steps are compared.
+        """
         simulation = self.execute(schedule)
         place |= {"of": schedule}
         self.equal("steps", simulation.steps, steps, **place)
@@ -234,7 +245,8 @@ class ClaimCheck(CachedTopology):
                 maximized over all other parameters. It must work for huge n, using the functions of
                 `starcast.claims.growth`.
         """
-        value = quotient(*self._parameters())
+        is_nk_star = self.topology.family == "nk-star"
+        value = quotient(*self.n_and_k) if is_nk_star else quotient(self.n)
         order, far_value = self._growth_order(quotient)
         place = None
         if order is not None:
@@ -323,15 +335,6 @@ class ClaimCheck(CachedTopology):
                 counterexample.setdefault(name, _plain(value))
         self._add(what, relation, measured, counterexample, artifact)
 
-    def _add_result(
-        self, result: checkers.Evidence, relation: Relation, artifact: Forest | str
-    ) -> None:
-        place = None
-        if result.counterexample is not None:
-            place = {"found": False, "stated": True, **result.counterexample}
-        measured = np.atleast_1d(np.array(result.measured))
-        self._add(result.check, relation, measured, place, artifact)
-
     def _add(
         self,
         what: str,
@@ -369,11 +372,11 @@ class ClaimCheck(CachedTopology):
             return {"n": size.n, "k": int(size.k or 0)}
         return {"n": size.n} if size.family == "star" else {"size": size.spec}
 
-    def _parameters(self) -> tuple[int, ...]:
-        return self.n_and_k if self.topology.family == "nk-star" else (self.n,)
-
     def _growth_order(self, quotient: Callable[..., Number]) -> tuple[str | None, Number]:
-        """Return a quotient's order of growth, or None if bounded, and its maximum for huge n."""
+        """Return a quotient's order of growth (None if it is bounded) and its value for a huge n.
+
+        On (n,k)-stars, several functions k(n) are tried, and the value is the largest of theirs.
+        """
         paths: list[Callable[[int], Number]] = [quotient]
         if self.topology.family == "nk-star":
             paths = [partial(_along, quotient, k_of_n) for k_of_n in _K_OF_N]

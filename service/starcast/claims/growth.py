@@ -15,14 +15,14 @@ from typing import Any
 
 import mpmath
 
-#: A number that is exact if n is small.
+#: An int or Fraction if n is at most `EXACT`, otherwise an mpmath float of high precision.
 Number = Any
 #: A formula of a paper, as a function of n or of a network's counts, and of amounts such as M.
 ClosedForm = Callable[..., Number]
 #: The values 2^64, 2^128 and 2^256 of n, so large that 1/log n is much smaller than one half.
 _HUGE = tuple(2**power for power in (64, 128, 256))
 _DIGITS = 120
-#: Factorials, sums and counts are exact up to this n; above it they have 120 digits.
+#: Factorials, sums and counts are exact up to this n; for larger n they have 120 digits.
 EXACT = 60
 
 
@@ -34,7 +34,8 @@ def find_order(quotient: Callable[[int], Number]) -> tuple[bool, str, Number]:
             instead of those of `math`.
 
     Returns:
-        Whether it is bounded, its order in words, and its value at n = 2^256.
+        Whether the quotient is bounded, its order of growth as text, such as "(log n)^2", and its
+        value at n = 2^256.
     """
     with mpmath.workdps(_DIGITS):
         values = [_float(quotient(n)) for n in _HUGE]

@@ -34,7 +34,7 @@ _Record = Annotated[str, pydantic.AfterValidator(_check_record)]
 #: A key becomes part of the ids of claims, which the database checks too.
 _Key = Annotated[str, pydantic.Field(pattern="^[A-Z]+$")]
 _Id = Annotated[str, pydantic.Field(pattern=r"^[A-Z]+\.[\w.-]+$")]
-#: The largest n, or specs.
+#: The sizes of a claim at one level: the largest n of a family, or the specs of topologies.
 _Level = Annotated[int, pydantic.Field(ge=1, le=100)] | tuple[str, ...] | None
 
 
@@ -113,7 +113,10 @@ class PackFile:
     claims: tuple[ClaimEntry, ...]
 
     def error(self, message: str, *place: str | int, hint: str = "correct the file") -> InputError:
-        """Return an error with the file and the line of a key, given as "claim", 3, "id"."""
+        """Return an error whose message begins with the file and the line of a key.
+
+        The argument ``place`` is the path to the key, such as ``"claim", 3, "id"``.
+        """
         return _error(self.path, self.text, message, place, hint)
 
 
@@ -140,12 +143,13 @@ def read_pack_file(path: Path) -> PackFile:
     except ValueError as error:
         number = re.search(r"line (\d+)", str(error))
         raise InputError(
-            f"{path}:{number[1] if number else 1}: {error}", hint="write the file as TOML"
+            f"{path}:{number[1] if number else 1}: {error}", hint="correct the TOML syntax"
         ) from None
     key = document.paper.key or _key_of(path.parent)
     file = PackFile(path, text, key, document.paper, document.claim)
     if not key:
-        raise file.error("the folder's name has no letters", "paper", hint='write key = "MINE"')
+        message = "the paper has no key, and the folder's name has no letters to form one"
+        raise file.error(message, "paper", hint='write a key, such as key = "MINE"')
     return file
 
 
@@ -159,9 +163,14 @@ def write_template(folder: Path) -> str:
     template = data_folder("examples") / "papers" / "mypaper"
     key = _key_of(folder)
     if not key:
-        raise InputError(f"the name of {folder} has no letters", hint="choose another name")
+        raise InputError(
+            f"the name of {folder} has no letters to form a key", hint="choose another name"
+        )
     if key in {read_pack_file(pack.folder / packs.CLAIMS).key for pack in packs.shipped()}:
-        raise InputError(f"a paper of starcast has the key {key}", hint="choose another name")
+        raise InputError(
+            f"the name of {folder} gives the key {key}, which a paper of starcast has",
+            hint="choose another name",
+        )
     try:
         folder.mkdir(parents=True)
         for name in ("claims.toml", "checks.py", "test_claims.py"):

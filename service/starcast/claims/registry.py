@@ -38,8 +38,8 @@ class Memory:
             links. A row of a schedule takes `starcast.collectives.model.BYTES_PER_ROW` bytes.
         power: exponent of the degree: 1 for data per link, 2 if every link has as many schedule
             rows as there are ports, 0 if the degree does not matter.
-        of_pairs: returns whether, on a topology, the memory is needed for every pair of nodes, as
-            for a schedule of all sources.
+        of_pairs: returns whether the rule gives the bytes per pair of nodes instead of per node on
+            a given topology, as for a schedule with the rows of all sources.
     """
 
     bytes: int = 64
@@ -62,7 +62,10 @@ def all_pairs(_: Topology) -> bool:
 
 
 def unless_symmetric(size: Topology) -> bool:
-    """Return whether schedules need the rows of all sources, because translations change ports."""
+    """Return whether schedules on a topology need the rows of all sources.
+
+    They do if translations change the ports of links. Used as `Memory.of_pairs`.
+    """
     return not size.translation_keeps_ports
 
 
@@ -231,7 +234,7 @@ class Execution(NamedTuple):
 
     @property
     def share(self) -> Fraction:
-        """The sum of the largest packets of all steps, as a multiple of the message size."""
+        """The sum of each step's largest packet size, as a multiple of the message size."""
         return Fraction(int(self.simulation.packet_sizes.sum()), self.units_per_message)
 
     def argument(self, name: str) -> int:
@@ -255,7 +258,7 @@ def execute(
 def forests(
     construction: str, *, roots: int | None = 1, **arguments: ArgumentValue
 ) -> Provider[Forest]:
-    """Yield the forests of a construction at the sample roots.
+    """Return a provider of the forests of a construction at the sample roots.
 
     Args:
         construction: name in the catalogue of constructions.
@@ -278,7 +281,7 @@ def executions(
     roots: int | None = 1,
     **arguments: Choices,
 ) -> Provider[Execution]:
-    """Yield the executed schedules of an algorithm at the sample roots.
+    """Return a provider of the executions of an algorithm at the sample roots.
 
     Each schedule is executed by `ClaimCheck.execute`, which records that it is valid.
 
@@ -317,9 +320,10 @@ def _as_sequence(values: Choices, n: int) -> Sequence[ArgumentValue]:
 
 
 def allgather_by_levels(forest: Forest, algorithm: str) -> Schedule:
-    """Return the all-port allgather in which each source uses its translate of a forest.
+    """Return the all-port allgather in which each source sends along a translated forest.
 
-    In step t the messages cross the links to level t of the forest.
+    A source uses the image of the forest under the translation that maps the forest's root to this
+    source. In step t the messages cross the links to level t.
     """
     draft = build_pipeline(forest, "all", 1, packets=True)._replace(symmetric=True)
     return draft.complete(forest.topology, "allgather", algorithm)

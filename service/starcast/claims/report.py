@@ -164,7 +164,10 @@ def html(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None) ->
 def page_values(
     listed: Sequence[ReportRow], about: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """Return the variables of the claims page's template; those for its filters are added later."""
+    """Return the values of the variables in the template of the claims page.
+
+    The variables for the selected paper, verdict and words are not included.
+    """
     return {
         "rows": listed,
         "failing": _failing(listed),
@@ -230,10 +233,10 @@ def _escaped(text: str) -> str:
 # Tables
 
 
-#: The newest verdict of each claim, and the verification run that stored it.
-#: It is None if the pack has changed since.
+#: For each claim id, the verification run that stored the newest verdict, and this verdict. The
+#: verdict is None if the claim's pack has changed since the run.
 StoredVerdicts = Mapping[str, tuple[models.ClaimRun | None, Verdict | None]]
-#: The text shown instead of a verdict whose pack has changed since.
+#: The text shown instead of a verdict if the claim's pack has changed since the verification run.
 OUTDATED = "verified with another version of the pack; check again"
 
 CLAIM_COLUMNS = (
@@ -300,7 +303,7 @@ def list_verdicts(
         requested: the requested claims.
         sizes: the topologies, if they were given instead of a level.
         run: a phrase for the verification run that holds the verdicts.
-        failure: the reason why the verdicts could not be stored.
+        failure: the error because of which the verdicts are not stored; None if they are stored.
     """
     listed = [{**claim_row(row.claim), **verdict_row(row.verdict)} for row in rows(verdicts)]
     details = [f"{row['id']}: {row['detail']}" for row in listed if len(listed) <= _FEW]
@@ -342,7 +345,12 @@ def verdict_row(verdict: Verdict | None) -> Row:
 
 
 def claim_facts(claim: Claim, stored: StoredVerdicts) -> Row:
-    """Return the properties of a claim and its newest verdict, by the property's name."""
+    """Return the properties of a claim and of its newest verdict, by name; empty ones are omitted.
+
+    Args:
+        claim: the claim.
+        stored: the stored verdicts of this and perhaps other claims.
+    """
     run, verdict = stored.get(claim.id, (None, None))
     found = verdict_row(verdict)
     facts = {

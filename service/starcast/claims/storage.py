@@ -39,7 +39,7 @@ def save_claim_run(
 
     Args:
         session: a session of the database.
-        names: the requested names of claims; none for all claims.
+        names: the requested names of claims; an empty list for all claims.
         level: the requested level.
         sizes: the sizes that were requested instead of a level.
         verdicts: the verdicts with their evidence.
@@ -96,9 +96,10 @@ def paper_key(claim_id: str) -> str:
 
 
 def is_outdated(run: ClaimRun, claim_id: str) -> bool:
-    """Return whether the pack of a claim has changed since a run, or may have changed.
+    """Return whether a claim's pack differs from the pack that a verification run recorded.
 
-    Packs that come with starcast are identified by its version instead.
+    The result is False for packs that come with starcast: for these, the run records the version of
+    starcast instead.
     """
     key = paper_key(claim_id)
     recorded = run.packs.get(key, {"sha256": ""})
@@ -106,7 +107,9 @@ def is_outdated(run: ClaimRun, claim_id: str) -> bool:
 
 
 def describe_missing_packs(session: Session, run: int | None = None) -> str:
-    """Return a sentence on stored verdicts whose pack is not loaded, or "" if there are none.
+    """Return how many stored verdicts need which pack that is not loaded, as text.
+
+    The text is empty if all packs are loaded.
 
     Args:
         session: a session of the database.

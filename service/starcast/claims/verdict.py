@@ -96,7 +96,7 @@ def by_claim(evidence: Iterable[Evidence]) -> dict[str, list[Evidence]]:
 
 
 def asides_by_words(evidence: Iterable[Evidence]) -> dict[tuple[str, str], list[tuple[str, Aside]]]:
-    """Group the asides of evidence by kind and words; return each with its sizes."""
+    """Return the asides in evidence by kind and words: a list of (size, aside) for each pair."""
     groups: dict[tuple[str, str], list[tuple[str, Aside]]] = {}
     for found in evidence:
         for aside in found.asides:
@@ -138,7 +138,10 @@ def conjunction_verdict(claim_id: str, parts: Sequence[Verdict]) -> Verdict:
 
 
 def size_of(counterexample: Mapping[str, object]) -> tuple[int, int]:
-    """Return the parameters n and k of a counterexample; 0 for a parameter that is missing."""
+    """Return n and k of a counterexample, to compare counterexamples by size.
+
+    A parameter that the counterexample does not have is 0.
+    """
     if "size" in counterexample:
         return size_order(str(counterexample["size"]))[:2]
     return int(str(counterexample.get("n", 0))), int(str(counterexample.get("k", 0)))
@@ -190,7 +193,8 @@ def describe_place(counterexample: Place) -> str:
     """
     if counterexample["stated"] == BOUNDED:
         return describe_difference(counterexample)
-    names = sorted(counterexample.keys() - {"found", "stated"}, key=_name_order)
+    names = sorted(counterexample.keys() - {"found", "stated"})
+    names.sort(key=lambda name: _RANKS.get(name, len(_ORDER)))
     place = ", ".join(f"{_spaced(name)} = {_text(counterexample[name])}" for name in names)
     return f"{place}: {describe_difference(counterexample)}"
 
@@ -292,10 +296,6 @@ def _greatest(values: Iterable[tuple[str, str, str]]) -> str:
 def _number(words: str) -> float:
     numerator, _, denominator = words.partition("/")
     return float(numerator) / float(denominator or 1)
-
-
-def _name_order(name: str) -> tuple[int, str]:
-    return _RANKS.get(name, len(_ORDER)), name
 
 
 def _spaced(name: str) -> str:

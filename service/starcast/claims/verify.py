@@ -95,7 +95,7 @@ def require_memory(claim: Claim, spec: str) -> None:
         LimitError: the arrays do not fit.
     """
     arrays = f"the arrays to verify {claim.id} on {spec}"
-    memory.require(claim.required_bytes(spec), arrays, "take smaller sizes")
+    memory.require(claim.required_bytes(spec), arrays, "choose smaller sizes")
 
 
 def requested_sizes(
@@ -149,7 +149,7 @@ Pair = tuple[Claim, str]
 #: With fewer pairs and fewer bytes in all, starting processes would take longer than the checks.
 _MANY_PAIRS = 60
 _MANY_BYTES = 50_000_000
-#: Claims that together need more than this fraction of the memory (1/4) do not share a cache.
+#: Claims that together need more than a quarter of the memory do not share a cache.
 _MEMORY_SHARE = 4
 
 
@@ -318,7 +318,10 @@ def verify_claims(
 
 
 def judge_claims(claims: Iterable[Claim], evidence: Iterable[Evidence]) -> tuple[Verdict, ...]:
-    """Return the verdicts on claims with evidence; a conjunction needs evidence of all parts."""
+    """Return the verdicts on those of the claims that have evidence, in their order.
+
+    A conjunction has evidence if all of its parts have.
+    """
     found = by_claim(evidence)
     return tuple(
         _judge(claim, found) for claim in claims if found.keys() >= set(claim.parts or (claim.id,))
@@ -385,5 +388,5 @@ def _require_free_memory(task: Task, free: int) -> None:
         raise LimitError(
             f"{claims} on {task.size} need about {required / 1e9:,.1f} GB of memory,"
             f" but only {free / 1e9:,.1f} GB are free",
-            hint="take smaller `sizes`, or another `level`",
+            hint="choose smaller `sizes`, or another `level`",
         )

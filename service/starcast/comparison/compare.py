@@ -24,6 +24,7 @@ from starcast.comparison.matching import (
 from starcast.support.axes import AXES
 from starcast.support.errors import InputError
 from starcast.support.runs import FIGURES, Run
+from starcast.support.text import letter
 from starcast.support.vocabulary import PairedBy
 
 #: The figures (costs and counts of a run) that a comparison shows by default.
@@ -49,7 +50,8 @@ class Comparison:
         sides: the sides, the baseline first.
         matches: the matched runs, one match per row.
         across: the crossed axes (parameters of runs), on which the runs of a row may differ.
-        by: the last parameter on which runs were matched: ``message_units`` or ``segments``.
+        by: the number of pieces in which matched runs agree if possible: ``message_units`` or
+            ``segments``.
         everything: whether all parameters, figures and rows are shown; otherwise only those with
             differences.
     """
@@ -138,7 +140,8 @@ class Comparison:
 
         The reasons why runs are not comparable keep the original names.
         """
-        return replace(self, sides=side_names.with_letters(self.sides))
+        named = (replace(side, name=letter(place)) for place, side in enumerate(self.sides))
+        return replace(self, sides=tuple(named))
 
     def with_short_names(self) -> "Comparison":
         """Return the comparison with shorter side names, without the common experiment's name.
@@ -152,7 +155,7 @@ class Comparison:
         return sorted({_source(run) for side in self.sides for run in side.runs})
 
     def columns(self) -> list[str]:
-        """Return the columns of `rows` to show to people: parameters, figures, changes, and gaps.
+        """Return the columns of `rows` for display: parameters, figures, changes in time, and gaps.
 
         The gap of a run is its simulated time divided by the lower bound.
         """
@@ -218,7 +221,11 @@ class Comparison:
         return [self._row(match) for match in self.shown()]
 
     def lines(self, match: Match) -> list[dict[str, Any]]:
-        """Return the lines of a row: one per side, the baseline first."""
+        """Return the figures of a match as one line per side, the baseline first.
+
+        A line has the parameters and figures of the side's run, its change against the baseline,
+        its gap, whether it is the fastest, and a note why it is not comparable.
+        """
         best = self.best(match)
         return [
             {
@@ -375,7 +382,8 @@ def compare(
     )
     if len(parts) < 2:
         raise InputError(
-            f"'{sides[0].name}' alone leaves nothing to compare"
+            f"there is nothing to compare in '{sides[0].name}': all its runs are of one algorithm,"
+            " base and number of copies"
             if sides
             else "there is nothing to compare",
             hint="name two experiments or runs, or one experiment with several algorithms",
@@ -389,7 +397,7 @@ def compare(
 
 
 def shared_value(match: Match, parameter: str) -> Any:
-    """Return the value of a parameter in a row, or all sides' values as text if they differ."""
+    """Return a parameter's value in a match; if sides differ, the values of all sides as text."""
     values = match.values(parameter)
     if len(values) > 1:
         return side_names.EACH.join(map(as_text, values))
@@ -420,7 +428,7 @@ def _judge(baseline: Run | None, run: Run | None, reason: str | None) -> Judgeme
 
 
 def _varies(parameter: str, matches: Sequence[Match]) -> bool:
-    """Return whether a parameter varies within a side or, with one row, between sides."""
+    """Return whether a parameter varies between matches or, with a single match, between sides."""
     # With a single row, only differences between its sides can be shown.
     if len(matches) == 1:
         return len(matches[0].values(parameter)) > 1

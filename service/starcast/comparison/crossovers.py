@@ -31,7 +31,9 @@ from starcast.support.text import format_value
 KINDS = ("simulated", "closed form")
 BOTH = " and ".join(KINDS)
 
+#: Values of `Crossing.how`.
 AT, BETWEEN, EQUAL = "at", "between", "equal from"
+#: Values of `Crossing.choice`.
 BEST, ONE, ONLY = "best", "one", "only"
 
 #: For each column of `crossover_rows` besides `AXES`, the attribute of `Crossing` that it shows.
@@ -151,7 +153,11 @@ def crossover_rows(crossings: Iterable[Crossing]) -> list[dict[str, Any]]:
 
 
 def table_columns(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the columns to display: not the ends of ranges, faults or roots if there are none."""
+    """Return the columns of `COLUMNS` to display.
+
+    The ends of ranges are omitted, and so are the columns of faults and roots if no row has faults
+    or a root of its own.
+    """
     hidden = {"message_bytes_from", "message_bytes_to"}
     listed = list(rows)
     hidden |= {
@@ -229,11 +235,12 @@ def _crossings(
     if len(sizes) < 2:
         return
     ours, theirs = first.lines(sizes, kind), second.lines(sizes, kind)
-    is_exact = ours is not None and theirs is not None
     if ours is not None and theirs is not None:
         regions = _line_regions(ours, theirs, sizes[0], sizes[-1])
+        how_in_range = EQUAL
     else:
         regions = _spot_regions(first_spots, second_spots, sizes, kind)
+        how_in_range = BETWEEN
     # Regions in which both times are equal are skipped, because the better curve changes between
     # the regions before and after them.
     for before, after in pairwise(region for region in regions if region.difference != 0):
@@ -242,11 +249,10 @@ def _crossings(
         labels = (first.label, second.label)
         below, above = labels if before.difference < 0 else labels[::-1]
         low, high = before.high, after.low
-        how = EQUAL if is_exact else BETWEEN
+        how = AT if low == high else how_in_range
         time = None
-        if low == high:
-            how = AT
-            time = None if before.line is None else before.line.at(low)
+        if how == AT and before.line is not None:
+            time = before.line.at(low)
         yield Crossing(
             tuple(panel.question.values()),
             first.label,
@@ -270,7 +276,7 @@ def _spot_regions(
     sizes: Sequence[Fraction],
     kind: str,
 ) -> Iterator[_Region]:
-    """Return the regions of two curves, at least one of which is not linear over all sizes.
+    """Yield the regions of two curves, at least one of which is not linear over all message sizes.
 
     Two neighbouring sizes are treated together. A curve with the same number of segments at both
     sizes is linear between them: a line that is the lowest at both sizes is the lowest between them

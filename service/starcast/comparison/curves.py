@@ -48,7 +48,7 @@ class Line(NamedTuple):
 
 
 class Spot(NamedTuple):
-    """A point of a curve: the minimum stored time at a message size, and the run with it."""
+    """A point of a curve: the minimum stored time at a message size, and the run with this time."""
 
     message_bytes: Fraction
     time: Fraction
@@ -72,7 +72,7 @@ class Curve:
 
     @property
     def links(self) -> int:
-        """The number of directed links of the curve's network; 0 if its plug-in is not loaded."""
+        """The number of directed links of the runs' network; 0 if its plug-in is not loaded."""
         spec = self.runs[0].topology
         return 2 * as_topology(spec).links if count_nodes(spec) else 0
 
@@ -228,7 +228,10 @@ class Panel:
 
 
 def shared_line(low: Spot, high: Spot, kind: str = "simulated") -> dict[int, Line] | None:
-    """Return the line through two points, as in `Curve.lines`; None if their segments differ."""
+    """Return the line through two points of a curve, by number of segments, as in `Curve.lines`.
+
+    The result is None if the runs of the points have different numbers of segments.
+    """
     if low.run.segments != high.run.segments:
         return None
     return Curve("", (low.run, high.run)).lines((low.message_bytes, high.message_bytes), kind)
@@ -339,7 +342,10 @@ def _order(question: _Key) -> tuple[Any, ...]:
 
 
 def _varying(parts: Iterable[_Key]) -> list[int]:
-    """Return the positions at which keys are not all equal; each key identifies a curve's part."""
+    """Return the positions at which the tuples in ``parts`` do not all have the same value.
+
+    Each tuple has the values on the crossed axes and on `PARTS` that identify a curve.
+    """
     return [at for at, values in enumerate(zip(*parts, strict=True)) if len(set(values)) > 1]
 
 
@@ -352,6 +358,7 @@ def _label(part: _Key, across: Sequence[str], varying: Sequence[int]) -> str:
 
 
 def _fingerprint(runs: Iterable[Run]) -> frozenset[_Key]:
+    """Return the message sizes, segments and figures of runs, to tell whether two sides differ."""
     return frozenset(
         (run.message_bytes, run.segments, *(figure(run, name) for name in FIGURES)) for run in runs
     )

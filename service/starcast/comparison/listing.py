@@ -39,13 +39,13 @@ PROVENANCE = (
 )  # fmt: skip
 COST_COLUMNS = ("cost", "steps", "start_ups", "transmissions", "bytes", "time", "gap", "source")
 EXPERIMENT_COLUMNS = ("experiment", "runs", "points", "failed", *AXES, "created")
-#: Axes that are omitted one by one, in this order, until a table fits into the terminal.
+#: Columns of axes that are omitted one by one, in this order, until a table fits the terminal.
 _SPARE_AXES = tuple(
     sorted((name for name, axis in AXES.items() if axis.spare), key=lambda name: -AXES[name].spare)
 )
 _SPARE = ("finished", "steps", "missing", *_SPARE_AXES, "experiment", "error")
 _USUAL_FIGURES = (("status", "complete"), ("error", None), ("missing", 0))
-#: The number of values per axis that a listing of experiments shows to people.
+#: The maximum number of values per axis that a displayed listing of experiments shows.
 _SHOWN_VALUES = 2
 
 
@@ -75,7 +75,10 @@ class ExperimentList(Table):
     """A listing of experiments with the values of their axes."""
 
     def readable(self) -> Table:
-        """Return the table with a few values per axis, and points only for incomplete grids."""
+        """Return the table with only a few values per axis, and without the column of points.
+
+        For an incomplete grid, the column of runs also states the number of points.
+        """
         rows = []
         for row in self.rows:
             incomplete = row["points"] is not None and row["runs"] < row["points"]
@@ -226,7 +229,7 @@ def cost_rows(run: Run) -> list[dict[str, Any]]:
 
 
 def describe_loss(run: Run) -> str:
-    """Return a sentence on the units that are missing because of a run's faults."""
+    """Return a sentence that says how many units are missing because of a run's faults."""
     missing = pluralize(run.missing, "unit is", "units are")
     loss = f"{missing} missing at the end" if run.missing else "no unit is missing at the end"
     return f"with faults at {', '.join(run.faults)}: {loss}"
@@ -323,7 +326,7 @@ def tabulate(table: PaperTable, cases: Sequence[tuple[Case, list[Row]]]) -> Tabl
 
 
 def case_values(table: PaperTable, case: Case) -> dict[str, Any]:
-    """Return the parameters that distinguish a case, by axis name."""
+    """Return the topology of a case and its values on the table's axes, by name."""
     values: dict[str, Any] = {"topology": case.topology.spec}
     for axis in table.axes:
         if axis == "machine":
@@ -357,7 +360,7 @@ def paper_rows(table: PaperTable, runs: Sequence[Run]) -> list[tuple[Case, list[
     if not filled:
         raise NotFoundError(
             f"no run executes a row of {table.source}",
-            hint="run the grid of the table, which 'starcast experiment examples' lists",
+            hint="run the experiment of this table, which 'starcast experiment examples' lists",
         )
     return filled
 

@@ -101,9 +101,12 @@ def value(run: Run, parameter: str) -> Any:
 
 
 def figure(run: Run | None, name: str, kind: str = "simulated") -> Any:
-    """Return a run's figure: a part, such as ``time``, of the cost of a kind, or its missing units.
+    """Return a figure of a run, such as its simulated time; None if there is no run or no figure.
 
-    The result is None if there is no run or no such cost.
+    Args:
+        run: the run, or None.
+        name: an attribute of a cost, such as ``time``, or `MISSING`.
+        kind: the kind of cost: ``simulated``, ``closed form`` or ``lower bound``.
     """
     if run is None:
         return None
@@ -130,7 +133,8 @@ def find_matches(
     """Return the rows of a comparison, sorted by topology and parameters.
 
     Every run of every side is in at least one row. The first side is the baseline. Runs are matched
-    first on the axes ``across``, in which they may differ, and last on the parameter ``by``.
+    first on the axes ``across``, in which they may differ, and last on the parameter ``by``, which
+    is `MESSAGE_UNITS` or `SEGMENTS`.
     """
     baseline, *others = (replace(side, runs=tuple(_distinct(side.runs))) for side in sides)
     points = _Points([baseline, *others], across, by)
@@ -162,7 +166,7 @@ class _Points:
     Attributes:
         question: the axes that define the problem, on which comparable runs agree.
         choice: the axes on which comparable runs may differ, in the order of matching.
-        by: the last axis of ``choice``.
+        by: the last axis of ``choice``, `MESSAGE_UNITS` or `SEGMENTS`.
         codes: for each run, one number per parameter; equal values have equal numbers.
     """
 
@@ -205,7 +209,7 @@ class _Points:
 
 
 class _Pairing:
-    """For each run of the baseline, its partners: the runs of one other side in the same rows.
+    """The matching of the baseline with one other side: the partners of each baseline run.
 
     Attributes:
         partners: for each run of the baseline, its matches on the other side. If no run of the

@@ -58,7 +58,7 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # of a character.
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 3.3, 2.2, 0.55, 0.12, 0.42, 0.45
 _LEGEND_LINE, _LEGEND_SAMPLE, _LEGEND_CHARACTER = 0.16, 0.5, 0.062
-#: An axis with fewer powers of ten than this also has labels at 2 and 5 times a power.
+#: An axis that spans fewer powers of ten than this also has labels at 2 and 5 times each power.
 _SHORT = 2
 #: The marker of a crossover, and the share of the plot width that its number needs.
 _RING: dict[str, Any] = {
@@ -229,16 +229,14 @@ def _title(panel: Panel) -> str:
 def _format_powers(axis: Axis, ends: tuple[float, float]) -> None:
     """Label a logarithmic axis at 1, 10, 100, ..., and a short axis also at 2, 5, 20, 50, ..."""
     short = log10(ends[1] / ends[0]) < _SHORT
-    axis.set_major_formatter(FuncFormatter(lambda value, _: _power(value)))
+    axis.set_major_formatter(
+        FuncFormatter(lambda value, _: f"10{str(round(log10(value))).translate(_SUPERSCRIPTS)}")
+    )
     axis.set_minor_formatter(
         FuncFormatter(lambda value, _: f"{value:,.6g}") if short else NullFormatter()
     )
     if short:
         axis.set_minor_locator(LogLocator(subs=(2, 5)))
-
-
-def _power(value: float) -> str:
-    return f"10{str(round(log10(value))).translate(_SUPERSCRIPTS)}"
 
 
 def compose(plots: Sequence[Callable[[Axes], None]]) -> Figure:

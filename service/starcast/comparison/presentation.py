@@ -62,7 +62,7 @@ class Layout(Table):
         columns: the column names in order.
         rows: one dictionary per line, with values for all columns and possibly for other names.
         best: for each line, the columns that hold the best value of all sides.
-        together: the number of consecutive lines that show one match.
+        together: the number of consecutive lines for one match: 1, or the number of sides.
         parameters: the number of leftmost columns that hold the parameters of a match.
     """
 
@@ -80,6 +80,7 @@ def lay_out(comparison: Comparison, *, stacked: bool | None = None, brief: bool 
     """Return a comparison as a table.
 
     Args:
+        comparison: the comparison.
         stacked: show each match as a block with one line per side; by default if there are more
             than `MAX_ABREAST` sides.
         brief: omit the absolute change in time, unless all figures are shown.
@@ -95,9 +96,9 @@ def lay_out(comparison: Comparison, *, stacked: bool | None = None, brief: bool 
 
 
 def layouts(comparison: Comparison) -> Iterator[tuple[Comparison, Layout]]:
-    """Yield layouts from the widest to the narrowest, each with the comparison that it shows.
+    """Yield layouts of a comparison from the widest to the narrowest, to choose one that fits.
 
-    In each comparison, the sides have the names that the layout shows.
+    With each layout comes the comparison in which the sides have the names that the layout shows.
     """
     short = comparison.with_short_names()
     candidates = [(short, True)]
@@ -130,7 +131,7 @@ def tabulate(comparison: Comparison) -> Table:
 
 
 def tabulate_runs(comparison: Comparison) -> Table:
-    """Return all paired runs as a table for programs, one per row.
+    """Return all paired runs as a table for programs, with one run per row.
 
     The names of its columns do not depend on the sides, and runs with equal ``pair`` are compared.
     A run that is paired with several runs has one row per pair.
@@ -224,7 +225,7 @@ def explain(comparison: Comparison) -> list[str]:
 
 
 def advise_pairing(comparison: Comparison) -> str:
-    """Return advice to pair runs the other way if most rows have no partner, or else ""."""
+    """Return advice to pair runs by segments if most rows have no partner, or else ""."""
     lonely, total = count_unmatched(comparison.matches), len(comparison.matches)
     if comparison.by != MESSAGE_UNITS or 2 * lonely <= total:
         return ""
@@ -413,7 +414,7 @@ def render_file(comparison: Comparison, profiles: Profiles) -> str:
 
 
 def title_of(comparison: Comparison) -> str:
-    """Return a title with the names or the number of the sides, and any common experiment."""
+    """Return a title: the common experiment, if any, and the names or the number of the sides."""
     names = [side.name for side in comparison.with_short_names().sides]
     few = len(names) <= MAX_ABREAST
     title = " against ".join(names) if few else f"{len(names)} sides compared"

@@ -25,7 +25,6 @@ from starcast.support.axes import (
 from starcast.support.errors import InputError, NotFoundError
 from starcast.support.progress import Reporter
 from starcast.support.runs import Run
-from starcast.support.text import letter
 from starcast.topologies import Topology, as_topology, count_nodes
 from starcast.topologies.base import degree_text
 
@@ -102,11 +101,6 @@ def _plugins(run: Run) -> Provenance:
     return used
 
 
-def with_letters(sides: Sequence[Side]) -> tuple[Side, ...]:
-    """Return the sides renamed to A, B, ..."""
-    return tuple(replace(side, name=letter(place)) for place, side in enumerate(sides))
-
-
 def parent(sides: Sequence[Side]) -> str | None:
     """Return the name of the experiment of which all sides are parts, or None if there is none."""
     parents = {side.name.partition(PART)[0] if PART in side.name else None for side in sides}
@@ -114,14 +108,17 @@ def parent(sides: Sequence[Side]) -> str | None:
 
 
 def with_short_names(sides: Sequence[Side]) -> tuple[Side, ...]:
-    """Return the sides; the name of their common experiment is removed from their names."""
+    """Return the sides renamed: the name of their common experiment, if any, is removed."""
     if parent(sides) is None:
         return tuple(sides)
     return tuple(replace(side, name=side.name.partition(PART)[2]) for side in sides)
 
 
 def names_contain(sides: Sequence[Side], values: str) -> bool:
-    """Return whether the name of each side contains its value in a text such as ``S5 | Q7``."""
+    """Return whether the name of each side contains the side's value.
+
+    The argument ``values`` has one value per side, as in ``S5 | Q7``.
+    """
     each = values.split(EACH)
     words = (side.name.partition(PART)[2].split() for side in sides)
     return len(each) == len(sides) and all(
@@ -189,7 +186,8 @@ def select_runs(sides: Sequence[Side], conditions: Conditions) -> list[Side]:
     """Return the sides, each with only the runs that meet all conditions.
 
     Raises:
-        NotFoundError: no run has one of the values, or a side is left without runs.
+        NotFoundError: no run has a value that a condition names, or no run of a side meets all
+            conditions.
     """
     for axis, values in conditions.items():
         present = dict.fromkeys(as_text(value(run, axis)) for side in sides for run in side.runs)
@@ -297,9 +295,9 @@ def _endpoints(topology: Topology) -> str:
 
 
 def crossed_values(side: Side, axes: Sequence[str]) -> dict[str, Any]:
-    """Return a side's values on the crossed axes; if these include topology, also the size.
+    """Return a side's values on the crossed axes, by axis; None for a side without runs.
 
-    The values are None if the side has no runs.
+    If the topology is crossed, the counts `SIZES` of the side's network are included.
     """
     run = side.runs[0] if side.runs else None
     values: dict[str, Any] = {axis: None if run is None else value(run, axis) for axis in axes}
@@ -311,7 +309,10 @@ def crossed_values(side: Side, axes: Sequence[str]) -> dict[str, Any]:
 
 
 def split_side(side: Side, axes: Sequence[str], *, alone: bool) -> list[Side]:
-    """Split a side by its values on the crossed axes, and a single side also on `PARTS`."""
+    """Split a side into sides whose runs have equal values on the crossed axes.
+
+    A side that is compared ``alone`` is also split by the values on `PARTS`.
+    """
     groups: dict[tuple[Any, ...], list[Run]] = {}
     names = (*axes, *PARTS) if alone else axes
     for run in side.runs:

@@ -1,7 +1,8 @@
-"""Lower bounds for any topology, from single nodes, cuts, and the total work.
+"""Lower bounds for any topology, from single nodes, cuts, and the total number of transmissions.
 
-A bound counts the messages that must cross a link one after another, because they all have to cross
-the same cut or share all links. Bounds are exact, and hold for every schedule.
+A bound is the number of messages that some link has to carry one after another: the messages that
+must cross a cut, divided by the links of the cut, or all transmissions, divided by all links.
+Bounds are exact numbers, and hold for every schedule.
 """
 
 from collections.abc import Iterator
@@ -46,13 +47,17 @@ def least_start_ups(topology: Topology, collective: str, root: int) -> Bound:
 def least_share(topology: Topology, collective: str, root: int, total: int) -> Bound:
     """Return the minimum number of messages on the busiest link in the all-port model.
 
-    * Messages of a set of nodes have to cross the links that leave the set: one in a broadcast,
-      reduce or allreduce; one for each node of the side without the root in a scatter or gather,
-      and of the larger side in an allgather or reduce-scatter; one for each pair of nodes on
-      different sides in an alltoall. The sets are: a node with the fewest links, or the root in a
-      scatter or gather; the minimum cut; the cut with the most nodes per link that has the root
-      (else node 0) outside; and all nodes up to some distance from a node.
+    The result is the largest of several bounds:
+
     * All transmissions share all directed links.
+    * A cut divides the nodes into two sides, and the messages between them share its links. Across
+      a cut, a broadcast, reduce or allreduce needs one message; a scatter or gather one for each
+      node of the side without the root; an allgather or reduce-scatter one for each node of the
+      larger side; an alltoall one for each pair of nodes on different sides.
+
+    One side of these cuts is: the root in a scatter or gather, else a node with the fewest links;
+    one side of a minimum cut; the set of nodes without the root (else without node 0) that has the
+    most nodes per leaving link; all nodes up to some distance from a node.
 
     Args:
         topology: the topology.

@@ -38,7 +38,7 @@ class Entry:
     each_node: bool = False
 
     def split(self, topology: Topology, pieces: int) -> int:
-        """Return the number of units into which a message of ``pieces`` pieces is split."""
+        """Return the number of units of a message, given its number of segments or messages."""
         trees = topology.degree if self.each_tree else 1
         return pieces * trees * (topology.nodes if self.each_node else 1)
 
@@ -253,8 +253,9 @@ def unit_bytes(
 
     The arguments are those of `closed_form`.
 
-    Raises: InputError: a name or an argument is invalid, or the algorithm is not defined on the
-    topology.
+    Raises:
+        InputError: a name or an argument is invalid, or the algorithm is not defined on the
+            topology.
     """
     check_message(message_bytes)
     topology = as_topology(topology)
@@ -302,7 +303,8 @@ def closed_form(
     definition, entry = _find(topology, collective, algorithm)
     if not topology.has_equal_links:
         raise InputError(
-            f"the closed form of {definition} does not hold on {topology.spec}: its links differ",
+            f"the closed form of {definition} does not hold on {topology.spec}, because its links "
+            "have different capacities or latencies",
             hint="execute the schedule instead",
         )
     ports = definition.resolve_ports(ports)
@@ -378,7 +380,8 @@ def find_optimum(
     """
     if machine.t_s == 0:
         raise InputError(
-            "with t_s = 0 there is no best number of segments", hint="give a positive t_s"
+            "with t_s = 0 more segments are always better: there is no best number of segments",
+            hint="give a positive t_s, or the number of segments",
         )
     squares = {first: _square(price, machine, first, period) for first in {period, *allowed}}
     candidates = []
@@ -390,10 +393,10 @@ def find_optimum(
 
 
 def _square(price: Price, machine: Machine, first: int, period: int) -> Fraction:
-    """Return the square of the real number of pieces with the minimum time.
+    """Return the square of the real number of pieces with the minimum time; the square is exact.
 
     It is computed from the costs with ``first`` and with ``first + period`` pieces, on which
-    rounding has the same effect (see `find_optimum`). The square is exact; its root is not.
+    rounding has the same effect (see `find_optimum`).
     """
     second = first + period
     fewer = price(first)

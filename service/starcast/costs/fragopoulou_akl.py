@@ -22,7 +22,7 @@ PAPER = "Fragopoulou & Akl 1993"
 PAPER_1996 = "Fragopoulou & Akl 1996"
 OURS = "starcast"
 
-#: The number of transmissions of each collective for one message (M = 1).
+#: For each collective, a function that returns its number of transmissions for M = 1 message.
 _TRANSMISSIONS: dict[str, Callable[[Topology], int]] = {
     "allgather": lambda topology: topology.nodes * (topology.nodes - 1),
     "scatter": lambda topology: topology.distance_sum,
@@ -56,7 +56,7 @@ class CostFormula:
 
 
 def _receive_all(topology: Topology, messages: int) -> int:
-    """Return ceil(M(N-1)/(n-1)): steps to receive M messages from N-1 nodes over all n-1 links."""
+    """Return ceil(M(N-1)/(n-1)): steps to receive M messages from N-1 nodes over n-1 links."""
     return ceil_div(messages * (topology.nodes - 1), topology.degree)
 
 
@@ -66,9 +66,9 @@ def _receive_one(topology: Topology, messages: int) -> int:
 
 
 def _send_all(topology: Topology, messages: int) -> int:
-    """Return ceil(M t_n/(n-1)), where t_n is the sum of distances and n-1 the degree.
+    """Return ceil(M t_n/(n-1)): the steps of an alltoall of M messages per pair over all links.
 
-    These are the steps of an alltoall of M messages.
+    t_n is the sum of all distances from a node, and n-1 the degree.
     """
     return ceil_div(messages * topology.distance_sum, topology.degree)
 
@@ -91,7 +91,9 @@ def necklace_distance_sum(n: int, distance_sum: int) -> int:
 
 
 def _commuting_distances(n: int, turns: int) -> Fraction:
-    """Return the sum of the distances of the permutations that commute with a rotation.
+    """Return the sum of the distances of all nodes that commute with a rotation by ``turns``.
+
+    Nodes are permutations of n symbols, and a distance is that from the identity 12..n.
 
     All these permutations fix symbol 1, so a distance is the number of misplaced symbols plus the
     number of their cycles. The rotation has g cycles of L symbols each. A permutation that commutes
@@ -110,6 +112,7 @@ def _commuting_distances(n: int, turns: int) -> Fraction:
     return count_fixed(n, turns) * average
 
 
+#: The cost formulas by collective and algorithm.
 ROWS: dict[tuple[str, str], CostFormula] = {
     ("allgather", "rotated-hamiltonian"): CostFormula(
         _receive_all, f"{PAPER}, Table 1 (algorithm 1)"

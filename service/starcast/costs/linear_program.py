@@ -31,7 +31,10 @@ SOURCE = "Shahrokhi & Matula 1990"
 
 
 def least_busiest_link(topology: Topology) -> Fraction:
-    """Return the minimum number of messages on the busiest directed link of any alltoall.
+    """Return the number of messages that the busiest directed link carries in the best alltoall.
+
+    Messages may be divided among routes. The result is exact or, because of the solver's limited
+    precision, slightly too small.
 
     Raises:
         InputError: the topology has switches or links of different capacities.
@@ -42,7 +45,7 @@ def least_busiest_link(topology: Topology) -> Fraction:
         raise InputError(
             f"the linear program of an alltoall on {topology.spec} is not defined: it has switches "
             "or links of different capacities",
-            hint="use the lower bound",
+            hint="omit this bound",
         )
     variables = 2 * topology.links * topology.nodes
     if variables > MAX_VARIABLES:
@@ -69,7 +72,7 @@ def least_busiest_link(topology: Topology) -> Fraction:
 
 
 def _solve(nodes: int, tails: NDArray[Any], heads: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the length of each directed link, of which the largest is 1."""
+    """Return the length of each directed link in the dual solution; the largest is 1."""
     try:
         from scipy.optimize import linprog  # noqa: PLC0415 - optional
         from scipy.sparse import coo_array, kron  # noqa: PLC0415

@@ -154,6 +154,7 @@ def execute_in_model(
     """Execute a schedule in an execution model.
 
     Args:
+        schedule: the schedule.
         unit: bytes per unit; 0 for a message of 0 bytes.
         machine: T_s and T_c, which determine which packets wait.
         execution: the execution model, as in `starcast.timing`.
@@ -253,12 +254,15 @@ class Work:
 
 
 def max_copies(topology: Topology) -> int:
-    """Return how many copies of a message can travel in arc-disjoint trees (Edmonds 1973)."""
+    """Return the largest number of arc-disjoint spanning trees, each of which carries one copy.
+
+    It is the edge connectivity of the topology (Edmonds 1973).
+    """
     return link_connectivity(topology)
 
 
 def least_work(topology: Topology, collective: str, root: int = 0) -> Work:
-    """Return the minimum work of a collective with a root, or of one in which all nodes send.
+    """Return the minimum number of messages that nodes have to send or receive in a collective.
 
     * broadcast: the root sends the message, and every other node receives it.
     * allgather: every node receives the messages of the N-1 other nodes.
@@ -310,7 +314,10 @@ def _least_start_ups(topology: Topology, collective: str, ports: str, root: int)
 
 
 def _least_share(topology: Topology, collective: str, ports: str, root: int) -> Bound:
-    """Return a lower bound on the messages that some link or node carries one after another."""
+    """Return a lower bound on the number of messages that one link carries one after another.
+
+    In the one-port model, it is the number that one node sends or receives.
+    """
     work = least_work(topology, collective, root)
     through = work.through
     if topology.endpoints < topology.nodes:
@@ -470,11 +477,11 @@ def bottleneck_cut(topology: Topology | str, message_bytes: Fraction, machine: M
 def concurrent_flow(topology: Topology | str, message_bytes: Fraction, machine: Machine) -> Cost:
     """Return a lower bound on the time of an all-port alltoall, by a linear program.
 
-    It is the maximum over all lengths of the links of the sum of the distances of all pairs of
-    nodes, divided by the sum of the lengths of all directed links. Routes that may be divided
-    attain it (Shahrokhi & Matula 1990), up to the precision of the solver; the bound has no
-    start-ups. The value is exact for the lengths that the solver finds, so it is a bound in any
-    case.
+    If each directed link has a length, the sum of the distances of all pairs of nodes, divided by
+    the sum of all lengths, is a lower bound. The linear program finds the lengths for which the
+    bound is largest. If messages may be divided among routes, an alltoall attains this bound
+    (Shahrokhi & Matula 1990), apart from start-ups, which the bound does not include. The bound is
+    computed exactly from the solver's lengths, so it holds even if these are imprecise.
 
     Raises:
         InputError: the topology has switches or links of different capacities.
@@ -497,7 +504,7 @@ FORESTCOLL = "ForestColl (Zhao et al. 2024, arXiv 2402.06787)"
 REDUCTIONS_SOURCE = "by reversal: Chan, Heimlich, Purkayastha & van de Geijn 2007, section 3"
 ALLREDUCE_SOURCE = "Harary & Schwenk 1974; Patarasuk & Yuan 2009"
 OURS = "starcast: the argument of Tseng & Sheu 1997, Lemmas 1 and 2"
-#: References for bounds that do not follow from the flow of messages alone.
+#: References for the bounds on reductions, by collective.
 _REFERENCES = {
     "reduce": REDUCTIONS_SOURCE, "reduce-scatter": REDUCTIONS_SOURCE, "allreduce": ALLREDUCE_SOURCE,
 }  # fmt: skip

@@ -59,7 +59,8 @@ class RowFigures(NamedTuple):
 Find = Callable[[RowExecution], RowFigures | None]
 
 
-#: A machine on which a packet of one byte takes one unit of time, so that times count steps.
+#: A machine with T_s = 0 and T_c = 1: packets of one byte take one unit of time, so that times are
+#: numbers of steps.
 _STEPS = Machine(Fraction(0), Fraction(1))
 
 
@@ -87,8 +88,8 @@ class PaperTable(ABC):
 
     Attributes:
         axes: the attributes of `Case` in which the cases of the table differ.
-        axis_with_1: the axis for whose value 1 every table has a row or column, or None. Cases with
-            this value need no tables of their own, unless there are no other cases.
+        axis_with_1: the axis whose value 1 has a row or column in the tables of all other values,
+            or None. A case with this value gets no table unless there are no other cases.
         caption: the caption, as printed.
         source: the paper and the number of the table.
         headings: the headings, as printed, by column; some columns are not in the paper. A column
@@ -120,10 +121,12 @@ class PaperTable(ABC):
 def paper_tables() -> dict[str, PaperTable]:
     """Return the tables of all paper packs, by the name of the experiment that executes their rows.
 
-    A pack that has tables has a module ``cost_tables`` with the dictionary ``TABLES``.
+    A pack that has tables has a file ``cost_tables.toml``.
     """
     tables: dict[str, PaperTable] = {}
     for pack in (*packs.shipped(), *packs.loaded()):
-        if (pack.folder / "cost_tables.py").is_file():
-            tables |= import_module(f"{pack.module}.cost_tables").TABLES
+        file = pack.folder / "cost_tables.toml"
+        if file.is_file():
+            kinds = import_module(f"{packs.PACKAGE}.common.cost_tables")
+            tables |= kinds.read_tables(file)
     return tables

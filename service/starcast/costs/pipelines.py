@@ -23,7 +23,7 @@ JOHNSSON_HO = "Johnsson & Ho 1989"
 
 
 def phases(n: int) -> int:
-    """Return the sum of ceil(log2 i) for i = 2..n, the steps of a one-port broadcast by substars.
+    """Return the sum of ceil(log2 i), i = 2..n: the steps of a one-port broadcast by substars.
 
     Reference:
         Tseng & Sheu 1997, section 6.1.
@@ -74,7 +74,10 @@ def _sub_slots(topology: Topology, ports: str) -> int:
 
 
 def _idle_note(topology: Topology, ports: str) -> str:
-    """Return the note that the cost formulas of one-port pipelines also count idle sub-slots."""
+    """Return a note for the cost of a one-port pipeline, whose formula counts idle sub-slots.
+
+    The note is empty in the all-port model, and for degree 1.
+    """
     if _sub_slots(topology, ports) == 1:
         return ""
     return "an upper bound: sub-slots in which nothing is sent are counted"
@@ -103,7 +106,16 @@ def _pipeline(
 def _spread(
     topology: Topology, ports: str, start_ups: int, trees: int, source: str, note: str = ""
 ) -> Form:
-    """Return the cost formula of an allgather that loads all links with equally many bytes."""
+    """Return the cost formula of an allgather in which all links carry equally many bytes.
+
+    Args:
+        topology: the topology.
+        ports: the port model.
+        start_ups: the number of start-ups, one per step.
+        trees: the number of trees, each of which carries a part of the message, which is one unit.
+        source: the paper, and the number of the theorem.
+        note: how an execution differs from the formula.
+    """
     others = topology.nodes - 1
     sent = topology.nodes * trees * others
     return Form(start_ups, _allgather_bytes(topology, ports), sent, source, start_ups, note)
@@ -201,17 +213,21 @@ def sheu_1995(topology: Topology, segments: int) -> Form:
 
 
 def _whole_messages(steps: Callable[[Topology], int], row: str) -> Callable[[Topology], Form]:
-    """Return the cost formula of an algorithm whose steps send whole messages.
+    """Return a function that gives the cost of an algorithm whose steps send whole messages.
 
     The time is steps * (T_s + m T_c).
+
+    Args:
+        steps: function of the topology that returns the number of steps.
+        row: the table and the row of Tseng & Sheu 1997.
     """
     return lambda topology: stepwise_form(steps(topology), 1, None, f"{TSENG_SHEU}, {row}")
 
 
 def _all_links(steps: Callable[[Topology], int], row: str) -> Callable[[Topology], Form]:
-    """Return the cost formula of an allgather that uses all links.
+    """Return a function that gives the cost formula of an allgather that uses all links evenly.
 
-    The time is steps * T_s + (n!-1)/(n-1) m T_c.
+    The time is steps * T_s + (n!-1)/(n-1) m T_c. The arguments are those of `_whole_messages`.
     """
 
     def form(topology: Topology) -> Form:
@@ -322,7 +338,7 @@ def chen(topology: Topology, ports: str) -> Form:
 
 
 def nk_greedy_as_printed(topology: Topology, segments: int) -> Form:
-    """Return the all-port cost formula of one tree as printed in Table 1.
+    """Return the all-port broadcast cost along one tree, as printed in Li et al., Table 1.
 
     The printed time D T_s + m/(n-1) T_c + 2 sqrt(m(D-1) T_s T_c/(n-1)) has one start-up more than
     that of Theorem 2, and assumes the optimal real p. For any p the time is (D+p-1)(T_s +
@@ -334,10 +350,10 @@ def nk_greedy_as_printed(topology: Topology, segments: int) -> Form:
 
 
 def nk_multiple_as_printed(topology: Topology) -> Form:
-    """Return the all-port cost formula of the multiple spanning trees in Table 1, as printed.
+    """Return the all-port broadcast cost along multiple trees, as misprinted in Li et al., Table 1.
 
-    The time is (2D-1) T_s + (N-1)/(n-1) m T_c. Theorem 8 has 1/(n-1) instead of (N-1)/(n-1): the
-    printed row repeats the row of Table 2.
+    The time is (2D-1) T_s + (N-1)/(n-1) m T_c. In Theorem 8, the coefficient of m T_c is 1/(n-1);
+    the table repeats (N-1)/(n-1) from the allgather in Table 2.
     """
     bytes_per_m = _allgather_bytes(topology, "all")
     return Form(2 * topology.diameter - 1, bytes_per_m, None, f"{LI}, Table 1 as printed", None)

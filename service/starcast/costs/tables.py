@@ -52,7 +52,7 @@ class PrintedRow:
         cited: whether the paper gives the row for another work or another network.
         split: whether the message is split into pieces (segments or messages).
         other_topology: the network of the row, if it differs from that of the table; else None.
-        unit_messages: whether the pieces are unit messages.
+        unit_messages: whether the pieces are unit messages, whose number is `CostProblem.messages`.
         copies: x, the number of copies of a message.
         note: a remark on the row.
     """
@@ -150,7 +150,7 @@ class CostProblem:
     """The parameters of a cost table.
 
     Attributes:
-        topology: a `Topology`, or its spec.
+        topology: the topology; it may be given as a spec.
         collective: the name of the collective.
         ports: the port model.
         message_bytes: m, the bytes of a message.
@@ -265,7 +265,8 @@ def build_table(problem: CostProblem) -> tuple[CostRow, ...]:
     """
     topology = problem.topology
     named = {
-        bound_name(copies): _counted(problem, topology, copies) for copies in (1, problem.copies)
+        bound_name(copies): _counting_bound(problem, topology, copies)
+        for copies in (1, problem.copies)
     }
     named.update(problem.optima)
     rows = [
@@ -363,9 +364,10 @@ def _algorithm_row(problem: CostProblem, algorithm: Algorithm) -> CostRow:
 
 
 def _printed_rows(problem: CostProblem) -> list[PrintedRow]:
-    """Return the rows of a cost table that are printed in papers, with the bounds.
+    """Return the rows of a cost table that papers print, and the rows with bounds.
 
-    The bounds are those for one copy and for x copies of each message.
+    There are bounds for unit messages, for one copy and for x copies of each message, on the
+    topology of the table and on the hypercube to compare with.
     """
     topology = problem.topology
     cube = comparable_hypercube(topology, problem.hypercube)
@@ -464,14 +466,15 @@ def _price(problem: CostProblem, form: Callable[..., Form], pieces: int | None) 
     return form(problem.topology, *arguments).price(problem.message_bytes, problem.machine)
 
 
-def _counted(problem: CostProblem, topology: Topology, copies: int) -> Cost:
+def _counting_bound(problem: CostProblem, topology: Topology, copies: int) -> Cost:
+    """Return the lower bound by counting, for the parameters of a cost table on a topology."""
     named = (topology, problem.collective, problem.ports)
     return lower_bound(*named, problem.message_bytes, problem.machine, copies=copies)
 
 
 def _bound(problem: CostProblem, topology: Topology, copies: int) -> Cost:
     """Return the best known lower bound on the topology of the table or on another topology."""
-    bounds: list[Cost] = [_counted(problem, topology, copies)]
+    bounds: list[Cost] = [_counting_bound(problem, topology, copies)]
     if topology == problem.topology:
         bounds += problem.optima.values()
     return max(bounds, key=lambda cost: cost.time)

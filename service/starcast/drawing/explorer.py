@@ -48,13 +48,14 @@ def build_page(
     The page loads no other files, so it can be mailed.
 
     Args:
+        topology: the topology.
         forests: forests on the topology.
         schedules: schedules on the topology.
         state: the initial state of the page, as in the explorer's URLs: ``step=3&node=21345``. If
             it names no schedule or forest, the page shows the first schedule, or else the first
             forest. An empty string selects neither a schedule nor a forest.
-        root: the root of the layout `levels` where no forest or schedule is shown. The page holds
-            this layout from the roots of the forests and schedules too.
+        root: the root of the layout `levels` while no forest or schedule is shown. While one is
+            shown, the layout has the root of this forest or schedule.
 
     Raises:
         InputError: a forest or schedule is on another topology, or the root is not a node.
@@ -157,10 +158,14 @@ def name_forest(forest: Forest) -> str:
 
 
 def pack_topology(topology: Topology, roots: Sequence[int] = ()) -> dict[str, Any]:
-    """Return a topology's properties, its table of neighbours, and its labels and positions.
+    """Return a topology as JSON values: properties, neighbours, labels, and positions by layout.
 
-    The labels are joined by spaces. The layout `levels` from another root than rank 0 is named
-    ``levels:LABEL``.
+    The labels are joined by spaces.
+
+    Args:
+        topology: the topology.
+        roots: roots other than rank 0 for which the layout `levels` is included, as
+            ``levels:LABEL``.
     """
     positions: dict[str, Any] = {n: pack(layout(topology, n)) for n in layouts(topology)}
     for root in roots:
@@ -177,13 +182,13 @@ def pack_topology(topology: Topology, roots: Sequence[int] = ()) -> dict[str, An
 
 
 def pack_forest(forest: Forest) -> dict[str, Any]:
-    """Return a forest's properties and its array of parent ports."""
+    """Return a forest as JSON values: its properties and its array of parent ports."""
     facts = describe_forest(forest, ("id", "root", "trees"))
     return {**facts, "name": name_forest(forest), "parent_ports": pack(forest.parent_port)}
 
 
 def pack_schedule(schedule: Schedule) -> dict[str, Any]:
-    """Return a schedule's properties and its columns."""
+    """Return a schedule as JSON values: its properties and its columns."""
     facts = {**describe_schedule(schedule), "name": name_schedule(schedule)}
     return {**facts, "columns": pack(schedule_rows(schedule))}
 
@@ -256,6 +261,7 @@ def _name_apart(schedules: dict[str, Any]) -> None:
 
 
 def _opening_state(data: dict[str, Any], state: str | None) -> str:
+    """Return a page's initial state; `build_page` says when it includes a schedule or forest."""
     if state is not None and (not state or re.search(r"(^|&)(schedule|forest)=", state)):
         return state
     for kind in ("schedule", "forest"):

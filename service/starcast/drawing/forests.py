@@ -39,11 +39,13 @@ from starcast.support.text import pluralize
 from starcast.trees import Forest
 from starcast.trees.metrics import edges_of
 
-#: The smallest distance between neighbours on a level.
+#: The smallest horizontal distance between two adjacent nodes on a level, in `tidy_layout`.
 SPACING = 1.0
 
 
 class _Contour(NamedTuple):
+    """The leftmost and rightmost positions of a subtree on its levels, from its root down."""
+
     left: list[float]
     right: list[float]
 
@@ -59,7 +61,7 @@ def tidy_layout(root: int, children: Mapping[int, Sequence[int]]) -> dict[int, f
         children: the children of each node that has any, from left to right.
 
     Returns:
-        Positions by node; neighbours on a level are at least `SPACING` apart.
+        Positions by node; nodes on the same level are at least `SPACING` apart.
     """
     order = [root]
     # The loop appends to the list over which it iterates, so it visits all levels.
@@ -174,7 +176,7 @@ def draw_tree(forest: Forest, tree: int = 0, force: bool = False) -> str:
     The root is at the top, and each edge has the colour of its dimension.
 
     Args:
-        forest: a verified forest; forests that a construction builds are verified.
+        forest: a verified forest, such as one that a construction has built.
         tree: the number of the tree, from 0.
         force: whether to draw the tree even if it has more than `READABLE` nodes.
 

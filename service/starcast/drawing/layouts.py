@@ -56,7 +56,7 @@ def arrange(level: NDArray[np.integer], weight: Floats) -> Floats:
             link joins them.
 
     Returns:
-        float64 ``[nodes]``, from 0; neighbours on a level are at least 1 apart.
+        float64 ``[nodes]``, from 0; nodes on the same level are at least 1 apart.
     """
     rows = [np.flatnonzero(level == number) for number in np.unique(level)]
     x = np.zeros(len(level))
@@ -166,11 +166,12 @@ Points = NDArray[np.complex128]
 _GRIDS = ("mesh", "torus", "hyperx")
 #: Families whose nodes, in the order of their ranks, are drawn as a circle.
 _CIRCLES = ("ring", "circulant", "complete")
-#: Families with translations for which springs are better than levels.
+#: Families with translations whose default layout is `spring` instead of `levels`.
 _SPRUNG = ("cube-connected-cycles", "butterfly")
 #: Maximum number of nodes in the layout `spring`, which needs the distances of all pairs.
 _MAX_SPRING = 600
 _SPRING_STEPS = 200
+#: The smallest distance of two nodes in the layouts `spring` and `positions`.
 _APART_AT_LEAST = 0.8
 #: Maximum number of nodes in a layout; S9 has 362 880.
 MAX_NODES = 400_000
@@ -433,9 +434,9 @@ def place_necklaces(topology: Topology) -> NDArray[np.float64]:
 
 
 def _count_rings(innermost: float, nodes: int) -> int:
-    """Return how many rings are needed for nodes that are at least 1 apart.
+    """Return the number of rings on which a number of nodes fit if they are at least 1 apart.
 
-    Each ring is at least as long as the innermost one, whose radius is ``innermost``.
+    Every ring is counted as long as the innermost ring, whose radius is ``innermost``.
     """
     count = 1
     while 2 * pi * innermost * count < nodes:
@@ -512,7 +513,10 @@ _GROWTH = 1.37
 
 
 def place_by_projection(topology: Topology) -> NDArray[np.float64]:
-    """Return the positions of the nodes of a hypercube, float64 ``[nodes, 2]``."""
+    """Return the positions of the nodes of a hypercube, float64 ``[nodes, 2]``.
+
+    A position is the sum of the directions of the bits that are 1.
+    """
     bits = topology.n
     exponents = np.arange(bits)
     # Without the small turn, 0.12, the links of one dimension would be horizontal.
@@ -586,7 +590,7 @@ def _separate(positions: NDArray[np.float64]) -> NDArray[np.float64]:
     for _ in range(_SPRING_STEPS):
         apart = points[:, None] - points
         length = np.abs(apart)
-        # Two nodes in the same place leave it in directions of their own.
+        # Nodes in the same place are moved in different directions.
         away = np.where(length > 0, apart / np.maximum(length, 1e-9), turn[:, None])
         push = np.where(length < _APART_AT_LEAST, (_APART_AT_LEAST - length) / 2, 0)
         np.fill_diagonal(push, 0)

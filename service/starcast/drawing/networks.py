@@ -60,6 +60,8 @@ _LINK = 36.0
 _WIDEST_LINK = 6.0
 #: Width of a panel in pixels, if there are several panels and if there is a single one.
 _PANEL, _WIDEST = 224.0, 1_000.0
+#: A link is bent if it passes a node at less than `_NEAR` times the smallest distance of nodes. The
+#: bend is `_BEND` times this distance plus `_SLACK` times the link's length.
 _NEAR, _BEND, _SLACK = 0.25, 0.5, 0.12
 #: Maximum number of nodes for which links are bent around other nodes.
 _MAX_BENT = 200
@@ -135,7 +137,7 @@ class Frame:
 
     @cached_property
     def background(self) -> Stroke:
-        """All links, drawn faintly."""
+        """One stroke with all links of the topology, in a faint colour."""
         curves = [curve for stroke in self.coloured_links() for curve in stroke.curves]
         return Stroke(curves, LINE, 0.8)
 
@@ -168,7 +170,15 @@ class Frame:
         caption: str = "",
         colour: str = INK,
     ) -> Panel:
-        """Return a panel with the given strokes; ``shares``, from 0 to 1, shade the nodes."""
+        """Return a panel with the given strokes.
+
+        Args:
+            strokes: the links to draw.
+            shares: how dark to shade nodes, from 0 to 1, by rank.
+            root: rank of the node with a thick outline, if any.
+            caption: a line above the panel.
+            colour: the colour of the caption.
+        """
         nodes = list(self._nodes)
         for rank, share in (shares or {}).items():
             # The colour is "white", which unlike PAPER is not replaced in dark mode, because it is
@@ -230,6 +240,7 @@ def draw_topology(topology: Topology, layout: str | None = None) -> str:
     """Return a picture of a topology as an SVG document, with links coloured by dimension.
 
     Args:
+        topology: the topology.
         layout: one of `starcast.drawing.layouts.layouts`; by default the first.
 
     Raises:
@@ -272,6 +283,7 @@ def check_size(topology: Topology, panels: int) -> None:
     )
 
 
+#: Smallest radius of a ring in pixels, and smallest ratio of its height to its width.
 _SMALLEST_RING, _FLATTEST = 90.0, 0.62
 #: Length of the visible part of a link between successive nodes of a ring, in pixels.
 _RING_LINK = 26.0
@@ -378,8 +390,8 @@ def _check(subgraph: Subgraph, layout: Layout | None) -> None:
         )
     if layout is Layout.LEVELS and subgraph.source is None:
         raise InputError(
-            "layout 'levels' needs a source node, but the query declares none",
-            hint="use the `layout` ring",
+            "the layout 'levels' needs a source node, but the query declares none",
+            hint="use the layout 'ring'",
         )
     if len(subgraph.drawn) > READABLE:
         raise LimitError(

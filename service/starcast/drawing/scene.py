@@ -36,6 +36,7 @@ CHARACTER = 7.3
 BOX_HEIGHT = 18.0
 #: Distance between two boxes in a row, in pixels.
 GAP = 10.0
+#: Smallest and largest distance between rows of boxes, and the slope that links should have.
 _LOWEST_ROW, _HIGHEST_ROW, _SLOPE = 56.0, 150.0, 0.2
 
 #: A straight line, given by its two ends, or a quadratic curve, given by its start, control point
@@ -57,7 +58,8 @@ class Node(NamedTuple):
         outline_width: the width of the outline in pixels.
         ink: the colour of the label.
         title: the text that appears on hovering, instead of the label.
-        shape: "square" for a switch, "round" for an endpoint beside switches, or "".
+        shape: "square" for a switch, "round" for an endpoint of a topology with switches, or "" in
+            a topology without switches.
     """
 
     center: complex
@@ -161,7 +163,7 @@ class Scene(NamedTuple):
 
 
 def shape_of(topology: Topology, rank: int) -> str:
-    """Return the `Node.shape` of a node."""
+    """Return the shape in which a node is drawn, as in `Node.shape`."""
     if topology.endpoints == topology.nodes:
         return ""
     return "square" if rank >= topology.endpoints else "round"
@@ -264,7 +266,7 @@ _SECONDS = 1.2
 
 
 def render(scene: Scene) -> str:
-    """Return a scene as an SVG document with one line per element."""
+    """Return a scene as an SVG document, with each XML element on a line of its own."""
     if any(node.shape == "square" for panel in scene.panels for node in panel.nodes):
         scene = scene._replace(lines=[*scene.lines, "squares are switches, which only forward"])
     corners, width, height = _arrange(scene)

@@ -30,6 +30,7 @@ from starcast.support.text import pluralize
 
 #: Distance between two rows of a chart, and smallest width of a cell, in pixels.
 _ROW, _LEAST_CELL = BOX_HEIGHT + 2, 24.0
+#: Opacity of cells with the fewest and with the most units.
 _PALEST, _DARKEST = 0.12, 0.65
 
 
@@ -136,6 +137,7 @@ def animate_schedule(schedule: Schedule, layout: str | None = None) -> str:
     In browsers set to reduced motion, only the last step is shown.
 
     Args:
+        schedule: the schedule; if it is symmetric, only the rows of one source are drawn.
         layout: one of `starcast.drawing.layouts.layouts`; by default the first.
 
     Raises:
@@ -170,7 +172,7 @@ def _lines(schedule: Schedule) -> tuple[str, str]:
 
 
 def _part(schedule: Schedule) -> str:
-    """Return a phrase for the units that are counted in a symmetric schedule, else ""."""
+    """Return a phrase that says which units of a symmetric schedule are counted; otherwise ""."""
     if not schedule.symmetric:
         return ""
     return " of one destination" if schedule.collective in REDUCTIONS else " of one source"
@@ -203,9 +205,10 @@ def _step_panel(
 
 
 def _shares(schedule: Schedule, step: int) -> NDArray[np.float64]:
-    """Return each node's number of units after a step, divided by the largest final number.
+    """Return how dark each node is shaded after a step, from 0 to 1, float64 ``[nodes]``.
 
-    For a reduction, return each node's share of the contributions to all units.
+    It is the number of units that the node holds, divided by the largest number at the end. For a
+    reduction, it is the fraction of all contributions that the node's partial sums include.
     """
     nodes = schedule.topology.nodes
     postcondition = derive_postcondition(schedule)
