@@ -121,12 +121,10 @@ class PaperTable(ABC):
 def paper_tables() -> dict[str, PaperTable]:
     """Return the tables of all paper packs, by the name of the experiment that executes their rows.
 
-    A pack that has tables has a file ``cost_tables.toml``.
+    A pack that has tables has a module ``cost_tables`` with the dictionary ``TABLES``.
     """
     tables: dict[str, PaperTable] = {}
     for pack in (*packs.shipped(), *packs.loaded()):
-        file = pack.folder / "cost_tables.toml"
-        if file.is_file():
-            kinds = import_module(f"{packs.PACKAGE}.common.cost_tables")
-            tables |= kinds.read_tables(file)
+        if (pack.folder / "cost_tables.py").is_file():
+            tables |= import_module(f"{pack.module}.cost_tables").TABLES
     return tables
