@@ -83,7 +83,7 @@ def build_tables(m: int) -> Tables:
 
 
 def _substar(m: int) -> Array:
-    """Return the table `Tables.substar`: the results of `relabel` for every node of S_m."""
+    """Return `Tables.substar`: the port and step that `relabel` returns, for each node of S_m."""
     nodes = permutations.arrangements(m, m)
     ports, steps = np.zeros((2, len(nodes)), dtype=np.uint8)
     for k in range(m, 1, -1):

@@ -329,7 +329,7 @@ def _examine_nodes(
 
 @jit
 def _potential_across(blocks: Blocks, tree: int, x: Array, port: int) -> int:
-    """Return the potential that the neighbour of node x across a port has in a tree."""
+    """Return the potential, in a tree, of the neighbour of node x across a port."""
     x[1], x[port] = x[port], x[1]
     potential = potential_of(blocks, tree, x)
     x[1], x[port] = x[port], x[1]
@@ -397,7 +397,10 @@ def _count_loads(
 
 @jit
 def _counter_of(n: int, port: int) -> np.uint64:
-    """Return the number that counts a port when added to a node's packed counters; 0 if invalid."""
+    """Return a 1 in the 4-bit counter of a port; 0 if the port does not exist.
+
+    A node's counters, one per port, are packed into a 64-bit integer.
+    """
     if 2 <= port <= n:
         return np.uint64(1) << np.uint64(_COUNTER * (port - 2))
     return np.uint64(0)
@@ -405,16 +408,19 @@ def _counter_of(n: int, port: int) -> np.uint64:
 
 @jit
 def _trees_of(users: np.uint64, port: int) -> np.uint64:
-    """Return the number of trees that use a port of a node, read from the port's 4-bit counter."""
+    """Return the number of trees that use a port of a node, from the node's packed counters."""
     return users >> np.uint64(_COUNTER * (port - 2)) & np.uint64(15)
 
 
 @jit
 def _add_loads(n: int, users: np.uint64, nodes: int, load: Array) -> None:
-    """Add the links to ``nodes`` nodes to the histogram ``load``, the number of links by load.
+    """Add the links of some nodes to the histogram ``load``, the number of links by load.
 
-    Each port is used by the same number of trees at all these nodes. The counters ``users`` contain
-    these numbers.
+    Args:
+        n: the size of S_n.
+        users: packed counters: the number of trees that use each port, the same at all the nodes.
+        nodes: the number of nodes.
+        load: the histogram, int64 ``[trees + 1]``; changed.
     """
     for port in range(2, n + 1):
         load[_trees_of(users, port)] += nodes
@@ -422,9 +428,14 @@ def _add_loads(n: int, users: np.uint64, nodes: int, load: Array) -> None:
 
 @jit
 def _move_loads(n: int, users: np.uint64, row: Array, load: Array) -> None:
-    """Update the histogram ``load`` (links by load) for one more tree, with the ports ``row``.
+    """Update the histogram ``load``, the number of links by load, for one more tree.
 
-    The histogram already counts these nodes for all other trees, with the counters ``users``.
+    Args:
+        n: the size of S_n.
+        users: packed counters: the number of other trees that use each port. The histogram counts
+            these trees already.
+        row: the port of each node in the tree.
+        load: the histogram, int64 ``[trees + 1]``; changed.
     """
     nodes = np.zeros(256, dtype=np.int64)
     for order in range(len(row)):

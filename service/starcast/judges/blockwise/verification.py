@@ -41,8 +41,8 @@ from starcast.support.progress import Reporter, Silent
 from starcast.support.shards import Job, Shard, merge_shards, write_shard
 from starcast.topologies import memory
 
-#: Number of tree edges per task, chosen so that a task takes some seconds. Formulas that are
-#: evaluated for whole rows are fast; the others are evaluated node by node.
+#: Number of tree edges per task, so that a task takes some seconds: for the formulas that are
+#: evaluated for whole rows, and for those that are evaluated node by node.
 _EDGES, _SLOW_EDGES = 3_000_000_000, 60_000_000
 #: Below this number of tree edges, starting processes takes longer than the work.
 _MANY_EDGES = 500_000_000
@@ -278,6 +278,12 @@ class _Follower:
         )
 
     def prove_height(self, tree: int, results: Sequence[RangeResult]) -> int:
+        """Return the height of a tree, which the module's docstring derives from the results.
+
+        Raises:
+            RejectedError: the tree has no root, or an exception does not reach the root.
+            LimitError: the results prove only bounds on the height.
+        """
         largest = max(result.largest[tree] for result in results)
         exceptions = [address for result in results for address in result.exceptions]
         above = [
@@ -301,8 +307,8 @@ class _Follower:
             return attained  # the maximum is exact, because every node was followed
         raise LimitError(
             f"the height of tree {tree} of {self._source.id} is not known exactly: it is at least"
-            f" {attained} and at most {bound}, and none of the recorded nodes has depth {bound}",
-            hint="please report this",
+            f" {attained} and at most {bound}, and none of the recorded nodes has level {bound}",
+            hint="this is a defect of starcast: please report it",
         )
 
     def _candidates(

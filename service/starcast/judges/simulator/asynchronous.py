@@ -143,7 +143,8 @@ class AsynchronousExecution:
         synchronous model.
         """
         step = self._packets.step[self._packets.begins[batch.packets]]
-        # Only from above, the iteration reaches the right one of several fixed points.
+        # If a duration is 0, F can have several fixed points. An iteration from above reaches the
+        # right one.
         if not self.duration.all():
             return np.asarray(self._clock[step], self._ticks.dtype)
         early = self._clock[step[0] - 1] - max(free_from.max() for free_from in free)
@@ -204,7 +205,7 @@ class _Queue:
 
 
 class _FirstQueue:
-    """Computes the end times of packets that wait for their units and for their link or node.
+    """Computes the end times of a batch's packets, which wait for units and for links or nodes.
 
     Let d_j be the duration of packet j in a queue, and ready_j the time at which it is ready.
     Packet i ends at the maximum of ready_j + d_j + .. + d_i over j <= i. With the sums D_i = d_1 +
@@ -224,9 +225,11 @@ class _FirstQueue:
         self._dtype = ticks.dtype
 
     def ends(self, ready: Times) -> Times:
-        """Return when packets end, given when they are ready and when their queue was last free.
+        """Return when each packet ends.
 
-        The ready times and the results have the order of `_Queue.order`.
+        Args:
+            ready: when all units of each packet are at its sender, in the order of `_Queue.order`,
+                which the result also has.
         """
         start = np.maximum(ready, self._least) + self._before
         np.maximum.accumulate(start, out=start)
@@ -309,7 +312,10 @@ def trace_steps(packets: Packets, ticks: Ticks, clock: Times) -> tuple[CriticalS
 def trace_data(
     packets: Packets, ticks: Ticks, dependencies: Dependencies, execution: AsynchronousExecution
 ) -> tuple[CriticalSend, ...]:
-    """Return the critical path: the chain of waits up to the packet that ends last."""
+    """Return the critical path: the chain of packets that leads to the packet that ends last.
+
+    Each packet waited for the end of the packet before it.
+    """
     if not len(packets):
         return ()
     end = execution.end
