@@ -32,6 +32,8 @@ _TRIPLE = 3  # number of suffix positions whose fixed points are looked up toget
 
 
 class _Blocks(NamedTuple):
+    """The blocks of S_n or S_{n,k}, and the patterns that all of them share."""
+
     m: int  # positions of the suffix
     size: int  # nodes of a block
     patterns: NDArray[np.intp]  # [size, m]
@@ -221,7 +223,7 @@ def _next_in_clique(n: int, k: int, steps: int, smaller: int) -> NDArray[np.intp
 
 
 def _order(values: NDArray[np.integer]) -> Perms:
-    """Return, for each value, its position in the sorted row."""
+    """Return, for each value, its position in the sorted row, uint8 of the same shape."""
     return np.argsort(np.argsort(values, axis=1), axis=1).astype(np.uint8)
 
 

@@ -112,9 +112,10 @@ def bottleneck(topology: Topology, root: int | None) -> Cut:
 
 
 def level_cut(topology: Topology) -> Cut:
-    """Return a cut that many pairs of nodes share: all nodes up to some distance from one node.
+    """Return a cut that separates many pairs of nodes, but has few links: a ball around a node.
 
-    The node is one at the maximum distance from node 0. The distance is that of the best cut.
+    The centre of the ball is a node at the maximum distance from node 0. Of all radii, the one with
+    the most separated pairs per unit of capacity is chosen.
     """
     return keep(topology, "level cut", lambda: _find_level_cut(topology))
 
@@ -132,9 +133,15 @@ def _find_level_cut(topology: Topology) -> Cut:
 
 
 def keep(topology: Topology, name: str, compute: Callable[[], Value]) -> Value:
-    """Return a value of an object that is computed once and then stored in the object.
+    """Return a value that is computed once per topology object, and then stored in the object.
 
-    A spec cannot serve as the key, because another topology may have the same spec later.
+    A cache by spec would be wrong, because a plug-in may later define another topology with the
+    same spec.
+
+    Args:
+        topology: the object.
+        name: the name under which the value is stored.
+        compute: computes the value.
     """
     kept = vars(topology).setdefault("_kept_values", {})
     if name not in kept:

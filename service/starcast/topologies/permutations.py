@@ -252,9 +252,9 @@ def parse(label: str, n: int, length: int | None = None) -> Perms:
     if unknown is not None:
         others = (_SYMBOLS_FROM_0 if first else SYMBOLS)[:n]
         if set(lower) <= set(others):
-            hint = f"{hint}; labels begin with {first} here, and `labels` {1 - first} changes it"
+            hint = f"{hint}; for labels that start at {1 - first}, use `labels` {1 - first}"
         raise InputError(
-            f"the label '{label}' has the symbol '{unknown}', which is not one of {n}",
+            f"the label '{label}' has the symbol '{unknown}', which is not one of the {n} symbols",
             hint=hint,
         )
     repeated = next((a for a, b in pairwise(sorted(lower)) if a == b), None)
