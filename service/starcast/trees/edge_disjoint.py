@@ -41,7 +41,7 @@ from starcast.trees.model import Forest
 
 @construction(
     "shortest-path", families=["star"],
-    description="the shortest-path tree SPT of the root and S^2, .., S^n",
+    description="a shortest-path tree without the nodes that have the root's first symbol (SPT)",
     source="Fragopoulou & Akl 1996, Def. 6", partial=True,
 )  # fmt: skip
 def shortest_path(topology: Topology, root: int) -> Forest:
@@ -61,7 +61,7 @@ def shortest_path(topology: Topology, root: int) -> Forest:
 
 @construction(
     "shortest-path-graph", families=["star"],
-    description="SPG: the n-1 subtrees of SPT, each with all of S^1",
+    description="the n-1 subtrees of shortest-path, each with the nodes that it omits (SPG)",
     source="Fragopoulou & Akl 1996, Def. 7", one_tree_per_port=True, partial=True,
 )  # fmt: skip
 def shortest_path_graph(topology: Topology, root: int) -> Forest:
@@ -92,15 +92,26 @@ def dimension_home(slab: Slab) -> NDArray[np.uint8]:
 
 
 def write_s1(n: int, rows: NDArray[np.uint8]) -> None:
-    """Write the parent ports of the nodes that start with 1: l in tree l; 0 for the identity."""
+    """Write the ports to the parents of the nodes of S^1, which start with 1.
+
+    The port is l in tree l, and 0 for the identity, which is the root.
+
+    Args:
+        n: the number of symbols.
+        rows: the ports of all nodes, uint8 ``[n - 1, n!]``; changed.
+    """
     rows[:, : rows.shape[1] // n] = np.arange(2, n + 1, dtype=np.uint8)[:, None]
     rows[:, 0] = 0
 
 
 def _first_displaced(positions: SymbolPositions, k: int) -> NDArray[np.uint8]:
-    """Return p(x) for nodes x with x_1 = k and symbol 1 in position k.
+    """Return the dimension p(x) to the parent of nodes x with x_1 = k and symbol 1 in position k.
 
-    This is the first displaced position in the cyclic order k+1, .., n, 2, .., k.
+    It is the first displaced position in the cyclic order k+1, .., n, 2, .., k.
+
+    Args:
+        positions: the position of each symbol in each of the nodes, ``[n + 1, count]``.
+        k: the first symbol of the nodes.
     """
     dimension = np.full(positions.shape[1], k, dtype=np.uint8)
     for position in reversed([*range(k + 1, len(positions)), *range(2, k)]):
@@ -110,7 +121,7 @@ def _first_displaced(positions: SymbolPositions, k: int) -> NDArray[np.uint8]:
 
 @construction(
     "edge-disjoint", families=["star"],
-    description="EDT: n-1 directed edge-disjoint spanning trees",
+    description="n-1 directed edge-disjoint spanning trees (EDT)",
     source="Fragopoulou & Akl 1996, Def. 8", one_tree_per_port=True,
 )  # fmt: skip
 def edge_disjoint(topology: Topology, root: int) -> Forest:

@@ -408,7 +408,7 @@ class Forest(Displayable):
         raise self._lost(tree, parents)
 
     def _lost(self, tree: int, parents: Ranks) -> RejectedError:
-        """Return the error for a tree's first node whose parents do not lead to the root."""
+        """Return the error that names a tree's first node from which no path leads to the root."""
         _, top = _follow_parents(parents)
         node = int(np.flatnonzero((top != self.root) & (self.parent_port[tree] != 0))[0])
         if parents[top[node]] < 0:
@@ -459,9 +459,13 @@ def _values_at_parents(
     chunk: slice,
     readers: Mapping[int, ValueReader],
 ) -> Integers:
-    """Return an array's values at the parents of a chunk's nodes; at the root, its own value.
+    """Return a node array's values at the parents of some nodes; at the root, the root's value.
 
-    ``readers`` has a function for each port, which reads the values at the neighbours across it.
+    Args:
+        values: the array over all nodes, such as distances.
+        ports: the ports of the chunk's nodes to their parents, 0 for the root.
+        chunk: the range of nodes.
+        readers: for each port, a function that reads values at the neighbours across it.
     """
     first = int(ports[0])
     # This case is common, because constructions write long runs of the same port.

@@ -130,12 +130,12 @@ class _NecklaceList(NamedTuple):
 
     smallest: Ranks
     period: NDArray[np.int64]
-    number: NDArray[np.int64]  # number of the necklace's first node
+    number: NDArray[np.int64]
 
 
 @construction(
     "necklace", families=["star"],
-    description="MBST: the shortest-path tree that numbers the nodes necklace by necklace",
+    description="the shortest-path tree that numbers the nodes necklace by necklace (MBST)",
     source="Fragopoulou & Akl 1993, section 3.2",
 )  # fmt: skip
 def necklace(topology: Topology, root: int) -> Forest:
@@ -149,7 +149,10 @@ def necklace(topology: Topology, root: int) -> Forest:
 
 
 def numbering(topology: Topology) -> Ranks:
-    """Return the number m of every node of S_n in MBST with root 12..n, int32 ``[n!]``."""
+    """Return the number m of every node of S_n in the tree MBST rooted at 12..n, int32 ``[n!]``.
+
+    The module's docstring defines the numbers.
+    """
     turn = rotation(topology.n)
     orbits = _list_necklaces(topology)
     nodes = _first_nodes(topology, orbits, turn)
@@ -162,7 +165,7 @@ def numbering(topology: Topology) -> Ranks:
 
 
 def generators(topology: Topology) -> dict[int, Generator]:
-    """Return a mapping from distance k to the generator G_k."""
+    """Return, for each distance k, the generator G_k of the first necklace at this distance."""
     defined = range(1, topology.diameter + 1 - topology.n % 2)
     return {k: _generator(topology.n, k) for k in defined}
 
@@ -246,7 +249,7 @@ def path_word(m: int) -> PortWord:
 
     Reference: Knuth, The Art of Computer Programming, 7.2.1.2, Algorithm E.
     """
-    # The path's word: each entry is an index in the table b as it is when the word begins.
+    # The path's word: each entry is an index in the table b, as b is when the word begins.
     word = np.zeros(0, dtype=np.intp)
     # For each entry of the table when the word ends, its index when the word began.
     after = np.arange(m)
@@ -429,7 +432,10 @@ BaseForest = Annotated[
 Shift = Annotated[
     int,
     Argument(
-        "i", "how many places, 0 to n-2", kind="index", maximum=lambda topology: topology.n - 2
+        "i",
+        "the number of places by which dimensions move, 0 to n-2",
+        kind="index",
+        maximum=lambda topology: topology.n - 2,
     ),
 ]
 
@@ -443,7 +449,7 @@ def _no_dimension_change(topology: Topology) -> str | None:
 
 @construction(
     "label-change", families=["star", "nk-star"],
-    description="LC(r, T): the trees T translated by their root",
+    description="the trees of another construction, translated to the root: LC(r, T)",
     source="Tseng & Sheu 1997, Def. 3",
 )  # fmt: skip
 def label_change(topology: Topology, root: int, base: BaseForest) -> Forest:  # noqa: ARG001 - that of the base
@@ -460,7 +466,7 @@ def label_change(topology: Topology, root: int, base: BaseForest) -> Forest:  # 
 
 @construction(
     "dimension-change", families=["star", "nk-star"],
-    description="DC(i, T): every dimension of T moved by i places, with the same root",
+    description="the trees of another construction, each dimension moved by i places: DC(i, T)",
     source="Tseng & Sheu 1997, Def. 4", exclusion=_no_dimension_change,
 )  # fmt: skip
 def dimension_change(topology: Topology, root: int, base: BaseForest, i: Shift) -> Forest:
