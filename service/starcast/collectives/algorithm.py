@@ -45,15 +45,19 @@ from starcast.trees.construction import CONSTRUCTIONS
 Segments = Annotated[
     int,
     Argument(
-        "segments", "segments into which each tree's share of the message is cut", lambda _: 1
+        "segments",
+        "number of segments into which each tree's share of the message is divided",
+        lambda _: 1,
     ),
 ]
-Messages = Annotated[int, Argument("messages", "messages of one unit, M", lambda _: 1)]
+Messages = Annotated[
+    int, Argument("messages", "number of messages, each of one unit (M)", lambda _: 1)
+]
 Copies = Annotated[
     int,
     Argument(
         "copies",
-        "edge-disjoint trees that carry each message",
+        "number of edge-disjoint trees that carry each message",
         lambda _: 1,
         maximum=lambda topology: topology.degree,
     ),
@@ -180,9 +184,9 @@ REGISTRIES: dict[str, Registry[Algorithm]] = {
 
 
 class Foresight(TypedDict, total=False):
-    """Optional arguments of the decorator `algorithm`.
+    """The optional arguments of `algorithm`: functions with facts about schedules not yet built.
 
-    They are attributes: `Entry` explains ``exclusion``, `Algorithm` explains the others.
+    The attributes of `Entry` document ``exclusion``, those of `Algorithm` all others.
     """
 
     exclusion: Callable[[Topology], str | None]
@@ -192,7 +196,7 @@ class Foresight(TypedDict, total=False):
     sources: Callable[[Topology, str], int]
 
 
-#: Functions that read the results of these functions if a plug-in defines them.
+#: For each optional argument, the function that checks the results of a plug-in's function.
 _FORESIGHT: Mapping[str, Callable[[Any], Any]] = {
     "exclusion": read_text,
     "rows": index,

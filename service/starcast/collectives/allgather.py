@@ -60,7 +60,7 @@ BaseTree = Annotated[
 
 
 def count_sources(topology: Topology, ports: str) -> int:
-    """Return how many sources need rows of their own in an allgather schedule: one, or all."""
+    """Return the number of sources whose rows an allgather schedule must list: one, or all."""
     # In the one-port model, the sub-slots depend on the ports. If translations change the ports, as
     # on S_{n,k}, one source cannot represent the others.
     is_symmetric = ports == "all" or topology.translation_keeps_ports
@@ -204,7 +204,7 @@ def _build_overlapped(
         forest: the tree along which a single message travels from the identity.
         step: int32 ``[nodes]``, the step in which each node receives the single message; 0 if the
             message arrives over one of the last links.
-        turns: how often each message is rotated, cyclically.
+        turns: how many times message c is rotated: entry c modulo the length of the list.
         messages: the number of messages.
     """
     rotated = [_rotate(forest, step, count) for count in turns]
@@ -245,9 +245,12 @@ def _rotate(
 
 
 def _positions_within_port(port: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return consecutive numbers, from 1, for the links of each port.
+    """Number the links of each port 1, 2, .., so that each number occurs once per port.
 
-    They are the steps in which last links are crossed, so that a step has one link per port.
+    Links with the same number are crossed in the same step.
+
+    Args:
+        port: the port of each link, uint8 ``[links]``.
     """
     position = np.empty(len(port), dtype=np.int64)
     for number in np.unique(port):

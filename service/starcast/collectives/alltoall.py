@@ -169,7 +169,11 @@ def plan_opening(n: int, messages: int) -> Opening:
 
 
 def short_words(n: int, messages: int) -> tuple[Word, ...]:
-    """Return the paths to the nodes of short necklaces; the entries use all dimensions evenly."""
+    """Return the paths to the nodes of short necklaces, those of fewer than n-1 nodes.
+
+    The entries (see the module's docstring) are chosen so that the paths cross all dimensions
+    about equally often.
+    """
     nodes = short_necklaces(n)
     ranks = permutations.rank(nodes).tolist()
     cycles_of = dict(zip(ranks, map(_displaced_cycles, nodes), strict=True))
@@ -264,7 +268,7 @@ def _displaced_cycles(node: Perms) -> list[Cycle]:
 
 
 def _entry_capacities(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
-    """Return how often each symbol may be the entry of its cycle.
+    """Return a mapping from each symbol to how often it may be the entry of a cycle.
 
     A path crosses the dimension of each symbol of a cycle once, and that of the entry twice. The
     numbers ensure that no dimension is crossed more often than the rounded-up mean.
@@ -275,7 +279,10 @@ def _entry_capacities(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
 
 
 def _crossed_dimensions(cycle: Cycle, entry: int) -> Iterator[int]:
-    """Yield the dimensions that a path to a node crosses for one cycle, entered at ``entry``."""
+    """Yield the dimensions that a path crosses for one cycle of its destination.
+
+    The first and the last of them is the dimension of ``entry``, a symbol of the cycle.
+    """
     start = cycle.index(entry)
     yield entry
     yield from reversed((*cycle[start:], *cycle[:start]))
@@ -462,14 +469,14 @@ def _rows(
 
 
 def _repeat(once: Columns, rounds: int, topology: Topology) -> Columns:
-    """Repeat the rows of a round, which serves n-1 messages per node, for several rounds."""
+    """Return the rows of several equal rounds, given those of one; a round has n-1 messages."""
     repeated = once.apply(lambda column: np.tile(column, rounds))
     round_number = np.repeat(np.arange(rounds, dtype=np.int32), len(once.step))
     return _delay(repeated, round_number, topology)
 
 
 def _delay(rows: Columns, rounds: int | NDArray[np.int32], topology: Topology) -> Columns:
-    """Move the rows of a round (n-1 messages) to later rounds, by changing steps and units."""
+    """Return rows moved to later rounds of n-1 messages, by changing their steps and units."""
     step = rows.step + rounds * topology.distance_sum
     unit = rows.unit + rounds * topology.degree
     return rows._replace(step=step, unit=unit)

@@ -160,7 +160,9 @@ def hop_numbers(forest: Forest) -> Ranks:
 def _sizes_of_earlier_siblings(
     parents: Ranks, turn: NDArray[np.int32], sizes: Ranks
 ) -> NDArray[np.int64]:
-    """Return, for each node, the total size of its siblings' subtrees that come earlier.
+    """Return, for each node, the number of nodes in the subtrees of its earlier siblings.
+
+    Siblings are nodes with the same parent.
 
     Args:
         parents: the parent of each node.
@@ -179,7 +181,7 @@ def _sizes_of_earlier_siblings(
 
 
 def scatter_transmissions(topology: Topology, messages: int, copies: int) -> int:
-    """Return the number of rows of the scatter; no trees are built.
+    """Return the number of rows of the scatter in copies, without building the trees.
 
     The length of a copy's path is the level of its destination in the copy's tree. This level is
     the destination's distance plus its *detour* in that tree. Nodes on necklaces of n-1 nodes use
@@ -258,7 +260,7 @@ def assign_copies(forest: Forest, levels: Ranks, messages: int, copies: int) -> 
 def _nearest_trees(
     forest: Forest, levels: Ranks, copies: int
 ) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-    """Return, for each node on a full necklace, the trees in which its levels are lowest.
+    """Return, for each node on a full necklace (of n-1 nodes), the trees with its lowest levels.
 
     Returns:
         The trees, int64 ``[copies, nodes]``, where the entries of other nodes have no meaning; and

@@ -5,9 +5,8 @@ give the same rows: all numbers are integers, and the random numbers come from `
 
 **Spreading** (broadcast, allgather): in each step every directed link carries a unit that its
 sender holds and its receiver lacks, and no unit goes twice to the same receiver. A link of capacity
-c carries up to c units. Among a few such
-units, a link takes the one that the fewest nodes hold. In the one-port model, the links of a step
-are a matching of senders with receivers.
+c carries up to c units. Among the first few such units found, a link takes the one that the fewest
+nodes hold. In the one-port model, the links of a step are a matching of senders with receivers.
 
 **Routing** (scatter, alltoall): units travel along shortest paths. In each step every directed link
 takes, among the waiting units that it brings nearer to their destinations, the unit with the
@@ -27,9 +26,9 @@ _FACTOR, _PRIME = 48_271, 2**31 - 1
 #: The number of units among which a link takes the one that the fewest nodes hold.
 _SAMPLES = 2
 
-#: The unit of weights in one-port matchings.
+#: The weights of one-port matchings are integers: fractions are multiplied by this number.
 _SCALE = 4096
-#: The number of units in a word of `Holdings`, whose integers are never negative.
+#: The number of units in an int64 of `Holdings`: fewer than 64, so that none becomes negative.
 _BITS = 62
 
 _Integers = NDArray[np.int32]
@@ -84,7 +83,7 @@ def _add_row(rows: FoundRows, node: int, slot: int, unit: int) -> None:
 
 
 class Holdings(NamedTuple):
-    """Which node holds which units: bit ``unit % _BITS`` of word ``unit // _BITS`` of its row.
+    """Which node holds which units, as bits: unit u is bit ``u % _BITS`` of word ``u // _BITS``.
 
     Attributes:
         before: int64 ``[nodes, words]``, the units held at the beginning of the step.
@@ -100,7 +99,12 @@ class Holdings(NamedTuple):
 
 
 def allocate_holdings(nodes: int, source: NDArray[np.int64]) -> Holdings:
-    """Return the holdings in which each unit is held by its source only, ``[units]``."""
+    """Return the holdings before the first step, when only its source holds each unit.
+
+    Args:
+        nodes: the number of nodes.
+        source: the rank of each unit's source, int64 ``[units]``.
+    """
     unit = np.arange(len(source))
     now = np.zeros((nodes, -(-len(unit) // _BITS)), dtype=np.int64)
     np.bitwise_or.at(now, (source, unit // _BITS), 1 << (unit % _BITS))
@@ -178,12 +182,22 @@ def _exchange(
     rows: FoundRows,
     chance: NDArray[np.int64],
 ) -> bool:
-    """Find a unit for a link to ``node`` whose sender has no unit that the node still lacks.
+    """Let an idle link to ``node`` carry a unit, although its sender has none that the node lacks.
 
-    The link takes the unit of another link to the node, which carries another unit instead.
+    The link takes over the unit of another link to the node in this step, if the sender of that
+    link can send another unit instead.
+
+    Args:
+        table: the neighbours, int32 ``[nodes, ports]``.
+        own: the holdings of all nodes.
+        node: the receiver.
+        slot: the index of the receiver's port at the idle link.
+        first: the index of the receiver's first row in this step.
+        rows: the rows found so far; changed.
+        chance: the state of the random numbers; changed.
 
     Returns:
-        Whether there is such a link among the rows from ``first`` on.
+        Whether such a link was found.
     """
     sender = table[node, slot]
     for row in range(first, rows.counts[0]):
@@ -274,7 +288,7 @@ def _is_free(pairing: Pairing, node: int, slot: int, other: int) -> bool:
 
 @jit
 def _use(pairing: Pairing, node: int, slot: int, other: int, endpoints: int) -> None:
-    """Note that a node was matched with a neighbour; only endpoints cannot be matched again."""
+    """Record that a node was matched with a neighbour; of these, a switch can be matched again."""
     pairing.is_done[0, node], pairing.is_done[1, other] = node < endpoints, other < endpoints
     pairing.is_used[node, slot] = True
 
@@ -401,7 +415,18 @@ def spread(
     endpoints: int,
     goal: int,
 ) -> None:
-    """Take steps until there are at least ``goal`` rows."""
+    """Append steps of a broadcast or an allgather until there are at least ``goal`` rows.
+
+    Args:
+        table: the neighbours, int32 ``[nodes, ports]``.
+        capacity: the capacity of each node's link at each port, int64 ``[nodes, ports]``.
+        own: the holdings of all nodes; changed.
+        rows: the rows found so far; changed.
+        chance: the state of the random numbers; changed.
+        one_port: whether the port model is one-port.
+        endpoints: the number of endpoints; nodes from this rank on are switches.
+        goal: the number of rows.
+    """
     nodes, ports = table.shape
     pairing, urgency = _allocate_pairing(nodes, ports), np.zeros((2, nodes), np.int64)
     while rows.counts[0] < goal:
@@ -456,7 +481,14 @@ def allocate_waiting(
     source: NDArray[np.int64],
     destination: NDArray[np.int64],
 ) -> Waiting:
-    """Return the lists in which all units wait at their sources, ``[units]``."""
+    """Return the lists of waiting units before the first step, when all wait at their sources.
+
+    Args:
+        table: the neighbours, int32 ``[nodes, ports]``.
+        left: the distances to the destinations, ``[destinations, nodes]``.
+        source: the rank of each unit's source, int64 ``[units]``.
+        destination: the row of ``left`` for each unit, int64 ``[units]``.
+    """
     nodes, ports = table.shape
     units = len(source)
     waiting = Waiting(
@@ -480,7 +512,7 @@ def _insert_all(table: _Integers, waiting: Waiting, source: NDArray[np.int64]) -
 
 @jit
 def _insert(table: _Integers, waiting: Waiting, node: int, unit: int) -> None:
-    """Add a unit to the lists of a node, unless this is its destination."""
+    """Add a unit to the lists of a node, unless the node is the unit's destination."""
     ports = table.shape[1]
     goal = waiting.goal[unit]
     left = np.int64(waiting.left[goal, node])
@@ -559,7 +591,10 @@ def route(
     endpoints: int,
     goal: int,
 ) -> None:
-    """Take steps until there are at least ``goal`` rows."""
+    """Append steps of a scatter or an alltoall until there are at least ``goal`` rows.
+
+    The parameters are those of `spread`, but for ``waiting``: the units that wait at each node.
+    """
     nodes, ports = table.shape
     pairing = _allocate_pairing(nodes, ports)
     while rows.counts[0] < goal:

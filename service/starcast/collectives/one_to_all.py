@@ -87,10 +87,12 @@ def build_rounds(
 
 
 def _one_port_steps(forest: Forest) -> NDArray[np.int32]:
-    """Return the step in which each node of a tree receives the first message, one-port.
+    """Return the step in which each node of a single tree receives the first message, one-port.
+
+    In the one-port model, a node sends the message to one child per step.
 
     Returns:
-        int32 ``[1, nodes]``.
+        int32 ``[1, nodes]``; 0 for the root.
     """
     topology = forest.topology
     arrival = forest.parent_port[0].astype(np.int32)
@@ -115,7 +117,14 @@ def _one_port_steps(forest: Forest) -> NDArray[np.int32]:
 
 
 def _build_stream(forest: Forest, units_per_tree: int, first: NDArray[np.int32], gap: int) -> Draft:
-    """Return the broadcast of a stream: unit j crosses each link ``gap * j`` steps after unit 0."""
+    """Return the broadcast that sends units down each tree one after another, ``gap`` steps apart.
+
+    Args:
+        forest: the trees.
+        units_per_tree: the number of units that travel down each tree.
+        first: int32 ``[trees, nodes]``, the step in which each node receives its tree's first unit.
+        gap: the number of steps from one unit to the next on each link.
+    """
     unit = np.arange(forest.trees * units_per_tree)
     tree, position = np.divmod(unit, units_per_tree)
     rows = flood_units(forest, tree, gap * position, unit, first)
@@ -129,7 +138,7 @@ def _declare_segmented(construction: str, source: str) -> None:
     @algorithm(
         "broadcast", construction, families=entry.families, ports=["all", "one"], source=source,
         smallest=entry.smallest, forest_construction=lambda *_: construction,
-        # On other topologies `greedy` is the algorithm that is greedy in each step.
+        # On topologies without the greedy tree, the name `greedy` stands for `greedy-matching`.
         elsewhere="greedy-matching" if construction == "greedy" else "",
         rows=lambda topology, arguments: (
             entry.count_trees(topology) * count_messages(topology, arguments)
@@ -151,7 +160,7 @@ _declare_segmented("multiple", "Tseng & Sheu 1997, Algorithm 1, Theorems 1 and 2
 def _build_recursive_substar(
     topology: Topology, root: int, ports: Ports, messages: Messages
 ) -> Draft:
-    """Build the stream of messages down the tree of Sheu, Liaw & Chen 1993.
+    """Build the broadcast of M messages, one after another, down the tree of Sheu et al. 1993.
 
     All-port: one message leaves per step, and M messages take 2n-4+M steps. One-port: a node sends
     to one child per step. It uses the ports above its port of arrival first (Rule 2), then the
@@ -242,13 +251,18 @@ def _check_all_reached(forest: Forest, trees_per_node: NDArray[np.int64]) -> Non
 
 
 def balanced_forest(topology: Topology, messages: int) -> Forest:
-    """Return one balanced tree per copy of a message, up to n-1; copy c uses tree c mod (n-1).
+    """Return a balanced tree for each message per destination, but at most n-1 trees.
 
-    A balanced tree numbers its leaves m = 1, 2, .., and each number determines the dimension v(m)
-    towards the parent. The numbers continue from copy to copy, so all copies together fill the
-    subtrees as equally as one copy does (Fragopoulou & Akl 1993, section 5.1). Each copy takes
-    (n-1)! - 1 numbers. For n >= 3 that is -1 modulo n-1, and v(m) depends on m modulo n-1. Hence
-    the tree of copy c depends only on c modulo n-1, and there are at most n-1 trees.
+    Message c travels down tree c mod (n-1). A balanced tree numbers the nodes that start with 1 as
+    m = 1, 2, .., and each number determines the dimension v(m) towards the parent. The numbers
+    continue from message to message, so all messages together fill the root's subtrees as equally
+    as a single message does (Fragopoulou & Akl 1993, section 5.1). Each message takes (n-1)! - 1
+    numbers. For n >= 3 that is -1 modulo n-1, and v(m) depends on m modulo n-1. Hence the tree of
+    message c depends only on c modulo n-1.
+
+    Args:
+        topology: the star graph.
+        messages: the number of messages per destination.
     """
     first = trees.forest(topology, "balanced")
     if messages == 1:
@@ -261,7 +275,7 @@ def balanced_forest(topology: Topology, messages: int) -> Forest:
 
 
 def count_rows(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows: the distance sum times the messages, as all paths are shortest."""
+    """Return the number of rows if all paths are shortest: the distance sum times the messages."""
     return int(arguments.get("messages", 1)) * topology.distance_sum
 
 
@@ -284,11 +298,14 @@ def refuse_uneven(topology: Topology, arguments: Arguments) -> Refusal | None:
 #: The smallest n with perfectly balanced trees: in S_2 there is nothing to rotate
 #: (docs/definitions/fragopoulou-akl.md, pitfall 18).
 SMALLEST_BALANCED = 3
-#: The messages to a node whose necklace has p nodes are shared by (n-1)/p paths.
+#: The number of messages of algorithms along perfectly balanced trees. A node whose necklace has p
+#: nodes is in (n-1)/p trees, so n-1 messages can be divided equally among the trees of any node.
 MultipleMessages = Annotated[
     int,
     Argument(
-        "messages", "unit messages, M, a multiple of n-1", default=lambda topology: topology.degree
+        "messages",
+        "number of messages, each of one unit (M); a multiple of n-1",
+        default=lambda topology: topology.degree,
     ),
 ]
 

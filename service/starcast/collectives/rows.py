@@ -100,7 +100,9 @@ def route_units(
 def flood_units(
     forest: Forest, tree: Integers, delay: Integers, unit: Integers, first: Integers
 ) -> Columns:
-    """Return the rows of units that go to all nodes of a tree, except switches above no endpoint.
+    """Return the rows of units that go to all nodes of a tree, except switches that serve none.
+
+    A switch without endpoints below it in the tree does not receive units.
 
     A unit reaches a node in step ``first[tree, node] + delay``.
 
@@ -218,10 +220,9 @@ def order_furthest_first(
     return departure
 
 
-# Translation to another root or source, or to all sources at once
-#
-# It keeps the port of every link except the residual links of S_{n,k}, whose ports are computed
-# again.
+# The functions below translate rows to another root or source, or to all sources at once. A
+# translation keeps the ports of links. Only those of the residual links of S_{n,k}, which replace
+# the first symbol of a node, are computed again.
 
 
 def translate_rows(
@@ -256,7 +257,15 @@ def translate_rows(
 def expand_rows(
     topology: Topology, rows: Columns, units: int, root: int = 0, units_per_node: int = 0
 ) -> Columns:
-    """Return the rows of all sources; unit numbers of source q begin at ``q * units``."""
+    """Return the rows of all sources, given those of one source.
+
+    Args:
+        topology: a topology with translations.
+        rows: the rows of one source.
+        units: the number of units per source; those of source q are numbered from ``q * units``.
+        root: the rank of the given source.
+        units_per_node: as in `translate_rows`.
+    """
     count = len(rows.step)
     expanded = rows.apply(lambda column: np.empty(count * topology.nodes, _wide(column.dtype)))
     # `argsort` of a permutation is its inverse.
