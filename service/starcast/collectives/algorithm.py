@@ -275,7 +275,8 @@ def algorithm(
             result = run_guarded(
                 noun, origin, lambda: function(topology, root, ports=model, **arguments)
             )
-            return _read_schedule(noun, origin, result, {**declared, "root": root})
+            with located(noun, origin):
+                return schedule_from_columns(_read_columns(result), **declared, root=root)
 
         entry = Algorithm(
             collective=collective, name=name, source=source, origin=origin, smallest=smallest,
@@ -293,11 +294,6 @@ def algorithm(
         return function
 
     return decorate
-
-
-def _read_schedule(noun: str, origin: Origin, result: Any, declared: Mapping[str, Any]) -> Schedule:
-    with located(noun, origin):
-        return schedule_from_columns(_read_columns(result), **declared)
 
 
 def _read_columns(result: Any) -> Mapping[str, Any]:

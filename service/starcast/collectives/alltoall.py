@@ -346,10 +346,10 @@ def _build_exact_alltoall(topology: Topology, root: int, ports: Ports, messages:
     """
     rounds, rest = divmod(messages, topology.degree)
     full = full_necklaces(topology)
-    parts = []
+    parts: list[Columns] = []
     if rounds:
         once = _build_round(topology, full, topology.degree, messages)
-        parts.append(_repeat(once, rounds, topology))
+        parts = [_delay(once, number, topology) for number in range(rounds)]
     if rest:
         parts.append(_delay(_build_round(topology, full, rest, messages), rounds, topology))
     return Draft(concatenate_rows(parts), topology.nodes * messages, symmetric=True)
@@ -406,7 +406,7 @@ def _serve_short_necklaces(topology: Topology, opening: Opening, total: int) -> 
         port = np.array([words[index].dimensions[hop] for index in longer], dtype=np.uint8)
         sender = node[longer]
         node[longer] = topology.step(port, sender)
-        yield _rows(step, sender, port, node[longer], unit[longer])
+        yield Columns.along_one_tree(step, sender, port, node[longer], unit[longer])
 
 
 def _serve_full_necklaces(
@@ -436,7 +436,7 @@ def _serve_full_necklaces(
                 step[early] = opening.idle[port[early] - 2, group[early]]
             sender = image[full.nodes[hop - 1, path]]
             receiver = image[full.nodes[hop, path]]
-            yield _rows(step, sender, port, receiver, unit[longer])
+            yield Columns.along_one_tree(step, sender, port, receiver, unit[longer])
         image = rotated[image]
 
 
@@ -461,22 +461,8 @@ def _group_begins(
     return np.asarray(opening.length + np.cumsum(length - early) - length)
 
 
-def _rows(
-    step: Integers, sender: Ranks, port: Integers, receiver: Ranks, unit: Integers
-) -> Columns:
-    tree = np.zeros(len(step), dtype=np.uint8)
-    return Columns(step.astype(np.int32), sender, port, receiver, tree, unit.astype(np.int32))
-
-
-def _repeat(once: Columns, rounds: int, topology: Topology) -> Columns:
-    """Return the rows of several equal rounds, given those of one; a round has n-1 messages."""
-    repeated = once.apply(lambda column: np.tile(column, rounds))
-    round_number = np.repeat(np.arange(rounds, dtype=np.int32), len(once.step))
-    return _delay(repeated, round_number, topology)
-
-
-def _delay(rows: Columns, rounds: int | NDArray[np.int32], topology: Topology) -> Columns:
-    """Return rows moved to later rounds of n-1 messages, by changing their steps and units."""
+def _delay(rows: Columns, rounds: int, topology: Topology) -> Columns:
+    """Return rows moved to a later round of n-1 messages, by changing their steps and units."""
     step = rows.step + rounds * topology.distance_sum
     unit = rows.unit + rounds * topology.degree
     return rows._replace(step=step, unit=unit)

@@ -164,8 +164,7 @@ def _spread(topology: Topology, ports: Ports, source: NDArray[np.int64], seed: i
     best = _best_rows(prepare, rows, least, seed)
     sender = table[best.node, best.slot]
     port = topology.reverse_ports()[np.array(topology.ports, dtype=np.uint8)[best.slot]]
-    tree = np.zeros(rows, dtype=np.uint8)
-    columns = Columns(best.step, sender, port, best.node, tree, best.unit)
+    columns = Columns.along_one_tree(best.step, sender, port, best.node, best.unit)
     if topology.endpoints < nodes:
         needed = _find_needed(topology, columns)
         columns = columns.apply(lambda column: column[needed])
@@ -217,8 +216,7 @@ def _route(
     best = _best_rows(prepare, rows, least, seed)
     port = np.array(topology.ports, dtype=np.uint8)[best.slot]
     receiver = table[best.node, best.slot]
-    tree = np.zeros(rows, dtype=np.uint8)
-    return Columns(best.step, best.node, port, receiver, tree, unit[best.unit])
+    return Columns.along_one_tree(best.step, best.node, port, receiver, unit[best.unit])
 
 
 def _count_spread_rows(topology: Topology, arguments: Arguments) -> int:

@@ -9,6 +9,7 @@ takes as many steps as there are messages for the largest subtree. `build_scatte
 and 8 to any tree.
 """
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import numpy as np
@@ -75,13 +76,12 @@ def build_rounds(
     """
     forest = Forest(topology, parent_port[None, :])
     receiver = np.arange(1, topology.nodes)
-    rows = Columns(
-        step=rounds[1:].astype(np.int32),
+    rows = Columns.along_one_tree(
+        step=rounds[1:],
         sender=forest.parents()[0, 1:],
         port=topology.reverse_ports()[parent_port[1:]],
         receiver=receiver,
-        tree=np.zeros(len(receiver), dtype=np.uint8),
-        unit=np.zeros(len(receiver), dtype=np.int32),
+        unit=np.zeros_like(receiver),
     )
     return Draft(rows, 1, forest)
 
@@ -279,8 +279,13 @@ def count_rows(topology: Topology, arguments: Arguments) -> int:
     return int(arguments.get("messages", 1)) * topology.distance_sum
 
 
-def _balanced_construction(_topology: Topology, _ports: str, arguments: Arguments) -> str | None:
-    return "balanced" if arguments["messages"] == 1 else None
+def if_single(construction: str) -> Callable[[Topology, str, Arguments], str | None]:
+    """Return a function for `Algorithm.forest_construction`.
+
+    It returns the construction if there is a single message, because no construction builds the
+    trees of several messages.
+    """
+    return lambda _topology, _ports, values: construction if values["messages"] == 1 else None
 
 
 def refuse_uneven(topology: Topology, arguments: Arguments) -> Refusal | None:
@@ -312,7 +317,7 @@ MultipleMessages = Annotated[
 
 @algorithm(
     "scatter", "balanced", families=["star"], source="Fragopoulou & Akl 1993, section 5.1, Rule 5",
-    rows=count_rows, forest_construction=_balanced_construction,
+    rows=count_rows, forest_construction=if_single("balanced"),
 )  # fmt: skip
 def _scatter_balanced(topology: Topology, root: int, ports: Ports, messages: Messages) -> Draft:
     return build_scatter(balanced_forest(topology, messages), ports, messages)

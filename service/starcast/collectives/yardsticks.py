@@ -73,12 +73,11 @@ def rotate_messages(
             position = (origin + direction * hop) % nodes
             following = (position + direction) % nodes
             parts.append(
-                Columns(
-                    step=(delay[index] + hop + 1).astype(np.int32),
+                Columns.along_one_tree(
+                    step=delay[index] + hop + 1,
                     sender=cycle[position],
                     port=port_of[position],
                     receiver=cycle[following],
-                    tree=np.zeros(len(hop), dtype=np.uint8),
                     unit=cycle[origin] * messages + message,
                 )
             )

@@ -556,11 +556,29 @@ def degree_text(topology: Topology) -> str:
 
 def ports_towards(topology: Topology, parents: NDArray[np.integer]) -> NDArray[np.uint8]:
     """Return the port from each node to its parent, uint8 ``[nodes]``; 0 if they are not linked."""
-    ports = np.zeros(topology.nodes, dtype=np.uint8)
-    for port in topology.ports:
-        ports[topology.neighbours(port) == parents] = port
-    # A node without a link at some port is its own neighbour there, but never its own parent.
-    ports[parents == np.arange(topology.nodes)] = 0
+    return find_ports(topology, np.arange(topology.nodes), parents)
+
+
+def find_ports(
+    topology: Topology, sender: Integers, receiver: Integers, table: Ranks | None = None
+) -> NDArray[np.uint8]:
+    """Return the port over which each sender reaches its receiver.
+
+    Args:
+        topology: the topology of the nodes.
+        sender: int ``[rows]``, ranks.
+        receiver: int ``[rows]``, ranks.
+        table: the topology's table of neighbours, to avoid computing it in every call.
+
+    Returns:
+        uint8 ``[rows]``, 0 if the two nodes are not linked.
+    """
+    ports = np.zeros(len(sender), dtype=np.uint8)
+    for row, port in enumerate(topology.ports):
+        neighbours = topology.neighbours(port) if table is None else table[row]
+        ports[neighbours[sender] == receiver] = port
+    # A node without a link at a port is its own neighbour there.
+    ports[sender == receiver] = 0
     return ports
 
 

@@ -51,10 +51,10 @@ def _blocks(n: int, k: int) -> _Blocks:
     m = max(m for m in range(k) if perm(n - k + m, m) <= _MAX_PATTERNS)
     patterns = permutations.arrangements(n - k + m, m).astype(np.intp) - 1
     prefix = permutations.arrangements(n, k - m)
-    return _Blocks(m, len(patterns), patterns, prefix, _missing_symbols(prefix, n))
+    return _Blocks(m, len(patterns), patterns, prefix, missing_symbols(prefix, n))
 
 
-def _missing_symbols(rows: Perms, n: int) -> Perms:
+def missing_symbols(rows: NDArray[np.integer], n: int) -> Perms:
     """Return the symbols of 1..n that each row lacks, ascending, uint8 ``[count, n - length]``."""
     missing = np.ones((len(rows), n + 1), dtype=bool)
     missing[:, 0] = False
@@ -213,9 +213,7 @@ def _next_in_clique(n: int, k: int, steps: int, smaller: int) -> NDArray[np.intp
         The symbols as indices in the rest, ``[size]``.
     """
     blocks = _blocks(n, k)
-    is_missing = np.ones((blocks.size, blocks.rest.shape[1]), dtype=bool)
-    np.put_along_axis(is_missing, blocks.patterns, values=False, axis=1)
-    others = np.nonzero(is_missing)[1].reshape(blocks.size, n - k)
+    others = missing_symbols(blocks.patterns + 1, blocks.rest.shape[1]).astype(np.intp) - 1
     index = (others < smaller).sum(axis=1)
     target = (index + steps) % (n - k + 1)
     chosen = (target - (target > index))[:, None]

@@ -140,9 +140,8 @@ class ArrangementGraph(Topology):
         Raises:
             InputError: there is no such node.
         """
-        row = self.rows(self.node(root))[0]
-        missing = np.setdiff1d(np.arange(1, self.n + 1, dtype=np.uint8), row)
-        return np.concatenate([row, missing])
+        rows = self.rows(self.node(root))
+        return np.concatenate([rows[0], blocks.missing_symbols(rows, self.n)[0]])
 
     def residual_port(self, rows: Perms, new_symbol: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return, for each node, the port above k of the link that replaces its first symbol.
@@ -262,13 +261,10 @@ def _along_clique(n: int, rows: Perms, steps: int | NDArray[np.intp]) -> NDArray
     Returns:
         uint8 ``[count]``.
     """
-    is_member = np.ones((len(rows), n + 1), dtype=bool)
-    is_member[:, 0] = False
-    np.put_along_axis(is_member, rows[:, 1:], values=False, axis=1)
-    clique = np.nonzero(is_member)[1].reshape(len(rows), -1)
+    clique = blocks.missing_symbols(rows[:, 1:], n)
     index = (clique < rows[:, :1]).sum(axis=1)
-    chosen = clique[np.arange(len(rows)), (index + steps) % clique.shape[1]]
-    return np.asarray(chosen, dtype=np.uint8)
+    chosen: NDArray[np.uint8] = clique[np.arange(len(rows)), (index + steps) % clique.shape[1]]
+    return chosen
 
 
 @family(

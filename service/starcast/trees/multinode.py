@@ -307,7 +307,9 @@ def _paths_between(position: NDArray[np.uint8], start: Perms, goal: Perms) -> Po
     """
     count, m = position.shape
     if m == _BASE:
-        return _paths_in_s4(position, start, goal)
+        relative = np.argmax(start[:, :, None] == goal[:, None, :], axis=1) + 1
+        paths = _s4_paths()[permutations.rank(relative.astype(np.uint8))]
+        return np.take_along_axis(position, paths.astype(np.intp), axis=1)
     rows = np.arange(count)
     # The last position in which start and goal differ.
     fixed = m - 1 - np.argmax((start != goal)[:, ::-1], axis=1)
@@ -370,16 +372,6 @@ def _leaving_node(order: Perms, k: int, entered: Perms) -> Perms:
     wrong = np.flatnonzero(permutations.is_odd(left) == permutations.is_odd(entered))
     left[wrong, -2:] = left[wrong, :-3:-1]
     return left
-
-
-def _paths_in_s4(position: NDArray[np.uint8], start: Perms, goal: Perms) -> PortWord:
-    """Return Hamiltonian paths of substars S_4 from ``start`` to ``goal`` nodes.
-
-    Each goal is an odd permutation of its start.
-    """
-    relative = np.argmax(start[:, :, None] == goal[:, None, :], axis=1) + 1
-    paths = _s4_paths()[permutations.rank(relative.astype(np.uint8))]
-    return np.take_along_axis(position, paths.astype(np.intp), axis=1)
 
 
 @lru_cache(maxsize=1)

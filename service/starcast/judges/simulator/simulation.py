@@ -87,7 +87,7 @@ class Traffic:
         steps = _last_step(step)
         same_packet = repeats_previous(step, self.rows.sender[executed], self.rows.port[executed])
         begins = np.flatnonzero(~same_packet)
-        links = _count_per_step(step[begins], steps)
+        links = np.bincount(step[begins], minlength=steps + 1)[1:]
         if len(begins) == len(step):  # every packet has one unit
             return links, (links > 0).astype(np.int64)
         return links, _greatest_per_step(np.diff(begins, append=len(step)), links)
@@ -262,12 +262,6 @@ def _last_step(step: Integers, width: int = 2) -> int:
             hint="number the steps from 1, without gaps",
         )
     return last
-
-
-def _count_per_step(step: Integers, steps: int) -> Counts:
-    """Return the number of rows in each step, int64 ``[steps]``; the steps of the rows ascend."""
-    ends = np.searchsorted(step, np.arange(1, steps + 1, dtype=step.dtype), side="right")
-    return np.diff(ends, prepend=0)
 
 
 def _greatest_per_step(sizes: Counts, counts: Counts) -> Counts:
