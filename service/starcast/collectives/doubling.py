@@ -248,13 +248,6 @@ def _doubling(size: int) -> list[_Step]:
     return steps
 
 
-def _cross(labels: _Labels, port: int) -> _Labels:
-    """Return the labels of the neighbours, across a port, of the nodes with the given labels."""
-    crossed = labels.copy()
-    crossed[:, [0, port - 1]] = labels[:, [port - 1, 0]]
-    return crossed
-
-
 def _symbol_rounds(
     topology: Topology, substar: int, record: Mapping[str, NDArray[Any]] | None = None
 ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
@@ -286,10 +279,10 @@ def _symbol_rounds(
         informed = [entry_nodes]
         now = 0
         for sender, port, now in _doubling(size):
-            informed.append(_cross(informed[sender], port))
+            informed.append(permutations.cross(informed[sender], port))
             inform(informed[-1], port, done + now)
         done += now + 1
-        crossed = [_cross(labels, size) for labels in informed]
+        crossed = [permutations.cross(labels, size) for labels in informed]
         for labels in crossed:
             inform(labels, size, done)
         entry_nodes = np.concatenate([entry_nodes, *crossed])

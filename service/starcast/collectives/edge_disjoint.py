@@ -17,7 +17,6 @@ to a node in different trees have no internal node in common, so at least one co
 x-1 faults (Fragopoulou & Akl 1996, sections 4.5 and 4.6).
 """
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +25,7 @@ from numpy.typing import NDArray
 from starcast import trees
 from starcast.collectives.algorithm import Copies, Messages, algorithm, count_messages
 from starcast.collectives.model import Draft
+from starcast.collectives.one_to_all import sizes_of_earlier_siblings, sum_from_root
 from starcast.collectives.rows import Units, flood_units, order_furthest_first, route_units
 from starcast.support.integers import ceil_div
 from starcast.support.vocabulary import Arguments, Ports
@@ -143,41 +143,13 @@ def hop_numbers(forest: Forest) -> Ranks:
     """
     numbers = np.zeros(forest.parent_port.shape, dtype=np.int32)
     dimensions = forest.topology.reverse_ports()[forest.parent_port].astype(np.int32)
-    for tree, (row, parents, levels, sizes) in enumerate(
-        zip(numbers, forest.parents(), forest.levels(), forest.subtree_sizes(), strict=True)
+    for tree, (parents, levels, sizes) in enumerate(
+        zip(forest.parents(), forest.levels(), forest.subtree_sizes(), strict=True)
     ):
         phi = (dimensions[tree] - 2 - tree) % forest.trees
-        before = _sizes_of_earlier_siblings(parents, phi, sizes)
-        order = np.argsort(levels, kind="stable")
-        starts = np.searchsorted(levels, np.arange(1, levels.max() + 2), sorter=order)
-        # The loop runs level by level, because a node's number depends on its parent's number.
-        for begin, end in pairwise(starts.tolist()):
-            nodes = order[begin:end]
-            row[nodes] = row[parents[nodes]] + 1 + before[nodes]
+        before = sizes_of_earlier_siblings(parents, phi, sizes)
+        numbers[tree] = sum_from_root(parents, levels, before + 1)
     return numbers
-
-
-def _sizes_of_earlier_siblings(
-    parents: Ranks, turn: NDArray[np.int32], sizes: Ranks
-) -> NDArray[np.int64]:
-    """Return, for each node, the number of nodes in the subtrees of its earlier siblings.
-
-    Siblings are nodes with the same parent.
-
-    Args:
-        parents: the parent of each node.
-        turn: numbers that give the order in which the children of a node are visited.
-        sizes: the number of nodes in the subtree of each node.
-    """
-    order = np.lexsort((turn, parents))
-    # One cumulative sum covers all nodes; the part before the first sibling is subtracted below.
-    before = np.cumsum(sizes[order], dtype=np.int64) - sizes[order]
-    parent = parents[order]
-    eldest = np.flatnonzero(np.r_[True, parent[1:] != parent[:-1]])
-    count = np.diff(np.r_[eldest, len(order)])
-    earlier = np.empty(len(order), dtype=np.int64)
-    earlier[order] = before - np.repeat(before[eldest], count)
-    return earlier
 
 
 def scatter_transmissions(topology: Topology, messages: int, copies: int) -> int:

@@ -30,10 +30,12 @@ from starcast.collectives.rows import (
 from starcast.support.errors import InputError
 from starcast.support.vocabulary import Arguments, Ports
 from starcast.topologies import Topology
+from starcast.topologies.permutations import Ranks
 from starcast.trees import Forest
 from starcast.trees.balanced import running_numbers
 from starcast.trees.construction import CONSTRUCTIONS, numbered_dimensions
 from starcast.trees.metrics import root_ports
+from starcast.trees.model import split_levels
 
 
 def build_pipeline(
@@ -94,26 +96,52 @@ def _one_port_steps(forest: Forest) -> NDArray[np.int32]:
     Returns:
         int32 ``[1, nodes]``; 0 for the root.
     """
-    topology = forest.topology
     arrival = forest.parent_port[0].astype(np.int32)
     parents = forest.parents()[0]
-    child = np.flatnonzero(arrival)
-    parent = parents[child]
     # Ports are used in ascending cyclic order, starting after the port of arrival.
-    turn = (arrival[child] - arrival[parent]) % (topology.ports[-1] + 1)
-    order = np.lexsort((turn, parent))
-    child = child[order]
-    parent = parent[order]
-    begins = np.flatnonzero(np.r_[True, parent[1:] != parent[:-1]])
-    sizes = np.diff(np.r_[begins, len(child)])
-    position = np.arange(len(child)) - np.repeat(begins, sizes) + 1
-    step = np.zeros((1, topology.nodes), dtype=np.int32)
-    levels = forest.levels()[0][child]
-    # The loop runs level by level, because a node's step depends on its parent's step.
-    for level in range(1, forest.height + 1):
-        on_level = levels == level
-        step[0, child[on_level]] = step[0, parent[on_level]] + position[on_level]
-    return step
+    turn = (arrival - arrival[parents]) % (forest.topology.ports[-1] + 1)
+    earlier = sizes_of_earlier_siblings(parents, turn, np.ones_like(parents))
+    return sum_from_root(parents, forest.levels()[0], earlier + 1)[None, :]
+
+
+def sizes_of_earlier_siblings(
+    parents: Ranks, turn: NDArray[np.int32], sizes: Ranks
+) -> NDArray[np.int64]:
+    """Return, for each node of a tree, the total size of its earlier siblings.
+
+    Siblings are nodes with the same parent.
+
+    Args:
+        parents: the parent of each node, int32 ``[nodes]``.
+        turn: numbers that give the order of the children of a node, ``[nodes]``.
+        sizes: the size of each node, such as the number of nodes in its subtree, ``[nodes]``.
+    """
+    order = np.lexsort((turn, parents))
+    # One cumulative sum covers all nodes; the part before the first sibling is subtracted below.
+    before = np.cumsum(sizes[order], dtype=np.int64) - sizes[order]
+    parent = parents[order]
+    eldest = np.flatnonzero(np.r_[True, parent[1:] != parent[:-1]])
+    count = np.diff(np.r_[eldest, len(order)])
+    earlier = np.empty(len(order), dtype=np.int64)
+    earlier[order] = before - np.repeat(before[eldest], count)
+    return earlier
+
+
+def sum_from_root(parents: Ranks, levels: Ranks, values: NDArray[np.int64]) -> Ranks:
+    """Return, for each node of a tree, the sum of the values on the path from the root to it.
+
+    The value of the node is included, and the value of the root is not.
+
+    Args:
+        parents: the parent of each node, int32 ``[nodes]``.
+        levels: the level of each node, int32 ``[nodes]``.
+        values: the value of each node, int64 ``[nodes]``.
+    """
+    sums = np.zeros(len(parents), dtype=np.int32)
+    # The loop runs level by level, because a node's sum depends on its parent's sum.
+    for nodes in split_levels(levels):
+        sums[nodes] = sums[parents[nodes]] + values[nodes]
+    return sums
 
 
 def _build_stream(forest: Forest, units_per_tree: int, first: NDArray[np.int32], gap: int) -> Draft:

@@ -123,9 +123,8 @@ class Neighbours(NodeArray):
         blocks = self._blocks
         self.within_prefix = port <= self._width
         if self.within_prefix:
-            swapped = blocks.prefix.copy()
-            swapped[:, [0, port - 1]] = swapped[:, [port - 1, 0]]
-            self._first = permutations.arrangement_rank(swapped, n) * np.int32(blocks.size)
+            crossed = permutations.cross(blocks.prefix, port)
+            self._first = permutations.arrangement_rank(crossed, n) * np.int32(blocks.size)
             self._patterns = np.arange(blocks.size, dtype=np.int32)
             return
         # The new first symbol and the new pattern depend on how many symbols of the rest are

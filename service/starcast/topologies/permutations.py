@@ -187,6 +187,13 @@ def compose(outer: Perms, inner: Perms) -> Perms:
     return outer[inner - 1]
 
 
+def cross(rows: Perms, port: int) -> Perms:
+    """Return rows with the symbols in positions 1 and ``port`` exchanged."""
+    crossed = rows.copy()
+    crossed[:, [0, port - 1]] = rows[:, [port - 1, 0]]
+    return crossed
+
+
 def shift(perm: Perms, places: int) -> Perms:
     """Return the row shifted cyclically to the right, rho^places(perm).
 

@@ -34,6 +34,7 @@ from starcast.trees.construction import (
     numbered_dimensions,
     slabs,
     translate_ports,
+    write_branches,
 )
 from starcast.trees.model import Forest
 
@@ -87,10 +88,7 @@ def perfectly_balanced(topology: Topology, root: int) -> Forest:
     n = topology.n
     rows = np.zeros((n - 1, topology.nodes), dtype=np.uint8)
     _write_repeated_leaves(n, rows[:, : factorial(n - 1)])
-    for slab, part in slabs(n, rows):
-        merging = merging_dimension(slab)
-        for dimension, row in enumerate(part, start=2):
-            np.copyto(row, merging, where=slab.positions[1] == dimension)
+    write_branches(n, rows, merging_dimension)
     rows = translate_ports(topology, rows, root)
     return Forest(topology, rows, root, "perfectly-balanced", spanning=False)
 

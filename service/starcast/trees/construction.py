@@ -461,6 +461,22 @@ def slabs(n: int, rows: NDArray[np.uint8]) -> Iterator[tuple[Slab, NDArray[np.ui
         yield Slab(first, np.insert(later, first, 1, axis=0)), part
 
 
+def write_branches(
+    n: int, rows: NDArray[np.uint8], dimension_of: Callable[[Slab], NDArray[np.uint8]]
+) -> None:
+    """Write the ports to the parents of the nodes with symbol 1 in position l into tree l-2.
+
+    Args:
+        n: the number of symbols.
+        rows: the ports of all nodes, uint8 ``[n - 1, n!]``; changed.
+        dimension_of: returns the port of each node of a slab.
+    """
+    for slab, part in slabs(n, rows):
+        dimensions = dimension_of(slab)
+        for dimension, row in enumerate(part, start=2):
+            np.copyto(row, dimensions, where=slab.positions[1] == dimension)
+
+
 def _position_table(n: int) -> SymbolPositions:
     """Return the position of each symbol in each permutation, uint8 ``[n+1, n!]``.
 

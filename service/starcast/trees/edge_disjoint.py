@@ -35,7 +35,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.topologies import Topology
-from starcast.trees.construction import Slab, SymbolPositions, construction, slabs, translate_ports
+from starcast.trees.construction import (
+    Slab,
+    SymbolPositions,
+    construction,
+    slabs,
+    translate_ports,
+    write_branches,
+)
 from starcast.trees.model import Forest
 
 
@@ -74,10 +81,7 @@ def shortest_path_graph(topology: Topology, root: int) -> Forest:
     """
     rows = np.zeros((topology.n - 1, topology.nodes), dtype=np.uint8)
     write_s1(topology.n, rows)
-    for slab, part in slabs(topology.n, rows):
-        home = dimension_home(slab)
-        for tree, row in enumerate(part, start=2):
-            np.copyto(row, home, where=slab.positions[1] == tree)
+    write_branches(topology.n, rows, dimension_home)
     rows = translate_ports(topology, rows, root)
     return Forest(topology, rows, root, "shortest-path-graph", spanning=False)
 

@@ -8,7 +8,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from itertools import pairwise
 from types import MappingProxyType
 from typing import Self
 
@@ -197,11 +196,7 @@ class Forest(Displayable):
         """
         sizes = self.members().astype(np.int32)
         for row, parents, levels in zip(sizes, self.parents(), self.levels(), strict=True):
-            order = np.argsort(levels, kind="stable")
-            starts = np.searchsorted(levels, np.arange(1, levels.max() + 2), sorter=order)
-            deepest_first = reversed(list(pairwise(starts.tolist())))
-            for first, last in deepest_first:
-                nodes = order[first:last]
+            for nodes in reversed(split_levels(levels)):
                 np.add.at(row, parents[nodes], row[nodes])
         return sizes
 
@@ -424,6 +419,13 @@ class Forest(Displayable):
             f"{label} {reason}",
             hint="each entry must be the port from the node towards its parent, 0 at the root",
         )
+
+
+def split_levels(levels: Ranks) -> list[NDArray[np.intp]]:
+    """Return the nodes on each level 1, 2, .. of a tree; ``levels`` has the level of each node."""
+    order = np.argsort(levels, kind="stable")
+    starts = np.searchsorted(levels, np.arange(1, levels.max() + 1), sorter=order)
+    return np.split(order, starts)[1:]
 
 
 def _greatest_steps(pointers: Ranks, end: int) -> int:

@@ -67,9 +67,7 @@ def build_tables(m: int) -> Tables:
     patterns, orders = permutations.table(m), permutations.table(m - 1)
     neighbours = np.zeros((m + 1, len(patterns)), dtype=np.uint16)
     for port in range(2, m + 1):
-        moved = patterns.copy()
-        moved[:, [0, port - 1]] = moved[:, [port - 1, 0]]
-        neighbours[port] = permutations.rank(moved + np.uint8(1))
+        neighbours[port] = permutations.rank(permutations.cross(patterns, port) + np.uint8(1))
     fixed = np.zeros((2, m**TRIPLE, len(orders)), dtype=np.uint8)
     for triple in range(2):
         for packed in range(m**TRIPLE):

@@ -229,15 +229,12 @@ def _greedy_path(start: Perms, root: Perms) -> tuple[Perms, list[int]]:
 
 def locate(node: Perms, tree: int, m: int) -> Address:
     """Return the address of a node: its block, the tree, and the index in the block."""
-    n = len(node)
-    block = index = 0
-    free = list(range(1, n + 1))
-    for symbol in node[m:].tolist():
-        block = block * len(free) + free.index(symbol)
+    rank = 0
+    free = list(range(1, len(node) + 1))
+    for symbol in [*node[m:].tolist(), *node[:m].tolist()]:
+        rank = rank * len(free) + free.index(symbol)
         free.remove(symbol)
-    for symbol in node[:m].tolist():
-        index = index * len(free) + free.index(symbol)
-        free.remove(symbol)
+    block, index = divmod(rank, factorial(m))
     return block, tree, index
 
 
