@@ -165,8 +165,7 @@ class Algorithm(Entry):
         """
         if ports is None:
             return self.ports[0]
-        # The name from the declaration is returned, because its type is `Ports`; that of the given
-        # name is only `str`.
+        # The declared name is returned, whose type is `Ports`; the given name has the type `str`.
         for model in self.ports:
             if model == ports:
                 return model

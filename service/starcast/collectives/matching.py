@@ -68,7 +68,7 @@ def allocate_rows(rows: int) -> FoundRows:
 def seed_chance(seed: int) -> NDArray[np.int64]:
     """Return the state of the generator for a seed, from 0 to ``_PRIME - 2``."""
     chance = np.array([seed + 1], dtype=np.int64)
-    # The first numbers of neighbouring seeds are similar.
+    # The first numbers after neighbouring seeds are similar, so they are skipped.
     for _ in range(4):
         draw(chance, 1)
     return chance
@@ -288,7 +288,10 @@ def _is_free(pairing: Pairing, node: int, slot: int, other: int) -> bool:
 
 @jit
 def _use(pairing: Pairing, node: int, slot: int, other: int, endpoints: int) -> None:
-    """Record that a node was matched with a neighbour; of these, a switch can be matched again."""
+    """Record that a node was matched with a neighbour in this step.
+
+    An endpoint is matched only once per step, a switch once for each link.
+    """
     pairing.is_done[0, node], pairing.is_done[1, other] = node < endpoints, other < endpoints
     pairing.is_used[node, slot] = True
 

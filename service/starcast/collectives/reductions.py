@@ -123,9 +123,12 @@ def _exchange_units(first: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _earliest_shift(spread: Schedule, reduce: Schedule, first: NDArray[np.int64]) -> int:
-    """Return the minimum number of steps by which an allreduce delays its broadcast.
+    """Return how many steps after its reduce the broadcast of an allreduce can start.
 
-    The broadcast starts this many steps after the reduce.
+    Args:
+        spread: the broadcast.
+        reduce: the reduce, which is the reversed broadcast.
+        first: the step in which the broadcast first sends each unit, ``[units]``.
     """
     steps = spread.steps
     completed = np.sort(steps + 1 - first)

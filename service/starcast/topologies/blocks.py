@@ -129,9 +129,9 @@ class Neighbours(NodeArray):
             return
         # The new first symbol and the new pattern depend on how many symbols of the rest are
         # smaller than the old first symbol.
-        self._first = _first_rank_by_newcomer(n, k)
+        self._first = _first_ranks(n, k)
         self._smaller = (blocks.rest < blocks.prefix[:, :1]).sum(axis=1)
-        self._newcomer, self._patterns = _exchanges(n, k, port)
+        self._new_symbol, self._patterns = _exchanges(n, k, port)
         self._is_residual = port > k
 
     def _fill(self, chunk: slice, out: Ranks) -> None:
@@ -140,11 +140,11 @@ class Neighbours(NodeArray):
             return
         smaller = self._smaller[chunk]
         if self._is_residual:
-            out[:] = np.take_along_axis(self._first[chunk], self._newcomer[smaller], axis=1)
+            out[:] = np.take_along_axis(self._first[chunk], self._new_symbol[smaller], axis=1)
         else:
             # The first symbol is exchanged with the same position in all blocks. With numpy's
             # default mode, "raise", `take` would fill a buffer and copy it into `out`.
-            np.take(self._first[chunk], self._newcomer[0], axis=1, out=out, mode="clip")
+            np.take(self._first[chunk], self._new_symbol[0], axis=1, out=out, mode="clip")
         out += np.take(self._patterns, smaller, axis=0)
 
     def read_values(self, values: Integers, ranks: slice) -> Integers:
@@ -155,17 +155,18 @@ class Neighbours(NodeArray):
 
 
 @lru_cache(maxsize=4)
-def _first_rank_by_newcomer(n: int, k: int) -> Ranks:
-    """Return the first rank of the block reached by replacing a block's first symbol.
+def _first_ranks(n: int, k: int) -> Ranks:
+    """Return the first rank of each block that can be reached by replacing the first symbol.
 
     Returns:
-        int32 ``[blocks, r]``, by the block and by the index of the new symbol in its rest.
+        int32 ``[blocks, r]``, by the block before the replacement, and by the index of the new
+        first symbol in the rest of that block.
     """
     blocks = _blocks(n, k)
     first = np.empty(blocks.rest.shape, dtype=np.int32)
-    for index, newcomer in enumerate(blocks.rest.T):
+    for index, new_symbol in enumerate(blocks.rest.T):
         changed = blocks.prefix.copy()
-        changed[:, 0] = newcomer
+        changed[:, 0] = new_symbol
         first[:, index] = permutations.arrangement_rank(changed, n)
     return first * np.int32(blocks.size)
 
@@ -174,8 +175,10 @@ def _first_rank_by_newcomer(n: int, k: int) -> Ranks:
 def _exchanges(n: int, k: int, port: int) -> tuple[NDArray[np.intp], Ranks]:
     """Return the results of `_exchange` for ``smaller`` = 0..r as two arrays ``[r + 1, size]``."""
     numbers = range(_blocks(n, k).rest.shape[1] + 1)
-    newcomers, patterns = zip(*(_exchange(n, k, port, smaller) for smaller in numbers), strict=True)
-    return np.stack(newcomers), np.stack(patterns)
+    new_symbols, patterns = zip(
+        *(_exchange(n, k, port, smaller) for smaller in numbers), strict=True
+    )
+    return np.stack(new_symbols), np.stack(patterns)
 
 
 def _exchange(n: int, k: int, port: int, smaller: int) -> tuple[NDArray[np.intp], Ranks]:
@@ -194,11 +197,11 @@ def _exchange(n: int, k: int, port: int, smaller: int) -> tuple[NDArray[np.intp]
     blocks = _blocks(n, k)
     patterns = blocks.patterns
     position = port - 1 - (k - blocks.m)
-    newcomer = patterns[:, position] if port <= k else _next_in_clique(n, k, port - k, smaller)
-    after = patterns - (patterns > newcomer[:, None]) + (patterns >= smaller)
+    new_symbol = patterns[:, position] if port <= k else _next_in_clique(n, k, port - k, smaller)
+    after = patterns - (patterns > new_symbol[:, None]) + (patterns >= smaller)
     if port <= k:
-        after[:, position] = smaller - (newcomer < smaller)
-    return newcomer, blocks.ranks(after)
+        after[:, position] = smaller - (new_symbol < smaller)
+    return new_symbol, blocks.ranks(after)
 
 
 def _next_in_clique(n: int, k: int, steps: int, smaller: int) -> NDArray[np.intp]:

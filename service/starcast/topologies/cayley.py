@@ -354,7 +354,9 @@ class Subgroup(Permutations):
         return self.whole.labels(elements)
 
     def parse(self, label: str) -> Elements:
-        """Return the group element with a label.
+        """Return the group element with the given label.
+
+        Its elements are those of the whole group that the generators generate.
 
         Raises:
             InputError: no element has this label.
@@ -363,7 +365,7 @@ class Subgroup(Permutations):
         if self.whole.ranks(element[None, :])[0] not in self._members:
             raise InputError(
                 f"'{label}' is not a label: the generators do not generate this element",
-                hint="give a label of `labels()`",
+                hint="give the label of a node of the graph",
             )
         return element
 

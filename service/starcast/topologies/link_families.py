@@ -148,11 +148,12 @@ def generalized_petersen(n: int, k: int) -> LabelPairs:
     spelling="DF4 for a dragonfly network of routers, DF4,4 for one with hosts (h and p)",
 )  # fmt: skip
 def dragonfly(h: int, *hosts: int) -> LabelPairs:
-    """Yield the links between the routers, and to p hosts at each, of a dragonfly with a = 2h.
+    """Yield the links of a dragonfly network, in which each router has h links to other groups.
 
-    A router has h links to other groups. Each of the 2h^2 + 1 groups has one link to each other
-    group; counted from its own number, group j is linked to its router (j-1)//h. The network is
-    balanced if p = h. Without hosts, routers are not switches.
+    A group has 2h routers, all linked to one another, and each of the 2h^2 + 1 groups has one link
+    to each other group; the link to the j-th group after it begins at its router (j-1)//h. If
+    ``hosts`` is given, it is the number p of hosts at each router, and routers are switches. The
+    network is balanced if p = h.
     """
     groups = 2 * h * h + 1
     if hosts:

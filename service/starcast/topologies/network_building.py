@@ -153,7 +153,15 @@ def network_of_family(spec: str, family: str, links: Any, letters: str = "") -> 
 
 
 def read_graph(graph: Any) -> LinkList:
-    """Return the nodes and links of a graph of another library."""
+    """Return the nodes and links of a graph, before they are checked.
+
+    Args:
+        graph: a graph of igraph, rustworkx or NetworkX, a sparse matrix of SciPy, or pairs of nodes
+            as an array or as any iterable.
+
+    Raises:
+        InputError: the matrix is not square, two nodes have the same name, or a link is not a pair.
+    """
     directed, attributes, values, unit = False, list[Any](), list[Any](), None
     ends: list[Any] | None = None
     if hasattr(graph, "get_edgelist"):  # igraph
@@ -350,13 +358,17 @@ def _read_capacity_unit(given: Any) -> Fraction:
 def _read_numbers(
     links: LinkList, name: str, values: Sequence[Any] | None, weights: Weights | None
 ) -> tuple[list[Amount] | None, bool]:
-    """Return the capacity or latency of each link, or None, and whether the source has units.
+    """Read the capacities or the latencies of links.
 
     Args:
         links: the links.
         name: ``capacity`` or ``latency``.
-        values: the numbers, if they are given; by default those of the attribute.
+        values: the values; by default those of the attribute.
         weights: see `find_attribute`.
+
+    Returns:
+        The number of each link, or None if no link has the attribute; and whether the values have
+        units.
 
     Raises:
         InputError: a value is missing or not a number, or not all have a unit.
@@ -471,7 +483,7 @@ def _find_texts(attributes: Sequence[Mapping[str, Any]], key: str) -> list[str] 
 
 
 def _find_positions(attributes: Sequence[Mapping[str, Any]]) -> NDArray[np.float64] | None:
-    """Return the positions of all nodes, or None if a node has none."""
+    """Return the coordinates of all nodes, ``[nodes, 2]``, or None if a node lacks them."""
     lowered = [{str(key).lower(): value for key, value in node.items()} for node in attributes]
     columns = [[[node.get(x), node.get(y)] for node in lowered] for x, y in _COORDINATES]
     for column in [*columns, [node.get("pos") for node in lowered]]:

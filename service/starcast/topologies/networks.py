@@ -291,7 +291,10 @@ class Network(Topology):
         }
 
     def _in_order(self, values: NDArray[np.int64] | None) -> list[int]:
-        """Return values of links in the order of `port_links`; an empty list for None."""
+        """Return the values of links, ``[ports, nodes]``, as a list in the order of `port_links`.
+
+        The list is empty if ``values`` is None.
+        """
         if values is None:
             return []
         lower, _, ports = self.port_links().T
@@ -335,7 +338,7 @@ class Network(Topology):
         frontier, distance = np.array([root]), 0
         while len(frontier):
             distances[frontier] = distance
-            # The neighbours of node v are in the slice offsets[v]:offsets[v + 1] of the array.
+            # The neighbours of node v are in the slice offsets[v]:offsets[v + 1] of `_ends`.
             starts, counts = self._offsets[frontier], self.degrees[frontier]
             shifts = np.repeat(starts - np.cumsum(counts) + counts, counts)
             ends = self._ends[shifts + np.arange(len(shifts))]

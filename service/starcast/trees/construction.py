@@ -174,7 +174,7 @@ def _check_parent_ports(
     wrong = array[(array < 0) | (array > 255)]
     if wrong.size:
         raise InputError(
-            f"the construction '{name}' ({origin}) returned the port {wrong[0]}",
+            f"the construction '{name}' ({origin}) returned {wrong[0]}, which is not a port",
             hint=f"the ports of {topology.spec} are {topology.ports[0]} to {topology.ports[-1]}",
         )
     return array.astype(np.uint8)

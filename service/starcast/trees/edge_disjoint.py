@@ -143,9 +143,14 @@ def edge_disjoint(topology: Topology, root: int) -> Forest:
 
 
 def _write_slab(slab: Slab, rows: NDArray[np.uint8]) -> None:
-    """Write the parent ports of the nodes of a slab, in cases 1 to 3 of Definition 8.
+    """Write the ports to the parents in EDT of all nodes with one first symbol, a slab.
 
-    The neighbour with first symbol s is across dimension ``slab.positions[s]``.
+    The cases are those of the module's docstring (Definition 8). The neighbour with first symbol s
+    is across dimension ``slab.positions[s]``.
+
+    Args:
+        slab: the nodes.
+        rows: the ports of these nodes, uint8 ``[n - 1, (n-1)!]``; changed.
     """
     home, k = dimension_home(slab), slab.positions[1]
     case_2 = k == slab.first

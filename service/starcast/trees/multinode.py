@@ -172,7 +172,8 @@ def generators(topology: Topology) -> dict[int, Generator]:
 
 def _generator(n: int, k: int) -> Generator:
     pairs = max(0, k + 1 - n)
-    last = n - 2 * pairs if pairs else k + 1  # a, or k+1: the first symbol of the cycle with 1
+    # The largest symbol of the cycle with 1: a or k+1 in the module's docstring.
+    last = n - 2 * pairs if pairs else k + 1
     node = np.arange(1, n + 1, dtype=np.uint8)
     node[:last] = [last, *range(1, last)]
     for upper in range(n, n - 2 * pairs, -2):

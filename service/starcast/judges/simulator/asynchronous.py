@@ -199,7 +199,11 @@ class _Queue:
         return result
 
     def release(self, end: Times) -> None:
-        """Record the time from which the link or node of each queue is free after the batch."""
+        """Record when the link or node of each queue is free after the batch.
+
+        Args:
+            end: the end time of each packet.
+        """
         last = self.order[np.append(self.is_first[1:], True)]
         self._free[self._number[last]] = end[last]
 
