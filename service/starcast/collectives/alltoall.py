@@ -268,7 +268,7 @@ def _displaced_cycles(node: Perms) -> list[Cycle]:
 
 
 def _entry_capacities(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
-    """Return a mapping from each symbol to how often it may be the entry of a cycle.
+    """Return a mapping from each symbol to how often it may be the entry of one of the cycles.
 
     A path crosses the dimension of each symbol of a cycle once, and that of the entry twice. The
     numbers ensure that no dimension is crossed more often than the rounded-up mean.
@@ -415,7 +415,8 @@ def _serve_full_necklaces(
     """Yield the rows for the full necklaces; after the opening, each step is one hop of a group.
 
     A group is one message to each of the n-1 nodes of a necklace. The first groups cross their
-    first dimensions in idle cells of the opening. The arguments are those of `_build_round`.
+    first dimensions in idle cells of the opening. The parameters are those of `_build_round`, and
+    its plan of the opening.
     """
     group = np.arange(len(full.length) * messages)
     necklace, message = np.divmod(group, messages)

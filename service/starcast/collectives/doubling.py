@@ -187,7 +187,8 @@ def _replace_by_sender(nodes: _Integers, centre: int, n: int, own: int) -> _Inte
     """Replace nodes, in place, by the nodes that inform them within their complete graphs.
 
     The nodes of a complete graph differ only at position 1. The centre, number 0, has the symbol
-    ``centre`` there; the other nodes are numbered from 1 in the order of their symbols.
+    ``centre`` there and sends in the rounds 1 to ``own``; the other nodes are numbered from 1 in
+    the order of their symbols.
 
     Returns:
         The number of each node in its complete graph.

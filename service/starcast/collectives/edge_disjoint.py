@@ -291,6 +291,11 @@ def _group_begins(level: Ranks, group_units: int, n: int) -> NDArray[np.int64]:
 
     A group consists of one node per tree; these nodes are rotations of one another.
 
+    Args:
+        level: the level of each node in tree 2, int32 ``[nodes]``.
+        group_units: the maximum number of units that a tree has for one destination.
+        n: the number of symbols.
+
     Returns:
         int64 ``[trees, nodes]``.
     """

@@ -125,16 +125,16 @@ def _lowest_bit(word: int) -> int:
 
 @jit
 def _pick(
-    own: Holdings, sender: int, receiver: int, chance: NDArray[np.int64], samples: int
+    held: Holdings, sender: int, receiver: int, chance: NDArray[np.int64], samples: int
 ) -> int:
     """Return a unit that the receiver lacks and that the sender held before this step, or -1.
 
     The search begins at a random unit; of the first ``samples`` units found, the rarest is chosen.
     """
-    words = own.now.shape[1]
+    words = held.now.shape[1]
     start = draw(chance, words * _BITS)
     word = start // _BITS
-    found = own.before[sender, word] & ~own.now[receiver, word]
+    found = held.before[sender, word] & ~held.now[receiver, word]
     # The units below the start are considered last.
     last = found & ((1 << (start % _BITS)) - 1)
     found ^= last
@@ -142,8 +142,8 @@ def _pick(
     for turn in range(words + 1):
         while found != 0:
             unit = word * _BITS + _lowest_bit(found)
-            if best < 0 or own.holders[unit] < least:
-                best, least = unit, own.holders[unit]
+            if best < 0 or held.holders[unit] < least:
+                best, least = unit, held.holders[unit]
             samples -= 1
             if samples == 0:
                 return best
@@ -151,31 +151,31 @@ def _pick(
         word = word + 1 if word + 1 < words else 0
         found = last
         if turn < words - 1:
-            found = own.before[sender, word] & ~own.now[receiver, word]
+            found = held.before[sender, word] & ~held.now[receiver, word]
     return best
 
 
 @jit
-def _can_give(own: Holdings, sender: int, receiver: int) -> bool:
+def _can_give(held: Holdings, sender: int, receiver: int) -> bool:
     """Return whether the sender held, before this step, any unit that the receiver lacks."""
-    for word in range(own.now.shape[1]):
-        if own.before[sender, word] & ~own.now[receiver, word] != 0:
+    for word in range(held.now.shape[1]):
+        if held.before[sender, word] & ~held.now[receiver, word] != 0:
             return True
     return False
 
 
 @jit
-def _give(own: Holdings, node: int, unit: int) -> None:
+def _give(held: Holdings, node: int, unit: int) -> None:
     """Record that a node receives a unit."""
-    own.now[node, unit // _BITS] |= 1 << (unit % _BITS)
-    own.lacks[node] -= 1
-    own.holders[unit] += 1
+    held.now[node, unit // _BITS] |= 1 << (unit % _BITS)
+    held.lacks[node] -= 1
+    held.holders[unit] += 1
 
 
 @jit
 def _exchange(
     table: _Integers,
-    own: Holdings,
+    held: Holdings,
     node: int,
     slot: int,
     first: int,
@@ -189,7 +189,7 @@ def _exchange(
 
     Args:
         table: the neighbours, int32 ``[nodes, ports]``.
-        own: the holdings of all nodes.
+        held: the holdings of all nodes.
         node: the receiver.
         slot: the index of the receiver's port at the idle link.
         first: the index of the receiver's first row in this step.
@@ -202,12 +202,12 @@ def _exchange(
     sender = table[node, slot]
     for row in range(first, rows.counts[0]):
         given = rows.unit[row]
-        if own.before[sender, given // _BITS] >> (given % _BITS) & 1 == 0:
+        if held.before[sender, given // _BITS] >> (given % _BITS) & 1 == 0:
             continue
-        other = _pick(own, table[node, rows.slot[row]], node, chance, _SAMPLES)
+        other = _pick(held, table[node, rows.slot[row]], node, chance, _SAMPLES)
         if other >= 0:
             rows.unit[row] = other
-            _give(own, node, other)
+            _give(held, node, other)
             _add_row(rows, node, slot, given)
             return True
     return False
@@ -217,12 +217,15 @@ def _exchange(
 def _receive(
     table: _Integers,
     capacity: NDArray[np.int64],
-    own: Holdings,
+    held: Holdings,
     node: int,
     rows: FoundRows,
     chance: NDArray[np.int64],
 ) -> None:
-    """Choose and record the units that a node receives in an all-port step."""
+    """Choose and record the units that a node receives in an all-port step.
+
+    The parameters are those of `spread`, except the node.
+    """
     ports = table.shape[1]
     first, turn = rows.counts[0], draw(chance, ports)
     for index in range(ports):
@@ -231,11 +234,11 @@ def _receive(
         if sender == node:
             continue
         for _ in range(capacity[node, slot]):
-            unit = _pick(own, sender, node, chance, _SAMPLES)
+            unit = _pick(held, sender, node, chance, _SAMPLES)
             if unit >= 0:
-                _give(own, node, unit)
+                _give(held, node, unit)
                 _add_row(rows, node, slot, unit)
-            elif not _exchange(table, own, node, slot, first, rows, chance):
+            elif not _exchange(table, held, node, slot, first, rows, chance):
                 break
 
 
@@ -353,16 +356,17 @@ def _match(table: _Integers, pairing: Pairing, count: int) -> None:
 def _inform(
     table: _Integers,
     capacity: NDArray[np.int64],
-    own: Holdings,
+    held: Holdings,
     rows: FoundRows,
     chance: NDArray[np.int64],
     endpoints: int,
     pairing: Pairing,
     urgency: NDArray[np.int64],
 ) -> None:
-    """Match nodes that lack units with neighbours that can give them one, and let these send.
+    """Match nodes that lack units with neighbours that hold one of them, and let these send.
 
-    ``urgency``, int64 ``[2, nodes]``, is workspace.
+    The parameters are those of `spread`, and two workspaces: the pairing, and ``urgency``, int64
+    ``[2, nodes]``.
     """
     nodes, ports = table.shape
     need, ahead = urgency[0], urgency[1]
@@ -371,26 +375,26 @@ def _inform(
         for slot in range(ports):
             sender = table[node, slot]
             is_free = _is_free(pairing, node, slot, sender)
-            pairing.possible[node, slot] = is_free and _can_give(own, sender, node)
+            pairing.possible[node, slot] = is_free and _can_give(held, sender, node)
             near += pairing.possible[node, slot]
         # A node that few neighbours can inform depends on each of them.
-        need[node] = _SCALE // (1 + near) ** 3 if own.lacks[node] > 0 else 0
+        need[node] = _SCALE // (1 + near) ** 3 if held.lacks[node] > 0 else 0
     for node in range(nodes):
         ahead[node] = 0
         for slot in range(ports):
             ahead[node] += need[table[node, slot]]
     count = 0
     for node in range(nodes):
-        if own.lacks[node] == 0:
+        if held.lacks[node] == 0:
             continue
         further = 0
         for slot in range(ports):
-            if own.lacks[table[node, slot]] > 0:
+            if held.lacks[table[node, slot]] > 0:
                 further += ahead[table[node, slot]]
         # Nodes that lack more units come first, then nodes whose neighbours depend on them, and the
         # neighbours of these.
         weight = ports * ahead[node] + 3 * further + draw(chance, ports * _SCALE // 20)
-        weight += own.lacks[node] * (5 * ports * ports * _SCALE)
+        weight += held.lacks[node] * (5 * ports * ports * _SCALE)
         pairing.keys[count] = -(weight * nodes + node)
         count += 1
     _match(table, pairing, count)
@@ -401,9 +405,9 @@ def _inform(
         sender = table[node, slot]
         _use(pairing, node, slot, sender, endpoints)
         for _ in range(capacity[node, slot]):
-            unit = _pick(own, sender, node, chance, _SAMPLES)
+            unit = _pick(held, sender, node, chance, _SAMPLES)
             if unit >= 0:
-                _give(own, node, unit)
+                _give(held, node, unit)
                 _add_row(rows, node, slot, unit)
 
 
@@ -411,7 +415,7 @@ def _inform(
 def spread(
     table: _Integers,
     capacity: NDArray[np.int64],
-    own: Holdings,
+    held: Holdings,
     rows: FoundRows,
     chance: NDArray[np.int64],
     one_port: bool,
@@ -423,7 +427,7 @@ def spread(
     Args:
         table: the neighbours, int32 ``[nodes, ports]``.
         capacity: the capacity of each node's link at each port, int64 ``[nodes, ports]``.
-        own: the holdings of all nodes; changed.
+        held: the holdings of all nodes; changed.
         rows: the rows found so far; changed.
         chance: the state of the random numbers; changed.
         one_port: whether the port model is one-port.
@@ -435,19 +439,19 @@ def spread(
     while rows.counts[0] < goal:
         rows.counts[1] += 1
         for node in range(nodes):
-            for word in range(own.now.shape[1]):
-                own.before[node, word] = own.now[node, word]
+            for word in range(held.now.shape[1]):
+                held.before[node, word] = held.now[node, word]
         if not one_port:
             for node in range(nodes):
-                if own.lacks[node] > 0:
-                    _receive(table, capacity, own, node, rows, chance)
+                if held.lacks[node] > 0:
+                    _receive(table, capacity, held, node, rows, chance)
             continue
         pairing.is_done[:], pairing.is_used[:] = False, False
         before = -1
         # Endpoints take part in one matching of a step, switches in as many as there are.
         while rows.counts[0] > before:
             before = rows.counts[0]
-            _inform(table, capacity, own, rows, chance, endpoints, pairing, urgency)
+            _inform(table, capacity, held, rows, chance, endpoints, pairing, urgency)
             if endpoints == nodes:
                 break
 
@@ -568,7 +572,10 @@ def _furthest(waiting: Waiting, node: int, slot: int) -> int:
 def _pair_waiting(
     table: _Integers, waiting: Waiting, chance: NDArray[np.int64], pairing: Pairing
 ) -> None:
-    """Match nodes at which units wait with the neighbours to which they can send one."""
+    """Match nodes at which units wait with neighbours that are closer to a unit's destination.
+
+    The matching is written to ``pairing``. Nodes with more waiting units are preferred.
+    """
     nodes, ports = table.shape
     count = 0
     for node in range(nodes):

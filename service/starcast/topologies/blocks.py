@@ -86,7 +86,7 @@ class NodeArray:
         self._count, self._size = len(self._blocks.prefix), self._blocks.size
 
     def _fill(self, chunk: slice, out: NDArray[Any]) -> None:
-        """Write the values of the nodes of some blocks, ``[blocks, size]``."""
+        """Write the values of the nodes of a range of blocks into ``out``, ``[blocks, size]``."""
         raise NotImplementedError
 
     def all(self) -> NDArray[Any]:
@@ -388,6 +388,10 @@ def _closed_cycles(symbols: int, m: int) -> NDArray[np.uint8]:
     """Return, for each pattern, the number of cycles that stay in the suffix, uint8 ``[size]``.
 
     Fixed points count as cycles.
+
+    Args:
+        symbols: the number of symbols in the rest of a block.
+        m: the number of positions in the suffix.
     """
     counts = []
     for row in (permutations.arrangements(symbols, m).astype(int) - 1).tolist():

@@ -228,7 +228,7 @@ def _check_links(links: LinkList) -> NDArray[np.int64]:
 
 
 def _number_pairs(pairs: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return a different number for each pair of nodes."""
+    """Return a number for each row of ``[links, 2]``; different pairs have different numbers."""
     numbers: NDArray[np.int64] = pairs[:, 0] << 32 | pairs[:, 1]
     return numbers
 
@@ -413,7 +413,7 @@ def _read_numbers(
 
 
 def _at(links: LinkList, number: int) -> str:
-    """Return the beginning of a message about a link."""
+    """Return the beginning of a message about the link with the given index: line and ends."""
     u, v = links.pairs[number]
     line = f"line {links.lines[number]}: " if links.lines else ""
     return f"{line}the link from '{links.nodes[u]}' to '{links.nodes[v]}' "

@@ -178,7 +178,12 @@ class Network(Topology):
         self.spec = f"{name}-{self.sha256[:6]}"
 
     def _by_port(self, pairs: NDArray[np.int64], values: Sequence[int]) -> NDArray[np.int64]:
-        """Return values of links as an array ``[ports, nodes]``, with 0 where there is no link."""
+        """Return values of links as an array ``[ports, nodes]``, with 0 where there is no link.
+
+        Args:
+            pairs: the ends of each link, ``[links, 2]``.
+            values: the value of each link.
+        """
         first, second = pairs.T
         rows = (self._table[:, first] == second).argmax(axis=0)
         out = np.zeros(self._table.shape, dtype=np.int64)
@@ -567,6 +572,11 @@ def _number_ports(
     nodes: int, pairs: NDArray[np.int64], ports: NDArray[Any] | None
 ) -> tuple[tuple[int, ...], NDArray[np.int32]]:
     """Return the ports of a network and its table of neighbours, int32 ``[ports, nodes]``.
+
+    Args:
+        nodes: the number of nodes.
+        pairs: the ends of each link, ``[links, 2]``.
+        ports: the port of each link, ``[links]``; None to compute a colouring.
 
     Raises:
         InputError: given ports are not numbered from 1, or two links of a node have the same.

@@ -308,7 +308,7 @@ def _profile(n: int, k: int) -> tuple[int, ...]:
 
 
 def _cycles(largest: int) -> list[Polynomial]:
-    """Return, for j = 0, 1, .., the polynomial that counts the permutations of j positions by cost.
+    """Return the polynomials that count the permutations of j positions by cost, j = 0..largest.
 
     The cost of a permutation is the sum of the costs of its cycles (see the module's docstring).
     """

@@ -329,10 +329,15 @@ def _paths_between(position: NDArray[np.uint8], start: Perms, goal: Perms) -> Po
 
 
 def _visiting_order(symbols: Perms, first: NDArray[np.uint8], last: NDArray[np.uint8]) -> Perms:
-    """Return the order in which a Hamiltonian path visits substars, given by their fixed symbols.
+    """Return the order in which Hamiltonian paths visit substars, given by their fixed symbols.
 
     Each substar fixes the symbol in one position. The path begins in the substar with the start's
     symbol there and ends in that with the goal's symbol. It visits the others in ascending order.
+
+    Args:
+        symbols: the symbols that are fixed by the substars of each path, ``[count, m]``.
+        first: the start's symbol of each path.
+        last: the goal's symbol of each path.
     """
     # The sort key 256 puts the goal's symbol last, but does not fit into uint8.
     key = symbols.astype(np.int16)

@@ -112,7 +112,7 @@ _PROBLEM = "edge-disjoint-trees"
 
 
 def record_witness(problem: str, topology: Topology | str) -> Mapping[str, NDArray[Any]]:
-    """Return the arrays of a record (stored search result) that comes with starcast."""
+    """Return the arrays of a record, a search result for a problem that comes with starcast."""
     # This module is imported only when needed, because it loads pydantic.
     from starcast.records import shipped_record  # noqa: PLC0415
 

@@ -182,7 +182,10 @@ def grow(
 
 @jit
 def find_parent_link(tree: int, node: int, ports: int, owner: Any) -> int:
-    """Return the directed link from a node's parent in a tree, or -1 at the root."""
+    """Return the directed link from a node's parent in a tree, or -1 at the root.
+
+    ``owner`` has the tree of each directed link.
+    """
     for arc in range(node * ports, node * ports + ports):
         if owner[arc] == tree:
             return arc

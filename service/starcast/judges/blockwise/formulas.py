@@ -184,6 +184,14 @@ def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array
     The port is the position of the first symbol in r, if that is not 1; otherwise it is the first
     position from 2 on where the node differs from r. The nodes of a row that agree with r in the
     positions 2, .., d are consecutive.
+
+    Args:
+        n: the size of S_n.
+        m: the number of positions before the tail.
+        x: a node of the row.
+        others: the symbols in positions 2..m of the row's nodes, ascending.
+        home: the position of each symbol in r.
+        out: the ports of the row's nodes, uint8 ``[w!]``; overwritten.
     """
     port = home[x[1]]
     out[:] = port
@@ -345,7 +353,8 @@ def fill_distances(
     are free. A cycle that leaves the free positions passes through common positions and returns to
     a free position, the *exit*, which is the same for all nodes of the row. So a node has two kinds
     of cycles: those inside the common positions, which all nodes share; and those of its free
-    symbols composed with the exits, which `Tables.cycles` counts.
+    symbols composed with the exits, which `Tables.cycles` counts. The parameters are those of
+    `fill_greedy`, with the hub in place of r, and the look-up tables.
     """
     free = m - 1
     exits = np.empty(free, dtype=np.uint8)

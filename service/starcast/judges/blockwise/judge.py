@@ -213,6 +213,12 @@ def _fill_block(
 def _change_ports(changes: Array, next_change: int, block: int, ports: Array) -> int:
     """Overwrite the ports of a block's nodes whose ports differ from the construction's formula.
 
+    Args:
+        changes: these nodes and ports; see `Blocks`.
+        next_change: the index of the first change in this block or a later one.
+        block: the number of the block.
+        ports: the ports of the block's nodes, uint8 ``[trees, m!]``; changed.
+
     Returns:
         The index of the first change in a later block.
     """
@@ -245,7 +251,13 @@ def _has_several_ports(row: Array, flags: Array) -> bool:
 
 @jit
 def _read_parents(neighbours: Array, level: Array, parents: Array) -> None:
-    """Write the potentials of a row's parents; the nodes of the row all have the same port."""
+    """Write the potentials of a row's parents if all nodes of the row have the same port.
+
+    Args:
+        neighbours: the index in the block of each node's neighbour across that port.
+        level: the potentials of the block's nodes.
+        parents: the potentials of the parents; overwritten.
+    """
     for order in range(len(neighbours)):
         parents[order] = level[neighbours[order]]
 
@@ -254,7 +266,19 @@ def _read_parents(neighbours: Array, level: Array, parents: Array) -> None:
 def _read_parents_of_ports(
     row: Array, begin: int, m: int, neighbours: Array, level: Array, parents: Array
 ) -> bool:
-    """Write the potentials of the parents of a row; return False if one is in another block."""
+    """Write the potentials of a row's parents if the nodes of the row have different ports.
+
+    Args:
+        row: the ports of the row's nodes.
+        begin: the index in the block of the row's first node.
+        m: the number of positions before the tail.
+        neighbours: see `Tables`.
+        level: the potentials of the block's nodes.
+        parents: the potentials of the parents; overwritten.
+
+    Returns:
+        False if a parent is in another block; then its potential is not known.
+    """
     for order in range(len(row)):
         # The subtraction of uint8 numbers wraps around, so ports 0 and 1 become large numbers and
         # are detected, too.
@@ -304,6 +328,18 @@ def _examine_nodes(
     found: Findings,
 ) -> bool:
     """Examine the nodes of a row one by one; record exceptions and the largest potentials.
+
+    Args:
+        blocks: the formulas of the forest.
+        tables: the look-up tables.
+        x: a node of the row; its positions 2..m are overwritten.
+        others: the symbols in positions 2..m of the row's nodes, ascending.
+        block: the number of the block.
+        tree: the number of the tree.
+        begin: the index in the block of the row's first node.
+        row: the ports of the row's nodes in the tree.
+        level: the potentials of the block's nodes in the tree.
+        found: the findings; changed.
 
     Returns:
         False if the array of exceptions is full.
@@ -370,6 +406,14 @@ def _count_loads(
 
     The load of a link is the number of trees in which the node has the link's port. If all nodes of
     the row have the same port in a tree, this tree is counted once for all of them.
+
+    Args:
+        n: the size of S_n.
+        ports: the ports of the block's nodes, uint8 ``[trees, m!]``.
+        begin: the index in the block of the row's first node.
+        size: the number of nodes of the row.
+        is_varying: whether the nodes of the row have different ports in each tree, ``[trees]``.
+        load: the number of links by load, int64 ``[trees + 1]``; changed.
     """
     same = np.uint64(0)
     varying = 0

@@ -76,7 +76,12 @@ class AsynchronousExecution:
         return changed
 
     def _execute_step(self, batch: Batch, free: list[Times]) -> Times:
-        """Execute the packets of a batch with one step; return when each of them ends."""
+        """Execute the packets of a batch that has one step; return when each of them ends.
+
+        Args:
+            batch: the batch.
+            free: for each chain, when each link or node is free; changed.
+        """
         packets = self._packets
         start = self._dependencies.needs(batch.rows).latest(self.arrival)
         if not packets.single:
@@ -95,9 +100,10 @@ class AsynchronousExecution:
         return end
 
     def _execute_steps(self, batch: Batch, free: list[Times]) -> Times:
-        """Execute the packets of a batch with several steps; return when each of them ends.
+        """Execute the packets of a batch that has several steps; return when each of them ends.
 
-        The function F of the module docstring is iterated until the times no longer change.
+        The function F of the module docstring is iterated until the times no longer change. The
+        parameters are those of `_execute_step`.
         """
         queues = [
             _Queue(chain.number[batch.packets], free_from)
