@@ -58,7 +58,7 @@ MAX_LATENCY = 10**9
 #: Memory in bytes that a network takes while it is made: per link, and per node and port.
 _LINK_BYTES, _PORT_BYTES = 500, 12
 LOOP = "a link joins '%s' to itself"
-_DAMAGED = "the file is damaged: get a new copy of it"
+_DAMAGED = "the stored network is damaged: get it again from its source"
 
 _known: dict[str, "Network"] = {}
 

@@ -82,18 +82,9 @@ def build_tables(m: int) -> Tables:
 
 def _substar(m: int) -> Array:
     """Return `Tables.substar`: the port and step that `relabel` returns, for each node of S_m."""
-    nodes = permutations.arrangements(m, m)
-    ports, steps = np.zeros((2, len(nodes)), dtype=np.uint8)
-    for k in range(m, 1, -1):
-        symbol = nodes[:, k - 1].copy()
-        moved = symbol != k
-        ports[moved] = k
-        steps += moved.astype(np.uint8) + (moved & (symbol != 1)).astype(np.uint8)
-        for column in nodes[:, : k - 1].T:
-            held = column.copy()
-            column[moved & (held == k)] = 1
-            column[moved & (held == 1)] = symbol[moved & (held == 1)]
-    return np.stack([ports, steps])
+    nodes = np.insert(permutations.arrangements(m, m), 0, 0, axis=1)
+    y = np.zeros(m + 1, dtype=np.uint8)
+    return np.array([relabel(m, 1, x, y) for x in nodes], dtype=np.uint8).T.copy()
 
 
 #: The families of formulas for ports; `Blocks.kind` is one of these numbers.

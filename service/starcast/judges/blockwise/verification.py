@@ -190,7 +190,7 @@ def examine_range(source: Source, blocks: Range) -> RangeResult:
     tables = build_tables(source.blocks.m)
     found = judge.examine(source.blocks, tables, *blocks)
     recorded = found.exceptions[: found.exception_count[0]]
-    exceptions = tuple(map(_address, recorded.tolist()))
+    exceptions = tuple((block, tree, index) for block, tree, index in recorded.tolist())
     for address in exceptions:
         if address not in source.exceptions:
             raise _rejection(source, address)
@@ -385,11 +385,6 @@ def _require_free_memory(_: Range, free: int) -> None:
 
 def _name(forest_id: str, blocks: Range) -> str:
     return f"blocks {blocks[0]} to {blocks[1] - 1} of {forest_id}"
-
-
-def _address(row: Sequence[int]) -> Address:
-    block, tree, index = row
-    return block, tree, index
 
 
 def verify_shard(

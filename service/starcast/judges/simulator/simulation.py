@@ -357,8 +357,8 @@ class Executed(NamedTuple):
     sources: int
     postcondition: Postcondition
     alive: Mask | None
-    deliveries: Deliveries | None = None
-    violation: Violation | None = None
+    deliveries: Deliveries | None
+    violation: Violation | None
 
 
 def simulate(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Simulation:
@@ -418,8 +418,7 @@ def execute(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Executed:
     violation = deliveries.find_early_send() or violation
     done = rows.count_before(_end(rows, violation))
     held = deliveries.held_after(done)
-    executed = _summarize(traffic, postcondition, slice(done), held, violation)
-    return executed._replace(deliveries=deliveries)
+    return _summarize(traffic, postcondition, slice(done), held, deliveries, violation)
 
 
 def make_deliveries(postcondition: Postcondition, rows: Rows, end: int) -> Deliveries:
@@ -446,8 +445,7 @@ def execute_outages(
     postcondition = derive_postcondition(schedule)
     rows = Rows(schedule)
     executed, held, sums = execute_under_faults(rows, postcondition, outages, attempted)
-    summary = _summarize(Traffic(rows), postcondition, executed, held, violation, outages)
-    return summary._replace(deliveries=sums)
+    return _summarize(Traffic(rows), postcondition, executed, held, sums, violation, outages)
 
 
 def _end(rows: Rows, violation: Violation | None) -> int:
@@ -459,6 +457,7 @@ def _summarize(
     postcondition: Postcondition,
     executed: slice | Mask,
     held: Held,
+    deliveries: Deliveries | None,
     violation: Violation | None,
     outages: Outages | None = None,
 ) -> Executed:
@@ -478,13 +477,7 @@ def _summarize(
         packet_sizes=packet_sizes,
         remarks=outages.remarks(postcondition) if outages else (),
     )
-    rows = traffic.rows
+    rows, sources = traffic.rows, traffic.sources
     return Executed(
-        simulation,
-        rows,
-        executed,
-        traffic.sources,
-        postcondition,
-        alive,
-        violation=violation,
+        simulation, rows, executed, sources, postcondition, alive, deliveries, violation
     )
