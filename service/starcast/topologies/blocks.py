@@ -323,7 +323,7 @@ class StarDistances(Distances):
         for start in range(0, m, _TRIPLE):
             triple = tuple(range(start, min(start + _TRIPLE, m)))
             column = np.ravel_multi_index(at_home[:, triple].T, (m + 1,) * len(triple))
-            self._gains.append((_fixed_point_gain(m, triple), column))
+            self._gains.append((fixed_point_gain(m, triple), column))
 
     def _fill(self, chunk: slice, out: NDArray[np.uint8]) -> None:
         np.take(self._cycles, self._pattern[chunk], axis=0, out=out, mode="clip")
@@ -333,7 +333,7 @@ class StarDistances(Distances):
 
 
 @lru_cache(maxsize=8)
-def _fixed_point_gain(m: int, positions: tuple[int, ...]) -> NDArray[np.uint8]:
+def fixed_point_gain(m: int, positions: tuple[int, ...]) -> NDArray[np.uint8]:
     """Tabulate twice the number of fixed points of each suffix pattern, at given positions.
 
     Returns:

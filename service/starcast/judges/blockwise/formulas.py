@@ -30,6 +30,7 @@ import numpy as np
 
 from starcast.support.compiled import jit
 from starcast.topologies import permutations
+from starcast.topologies.blocks import fixed_point_gain
 
 Array = np.ndarray[Any, Any]
 #: Number of positions whose fixed points are counted by a single table lookup.
@@ -68,13 +69,10 @@ def build_tables(m: int) -> Tables:
     neighbours = np.zeros((m + 1, len(patterns)), dtype=np.uint16)
     for port in range(2, m + 1):
         neighbours[port] = permutations.rank(permutations.cross(patterns, port) + np.uint8(1))
-    fixed = np.zeros((2, m**TRIPLE, len(orders)), dtype=np.uint8)
-    for triple in range(2):
-        for packed in range(m**TRIPLE):
-            at_home = (packed // m**2, packed // m % m, packed % m)
-            for index, symbol in enumerate(at_home, start=TRIPLE * triple):
-                if index < m - 1 and symbol < m - 1:
-                    fixed[triple, packed] += 2 * (orders[:, index] == symbol).astype(np.uint8)
+    triples = [(0, 1, 2), (3, 4, 5)]
+    gains = [fixed_point_gain(m - 1, tuple(p for p in triple if p < m - 1)) for triple in triples]
+    # Positions that do not exist have no fixed points, whatever their index.
+    fixed = np.stack([gain.repeat(m**TRIPLE // len(gain), axis=0) for gain in gains])
     compositions = permutations.composition_table(m - 1)
     cycles = permutations.cycle_count_table(m - 1)
     return Tables(orders, neighbours, compositions, cycles, fixed, _substar(m))
