@@ -136,7 +136,7 @@ def schedule_from_columns(
 def rank_labels(topology: Topology, texts: Collection[str]) -> dict[str, int]:
     """Return a mapping from strings that are node labels to ranks; other strings are omitted."""
     if not topology.has_translations:
-        # Labels need not be sorted, nor equally long.
+        # Here labels may differ in length, and their order need not be that of the ranks.
         ranks_of = {label: rank for rank, label in enumerate(topology.labels().tolist())}
         return {text: ranks_of[text] for text in texts if text in ranks_of}
     length = len(topology.label(0))

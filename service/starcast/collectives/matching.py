@@ -630,6 +630,6 @@ def route(
                             _add_row(rows, node, slot, unit)
             if not one_port or endpoints == nodes:
                 break
-        # Units are inserted at the end of the step, because they cross one link in a step.
+        # Units are inserted at the end of the step, because a unit crosses one link per step.
         for row in range(first, rows.counts[0]):
             _insert(table, waiting, table[rows.node[row], rows.slot[row]], rows.unit[row])

@@ -55,7 +55,7 @@ _MAX_FOLLOWED = 10**8
 MAX_COMMON_CAPACITY = 10**6
 #: The largest latency of a link, in the unit of T_s.
 MAX_LATENCY = 10**9
-#: Memory in bytes that a network takes while it is made: per link, and per node and port.
+#: Memory in bytes for building a network: per link, and per node and port.
 _LINK_BYTES, _PORT_BYTES = 500, 12
 LOOP = "a link joins '%s' to itself"
 _DAMAGED = "the stored network is damaged: get it again from its source"

@@ -102,7 +102,7 @@ class _Packing:
         )
         distances = topology.distances(root).astype(np.int32)
         self._workspaces = self._as_workspaces(
-            # In this order, `packing_loops.is_allowed` explains them.
+            # `packing_loops.is_allowed` explains these arrays, in this order.
             np.zeros(links, dtype=np.uint8),
             np.zeros(trees, dtype=np.int32),
             np.zeros(nodes + trees, dtype=np.int64),
