@@ -20,9 +20,9 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import Number, divide, greatest
 from starcast.claims.registry import Memory, allgather_by_levels, unless_symmetric
 from starcast.collectives.model import Schedule
-from starcast.collectives.rows import ports_between
 from starcast.records import checkers
 from starcast.topologies import permutations
+from starcast.topologies.base import find_ports
 from starcast.topologies.permutations import Perms, Ranks
 from starcast.trees import Forest
 
@@ -395,7 +395,7 @@ def dimension_change_allgather(network: CachedTopology) -> Schedule:
         for places in range(1, last - 1):
             image = shift_nodes(network, stars.symbols(network), last, places)
             tails, heads = image[child], image[parent[child]]
-            rows[places, tails] = ports_between(network.topology, tails, heads)
+            rows[places, tails] = find_ports(network.topology, tails, heads)
         rows.flags.writeable = False
         return allgather_by_levels(Forest(network.topology, rows), _ALGORITHM)
 

@@ -104,7 +104,7 @@ def test_distances_above_254_are_not_uint8() -> None:
 FAULTS: dict[str, tuple[Callable[[Topology], None], str]] = {
     "a port is not a matching": (
         lambda t: t._table[0].put(2, 0),  # type: ignore[attr-defined]
-        "the port 1 of Broken6 is not a matching: it leads two nodes to one",
+        "the port 1 of Broken6 is not a matching: it leads two nodes to the same node",
     ),
     "a reverse port does not lead back": (
         lambda t: setattr(t, "reverse_port", lambda port: 4 - port),

@@ -45,7 +45,7 @@ def test_the_error_for_a_label_with_the_other_numbering_suggests_the_option_labe
     for first, label in [(1, "01234"), (0, "12345"), (0, "54321")]:
         with (
             labels_from(first),
-            pytest.raises(InputError, match="which is not one of 5") as refusal,
+            pytest.raises(InputError, match="which is not one of the 5 symbols") as refusal,
         ):
             topology("S5").rank(label)
         assert f"`labels` {1 - first}" in (refusal.value.hint or "")

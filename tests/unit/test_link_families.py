@@ -319,7 +319,7 @@ def test_no_family_uses_the_spec_of_a_network(monkeypatch: pytest.MonkeyPatch) -
     [
         ("mesh4X5", "did you mean 'Mesh4x5'?"),
         ("T4", "write T4x4 or T4x4x4 for a torus; "),
-        ("Foo", "'starcast topology families' lists all families; a file? give its path; "),
+        ("Foo", "'starcast topology families' lists all families; to read a file, give its path; "),
     ],
 )
 def test_an_unknown_spec_is_explained_in_a_short_hint(spec: str, hint: str) -> None:

@@ -386,7 +386,7 @@ BAD = {
         system(
             gpu(1, 0, nvlink("0:2:0.0", "0x03", 2)) + gpu(2, 1, nvlink("0:1:0.0", "0x03", 3))
         ),
-        "the link from '0' to '1' has another capacity than its reverse",
+        "the link from '0' to '1' and its reverse have different capacities",
     ),
     "NCCL: many CPUs": (system(gpu(1, 0), *[""] * 253), "has the CPU number 254 of a host"),
     "NCCL: damaged": (system("<pci"), "line 4 is not XML"),

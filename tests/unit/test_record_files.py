@@ -212,7 +212,7 @@ def test_families_need_no_network_in_a_record_file(tmp_path: Path) -> None:
     [
         ({"sha256": "0" * 64}, "the network 'ladder' does not have the SHA-256 000"),
         ({"name": "other"}, "its network is other-"),
-        ({"links": [[0, 9, 1]]}, "joins a node that it does not have"),
+        ({"links": [[0, 9, 1]]}, "joins a node that does not exist"),
         ({"links": 5}, "network.links: Input should be a valid list"),
         ({"author": "x"}, "network.author: Extra inputs are not permitted"),
     ],

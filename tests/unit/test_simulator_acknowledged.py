@@ -131,7 +131,7 @@ def test_only_valid_allgathers_that_traverse_trees_depth_first_can_be_executed()
     ]
     for other in (*others, replace(twice, step=step)):
         for faults in ([], ["2134"]):
-            with refused("depth first"):
+            with refused("depth-first"):
                 simulate_acknowledged(other, faults)
 
 

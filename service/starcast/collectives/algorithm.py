@@ -45,15 +45,19 @@ from starcast.trees.construction import CONSTRUCTIONS
 Segments = Annotated[
     int,
     Argument(
-        "segments", "segments into which each tree's share of the message is cut", lambda _: 1
+        "segments",
+        "number of segments into which each tree's share of the message is divided",
+        lambda _: 1,
     ),
 ]
-Messages = Annotated[int, Argument("messages", "messages of one unit, M", lambda _: 1)]
+Messages = Annotated[
+    int, Argument("messages", "number of messages, each of one unit (M)", lambda _: 1)
+]
 Copies = Annotated[
     int,
     Argument(
         "copies",
-        "edge-disjoint trees that carry each message",
+        "number of edge-disjoint trees that carry each message",
         lambda _: 1,
         maximum=lambda topology: topology.degree,
     ),
@@ -161,8 +165,7 @@ class Algorithm(Entry):
         """
         if ports is None:
             return self.ports[0]
-        # The name from the declaration is returned, because its type is `Ports`; that of the given
-        # name is only `str`.
+        # The declared name is returned, whose type is `Ports`; the given name has the type `str`.
         for model in self.ports:
             if model == ports:
                 return model
@@ -180,9 +183,9 @@ REGISTRIES: dict[str, Registry[Algorithm]] = {
 
 
 class Foresight(TypedDict, total=False):
-    """Optional arguments of the decorator `algorithm`.
+    """The optional arguments of `algorithm`: functions with facts about schedules not yet built.
 
-    They are attributes: `Entry` explains ``exclusion``, `Algorithm` explains the others.
+    The attributes of `Entry` document ``exclusion``, those of `Algorithm` all others.
     """
 
     exclusion: Callable[[Topology], str | None]
@@ -192,7 +195,7 @@ class Foresight(TypedDict, total=False):
     sources: Callable[[Topology, str], int]
 
 
-#: Functions that read the results of these functions if a plug-in defines them.
+#: For each optional argument, the function that checks the results of a plug-in's function.
 _FORESIGHT: Mapping[str, Callable[[Any], Any]] = {
     "exclusion": read_text,
     "rows": index,
@@ -271,7 +274,8 @@ def algorithm(
             result = run_guarded(
                 noun, origin, lambda: function(topology, root, ports=model, **arguments)
             )
-            return _read_schedule(noun, origin, result, {**declared, "root": root})
+            with located(noun, origin):
+                return schedule_from_columns(_read_columns(result), **declared, root=root)
 
         entry = Algorithm(
             collective=collective, name=name, source=source, origin=origin, smallest=smallest,
@@ -289,11 +293,6 @@ def algorithm(
         return function
 
     return decorate
-
-
-def _read_schedule(noun: str, origin: Origin, result: Any, declared: Mapping[str, Any]) -> Schedule:
-    with located(noun, origin):
-        return schedule_from_columns(_read_columns(result), **declared)
 
 
 def _read_columns(result: Any) -> Mapping[str, Any]:

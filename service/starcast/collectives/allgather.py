@@ -26,7 +26,6 @@ represent all sources. Unless k = n-1, the one-port schedule therefore contains 
 sources, and is the same for every root.
 """
 
-from collections.abc import Callable
 from typing import Annotated
 
 import numpy as np
@@ -36,7 +35,7 @@ from starcast import trees
 from starcast.catalogue.entries import Argument
 from starcast.collectives.algorithm import Messages, algorithm
 from starcast.collectives.model import Draft
-from starcast.collectives.one_to_all import build_pipeline
+from starcast.collectives.one_to_all import build_pipeline, if_single
 from starcast.collectives.rows import Columns, concatenate_rows, expand_rows, serialize_ports
 from starcast.support.arrays import freeze
 from starcast.support.vocabulary import Arguments, Ports
@@ -60,7 +59,7 @@ BaseTree = Annotated[
 
 
 def count_sources(topology: Topology, ports: str) -> int:
-    """Return how many sources need rows of their own in an allgather schedule: one, or all."""
+    """Return the number of sources whose rows an allgather schedule must list: one, or all."""
     # In the one-port model, the sub-slots depend on the ports. If translations change the ports, as
     # on S_{n,k}, one source cannot represent the others.
     is_symmetric = ports == "all" or topology.translation_keeps_ports
@@ -115,14 +114,10 @@ def _build_dimension_change(topology: Topology, root: int, ports: Ports, base: B
     return build_packets(Forest(topology, rows), ports)
 
 
-def _if_single(construction: str) -> Callable[[Topology, str, Arguments], str | None]:
-    return lambda _topology, _ports, values: construction if values["messages"] == 1 else None
-
-
 @algorithm(
     "allgather", "rotated-hamiltonian", families=["star"],
     source="Fragopoulou & Akl 1993, section 3.1",
-    forest_construction=_if_single("rotated-hamiltonian"),
+    forest_construction=if_single("rotated-hamiltonian"),
 )  # fmt: skip
 def _build_rotated_hamiltonian(
     topology: Topology, root: int, ports: Ports, messages: Messages
@@ -144,7 +139,7 @@ def _build_rotated_hamiltonian(
 
 @algorithm(
     "allgather", "necklace", families=["star"], source="Fragopoulou & Akl 1993, section 3.2",
-    forest_construction=_if_single("necklace"),
+    forest_construction=if_single("necklace"),
 )  # fmt: skip
 def _build_necklace(topology: Topology, root: int, ports: Ports, messages: Messages) -> Draft:
     """Build Algorithm 2 of Fragopoulou & Akl 1993, on the multinode broadcast spanning tree MBST.
@@ -181,12 +176,11 @@ def _build_hamiltonian_cycle(
     path = walk(topology.n, word)
     length = len(word)
     message = np.repeat(np.arange(messages, dtype=np.int32), length)
-    rows = Columns(
+    rows = Columns.along_one_tree(
         step=message * length + np.tile(np.arange(1, length + 1, dtype=np.int32), messages),
         sender=np.tile(path[:-1], messages),
         port=np.tile(word, messages),
         receiver=np.tile(path[1:], messages),
-        tree=np.zeros_like(message),
         unit=message,
     )
     return Draft(rows, messages, forest, symmetric=True)
@@ -204,7 +198,7 @@ def _build_overlapped(
         forest: the tree along which a single message travels from the identity.
         step: int32 ``[nodes]``, the step in which each node receives the single message; 0 if the
             message arrives over one of the last links.
-        turns: how often each message is rotated, cyclically.
+        turns: how many times message c is rotated: entry c modulo the length of the list.
         messages: the number of messages.
     """
     rotated = [_rotate(forest, step, count) for count in turns]
@@ -245,9 +239,12 @@ def _rotate(
 
 
 def _positions_within_port(port: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return consecutive numbers, from 1, for the links of each port.
+    """Number the links of each port 1, 2, .., so that each number occurs once per port.
 
-    They are the steps in which last links are crossed, so that a step has one link per port.
+    Links with the same number are crossed in the same step.
+
+    Args:
+        port: the port of each link, uint8 ``[links]``.
     """
     position = np.empty(len(port), dtype=np.int64)
     for number in np.unique(port):

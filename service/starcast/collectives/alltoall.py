@@ -169,7 +169,11 @@ def plan_opening(n: int, messages: int) -> Opening:
 
 
 def short_words(n: int, messages: int) -> tuple[Word, ...]:
-    """Return the paths to the nodes of short necklaces; the entries use all dimensions evenly."""
+    """Return the paths to the nodes of short necklaces, those of fewer than n-1 nodes.
+
+    The entries (see the module's docstring) are chosen so that the paths cross all dimensions
+    about equally often.
+    """
     nodes = short_necklaces(n)
     ranks = permutations.rank(nodes).tolist()
     cycles_of = dict(zip(ranks, map(_displaced_cycles, nodes), strict=True))
@@ -264,7 +268,7 @@ def _displaced_cycles(node: Perms) -> list[Cycle]:
 
 
 def _entry_capacities(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
-    """Return how often each symbol may be the entry of its cycle.
+    """Return a mapping from each symbol to how often it may be the entry of one of the cycles.
 
     A path crosses the dimension of each symbol of a cycle once, and that of the entry twice. The
     numbers ensure that no dimension is crossed more often than the rounded-up mean.
@@ -275,7 +279,10 @@ def _entry_capacities(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
 
 
 def _crossed_dimensions(cycle: Cycle, entry: int) -> Iterator[int]:
-    """Yield the dimensions that a path to a node crosses for one cycle, entered at ``entry``."""
+    """Yield the dimensions that a path crosses for one cycle of its destination.
+
+    The first and the last of them is the dimension of ``entry``, a symbol of the cycle.
+    """
     start = cycle.index(entry)
     yield entry
     yield from reversed((*cycle[start:], *cycle[:start]))
@@ -339,10 +346,10 @@ def _build_exact_alltoall(topology: Topology, root: int, ports: Ports, messages:
     """
     rounds, rest = divmod(messages, topology.degree)
     full = full_necklaces(topology)
-    parts = []
+    parts: list[Columns] = []
     if rounds:
         once = _build_round(topology, full, topology.degree, messages)
-        parts.append(_repeat(once, rounds, topology))
+        parts = [_delay(once, number, topology) for number in range(rounds)]
     if rest:
         parts.append(_delay(_build_round(topology, full, rest, messages), rounds, topology))
     return Draft(concatenate_rows(parts), topology.nodes * messages, symmetric=True)
@@ -399,7 +406,7 @@ def _serve_short_necklaces(topology: Topology, opening: Opening, total: int) -> 
         port = np.array([words[index].dimensions[hop] for index in longer], dtype=np.uint8)
         sender = node[longer]
         node[longer] = topology.step(port, sender)
-        yield _rows(step, sender, port, node[longer], unit[longer])
+        yield Columns.along_one_tree(step, sender, port, node[longer], unit[longer])
 
 
 def _serve_full_necklaces(
@@ -408,7 +415,8 @@ def _serve_full_necklaces(
     """Yield the rows for the full necklaces; after the opening, each step is one hop of a group.
 
     A group is one message to each of the n-1 nodes of a necklace. The first groups cross their
-    first dimensions in idle cells of the opening. The arguments are those of `_build_round`.
+    first dimensions in idle cells of the opening. The parameters are those of `_build_round`, and
+    its plan of the opening.
     """
     group = np.arange(len(full.length) * messages)
     necklace, message = np.divmod(group, messages)
@@ -429,7 +437,7 @@ def _serve_full_necklaces(
                 step[early] = opening.idle[port[early] - 2, group[early]]
             sender = image[full.nodes[hop - 1, path]]
             receiver = image[full.nodes[hop, path]]
-            yield _rows(step, sender, port, receiver, unit[longer])
+            yield Columns.along_one_tree(step, sender, port, receiver, unit[longer])
         image = rotated[image]
 
 
@@ -454,22 +462,8 @@ def _group_begins(
     return np.asarray(opening.length + np.cumsum(length - early) - length)
 
 
-def _rows(
-    step: Integers, sender: Ranks, port: Integers, receiver: Ranks, unit: Integers
-) -> Columns:
-    tree = np.zeros(len(step), dtype=np.uint8)
-    return Columns(step.astype(np.int32), sender, port, receiver, tree, unit.astype(np.int32))
-
-
-def _repeat(once: Columns, rounds: int, topology: Topology) -> Columns:
-    """Repeat the rows of a round, which serves n-1 messages per node, for several rounds."""
-    repeated = once.apply(lambda column: np.tile(column, rounds))
-    round_number = np.repeat(np.arange(rounds, dtype=np.int32), len(once.step))
-    return _delay(repeated, round_number, topology)
-
-
-def _delay(rows: Columns, rounds: int | NDArray[np.int32], topology: Topology) -> Columns:
-    """Move the rows of a round (n-1 messages) to later rounds, by changing steps and units."""
+def _delay(rows: Columns, rounds: int, topology: Topology) -> Columns:
+    """Return rows moved to a later round of n-1 messages, by changing their steps and units."""
     step = rows.step + rounds * topology.distance_sum
     unit = rows.unit + rounds * topology.degree
     return rows._replace(step=step, unit=unit)

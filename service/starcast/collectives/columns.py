@@ -136,7 +136,7 @@ def schedule_from_columns(
 def rank_labels(topology: Topology, texts: Collection[str]) -> dict[str, int]:
     """Return a mapping from strings that are node labels to ranks; other strings are omitted."""
     if not topology.has_translations:
-        # Labels need not be sorted, nor equally long.
+        # Here labels may differ in length, and their order need not be that of the ranks.
         ranks_of = {label: rank for rank, label in enumerate(topology.labels().tolist())}
         return {text: ranks_of[text] for text in texts if text in ranks_of}
     length = len(topology.label(0))
@@ -266,10 +266,9 @@ def schedule_from_csv(
     The first line has the column names ``step``, ``sender``, ``port`` and ``unit``, in a reduction
     also ``combine`` (0 or 1, or true or false), and optionally ``tree`` and ``receiver``, as in
     `Schedule`. Values are separated by commas, semicolons or tabs; columns without a name are
-    ignored.
-    Nodes are read as labels if all senders in the file are labels of the topology, otherwise as
-    ranks; ``#6`` is always rank 6. The rows are not trusted: `starcast.simulate` checks the
-    schedule.
+    ignored. Nodes are read as labels if all senders in the file are labels of the topology,
+    otherwise as ranks; ``#6`` is always rank 6. The rows are not trusted: `starcast.simulate`
+    checks the schedule.
 
     Args:
         path: the file, in UTF-8 or UTF-16.
@@ -404,7 +403,7 @@ class _Reader:
     def _ranks(
         self, nodes: Mapping[str, list[str]], lines: Sequence[int]
     ) -> dict[str, NDArray[np.int64]]:
-        """Convert columns of node labels to ranks, by the rules of `schedule_from_csv`."""
+        """Convert columns of labels or ranks, as text, to ranks (rules: `schedule_from_csv`)."""
         labels = rank_labels(self._topology, set().union(*nodes.values()))
         senders = {text for text in nodes["sender"] if not text.startswith("#")}
         has_labels = senders <= labels.keys() or not any(map(self._is_rank, senders))

@@ -86,14 +86,17 @@ def _best_turns(size: int, others: int) -> _Turns:
 
 
 def _round_in_clique(number: _Integers, own: int) -> _Integers:
-    """Return the round, from 1, in which node ``number`` of a complete graph is informed."""
+    """Return the round, from 1, in which node ``number`` of a complete graph is informed.
+
+    Node 0, the centre, sends in the rounds 1 to ``own`` (see `_Turns`).
+    """
     return np.where(number < 2**own, _log2(number) + 1, own + 1 + _log2(_doublings(number, own)))
 
 
 def _sender_in_clique(number: _Integers, own: int) -> _Integers:
-    """Return the node that informs node ``number`` of a complete graph.
+    """Return the number of the node that informs node ``number`` of a complete graph.
 
-    Node 0, the centre, has the message from the start.
+    Node 0, the centre, has the message from the start and sends in the rounds 1 to ``own``.
     """
     active = 2**own - 1
     late = number - (active << _log2(_doublings(number, own)))
@@ -103,9 +106,10 @@ def _sender_in_clique(number: _Integers, own: int) -> _Integers:
 def _doublings(number: _Integers, own: int) -> _Integers:
     """Return the number of full blocks of 2^own - 1 nodes before node ``number``, but at least 1.
 
-    Nodes 1 to 2^own - 1 of a complete graph are informed in the rounds in which the centre sends.
-    After that, these nodes and the nodes that they inform double in each round. The binary
-    logarithm of the result is the number of complete doublings before node ``number`` is informed.
+    Nodes 1 to 2^own - 1 of a complete graph are informed in the ``own`` rounds in which the centre
+    sends. After that, the number of informed nodes except the centre doubles in each round. The
+    binary logarithm of the result is the number of complete doublings before ``number`` is
+    informed.
     """
     times: _Integers = np.maximum((number - 1) // (2**own - 1), 1)
     return times
@@ -119,7 +123,11 @@ def _log2(values: _Integers) -> _Integers:
 
 
 def _substar_rounds(topology: Topology) -> tuple[_Integers, _Integers]:
-    """Return, for each node of S_{n,k}, the node that informs it, and the round; 0 at the root."""
+    """Return the rank of the node that informs each node of S_{n,k}, and the round.
+
+    Returns:
+        Two arrays, int64 ``[nodes]`` each; both are 0 for the root.
+    """
     n, k = topology.n, int(topology.k or 1)
     size = n - k + 1
     symbols = permutations.arrangements(n, k).astype(np.int64)
@@ -179,7 +187,8 @@ def _replace_by_sender(nodes: _Integers, centre: int, n: int, own: int) -> _Inte
     """Replace nodes, in place, by the nodes that inform them within their complete graphs.
 
     The nodes of a complete graph differ only at position 1. The centre, number 0, has the symbol
-    ``centre`` there; the other nodes are numbered from 1 in the order of their symbols.
+    ``centre`` there and sends in the rounds 1 to ``own``; the other nodes are numbered from 1 in
+    the order of their symbols.
 
     Returns:
         The number of each node in its complete graph.
@@ -209,9 +218,12 @@ _Labels = NDArray[np.uint8]
 
 
 class _Step(NamedTuple):
-    """A transmission of the broadcast.
+    """A transmission of the broadcast in one substar.
 
-    The sender is given by its index in the order in which nodes are informed.
+    Attributes:
+        sender: the index of the sender, in the order in which nodes are informed.
+        port: the sender's port.
+        round: the round, from 1.
     """
 
     sender: int
@@ -237,17 +249,12 @@ def _doubling(size: int) -> list[_Step]:
     return steps
 
 
-def _cross(labels: _Labels, port: int) -> _Labels:
-    """Return the labels of the neighbours, across a port, of the nodes with the given labels."""
-    crossed = labels.copy()
-    crossed[:, [0, port - 1]] = labels[:, [port - 1, 0]]
-    return crossed
-
-
 def _symbol_rounds(
     topology: Topology, substar: int, record: Mapping[str, NDArray[Any]] | None = None
 ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-    """Return each node's port to the node that informs it, and the round; 0 at the root.
+    """Return each node's port to the node that informs it, and the round in which it is informed.
+
+    Both are 0 for the root.
 
     Args:
         topology: a star graph.
@@ -273,10 +280,10 @@ def _symbol_rounds(
         informed = [entry_nodes]
         now = 0
         for sender, port, now in _doubling(size):
-            informed.append(_cross(informed[sender], port))
+            informed.append(permutations.cross(informed[sender], port))
             inform(informed[-1], port, done + now)
         done += now + 1
-        crossed = [_cross(labels, size) for labels in informed]
+        crossed = [permutations.cross(labels, size) for labels in informed]
         for labels in crossed:
             inform(labels, size, done)
         entry_nodes = np.concatenate([entry_nodes, *crossed])

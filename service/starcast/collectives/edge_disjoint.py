@@ -17,7 +17,6 @@ to a node in different trees have no internal node in common, so at least one co
 x-1 faults (Fragopoulou & Akl 1996, sections 4.5 and 4.6).
 """
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +25,7 @@ from numpy.typing import NDArray
 from starcast import trees
 from starcast.collectives.algorithm import Copies, Messages, algorithm, count_messages
 from starcast.collectives.model import Draft
+from starcast.collectives.one_to_all import sizes_of_earlier_siblings, sum_from_root
 from starcast.collectives.rows import Units, flood_units, order_furthest_first, route_units
 from starcast.support.integers import ceil_div
 from starcast.support.vocabulary import Arguments, Ports
@@ -143,43 +143,17 @@ def hop_numbers(forest: Forest) -> Ranks:
     """
     numbers = np.zeros(forest.parent_port.shape, dtype=np.int32)
     dimensions = forest.topology.reverse_ports()[forest.parent_port].astype(np.int32)
-    for tree, (row, parents, levels, sizes) in enumerate(
-        zip(numbers, forest.parents(), forest.levels(), forest.subtree_sizes(), strict=True)
+    for tree, (parents, levels, sizes) in enumerate(
+        zip(forest.parents(), forest.levels(), forest.subtree_sizes(), strict=True)
     ):
         phi = (dimensions[tree] - 2 - tree) % forest.trees
-        before = _sizes_of_earlier_siblings(parents, phi, sizes)
-        order = np.argsort(levels, kind="stable")
-        starts = np.searchsorted(levels, np.arange(1, levels.max() + 2), sorter=order)
-        # The loop runs level by level, because a node's number depends on its parent's number.
-        for begin, end in pairwise(starts.tolist()):
-            nodes = order[begin:end]
-            row[nodes] = row[parents[nodes]] + 1 + before[nodes]
+        before = sizes_of_earlier_siblings(parents, phi, sizes)
+        numbers[tree] = sum_from_root(parents, levels, before + 1)
     return numbers
 
 
-def _sizes_of_earlier_siblings(
-    parents: Ranks, turn: NDArray[np.int32], sizes: Ranks
-) -> NDArray[np.int64]:
-    """Return, for each node, the total size of its siblings' subtrees that come earlier.
-
-    Args:
-        parents: the parent of each node.
-        turn: numbers that give the order in which the children of a node are visited.
-        sizes: the number of nodes in the subtree of each node.
-    """
-    order = np.lexsort((turn, parents))
-    # One cumulative sum covers all nodes; the part before the first sibling is subtracted below.
-    before = np.cumsum(sizes[order], dtype=np.int64) - sizes[order]
-    parent = parents[order]
-    eldest = np.flatnonzero(np.r_[True, parent[1:] != parent[:-1]])
-    count = np.diff(np.r_[eldest, len(order)])
-    earlier = np.empty(len(order), dtype=np.int64)
-    earlier[order] = before - np.repeat(before[eldest], count)
-    return earlier
-
-
 def scatter_transmissions(topology: Topology, messages: int, copies: int) -> int:
-    """Return the number of rows of the scatter; no trees are built.
+    """Return the number of rows of the scatter in copies, without building the trees.
 
     The length of a copy's path is the level of its destination in the copy's tree. This level is
     the destination's distance plus its *detour* in that tree. Nodes on necklaces of n-1 nodes use
@@ -258,7 +232,7 @@ def assign_copies(forest: Forest, levels: Ranks, messages: int, copies: int) -> 
 def _nearest_trees(
     forest: Forest, levels: Ranks, copies: int
 ) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-    """Return, for each node on a full necklace, the trees in which its levels are lowest.
+    """Return, for each node on a full necklace (of n-1 nodes), the trees with its lowest levels.
 
     Returns:
         The trees, int64 ``[copies, nodes]``, where the entries of other nodes have no meaning; and
@@ -316,6 +290,11 @@ def _group_begins(level: Ranks, group_units: int, n: int) -> NDArray[np.int64]:
     """Return, for each tree and node, the step in which the node's group starts.
 
     A group consists of one node per tree; these nodes are rotations of one another.
+
+    Args:
+        level: the level of each node in tree 2, int32 ``[nodes]``.
+        group_units: the maximum number of units that a tree has for one destination.
+        n: the number of symbols.
 
     Returns:
         int64 ``[trees, nodes]``.

@@ -2,19 +2,20 @@
 
 Broadcasts and allgathers spread units: a link carries any unit that its sender holds and its
 receiver lacks. This is the idea of TACOS: a schedule is a sequence of matchings of links with units
-in the time-expanded graph. Scatters and alltoalls route units along shortest paths, those with the
-longest way left first. `starcast.collectives.matching` has the steps. In the one-port model, the
-links of a step are a maximum matching of senders with receivers.
+in the time-expanded graph. Scatters and alltoalls route units along shortest paths, and units with
+the largest remaining distance go first. `starcast.collectives.matching` chooses the links and units
+of each step. In the one-port model, the links of a step are a maximum matching of senders with
+receivers.
 
-Switches take part like other nodes. What reaches a switch that does not pass it on is omitted at
-the end.
+Switches send and receive like other nodes. At the end, rows that deliver a unit to a switch that
+does not pass it on are removed.
 
-Nothing is known in advance about the number of steps. Small schedules are therefore built several
-times with other random numbers, and the best is kept; the construction ends early if it reaches a
-lower bound.
+The number of steps is not known in advance. Small schedules are therefore built several times with
+different random numbers, and the one with the fewest steps is used; no further one is built after a
+lower bound is reached.
 
-The steps are not symmetric, even where there are translations, so the rows of all sources are
-listed. The reversed collectives and allreduce follow in `starcast.collectives.reductions`.
+The schedules are not symmetric, even on topologies with translations, so they have the rows of all
+sources. `starcast.collectives.reductions` derives the reversed collectives and allreduce.
 
 Reference: W. Won, M. Elavazhagan, S. Srinivasan, S. Gupta and T. Krishna, "TACOS:
 Topology-Aware Collective Algorithm Synthesizer for Distributed Machine Learning", MICRO 2024.
@@ -40,12 +41,12 @@ from starcast.topologies import Topology, memory
 if TYPE_CHECKING:
     from starcast.collectives.matching import FoundRows
 
-#: The limits of repeated constructions: their number, and the number of all their rows.
+#: A schedule is built at most this many times, and with at most this many rows in all.
 _ATTEMPTS, _ATTEMPTED_ROWS = 64, 1_000_000
-#: The number of rows between which Ctrl-C can interrupt a construction.
+#: Compiled loops return after about this many rows, because Ctrl-C cannot interrupt them.
 _ROWS_PER_CALL = 1_000_000
 _SOURCE = "starcast: greedy matching (idea: Won et al. 2024)"
-#: Takes steps until there are at least as many rows as its last argument says.
+#: A function (rows, random state, goal), which appends steps until there are at least goal rows.
 _Steps = Callable[["FoundRows", NDArray[np.int64], int], None]
 
 
@@ -109,7 +110,15 @@ def _parallel_units(topology: Topology, ports: Ports) -> NDArray[np.integer]:
 
 
 def _find_needed(topology: Topology, rows: Columns) -> Mask:
-    """Return which rows bring a unit to an endpoint, or to a switch that passes it on."""
+    """Return which rows deliver a unit to an endpoint, or to a switch that passes it on.
+
+    Args:
+        topology: a topology with switches.
+        rows: the rows in the order of steps.
+
+    Returns:
+        bool ``[rows]``.
+    """
     passes = np.zeros((topology.nodes, int(rows.unit.max()) + 1), dtype=np.bool_)
     needed = rows.receiver < topology.endpoints
     starts = np.searchsorted(rows.step, np.arange(1, int(rows.step[-1]) + 2))
@@ -121,7 +130,14 @@ def _find_needed(topology: Topology, rows: Columns) -> Mask:
 
 
 def _spread(topology: Topology, ports: Ports, source: NDArray[np.int64], seed: int) -> Draft:
-    """Return the schedule that brings every unit from its source, ``[units]``, to all nodes."""
+    """Return the schedule that brings every unit from its source to all nodes.
+
+    Args:
+        topology: the topology.
+        ports: the port model.
+        source: the rank of the source of each unit, int64 ``[units]``.
+        seed: the random seed.
+    """
     from starcast.collectives import matching  # noqa: PLC0415
 
     nodes, units = topology.nodes, len(source)
@@ -151,8 +167,7 @@ def _spread(topology: Topology, ports: Ports, source: NDArray[np.int64], seed: i
     best = _best_rows(prepare, rows, least, seed)
     sender = table[best.node, best.slot]
     port = topology.reverse_ports()[np.array(topology.ports, dtype=np.uint8)[best.slot]]
-    tree = np.zeros(rows, dtype=np.uint8)
-    columns = Columns(best.step, sender, port, best.node, tree, best.unit)
+    columns = Columns.along_one_tree(best.step, sender, port, best.node, best.unit)
     if topology.endpoints < nodes:
         needed = _find_needed(topology, columns)
         columns = columns.apply(lambda column: column[needed])
@@ -167,7 +182,16 @@ def _route(
     unit: NDArray[np.int64],
     seed: int,
 ) -> Columns:
-    """Return the rows that bring units from their sources to their destinations."""
+    """Return the rows that bring each unit from its source to its destination.
+
+    Args:
+        topology: the topology.
+        ports: the port model.
+        source: the rank of each unit's source, int64 ``[units]``.
+        destination: the rank of each unit's destination, int64 ``[units]``.
+        unit: the number of each unit, int64 ``[units]``.
+        seed: the random seed.
+    """
     from starcast.collectives import matching  # noqa: PLC0415
 
     nodes, port_count = topology.nodes, topology.port_count
@@ -195,12 +219,11 @@ def _route(
     best = _best_rows(prepare, rows, least, seed)
     port = np.array(topology.ports, dtype=np.uint8)[best.slot]
     receiver = table[best.node, best.slot]
-    tree = np.zeros(rows, dtype=np.uint8)
-    return Columns(best.step, best.node, port, receiver, tree, unit[best.unit])
+    return Columns.along_one_tree(best.step, best.node, port, receiver, unit[best.unit])
 
 
 def _count_spread_rows(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows per source; with switches, some of them may be omitted."""
+    """Return the number of rows per source; on topologies with switches, an upper bound."""
     return int(arguments["messages"]) * (topology.nodes - 1)
 
 
@@ -210,7 +233,7 @@ def _count_spread_rows(topology: Topology, arguments: Arguments) -> int:
 def _broadcast(
     topology: Topology, root: int, ports: Ports, messages: Messages, seed: Seed
 ) -> Draft:
-    """Build a broadcast; it is named ``greedy`` too where no other algorithm has this name."""
+    """Build the greedy broadcast, also called ``greedy`` on topologies without the greedy tree."""
     root = 0 if topology.has_translations else root
     return _spread(topology, ports, np.full(messages, root), seed)._replace(root=root)
 
@@ -239,7 +262,7 @@ def _scatter(topology: Topology, root: int, ports: Ports, messages: Messages, se
 
 
 def _count_alltoall_rows(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows per source; without translations, their rounded mean."""
+    """Return the number of rows per source; without translations, the mean, rounded up."""
     sources = 1 if topology.has_translations else topology.endpoints
     return ceil_div(int(arguments["messages"]) * topology.distance_sum, sources)
 

@@ -5,9 +5,8 @@ give the same rows: all numbers are integers, and the random numbers come from `
 
 **Spreading** (broadcast, allgather): in each step every directed link carries a unit that its
 sender holds and its receiver lacks, and no unit goes twice to the same receiver. A link of capacity
-c carries up to c units. Among a few such
-units, a link takes the one that the fewest nodes hold. In the one-port model, the links of a step
-are a matching of senders with receivers.
+c carries up to c units. Among the first few such units found, a link takes the one that the fewest
+nodes hold. In the one-port model, the links of a step are a matching of senders with receivers.
 
 **Routing** (scatter, alltoall): units travel along shortest paths. In each step every directed link
 takes, among the waiting units that it brings nearer to their destinations, the unit with the
@@ -27,9 +26,9 @@ _FACTOR, _PRIME = 48_271, 2**31 - 1
 #: The number of units among which a link takes the one that the fewest nodes hold.
 _SAMPLES = 2
 
-#: The unit of weights in one-port matchings.
+#: The weights of one-port matchings are integers: fractions are multiplied by this number.
 _SCALE = 4096
-#: The number of units in a word of `Holdings`, whose integers are never negative.
+#: The number of units in an int64 of `Holdings`: fewer than 64, so that none becomes negative.
 _BITS = 62
 
 _Integers = NDArray[np.int32]
@@ -69,7 +68,7 @@ def allocate_rows(rows: int) -> FoundRows:
 def seed_chance(seed: int) -> NDArray[np.int64]:
     """Return the state of the generator for a seed, from 0 to ``_PRIME - 2``."""
     chance = np.array([seed + 1], dtype=np.int64)
-    # The first numbers of neighbouring seeds are similar.
+    # The first numbers after neighbouring seeds are similar, so they are skipped.
     for _ in range(4):
         draw(chance, 1)
     return chance
@@ -84,7 +83,7 @@ def _add_row(rows: FoundRows, node: int, slot: int, unit: int) -> None:
 
 
 class Holdings(NamedTuple):
-    """Which node holds which units: bit ``unit % _BITS`` of word ``unit // _BITS`` of its row.
+    """Which node holds which units, as bits: unit u is bit ``u % _BITS`` of word ``u // _BITS``.
 
     Attributes:
         before: int64 ``[nodes, words]``, the units held at the beginning of the step.
@@ -100,7 +99,12 @@ class Holdings(NamedTuple):
 
 
 def allocate_holdings(nodes: int, source: NDArray[np.int64]) -> Holdings:
-    """Return the holdings in which each unit is held by its source only, ``[units]``."""
+    """Return the holdings before the first step, when only its source holds each unit.
+
+    Args:
+        nodes: the number of nodes.
+        source: the rank of each unit's source, int64 ``[units]``.
+    """
     unit = np.arange(len(source))
     now = np.zeros((nodes, -(-len(unit) // _BITS)), dtype=np.int64)
     np.bitwise_or.at(now, (source, unit // _BITS), 1 << (unit % _BITS))
@@ -121,16 +125,16 @@ def _lowest_bit(word: int) -> int:
 
 @jit
 def _pick(
-    own: Holdings, sender: int, receiver: int, chance: NDArray[np.int64], samples: int
+    held: Holdings, sender: int, receiver: int, chance: NDArray[np.int64], samples: int
 ) -> int:
     """Return a unit that the receiver lacks and that the sender held before this step, or -1.
 
     The search begins at a random unit; of the first ``samples`` units found, the rarest is chosen.
     """
-    words = own.now.shape[1]
+    words = held.now.shape[1]
     start = draw(chance, words * _BITS)
     word = start // _BITS
-    found = own.before[sender, word] & ~own.now[receiver, word]
+    found = held.before[sender, word] & ~held.now[receiver, word]
     # The units below the start are considered last.
     last = found & ((1 << (start % _BITS)) - 1)
     found ^= last
@@ -138,8 +142,8 @@ def _pick(
     for turn in range(words + 1):
         while found != 0:
             unit = word * _BITS + _lowest_bit(found)
-            if best < 0 or own.holders[unit] < least:
-                best, least = unit, own.holders[unit]
+            if best < 0 or held.holders[unit] < least:
+                best, least = unit, held.holders[unit]
             samples -= 1
             if samples == 0:
                 return best
@@ -147,53 +151,63 @@ def _pick(
         word = word + 1 if word + 1 < words else 0
         found = last
         if turn < words - 1:
-            found = own.before[sender, word] & ~own.now[receiver, word]
+            found = held.before[sender, word] & ~held.now[receiver, word]
     return best
 
 
 @jit
-def _can_give(own: Holdings, sender: int, receiver: int) -> bool:
+def _can_give(held: Holdings, sender: int, receiver: int) -> bool:
     """Return whether the sender held, before this step, any unit that the receiver lacks."""
-    for word in range(own.now.shape[1]):
-        if own.before[sender, word] & ~own.now[receiver, word] != 0:
+    for word in range(held.now.shape[1]):
+        if held.before[sender, word] & ~held.now[receiver, word] != 0:
             return True
     return False
 
 
 @jit
-def _give(own: Holdings, node: int, unit: int) -> None:
+def _give(held: Holdings, node: int, unit: int) -> None:
     """Record that a node receives a unit."""
-    own.now[node, unit // _BITS] |= 1 << (unit % _BITS)
-    own.lacks[node] -= 1
-    own.holders[unit] += 1
+    held.now[node, unit // _BITS] |= 1 << (unit % _BITS)
+    held.lacks[node] -= 1
+    held.holders[unit] += 1
 
 
 @jit
 def _exchange(
     table: _Integers,
-    own: Holdings,
+    held: Holdings,
     node: int,
     slot: int,
     first: int,
     rows: FoundRows,
     chance: NDArray[np.int64],
 ) -> bool:
-    """Find a unit for a link to ``node`` whose sender has no unit that the node still lacks.
+    """Let an idle link to ``node`` carry a unit, although its sender has none that the node lacks.
 
-    The link takes the unit of another link to the node, which carries another unit instead.
+    The link takes over the unit of another link to the node in this step, if the sender of that
+    link can send another unit instead.
+
+    Args:
+        table: the neighbours, int32 ``[nodes, ports]``.
+        held: the holdings of all nodes.
+        node: the receiver.
+        slot: the index of the receiver's port at the idle link.
+        first: the index of the receiver's first row in this step.
+        rows: the rows found so far; changed.
+        chance: the state of the random numbers; changed.
 
     Returns:
-        Whether there is such a link among the rows from ``first`` on.
+        Whether such a link was found.
     """
     sender = table[node, slot]
     for row in range(first, rows.counts[0]):
         given = rows.unit[row]
-        if own.before[sender, given // _BITS] >> (given % _BITS) & 1 == 0:
+        if held.before[sender, given // _BITS] >> (given % _BITS) & 1 == 0:
             continue
-        other = _pick(own, table[node, rows.slot[row]], node, chance, _SAMPLES)
+        other = _pick(held, table[node, rows.slot[row]], node, chance, _SAMPLES)
         if other >= 0:
             rows.unit[row] = other
-            _give(own, node, other)
+            _give(held, node, other)
             _add_row(rows, node, slot, given)
             return True
     return False
@@ -203,12 +217,15 @@ def _exchange(
 def _receive(
     table: _Integers,
     capacity: NDArray[np.int64],
-    own: Holdings,
+    held: Holdings,
     node: int,
     rows: FoundRows,
     chance: NDArray[np.int64],
 ) -> None:
-    """Choose and record the units that a node receives in an all-port step."""
+    """Choose and record the units that a node receives in an all-port step.
+
+    The parameters are those of `spread`, except the node.
+    """
     ports = table.shape[1]
     first, turn = rows.counts[0], draw(chance, ports)
     for index in range(ports):
@@ -217,11 +234,11 @@ def _receive(
         if sender == node:
             continue
         for _ in range(capacity[node, slot]):
-            unit = _pick(own, sender, node, chance, _SAMPLES)
+            unit = _pick(held, sender, node, chance, _SAMPLES)
             if unit >= 0:
-                _give(own, node, unit)
+                _give(held, node, unit)
                 _add_row(rows, node, slot, unit)
-            elif not _exchange(table, own, node, slot, first, rows, chance):
+            elif not _exchange(table, held, node, slot, first, rows, chance):
                 break
 
 
@@ -274,7 +291,10 @@ def _is_free(pairing: Pairing, node: int, slot: int, other: int) -> bool:
 
 @jit
 def _use(pairing: Pairing, node: int, slot: int, other: int, endpoints: int) -> None:
-    """Note that a node was matched with a neighbour; only endpoints cannot be matched again."""
+    """Record that a node was matched with a neighbour in this step.
+
+    An endpoint is matched only once per step, a switch once for each link.
+    """
     pairing.is_done[0, node], pairing.is_done[1, other] = node < endpoints, other < endpoints
     pairing.is_used[node, slot] = True
 
@@ -336,16 +356,17 @@ def _match(table: _Integers, pairing: Pairing, count: int) -> None:
 def _inform(
     table: _Integers,
     capacity: NDArray[np.int64],
-    own: Holdings,
+    held: Holdings,
     rows: FoundRows,
     chance: NDArray[np.int64],
     endpoints: int,
     pairing: Pairing,
     urgency: NDArray[np.int64],
 ) -> None:
-    """Match nodes that lack units with neighbours that can give them one, and let these send.
+    """Match nodes that lack units with neighbours that hold one of them, and let these send.
 
-    ``urgency``, int64 ``[2, nodes]``, is workspace.
+    The parameters are those of `spread`, and two workspaces: the pairing, and ``urgency``, int64
+    ``[2, nodes]``.
     """
     nodes, ports = table.shape
     need, ahead = urgency[0], urgency[1]
@@ -354,26 +375,26 @@ def _inform(
         for slot in range(ports):
             sender = table[node, slot]
             is_free = _is_free(pairing, node, slot, sender)
-            pairing.possible[node, slot] = is_free and _can_give(own, sender, node)
+            pairing.possible[node, slot] = is_free and _can_give(held, sender, node)
             near += pairing.possible[node, slot]
         # A node that few neighbours can inform depends on each of them.
-        need[node] = _SCALE // (1 + near) ** 3 if own.lacks[node] > 0 else 0
+        need[node] = _SCALE // (1 + near) ** 3 if held.lacks[node] > 0 else 0
     for node in range(nodes):
         ahead[node] = 0
         for slot in range(ports):
             ahead[node] += need[table[node, slot]]
     count = 0
     for node in range(nodes):
-        if own.lacks[node] == 0:
+        if held.lacks[node] == 0:
             continue
         further = 0
         for slot in range(ports):
-            if own.lacks[table[node, slot]] > 0:
+            if held.lacks[table[node, slot]] > 0:
                 further += ahead[table[node, slot]]
         # Nodes that lack more units come first, then nodes whose neighbours depend on them, and the
         # neighbours of these.
         weight = ports * ahead[node] + 3 * further + draw(chance, ports * _SCALE // 20)
-        weight += own.lacks[node] * (5 * ports * ports * _SCALE)
+        weight += held.lacks[node] * (5 * ports * ports * _SCALE)
         pairing.keys[count] = -(weight * nodes + node)
         count += 1
     _match(table, pairing, count)
@@ -384,9 +405,9 @@ def _inform(
         sender = table[node, slot]
         _use(pairing, node, slot, sender, endpoints)
         for _ in range(capacity[node, slot]):
-            unit = _pick(own, sender, node, chance, _SAMPLES)
+            unit = _pick(held, sender, node, chance, _SAMPLES)
             if unit >= 0:
-                _give(own, node, unit)
+                _give(held, node, unit)
                 _add_row(rows, node, slot, unit)
 
 
@@ -394,32 +415,43 @@ def _inform(
 def spread(
     table: _Integers,
     capacity: NDArray[np.int64],
-    own: Holdings,
+    held: Holdings,
     rows: FoundRows,
     chance: NDArray[np.int64],
     one_port: bool,
     endpoints: int,
     goal: int,
 ) -> None:
-    """Take steps until there are at least ``goal`` rows."""
+    """Append steps of a broadcast or an allgather until there are at least ``goal`` rows.
+
+    Args:
+        table: the neighbours, int32 ``[nodes, ports]``.
+        capacity: the capacity of each node's link at each port, int64 ``[nodes, ports]``.
+        held: the holdings of all nodes; changed.
+        rows: the rows found so far; changed.
+        chance: the state of the random numbers; changed.
+        one_port: whether the port model is one-port.
+        endpoints: the number of endpoints; nodes from this rank on are switches.
+        goal: the number of rows.
+    """
     nodes, ports = table.shape
     pairing, urgency = _allocate_pairing(nodes, ports), np.zeros((2, nodes), np.int64)
     while rows.counts[0] < goal:
         rows.counts[1] += 1
         for node in range(nodes):
-            for word in range(own.now.shape[1]):
-                own.before[node, word] = own.now[node, word]
+            for word in range(held.now.shape[1]):
+                held.before[node, word] = held.now[node, word]
         if not one_port:
             for node in range(nodes):
-                if own.lacks[node] > 0:
-                    _receive(table, capacity, own, node, rows, chance)
+                if held.lacks[node] > 0:
+                    _receive(table, capacity, held, node, rows, chance)
             continue
         pairing.is_done[:], pairing.is_used[:] = False, False
         before = -1
         # Endpoints take part in one matching of a step, switches in as many as there are.
         while rows.counts[0] > before:
             before = rows.counts[0]
-            _inform(table, capacity, own, rows, chance, endpoints, pairing, urgency)
+            _inform(table, capacity, held, rows, chance, endpoints, pairing, urgency)
             if endpoints == nodes:
                 break
 
@@ -456,7 +488,14 @@ def allocate_waiting(
     source: NDArray[np.int64],
     destination: NDArray[np.int64],
 ) -> Waiting:
-    """Return the lists in which all units wait at their sources, ``[units]``."""
+    """Return the lists of waiting units before the first step, when all wait at their sources.
+
+    Args:
+        table: the neighbours, int32 ``[nodes, ports]``.
+        left: the distances to the destinations, ``[destinations, nodes]``.
+        source: the rank of each unit's source, int64 ``[units]``.
+        destination: the row of ``left`` for each unit, int64 ``[units]``.
+    """
     nodes, ports = table.shape
     units = len(source)
     waiting = Waiting(
@@ -480,7 +519,7 @@ def _insert_all(table: _Integers, waiting: Waiting, source: NDArray[np.int64]) -
 
 @jit
 def _insert(table: _Integers, waiting: Waiting, node: int, unit: int) -> None:
-    """Add a unit to the lists of a node, unless this is its destination."""
+    """Add a unit to the lists of a node, unless the node is the unit's destination."""
     ports = table.shape[1]
     goal = waiting.goal[unit]
     left = np.int64(waiting.left[goal, node])
@@ -533,7 +572,10 @@ def _furthest(waiting: Waiting, node: int, slot: int) -> int:
 def _pair_waiting(
     table: _Integers, waiting: Waiting, chance: NDArray[np.int64], pairing: Pairing
 ) -> None:
-    """Match nodes at which units wait with the neighbours to which they can send one."""
+    """Match nodes at which units wait with neighbours that are closer to a unit's destination.
+
+    The matching is written to ``pairing``. Nodes with more waiting units are preferred.
+    """
     nodes, ports = table.shape
     count = 0
     for node in range(nodes):
@@ -559,7 +601,10 @@ def route(
     endpoints: int,
     goal: int,
 ) -> None:
-    """Take steps until there are at least ``goal`` rows."""
+    """Append steps of a scatter or an alltoall until there are at least ``goal`` rows.
+
+    The parameters are those of `spread`, but for ``waiting``: the units that wait at each node.
+    """
     nodes, ports = table.shape
     pairing = _allocate_pairing(nodes, ports)
     while rows.counts[0] < goal:
@@ -585,6 +630,6 @@ def route(
                             _add_row(rows, node, slot, unit)
             if not one_port or endpoints == nodes:
                 break
-        # Units are inserted at the end of the step, because they cross one link in a step.
+        # Units are inserted at the end of the step, because a unit crosses one link per step.
         for row in range(first, rows.counts[0]):
             _insert(table, waiting, table[rows.node[row], rows.slot[row]], rows.unit[row])

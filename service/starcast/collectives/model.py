@@ -51,8 +51,8 @@ class Schedule(Displayable):
     Columns are read-only; writable arrays are copied.
 
     Units are numbered from 0. Copies of a unit share its number and differ in ``tree``. Let N be
-    the number of endpoints (nodes that are no switches), and M the number of units per source,
-    destination, or pair of both. The i-th of these M units (i = 0..M-1) has the number
+    the number of endpoints (nodes that are not switches), and M the number of units per source, per
+    destination, or per pair of the two. The i-th of these M units (i = 0..M-1) has the number
 
     * broadcast: 0..units-1, tree by tree if the message is split among trees;
     * allgather: source*M + i, or i in a symmetric schedule;
@@ -262,7 +262,7 @@ class Schedule(Displayable):
         return f"<Schedule {self.id}: {len(self)} rows in {self.steps} steps>"
 
 
-#: An artifact that is built, not only known by its id.
+#: An artifact whose data are in memory (elsewhere, an artifact may be given by its id only).
 Structure = Topology | Forest | Schedule
 
 
@@ -272,12 +272,12 @@ def build_schedule(rows: Columns, **parameters: Any) -> Schedule:
 
 
 class Draft(NamedTuple):
-    """A schedule as an algorithm builds it, before it is named; see `Schedule`.
+    """The part of a `Schedule` that an algorithm builds; `complete` adds the names and the rest.
 
     Attributes:
         rows: the rows in any order.
         units: the number of units.
-        forest: the forest along which units travel; its root is that of the rows.
+        forest: the forest along which units travel, or None; the rows have the same root.
         packets: whether a directed link may carry several units per step.
         symmetric: whether the rows of one source represent all sources.
         root: the root of the rows if there is no forest; without translations it must be the
@@ -294,7 +294,7 @@ class Draft(NamedTuple):
     def complete(
         self, topology: Topology, collective: str, algorithm: str, ports: str = "all", **more: Any
     ) -> Schedule:
-        """Return the complete schedule, with the given names and other parameters of `Schedule`."""
+        """Return the schedule with these rows; ``more`` are further parameters of `Schedule`."""
         names = {"topology": topology, "collective": collective, "algorithm": algorithm}
         root = self.forest.root if self.forest else self.root
         parameters: dict[str, Any] = self._asdict() | names | {"ports": ports, "root": root}
@@ -330,8 +330,8 @@ def check_combine(collective: str, combine: object) -> None:
     if combine is None:
         raise InputError(
             f"a schedule of {with_article(collective)} needs the column 'combine'",
-            hint="set it to true in each row where the receiver combines the unit with its own, and"
-            " to false elsewhere",
+            hint="set it to true in each row whose unit the receiver adds to its own sum, and to"
+            " false in each row that passes on a complete sum",
         )
     raise InputError(
         f"a schedule of {with_article(collective)} cannot have the column 'combine'",
@@ -354,7 +354,7 @@ def check_collective(name: str) -> None:
 def check_request(
     topology_or_spec: Topology | str, collective: str, ports: str, root: int | str
 ) -> tuple[Topology, int]:
-    """Check the parameters given for a new schedule; return its topology and the rank of its root.
+    """Check the parameters of a new schedule; return its topology and the rank of its root.
 
     Raises:
         InputError: there is no such topology, collective, port model or root.

@@ -9,6 +9,7 @@ takes as many steps as there are messages for the largest subtree. `build_scatte
 and 8 to any tree.
 """
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import numpy as np
@@ -29,10 +30,12 @@ from starcast.collectives.rows import (
 from starcast.support.errors import InputError
 from starcast.support.vocabulary import Arguments, Ports
 from starcast.topologies import Topology
+from starcast.topologies.permutations import Ranks
 from starcast.trees import Forest
 from starcast.trees.balanced import running_numbers
 from starcast.trees.construction import CONSTRUCTIONS, numbered_dimensions
 from starcast.trees.metrics import root_ports
+from starcast.trees.model import split_levels
 
 
 def build_pipeline(
@@ -75,47 +78,81 @@ def build_rounds(
     """
     forest = Forest(topology, parent_port[None, :])
     receiver = np.arange(1, topology.nodes)
-    rows = Columns(
-        step=rounds[1:].astype(np.int32),
+    rows = Columns.along_one_tree(
+        step=rounds[1:],
         sender=forest.parents()[0, 1:],
         port=topology.reverse_ports()[parent_port[1:]],
         receiver=receiver,
-        tree=np.zeros(len(receiver), dtype=np.uint8),
-        unit=np.zeros(len(receiver), dtype=np.int32),
+        unit=np.zeros_like(receiver),
     )
     return Draft(rows, 1, forest)
 
 
 def _one_port_steps(forest: Forest) -> NDArray[np.int32]:
-    """Return the step in which each node of a tree receives the first message, one-port.
+    """Return the step in which each node of a single tree receives the first message, one-port.
+
+    In the one-port model, a node sends the message to one child per step.
 
     Returns:
-        int32 ``[1, nodes]``.
+        int32 ``[1, nodes]``; 0 for the root.
     """
-    topology = forest.topology
     arrival = forest.parent_port[0].astype(np.int32)
     parents = forest.parents()[0]
-    child = np.flatnonzero(arrival)
-    parent = parents[child]
     # Ports are used in ascending cyclic order, starting after the port of arrival.
-    turn = (arrival[child] - arrival[parent]) % (topology.ports[-1] + 1)
-    order = np.lexsort((turn, parent))
-    child = child[order]
-    parent = parent[order]
-    begins = np.flatnonzero(np.r_[True, parent[1:] != parent[:-1]])
-    sizes = np.diff(np.r_[begins, len(child)])
-    position = np.arange(len(child)) - np.repeat(begins, sizes) + 1
-    step = np.zeros((1, topology.nodes), dtype=np.int32)
-    levels = forest.levels()[0][child]
-    # The loop runs level by level, because a node's step depends on its parent's step.
-    for level in range(1, forest.height + 1):
-        on_level = levels == level
-        step[0, child[on_level]] = step[0, parent[on_level]] + position[on_level]
-    return step
+    turn = (arrival - arrival[parents]) % (forest.topology.ports[-1] + 1)
+    earlier = sizes_of_earlier_siblings(parents, turn, np.ones_like(parents))
+    return sum_from_root(parents, forest.levels()[0], earlier + 1)[None, :]
+
+
+def sizes_of_earlier_siblings(
+    parents: Ranks, turn: NDArray[np.int32], sizes: Ranks
+) -> NDArray[np.int64]:
+    """Return, for each node of a tree, the total size of its earlier siblings.
+
+    Siblings are nodes with the same parent.
+
+    Args:
+        parents: the parent of each node, int32 ``[nodes]``.
+        turn: numbers that give the order of the children of a node, ``[nodes]``.
+        sizes: the size of each node, such as the number of nodes in its subtree, ``[nodes]``.
+    """
+    order = np.lexsort((turn, parents))
+    # One cumulative sum covers all nodes; the part before the first sibling is subtracted below.
+    before = np.cumsum(sizes[order], dtype=np.int64) - sizes[order]
+    parent = parents[order]
+    eldest = np.flatnonzero(np.r_[True, parent[1:] != parent[:-1]])
+    count = np.diff(np.r_[eldest, len(order)])
+    earlier = np.empty(len(order), dtype=np.int64)
+    earlier[order] = before - np.repeat(before[eldest], count)
+    return earlier
+
+
+def sum_from_root(parents: Ranks, levels: Ranks, values: NDArray[np.int64]) -> Ranks:
+    """Return, for each node of a tree, the sum of the values on the path from the root to it.
+
+    The value of the node is included, and the value of the root is not.
+
+    Args:
+        parents: the parent of each node, int32 ``[nodes]``.
+        levels: the level of each node, int32 ``[nodes]``.
+        values: the value of each node, int64 ``[nodes]``.
+    """
+    sums = np.zeros(len(parents), dtype=np.int32)
+    # The loop runs level by level, because a node's sum depends on its parent's sum.
+    for nodes in split_levels(levels):
+        sums[nodes] = sums[parents[nodes]] + values[nodes]
+    return sums
 
 
 def _build_stream(forest: Forest, units_per_tree: int, first: NDArray[np.int32], gap: int) -> Draft:
-    """Return the broadcast of a stream: unit j crosses each link ``gap * j`` steps after unit 0."""
+    """Return the broadcast that sends units down each tree one after another, ``gap`` steps apart.
+
+    Args:
+        forest: the trees.
+        units_per_tree: the number of units that travel down each tree.
+        first: int32 ``[trees, nodes]``, the step in which each node receives its tree's first unit.
+        gap: the number of steps from one unit to the next on each link.
+    """
     unit = np.arange(forest.trees * units_per_tree)
     tree, position = np.divmod(unit, units_per_tree)
     rows = flood_units(forest, tree, gap * position, unit, first)
@@ -129,7 +166,7 @@ def _declare_segmented(construction: str, source: str) -> None:
     @algorithm(
         "broadcast", construction, families=entry.families, ports=["all", "one"], source=source,
         smallest=entry.smallest, forest_construction=lambda *_: construction,
-        # On other topologies `greedy` is the algorithm that is greedy in each step.
+        # On topologies without the greedy tree, the name `greedy` stands for `greedy-matching`.
         elsewhere="greedy-matching" if construction == "greedy" else "",
         rows=lambda topology, arguments: (
             entry.count_trees(topology) * count_messages(topology, arguments)
@@ -151,7 +188,7 @@ _declare_segmented("multiple", "Tseng & Sheu 1997, Algorithm 1, Theorems 1 and 2
 def _build_recursive_substar(
     topology: Topology, root: int, ports: Ports, messages: Messages
 ) -> Draft:
-    """Build the stream of messages down the tree of Sheu, Liaw & Chen 1993.
+    """Build the broadcast of M messages, one after another, down the tree of Sheu et al. 1993.
 
     All-port: one message leaves per step, and M messages take 2n-4+M steps. One-port: a node sends
     to one child per step. It uses the ports above its port of arrival first (Rule 2), then the
@@ -242,13 +279,18 @@ def _check_all_reached(forest: Forest, trees_per_node: NDArray[np.int64]) -> Non
 
 
 def balanced_forest(topology: Topology, messages: int) -> Forest:
-    """Return one balanced tree per copy of a message, up to n-1; copy c uses tree c mod (n-1).
+    """Return a balanced tree for each message per destination, but at most n-1 trees.
 
-    A balanced tree numbers its leaves m = 1, 2, .., and each number determines the dimension v(m)
-    towards the parent. The numbers continue from copy to copy, so all copies together fill the
-    subtrees as equally as one copy does (Fragopoulou & Akl 1993, section 5.1). Each copy takes
-    (n-1)! - 1 numbers. For n >= 3 that is -1 modulo n-1, and v(m) depends on m modulo n-1. Hence
-    the tree of copy c depends only on c modulo n-1, and there are at most n-1 trees.
+    Message c travels down tree c mod (n-1). A balanced tree numbers the nodes that start with 1 as
+    m = 1, 2, .., and each number determines the dimension v(m) towards the parent. The numbers
+    continue from message to message, so all messages together fill the root's subtrees as equally
+    as a single message does (Fragopoulou & Akl 1993, section 5.1). Each message takes (n-1)! - 1
+    numbers. For n >= 3 that is -1 modulo n-1, and v(m) depends on m modulo n-1. Hence the tree of
+    message c depends only on c modulo n-1.
+
+    Args:
+        topology: the star graph.
+        messages: the number of messages per destination.
     """
     first = trees.forest(topology, "balanced")
     if messages == 1:
@@ -261,12 +303,17 @@ def balanced_forest(topology: Topology, messages: int) -> Forest:
 
 
 def count_rows(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows: the distance sum times the messages, as all paths are shortest."""
+    """Return the number of rows if all paths are shortest: the distance sum times the messages."""
     return int(arguments.get("messages", 1)) * topology.distance_sum
 
 
-def _balanced_construction(_topology: Topology, _ports: str, arguments: Arguments) -> str | None:
-    return "balanced" if arguments["messages"] == 1 else None
+def if_single(construction: str) -> Callable[[Topology, str, Arguments], str | None]:
+    """Return a function for `Algorithm.forest_construction`.
+
+    It returns the construction if there is a single message, because no construction builds the
+    trees of several messages.
+    """
+    return lambda _topology, _ports, values: construction if values["messages"] == 1 else None
 
 
 def refuse_uneven(topology: Topology, arguments: Arguments) -> Refusal | None:
@@ -284,18 +331,21 @@ def refuse_uneven(topology: Topology, arguments: Arguments) -> Refusal | None:
 #: The smallest n with perfectly balanced trees: in S_2 there is nothing to rotate
 #: (docs/definitions/fragopoulou-akl.md, pitfall 18).
 SMALLEST_BALANCED = 3
-#: The messages to a node whose necklace has p nodes are shared by (n-1)/p paths.
+#: The number of messages of algorithms along perfectly balanced trees. A node whose necklace has p
+#: nodes is in (n-1)/p trees, so n-1 messages can be divided equally among the trees of any node.
 MultipleMessages = Annotated[
     int,
     Argument(
-        "messages", "unit messages, M, a multiple of n-1", default=lambda topology: topology.degree
+        "messages",
+        "number of messages, each of one unit (M); a multiple of n-1",
+        default=lambda topology: topology.degree,
     ),
 ]
 
 
 @algorithm(
     "scatter", "balanced", families=["star"], source="Fragopoulou & Akl 1993, section 5.1, Rule 5",
-    rows=count_rows, forest_construction=_balanced_construction,
+    rows=count_rows, forest_construction=if_single("balanced"),
 )  # fmt: skip
 def _scatter_balanced(topology: Topology, root: int, ports: Ports, messages: Messages) -> Draft:
     return build_scatter(balanced_forest(topology, messages), ports, messages)

@@ -123,9 +123,12 @@ def _exchange_units(first: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _earliest_shift(spread: Schedule, reduce: Schedule, first: NDArray[np.int64]) -> int:
-    """Return the minimum number of steps by which an allreduce delays its broadcast.
+    """Return how many steps after its reduce the broadcast of an allreduce can start.
 
-    The broadcast starts this many steps after the reduce.
+    Args:
+        spread: the broadcast.
+        reduce: the reduce, which is the reversed broadcast.
+        first: the step in which the broadcast first sends each unit, ``[units]``.
     """
     steps = spread.steps
     completed = np.sort(steps + 1 - first)
@@ -139,10 +142,12 @@ def _earliest_shift(spread: Schedule, reduce: Schedule, first: NDArray[np.int64]
 
 
 def _busy(schedule: Schedule) -> list[NDArray[np.bool_]]:
-    """Return which nodes or links are busy in each step, bool ``[nodes or links, steps]``.
+    """Return which nodes or links are busy in each step, as a list of arrays.
 
-    In the one-port model there is one array of senders and one of receivers. In the all-port model
-    there is one array of links, or none if a link can carry several units as one packet.
+    Returns:
+        In the one-port model, an array of senders and one of receivers. In the all-port model, an
+        array of links, or none if a link can carry several units as one packet. Each array is bool
+        ``[nodes or links, steps]``.
     """
     topology = schedule.topology
     used: list[NDArray[np.integer]] = []
@@ -170,10 +175,13 @@ def _declare(
     turn: Callable[[Schedule], Schedule],
     passes: int = 1,
 ) -> None:
-    """Declare a reduction whose schedules ``turn`` derives from those of another algorithm.
+    """Declare an algorithm whose schedules are derived from those of another algorithm.
 
-    The derived algorithm has the same arguments, port models and trees, and ``passes`` times as
-    many rows.
+    Args:
+        algorithm: the other algorithm, which has the same arguments, port models and trees.
+        collective: the collective of the derived algorithm.
+        turn: derives its schedule from the other algorithm's schedule.
+        passes: its number of rows, as a multiple of the other algorithm's number.
     """
 
     def build(topology: Topology, root: int, ports: Ports, **arguments: int | str) -> Schedule:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from starcast.support.arrays import Integers, Mask, freeze
 from starcast.topologies import Topology
+from starcast.topologies.base import find_ports
 from starcast.topologies.permutations import Ranks
 from starcast.trees import Forest
 
@@ -33,6 +34,16 @@ class Columns(NamedTuple):
     def apply(self, function: Callable[[NDArray[Any]], NDArray[Any]]) -> "Columns":
         """Return the result of applying a function to each column."""
         return Columns(**{name: function(column) for name, column in self.present().items()})
+
+    @classmethod
+    def along_one_tree(
+        cls, step: Integers, sender: Integers, port: Integers, receiver: Integers, unit: Integers
+    ) -> "Columns":
+        """Return rows whose units all travel along the tree with the number 0."""
+        tree = np.zeros(len(unit), dtype=np.uint8)
+        # Building a schedule takes less memory with the final dtypes.
+        step, unit = np.asarray(step, dtype=np.int32), np.asarray(unit, dtype=np.int32)
+        return cls(step, sender, port, receiver, tree, unit)
 
 
 #: The columns that every schedule has.
@@ -100,7 +111,9 @@ def route_units(
 def flood_units(
     forest: Forest, tree: Integers, delay: Integers, unit: Integers, first: Integers
 ) -> Columns:
-    """Return the rows of units that go to all nodes of a tree, except switches above no endpoint.
+    """Return the rows of units that go to all nodes of a tree, except switches that serve none.
+
+    A switch without endpoints below it in the tree does not receive units.
 
     A unit reaches a node in step ``first[tree, node] + delay``.
 
@@ -218,10 +231,9 @@ def order_furthest_first(
     return departure
 
 
-# Translation to another root or source, or to all sources at once
-#
-# It keeps the port of every link except the residual links of S_{n,k}, whose ports are computed
-# again.
+# The functions below translate rows to another root or source, or to all sources at once. A
+# translation keeps the ports of links. Only those of the residual links of S_{n,k}, which replace
+# the first symbol of a node, are computed again.
 
 
 def translate_rows(
@@ -245,7 +257,7 @@ def translate_rows(
     receiver = image[rows.receiver]
     port = rows.port
     if not topology.translation_keeps_ports:
-        port = ports_between(topology, sender, receiver, table)
+        port = find_ports(topology, sender, receiver, table)
     unit = rows.unit
     if units_per_node:
         node, message = np.divmod(unit.astype(np.int64), units_per_node)
@@ -256,9 +268,20 @@ def translate_rows(
 def expand_rows(
     topology: Topology, rows: Columns, units: int, root: int = 0, units_per_node: int = 0
 ) -> Columns:
-    """Return the rows of all sources; unit numbers of source q begin at ``q * units``."""
+    """Return the rows of all sources, given those of one source.
+
+    Args:
+        topology: a topology with translations.
+        rows: the rows of one source.
+        units: the number of units per source; those of source q are numbered from ``q * units``.
+        root: the rank of the given source.
+        units_per_node: as in `translate_rows`.
+    """
     count = len(rows.step)
-    expanded = rows.apply(lambda column: np.empty(count * topology.nodes, _wide(column.dtype)))
+    # Unit numbers of all sources may need int32; the column ``combine`` stays bool.
+    expanded = rows.apply(
+        lambda column: np.empty(count * topology.nodes, bool if column.dtype == bool else np.int32)
+    )
     # `argsort` of a permutation is its inverse.
     to_identity = np.argsort(topology.translation(root))
     table = None if topology.translation_keeps_ports else topology.table()
@@ -270,31 +293,3 @@ def expand_rows(
             column[part] = getattr(images, name)
         expanded.unit[part] += source * units
     return expanded
-
-
-def _wide(dtype: np.dtype[Any]) -> type[np.generic]:
-    """Return the dtype for a column with the rows of all sources: int32, or bool if it was bool."""
-    return np.bool_ if dtype == np.bool_ else np.int32
-
-
-def ports_between(
-    topology: Topology, sender: Integers, receiver: Integers, table: Ranks | None = None
-) -> NDArray[np.uint8]:
-    """Return the port over which each sender reaches its receiver.
-
-    Args:
-        topology: the topology of the nodes.
-        sender: int ``[rows]``, ranks.
-        receiver: int ``[rows]``, ranks.
-        table: the topology's table of neighbours, to avoid computing it in every call.
-
-    Returns:
-        uint8 ``[rows]``, 0 if the two nodes are not linked.
-    """
-    ports = np.zeros(len(sender), dtype=np.uint8)
-    for row, port in enumerate(topology.ports):
-        neighbours = topology.neighbours(port) if table is None else table[row]
-        ports[neighbours[sender] == receiver] = port
-    # Where a node has no link, it is its own neighbour.
-    ports[sender == receiver] = 0
-    return ports

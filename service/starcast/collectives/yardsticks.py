@@ -47,6 +47,7 @@ def rotate_messages(
     directions from message to message.
 
     Args:
+        topology: the topology.
         path: the ports along the cycle from rank 0, including the last link, uint8 ``[nodes]``.
         numbers: which of each source's messages, counted from 0, use this cycle.
         messages: the number of messages of each source.
@@ -72,12 +73,11 @@ def rotate_messages(
             position = (origin + direction * hop) % nodes
             following = (position + direction) % nodes
             parts.append(
-                Columns(
-                    step=(delay[index] + hop + 1).astype(np.int32),
+                Columns.along_one_tree(
+                    step=delay[index] + hop + 1,
                     sender=cycle[position],
                     port=port_of[position],
                     receiver=cycle[following],
-                    tree=np.zeros(len(hop), dtype=np.uint8),
                     unit=cycle[origin] * messages + message,
                 )
             )
@@ -86,13 +86,16 @@ def rotate_messages(
 
 
 def _cycle(topology: Topology) -> NDArray[np.uint8]:
-    """Return the ports of a Hamiltonian cycle of a topology; on Q_d it is the closed Gray code."""
+    """Return the ports along a Hamiltonian cycle from rank 0, uint8 ``[nodes]``.
+
+    On the hypercube Q_d, the cycle is the binary Gray code.
+    """
     if topology.family == "star":
         return cycle_word(topology.n)
     if topology.family != "hypercube":
         found = find_hamiltonian_cycle(topology)
         if found is None:
-            raise AssertionError  # `_missing_cycle` excludes the topology
+            raise AssertionError  # `_missing_cycle` excludes topologies without a cycle
         return found
     number = np.arange(1, topology.nodes)
     changed = np.array([(value & -value).bit_length() for value in number.tolist()], dtype=np.uint8)
@@ -190,9 +193,9 @@ def _count_stream_rows(topology: Topology, arguments: Arguments) -> int:
 
 
 def _count_scatter_rows(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows of a scatter: the sum of the levels of all messages' destinations.
+    """Return the number of rows of a scatter along the trees of a construction.
 
-    Levels are counted in the tree that carries the message.
+    A message has as many rows as the level of its destination in the tree that carries it.
     """
     # The trees must be built, because a construction does not declare the sum of their levels.
     levels = trees.forest(topology, str(arguments["base"])).levels()[:, : topology.endpoints]

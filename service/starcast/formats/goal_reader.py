@@ -15,7 +15,6 @@ import numpy as np
 
 from starcast.collectives.columns import schedule_from_columns
 from starcast.collectives.model import MAX_ROWS, REDUCTIONS, Schedule, check_request
-from starcast.collectives.rows import ports_between
 from starcast.judges.simulator.rows import Indices, count_earlier, repeats_previous
 from starcast.judges.simulator.simulation import execute
 from starcast.support.errors import (
@@ -29,6 +28,7 @@ from starcast.support.limited import open_lines
 from starcast.support.text import with_article
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
+from starcast.topologies.base import find_ports
 
 _MAX_LINE = 4096
 _NUMBER = r"(\d{1,10})"
@@ -464,7 +464,7 @@ class _Reader:
         return level
 
     def _find_ports(self, sender: Indices, receiver: Indices, line: Indices) -> Indices:
-        ports = ports_between(self._topology, sender, receiver).astype(np.int64)
+        ports = find_ports(self._topology, sender, receiver).astype(np.int64)
         for row in np.flatnonzero(ports == 0).tolist():
             problem = f"sends from rank {sender[row]} to rank {receiver[row]}, which are not linked"
             self.fail(f"{problem} in {self._topology.spec}", int(line[row]), _OTHER_TOPOLOGY)

@@ -17,11 +17,12 @@ from starcast.topologies import memory
 from starcast.topologies.permutations import Ranks, labels_from
 
 _CHUNK = 2**15
-#: Topologies with at most this many directed links keep a table of all neighbours: looking up a few
-#: neighbours in it is much faster than computing them.
+#: A table of all neighbours is kept for topologies with at most this many directed links, because
+#: looking up a few neighbours is much faster than computing them.
 _MAX_KEPT = 2**15
 
-#: Maximum number of searches for a diameter or a centre. Most networks need fewer than 100.
+#: Maximum number of breadth-first searches for a diameter or a centre. Most networks need fewer
+#: than 100.
 MAX_SEARCHES = 2_000
 #: Distances are uint8 if none is larger than this, else int32.
 MAX_UINT8_DISTANCE = 254
@@ -66,7 +67,8 @@ class Topology(Displayable, ABC):
             0 where there is no link; int64 ``[ports, nodes]``. None if all links have capacity 1;
             where there are translations, they do.
         latencies: the latency of each link, in the same form. None if all are 0.
-        capacity_unit: the capacity in the source of a link of capacity 1.
+        capacity_unit: the capacity, in the data that the network comes from, that corresponds to a
+            capacity of 1.
         ports: the ports, ascending; without translations, a node may lack links at some of them.
         has_translations: whether `translation` has an automorphism from the identity to every node.
             Then every node has a link at every port, and the graph looks the same from every node.
@@ -187,7 +189,7 @@ class Topology(Displayable, ABC):
             raise LimitError(
                 f"the centre of {self.spec} is not known: it takes more than {MAX_SEARCHES:,}"
                 " searches",
-                hint="give the label of a node",
+                hint="give the label of a node instead of 'centre'",
             )
         return self._centre
 
@@ -349,7 +351,7 @@ class Topology(Displayable, ABC):
         """
         raise InputError(
             f"{self.spec} has no translations: its nodes need not look alike",
-            hint=f"build what you need for the node {self.label(self.node(root))} itself",
+            hint=f"build the trees or the schedule with the root {self.label(self.node(root))}",
         )
 
     def carried_ports(self, root: int | str, ports: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -426,7 +428,7 @@ class Topology(Displayable, ABC):
             raise InputError(
                 f"'{self.label(rank)}' of {self.spec} is a switch, which only forwards and cannot"
                 " be a root",
-                hint=f"give a node that is no switch, such as {self.label(0)}",
+                hint=f"give a node that is not a switch, such as {self.label(0)}",
             )
         return rank
 
@@ -526,9 +528,9 @@ def describe_topology(topology: Topology) -> dict[str, Any]:
 
 
 def describe_links(topology: Topology) -> dict[str, Any]:
-    """Return the different capacities and latencies of links, by name; nothing if all are equal.
+    """Return all capacities, all latencies and the capacity unit that links have, by name.
 
-    ``capacity_unit`` is the capacity in the source of a link of capacity 1.
+    The result is empty if all links have capacity 1 and latency 0.
     """
     if topology.has_equal_links:
         return {}
@@ -554,11 +556,29 @@ def degree_text(topology: Topology) -> str:
 
 def ports_towards(topology: Topology, parents: NDArray[np.integer]) -> NDArray[np.uint8]:
     """Return the port from each node to its parent, uint8 ``[nodes]``; 0 if they are not linked."""
-    ports = np.zeros(topology.nodes, dtype=np.uint8)
-    for port in topology.ports:
-        ports[topology.neighbours(port) == parents] = port
-    # A node without a link at some port is its own neighbour there, but never its own parent.
-    ports[parents == np.arange(topology.nodes)] = 0
+    return find_ports(topology, np.arange(topology.nodes), parents)
+
+
+def find_ports(
+    topology: Topology, sender: Integers, receiver: Integers, table: Ranks | None = None
+) -> NDArray[np.uint8]:
+    """Return the port over which each sender reaches its receiver.
+
+    Args:
+        topology: the topology of the nodes.
+        sender: int ``[rows]``, ranks.
+        receiver: int ``[rows]``, ranks.
+        table: the topology's table of neighbours, to avoid computing it in every call.
+
+    Returns:
+        uint8 ``[rows]``, 0 if the two nodes are not linked.
+    """
+    ports = np.zeros(len(sender), dtype=np.uint8)
+    for row, port in enumerate(topology.ports):
+        neighbours = topology.neighbours(port) if table is None else table[row]
+        ports[neighbours[sender] == receiver] = port
+    # A node without a link at a port is its own neighbour there.
+    ports[sender == receiver] = 0
     return ports
 
 

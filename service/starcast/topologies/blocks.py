@@ -32,6 +32,8 @@ _TRIPLE = 3  # number of suffix positions whose fixed points are looked up toget
 
 
 class _Blocks(NamedTuple):
+    """The blocks of S_n or S_{n,k}, and the patterns that all of them share."""
+
     m: int  # positions of the suffix
     size: int  # nodes of a block
     patterns: NDArray[np.intp]  # [size, m]
@@ -49,10 +51,10 @@ def _blocks(n: int, k: int) -> _Blocks:
     m = max(m for m in range(k) if perm(n - k + m, m) <= _MAX_PATTERNS)
     patterns = permutations.arrangements(n - k + m, m).astype(np.intp) - 1
     prefix = permutations.arrangements(n, k - m)
-    return _Blocks(m, len(patterns), patterns, prefix, _missing_symbols(prefix, n))
+    return _Blocks(m, len(patterns), patterns, prefix, missing_symbols(prefix, n))
 
 
-def _missing_symbols(rows: Perms, n: int) -> Perms:
+def missing_symbols(rows: NDArray[np.integer], n: int) -> Perms:
     """Return the symbols of 1..n that each row lacks, ascending, uint8 ``[count, n - length]``."""
     missing = np.ones((len(rows), n + 1), dtype=bool)
     missing[:, 0] = False
@@ -84,7 +86,7 @@ class NodeArray:
         self._count, self._size = len(self._blocks.prefix), self._blocks.size
 
     def _fill(self, chunk: slice, out: NDArray[Any]) -> None:
-        """Write the values of the nodes of some blocks, ``[blocks, size]``."""
+        """Write the values of the nodes of a range of blocks into ``out``, ``[blocks, size]``."""
         raise NotImplementedError
 
     def all(self) -> NDArray[Any]:
@@ -121,16 +123,15 @@ class Neighbours(NodeArray):
         blocks = self._blocks
         self.within_prefix = port <= self._width
         if self.within_prefix:
-            swapped = blocks.prefix.copy()
-            swapped[:, [0, port - 1]] = swapped[:, [port - 1, 0]]
-            self._first = permutations.arrangement_rank(swapped, n) * np.int32(blocks.size)
+            crossed = permutations.cross(blocks.prefix, port)
+            self._first = permutations.arrangement_rank(crossed, n) * np.int32(blocks.size)
             self._patterns = np.arange(blocks.size, dtype=np.int32)
             return
         # The new first symbol and the new pattern depend on how many symbols of the rest are
         # smaller than the old first symbol.
-        self._first = _first_rank_by_newcomer(n, k)
+        self._first = _first_ranks(n, k)
         self._smaller = (blocks.rest < blocks.prefix[:, :1]).sum(axis=1)
-        self._newcomer, self._patterns = _exchanges(n, k, port)
+        self._new_symbol, self._patterns = _exchanges(n, k, port)
         self._is_residual = port > k
 
     def _fill(self, chunk: slice, out: Ranks) -> None:
@@ -139,11 +140,11 @@ class Neighbours(NodeArray):
             return
         smaller = self._smaller[chunk]
         if self._is_residual:
-            out[:] = np.take_along_axis(self._first[chunk], self._newcomer[smaller], axis=1)
+            out[:] = np.take_along_axis(self._first[chunk], self._new_symbol[smaller], axis=1)
         else:
             # The first symbol is exchanged with the same position in all blocks. With numpy's
             # default mode, "raise", `take` would fill a buffer and copy it into `out`.
-            np.take(self._first[chunk], self._newcomer[0], axis=1, out=out, mode="clip")
+            np.take(self._first[chunk], self._new_symbol[0], axis=1, out=out, mode="clip")
         out += np.take(self._patterns, smaller, axis=0)
 
     def read_values(self, values: Integers, ranks: slice) -> Integers:
@@ -154,17 +155,18 @@ class Neighbours(NodeArray):
 
 
 @lru_cache(maxsize=4)
-def _first_rank_by_newcomer(n: int, k: int) -> Ranks:
-    """Return the first rank of the block reached by replacing a block's first symbol.
+def _first_ranks(n: int, k: int) -> Ranks:
+    """Return the first rank of each block that can be reached by replacing the first symbol.
 
     Returns:
-        int32 ``[blocks, r]``, by the block and by the index of the new symbol in its rest.
+        int32 ``[blocks, r]``, by the block before the replacement, and by the index of the new
+        first symbol in the rest of that block.
     """
     blocks = _blocks(n, k)
     first = np.empty(blocks.rest.shape, dtype=np.int32)
-    for index, newcomer in enumerate(blocks.rest.T):
+    for index, new_symbol in enumerate(blocks.rest.T):
         changed = blocks.prefix.copy()
-        changed[:, 0] = newcomer
+        changed[:, 0] = new_symbol
         first[:, index] = permutations.arrangement_rank(changed, n)
     return first * np.int32(blocks.size)
 
@@ -173,8 +175,10 @@ def _first_rank_by_newcomer(n: int, k: int) -> Ranks:
 def _exchanges(n: int, k: int, port: int) -> tuple[NDArray[np.intp], Ranks]:
     """Return the results of `_exchange` for ``smaller`` = 0..r as two arrays ``[r + 1, size]``."""
     numbers = range(_blocks(n, k).rest.shape[1] + 1)
-    newcomers, patterns = zip(*(_exchange(n, k, port, smaller) for smaller in numbers), strict=True)
-    return np.stack(newcomers), np.stack(patterns)
+    new_symbols, patterns = zip(
+        *(_exchange(n, k, port, smaller) for smaller in numbers), strict=True
+    )
+    return np.stack(new_symbols), np.stack(patterns)
 
 
 def _exchange(n: int, k: int, port: int, smaller: int) -> tuple[NDArray[np.intp], Ranks]:
@@ -193,11 +197,11 @@ def _exchange(n: int, k: int, port: int, smaller: int) -> tuple[NDArray[np.intp]
     blocks = _blocks(n, k)
     patterns = blocks.patterns
     position = port - 1 - (k - blocks.m)
-    newcomer = patterns[:, position] if port <= k else _next_in_clique(n, k, port - k, smaller)
-    after = patterns - (patterns > newcomer[:, None]) + (patterns >= smaller)
+    new_symbol = patterns[:, position] if port <= k else _next_in_clique(n, k, port - k, smaller)
+    after = patterns - (patterns > new_symbol[:, None]) + (patterns >= smaller)
     if port <= k:
-        after[:, position] = smaller - (newcomer < smaller)
-    return newcomer, blocks.ranks(after)
+        after[:, position] = smaller - (new_symbol < smaller)
+    return new_symbol, blocks.ranks(after)
 
 
 def _next_in_clique(n: int, k: int, steps: int, smaller: int) -> NDArray[np.intp]:
@@ -211,9 +215,7 @@ def _next_in_clique(n: int, k: int, steps: int, smaller: int) -> NDArray[np.intp
         The symbols as indices in the rest, ``[size]``.
     """
     blocks = _blocks(n, k)
-    is_missing = np.ones((blocks.size, blocks.rest.shape[1]), dtype=bool)
-    np.put_along_axis(is_missing, blocks.patterns, values=False, axis=1)
-    others = np.nonzero(is_missing)[1].reshape(blocks.size, n - k)
+    others = missing_symbols(blocks.patterns + 1, blocks.rest.shape[1]).astype(np.intp) - 1
     index = (others < smaller).sum(axis=1)
     target = (index + steps) % (n - k + 1)
     chosen = (target - (target > index))[:, None]
@@ -221,7 +223,7 @@ def _next_in_clique(n: int, k: int, steps: int, smaller: int) -> NDArray[np.intp
 
 
 def _order(values: NDArray[np.integer]) -> Perms:
-    """Return, for each value, its position in the sorted row."""
+    """Return, for each value, its position in the sorted row, uint8 of the same shape."""
     return np.argsort(np.argsort(values, axis=1), axis=1).astype(np.uint8)
 
 
@@ -321,7 +323,7 @@ class StarDistances(Distances):
         for start in range(0, m, _TRIPLE):
             triple = tuple(range(start, min(start + _TRIPLE, m)))
             column = np.ravel_multi_index(at_home[:, triple].T, (m + 1,) * len(triple))
-            self._gains.append((_fixed_point_gain(m, triple), column))
+            self._gains.append((fixed_point_gain(m, triple), column))
 
     def _fill(self, chunk: slice, out: NDArray[np.uint8]) -> None:
         np.take(self._cycles, self._pattern[chunk], axis=0, out=out, mode="clip")
@@ -331,7 +333,7 @@ class StarDistances(Distances):
 
 
 @lru_cache(maxsize=8)
-def _fixed_point_gain(m: int, positions: tuple[int, ...]) -> NDArray[np.uint8]:
+def fixed_point_gain(m: int, positions: tuple[int, ...]) -> NDArray[np.uint8]:
     """Tabulate twice the number of fixed points of each suffix pattern, at given positions.
 
     Returns:
@@ -386,6 +388,10 @@ def _closed_cycles(symbols: int, m: int) -> NDArray[np.uint8]:
     """Return, for each pattern, the number of cycles that stay in the suffix, uint8 ``[size]``.
 
     Fixed points count as cycles.
+
+    Args:
+        symbols: the number of symbols in the rest of a block.
+        m: the number of positions in the suffix.
     """
     counts = []
     for row in (permutations.arrangements(symbols, m).astype(int) - 1).tolist():

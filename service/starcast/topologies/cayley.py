@@ -30,7 +30,7 @@ Elements = NDArray[np.integer[Any]]
 #: The digits that represent residues in labels, if all sides are small enough.
 _DIGITS = f"0{permutations.SYMBOLS}"
 _MAX_NODES = factorial(12)  # the number of nodes of the largest star graph; ranks are int32
-#: Subgroups that are larger are refused, because their elements are kept in memory.
+#: The maximum number of elements of a subgroup, which are all kept in memory.
 _MAX_SUBGROUP = 10_000_000
 
 
@@ -294,13 +294,17 @@ class Residues:
         return reduced if any(reduced) else None
 
 
-#: Port numbers, which start at 2, are uint8.
+#: Each generator has a port. Port numbers start at 2 and are uint8.
 MAX_GENERATORS = 254
 
 
 @dataclass(frozen=True)
 class Subgroup(Permutations):
-    """The subgroup of a group that some of its elements, the generators, generate.
+    """The subgroup that some elements of a group, the generators, generate.
+
+    Attributes:
+        whole: the group.
+        generators: the generators, as elements of the group.
 
     Raises:
         InputError: the subgroup is too large.
@@ -330,7 +334,7 @@ class Subgroup(Permutations):
         return len(self._members)
 
     def elements(self, ranks: ArrayLike) -> Elements:
-        """Return the group elements with some ranks, ``[count, n]``."""
+        """Return the group elements with the given ranks, ``[count, n]``."""
         return self.whole.elements(self._members[np.array(ranks, ndmin=1)])
 
     def ranks(self, elements: Elements) -> Ranks:
@@ -338,7 +342,7 @@ class Subgroup(Permutations):
         return np.searchsorted(self._members, self.whole.ranks(elements)).astype(np.int32)
 
     def product(self, left: Elements, right: Elements) -> Elements:
-        """Return the product left∘right; one of them may be several elements."""
+        """Return the product left∘right; either may be an array of elements."""
         return self.whole.product(left, right)
 
     def inverse(self, element: Elements) -> Elements:
@@ -350,7 +354,9 @@ class Subgroup(Permutations):
         return self.whole.labels(elements)
 
     def parse(self, label: str) -> Elements:
-        """Return the group element with a label.
+        """Return the group element with the given label.
+
+        Its elements are those of the whole group that the generators generate.
 
         Raises:
             InputError: no element has this label.
@@ -359,7 +365,7 @@ class Subgroup(Permutations):
         if self.whole.ranks(element[None, :])[0] not in self._members:
             raise InputError(
                 f"'{label}' is not a label: the generators do not generate this element",
-                hint="give a label of `labels()`",
+                hint="give the label of a node of the graph",
             )
         return element
 
@@ -398,7 +404,7 @@ class CayleyGraph(Topology):
         self.spec = spec
         self.family = family
         self.group, self.generators = check_generators(generators, group)
-        # Of a cyclic group, whose elements have a single residue, n is the order.
+        # For a cyclic group, whose elements are single residues, n is the number of elements.
         self.n = self.group.nodes if self.group.n == 1 else self.group.n
         self.k = None
         self.nodes = self.group.nodes
@@ -480,8 +486,8 @@ class CayleyGraph(Topology):
         if reached < self.nodes:
             raise InputError(
                 f"the generators of {self.spec} reach only {reached:,} of its {self.nodes:,} nodes",
-                hint='give generators of the whole group, or take group="generated": then the nodes'
-                " are the elements that they generate",
+                hint='give generators of the whole group, or use group="generated", which restricts'
+                " the nodes to the elements that they generate",
             )
         return distances
 

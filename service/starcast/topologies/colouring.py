@@ -47,14 +47,15 @@ class _Colouring:
         self.free = [(1 << colours) - 1] * nodes
 
     def add(self, u: int, v: int) -> None:
-        """Colour the link from u to v, if necessary after changes of other links' colours."""
+        """Colour the link from u to v; recolour other links if no colour is free at both ends."""
         if common := self.free[u] & self.free[v]:
             self._set(u, v, _lowest_bit(common))
             return
         fan = self._find_fan(u, v)
         free, last = _lowest_bit(self.free[u]), _lowest_bit(self.free[fan[-1]])
         self._exchange(u, free, last)
-        # The exchange may have changed a colour in the fan, so only a part may still be a fan.
+        # The exchange may have changed the colour of a link in the fan. Then only the first part of
+        # the list is still a fan.
         end = next(
             index
             for index, node in enumerate(fan)
@@ -100,7 +101,7 @@ class _Colouring:
                 self.free[node] ^= 1 << free | 1 << other
 
     def _rotate(self, u: int, fan: Sequence[int], colour: int) -> None:
-        """Give each link of a fan the colour of the next one, and the last link a new colour."""
+        """Give each link of a fan the colour of the next link, and the last one ``colour``."""
         colours = [*(self.ends[u].index(node) for node in fan[1:]), colour]
         for node, old in zip(fan[1:], colours, strict=False):
             self.ends[node][old] = _FREE

@@ -110,9 +110,9 @@ class _Flow:
         return paths
 
     def cut(self) -> set[int]:
-        """Return, for each path of more than one link, the node at which the last search stopped.
+        """Return a minimum cut: on each path of several links, the node where the search stopped.
 
-        On each path, the sides that the search reached come first.
+        Along each path, the sides that the last search reached come before all others.
         """
         cut = set()
         for path in self.paths():

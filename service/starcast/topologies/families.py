@@ -133,7 +133,12 @@ def family(
             built = run_guarded(subject, origin, lambda: function(*numbers))
             with located(subject, origin):
                 if isinstance(built, Topology):
-                    _check_spec(built, spec)
+                    if built.spec != spec:
+                        raise InputError(
+                            f"the function returned a topology with the spec {built.spec!r} for"
+                            f" {spec}",
+                            hint=f"return a topology whose spec is {spec}",
+                        )
                     # The generators of Cayley graphs have been checked. The tests check the
                     # topologies of starcast; S12 has too many labels to check them here.
                     if not (origin.is_shipped or isinstance(built, CayleyGraph)):
@@ -167,7 +172,10 @@ def _read_values(built: Any, spec: str) -> Any:
 
 
 def _are_links(values: Any) -> bool:
-    """Return whether values are pairs, and thus links; [[2, 1]] is a generator of two symbols."""
+    """Return whether all values are pairs, and thus links, not generators.
+
+    The list [[2, 1]] is the generator of a group on two symbols.
+    """
     try:
         pairs = [tuple(value) for value in values if not isinstance(value, str)]
     except TypeError:
@@ -197,11 +205,13 @@ def _compile_pattern(name: str, pattern: str, origin: Origin) -> re.Pattern[str]
     foreign = _FOREIGN.search(_GROUP.sub("(", pattern))
     if foreign is not None:
         raise InputError(
-            f"{origin}: the pattern of '{name}' contains {foreign.group()!r}",
+            f"{origin}: the pattern of '{name}' contains {foreign.group()!r}, which no spec can"
+            " contain",
             hint=f"specs consist of {SPEC_CHARACTERS}",
         )
-    # It is hard to decide whether two patterns can match the same string, so only sample specs are
-    # tested. A unit test tests those of starcast itself, because imports should be fast.
+    # It is hard to decide whether two patterns can match the same string, so the pattern is only
+    # tried on sample specs. Those of starcast's own families are tried in a unit test instead,
+    # because imports should be fast.
     others = () if origin.is_shipped else FAMILIES.values()
     shipped = [each for each in others if each.origin.is_shipped and each.name != name]
     taken = next(filter(compiled.fullmatch, chain.from_iterable(map(_examples, shipped))), None)
@@ -215,14 +225,6 @@ def _compile_pattern(name: str, pattern: str, origin: Origin) -> re.Pattern[str]
     return compiled
 
 
-def _check_spec(built: Topology, spec: str) -> None:
-    if built.spec != spec:
-        raise InputError(
-            f"the function returned a topology with the spec {built.spec!r} for {spec}",
-            hint=f"return a topology whose spec is {spec}",
-        )
-
-
 def _check_ports(built: Topology) -> None:
     """Check that each port is a partial matching, and that its reverse port leads back.
 
@@ -234,9 +236,10 @@ def _check_ports(built: Topology) -> None:
         ends = built.neighbours(port)
         if not np.array_equal(np.sort(ends), nodes):
             raise InputError(
-                f"the port {port} of {built.spec} is not a matching: it leads two nodes to one",
-                hint="let every node, or the node itself where it has no link, occur once in"
-                f" neighbours({port})",
+                f"the port {port} of {built.spec} is not a matching: it leads two nodes to the same"
+                " node",
+                hint=f"return each node exactly once from neighbours({port}); a node without a link"
+                " at the port is its own neighbour",
             )
         reverse = built.reverse_port(port)
         wrong = np.flatnonzero(built.neighbours(reverse)[ends] != nodes)
@@ -244,7 +247,7 @@ def _check_ports(built: Topology) -> None:
             raise InputError(
                 f"the reverse port of {port} on {built.spec} is {reverse}, which does not lead back"
                 f" to {built.label(int(wrong[0]))}",
-                hint="return the port that undoes the step from reverse_port",
+                hint=f"let reverse_port({port}) return the port that leads back",
             )
 
 
@@ -264,12 +267,12 @@ def _check_labels(built: Topology) -> None:
         if ranks.setdefault(label, rank) != rank or built.rank(label) != rank:
             raise InputError(
                 f"the label '{label}' of {built.spec} belongs to two nodes",
-                hint="give each node a label of its own, and let rank return the node of a label",
+                hint="give every node a different label, and let rank(label) return its rank",
             )
 
 
 def _letters(entry: Family) -> str:
-    """Return the letters with which a family's specs begin, such as S."""
+    """Return the letters at the beginning of a family's specs, such as S."""
     return entry.pattern.pattern.partition("(")[0]
 
 
@@ -280,7 +283,7 @@ def _spell(pattern: str, noun: str, sizes: range) -> str:
 
 
 def _examples(shipped: Family) -> Iterator[str]:
-    """Yield sample specs such as S1, S2, ..: a family's first valid spec with other numbers."""
+    """Yield sample specs of a family of starcast: S1, S2, .. for the spelling ``S2 to S12``."""
     first, *later = re.findall(r"\D+", shipped.spelling.split()[0])
     for number, other in product(range(1, 36), (1, 2)):
         yield f"{first}{number}" + "".join(f"{text}{other}" for text in later)
@@ -341,15 +344,16 @@ def _explain_unknown(text: str) -> str:
             return f"did you mean '{corrected}'?"
         spellings = f"write {', '.join(entry.spelling for entry in near)}; "
     return (
-        f"{spellings}'starcast topology families' lists all families; a file? give its path;"
-        " another family? load its plug-in with `plugins`"
+        f"{spellings}'starcast topology families' lists all families; to read a file, give its"
+        " path; for the family of a plug-in, load the plug-in with `plugins`"
     )
 
 
 def normalize_id(artifact_id: str) -> str:
-    """Return an artifact's id as it is stored: families write the label at its end in lower case.
+    """Return an artifact's id as it is stored: the label at its end is in lower case.
 
-    An id that begins with an unknown topology, or with one without translations, is not changed.
+    An id that begins with an unknown topology, or with one without translations, is not changed,
+    because labels on these may contain capitals.
     """
     head, colon, label = artifact_id.rpartition(":")
     try:

@@ -82,7 +82,7 @@ def push_flow(
                 else:
                     turn[node] += 1
             elif length > 0:
-                # No path goes on from here, so the link that leads here is skipped from now on.
+                # No path continues from this node, so the link to it is skipped from now on.
                 length -= 1
                 node = queue[length] // ports
                 turn[node] += 1

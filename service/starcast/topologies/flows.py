@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.support.arrays import Mask
-from starcast.support.errors import InputError
 from starcast.support.progress import computing
 from starcast.topologies.base import Topology
 
@@ -38,12 +37,6 @@ class Cut(NamedTuple):
 
     inside: Mask
     capacity: int
-
-    def links(self, topology: Topology) -> list[tuple[int, int]]:
-        """Return the directed links that leave the set, as pairs of ranks, sorted."""
-        table = topology.table()
-        _, inner = leaving = np.nonzero(self.inside & ~self.inside[table])
-        return sorted(zip(inner.tolist(), table[leaving].tolist(), strict=True))
 
 
 class Arcs(NamedTuple):
@@ -113,9 +106,10 @@ def bottleneck(topology: Topology, root: int | None) -> Cut:
 
 
 def level_cut(topology: Topology) -> Cut:
-    """Return a cut that many pairs of nodes share: all nodes up to some distance from one node.
+    """Return a cut that separates many pairs of nodes, but has few links: a ball around a node.
 
-    The node is one at the maximum distance from node 0. The distance is that of the best cut.
+    The centre of the ball is a node at the maximum distance from node 0. Of all radii, the one with
+    the most separated pairs per unit of capacity is chosen.
     """
     return keep(topology, "level cut", lambda: _find_level_cut(topology))
 
@@ -133,9 +127,15 @@ def _find_level_cut(topology: Topology) -> Cut:
 
 
 def keep(topology: Topology, name: str, compute: Callable[[], Value]) -> Value:
-    """Return a value of an object that is computed once and then stored in the object.
+    """Return a value that is computed once per topology object, and then stored in the object.
 
-    A spec cannot serve as the key, because another topology may have the same spec later.
+    A cache by spec would be wrong, because a plug-in may later define another topology with the
+    same spec.
+
+    Args:
+        topology: the object.
+        name: the name under which the value is stored.
+        compute: computes the value.
     """
     kept = vars(topology).setdefault("_kept_values", {})
     if name not in kept:
@@ -149,12 +149,9 @@ class FlowNetwork:
 
     Args:
         topology: the topology.
-        capacities: see `Capacities`.
+        capacities: see `Capacities`; at least 0.
         endpoints: which nodes send and receive messages of their own, bool ``[nodes]``; None for
             all. The others only forward.
-
-    Raises:
-        InputError: capacities or endpoints have a wrong shape, or a capacity is negative.
     """
 
     def __init__(
@@ -163,18 +160,7 @@ class FlowNetwork:
         self.topology = topology
         self.endpoints = np.ones(topology.nodes, dtype=bool) if endpoints is None else endpoints
         shape = topology.port_count, topology.nodes
-        given = np.ones(shape, dtype=np.int64) if capacities is None else np.asarray(capacities)
-        if given.shape != shape or given.dtype.kind not in "iu" or given.min() < 0:
-            raise InputError(
-                f"the capacities of {topology.spec} are not whole numbers of at least 0, one for "
-                "each port and node",
-                hint=f"give an array of integers [{shape[0]}, {shape[1]}]",
-            )
-        if self.endpoints.shape != (topology.nodes,) or self.endpoints.dtype != bool:
-            raise InputError(
-                f"the endpoints of {topology.spec} are not a Boolean for each node",
-                hint=f"give an array of Booleans [{topology.nodes}]",
-            )
+        given = np.ones(shape, dtype=np.int64) if capacities is None else capacities
         self._arcs = Arcs.of(topology)
         self._ends = np.arange(topology.nodes).repeat(topology.port_count)
         # The directed link that enters a node at a port leaves the other end over the twin's port.
@@ -219,26 +205,6 @@ class FlowNetwork:
         """Return the cut that has the given nodes inside."""
         leaving = inside[self._arcs.tails] & ~inside[self._ends]
         return Cut(inside, int(self._capacity[leaving].sum()))
-
-    def find_minimum_cut(self, source: int | str, target: int | str) -> Cut:
-        """Return a cut of minimum capacity between two nodes; it equals the maximum flow.
-
-        Args:
-            source: label or rank of a node inside.
-            target: label or rank of a node outside.
-
-        Raises:
-            InputError: a node does not exist, or the two are equal.
-        """
-        first, last = self.topology.node(source), self.topology.node(target)
-        if first == last:
-            raise InputError(
-                f"source and target are both {self.topology.label(first)}: a cut needs two nodes",
-                hint="choose another target",
-            )
-        supply = np.zeros(self.topology.nodes, dtype=np.int64)
-        supply[first] = self._capacity.sum()
-        return self.cut(self.send(supply, last)[1])
 
     def find_least_cut(self, root: int = 0) -> Cut:
         """Return a cut of minimum capacity between the root, inside, and any other endpoint.

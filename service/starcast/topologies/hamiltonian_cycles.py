@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from starcast.topologies.base import Topology
 
-#: Larger topologies are not searched: an allgather on one would have too many rows.
+#: The maximum number of nodes of topologies that are searched. On larger ones, an allgather along
+#: the cycle would have too many rows.
 MAX_NODES = 10_000
-#: The maximum number of steps is the first number plus the second for each node.
+#: The maximum number of steps of a search: a constant, plus this many steps per node.
 _STEPS, _STEPS_PER_NODE = 10_000, 20
 
 

@@ -15,7 +15,7 @@ from starcast.topologies.families import MAX_LINKS, family
 
 #: The symbols in labels of de Bruijn and Kautz graphs.
 _SYMBOLS = digits + ascii_lowercase
-#: Longer words belong to graphs with too many links.
+#: The maximum length of words. Graphs of longer words have too many links.
 _LONGEST = 20
 
 LabelPairs = Iterator[tuple[object, object]]
@@ -104,7 +104,7 @@ def crossed_cube(d: int) -> LabelPairs:
     spelling="DB2,4 for a de Bruijn graph (words of 4 from 2 symbols)",
 )  # fmt: skip
 def de_bruijn(symbols: int, length: int) -> LabelPairs:
-    """Yield the links between a word and those that drop its first symbol and append one."""
+    """Yield the links from each word to the words that drop its first symbol and append one."""
     _require(
         1 <= length <= _LONGEST, f"DB{symbols},{length}", f"words have 1 to {_LONGEST} symbols"
     )
@@ -148,11 +148,12 @@ def generalized_petersen(n: int, k: int) -> LabelPairs:
     spelling="DF4 for a dragonfly network of routers, DF4,4 for one with hosts (h and p)",
 )  # fmt: skip
 def dragonfly(h: int, *hosts: int) -> LabelPairs:
-    """Yield the links between the routers, and to p hosts at each, of a dragonfly with a = 2h.
+    """Yield the links of a dragonfly network, in which each router has h links to other groups.
 
-    A router has h links to other groups. Each of the 2h^2 + 1 groups has one link to each other
-    group; counted from its own number, group j is linked to its router (j-1)//h. The network is
-    balanced if p = h. Without hosts, routers are not switches.
+    A group has 2h routers, all linked to one another, and each of the 2h^2 + 1 groups has one link
+    to each other group; the link to the j-th group after it begins at its router (j-1)//h. If
+    ``hosts`` is given, it is the number p of hosts at each router, and routers are switches. The
+    network is balanced if p = h.
     """
     groups = 2 * h * h + 1
     if hosts:
@@ -196,8 +197,9 @@ def fat_tree(k: int) -> LabelPairs:
 def slim_fly(q: int) -> LabelPairs:
     """Yield the links of the graph of McKay, Miller and Siran for an odd prime q.
 
-    The node of the half s in row x and place y is linked within its row at the distances of a set,
-    and across the halves by (0, x, y) to (1, m, c) where y = mx + c.
+    A node (s, x, y) is in half s, which is 0 or 1, in row x and in place y. It is linked to the
+    nodes of its row at certain distances, which depend on the half. Across the halves, (0, x, y) is
+    linked to (1, m, c) if y = mx + c modulo q.
     """
     is_prime = all(q % divisor for divisor in range(2, q))
     _require(is_prime, f"SF{q}", "q is an odd prime, such as 5 or 7")
@@ -231,7 +233,7 @@ def random_regular(n: int, degree: int, seed: int) -> list[tuple[int, int]]:
             f" {2 * MAX_LINKS:,}",
         )
     random = Random(seed)  # noqa: S311 - no secret depends on it
-    # Few draws succeed if most nodes are linked, so the pairs without a link are drawn then.
+    # If most pairs of nodes are linked, few draws succeed, so the pairs without a link are drawn.
     drawn = min(degree, n - 1 - degree)
     while True:
         links = _pair_ends(n, drawn, random)
@@ -246,7 +248,7 @@ def _pair_ends(n: int, degree: int, random: Random) -> set[tuple[int, int]]:
     links: set[tuple[int, int]] = set()
     ends = [node for node in range(n) for _ in range(degree)]
     while ends:
-        # Of Python's generator, only the numbers of random() are the same in every version.
+        # Of the methods of `Random`, only random() gives the same numbers in every Python version.
         ends = [end for _, end in sorted((random.random(), end) for end in ends)]
         rest: list[int] = []
         for pair in zip(ends[::2], ends[1::2], strict=True):

@@ -85,7 +85,7 @@ def necklaces(n: int) -> Necklaces:
 
 
 def necklace_count(n: int) -> int:
-    """Count the necklaces of S_n by Burnside's lemma, without the necklace of node 12..n."""
+    """Count the necklaces of S_n, except that of the identity, by Burnside's lemma."""
     return (factorial(n) + sum(count_fixed(n, j) for j in range(1, n - 1))) // (n - 1) - 1
 
 

@@ -1,6 +1,6 @@
-"""Networks from graphs: `build_network`, which makes a `Network` of a graph of another library.
+"""Build a `Network` from a graph of another library, such as NetworkX (`build_network`).
 
-Readers of files return a `LinkList`, which is treated like such a graph.
+Readers of files return a `LinkList`, which `build_network` accepts as well.
 """
 
 import re
@@ -22,10 +22,10 @@ from starcast.topologies.networks import LOOP, Network, as_labels, check_name, r
 
 #: Attributes of links with capacities and latencies; see `starcast.network`.
 _ATTRIBUTES = {"capacity": ("capacity", "bandwidth"), "latency": ("latency", "delay")}
-#: Attributes of nodes with a string to use as label, and with a position; see `starcast.network`.
+#: Attributes of nodes that hold a label, or a position; see `starcast.network`.
 _TEXTS = ("label", "name")
 _COORDINATES = (("lon", "lat"), ("longitude", "latitude"), ("x", "y"))
-#: A capacity or latency; whole numbers are faster.
+#: A capacity or latency, as an exact number.
 Amount = int | Fraction
 
 
@@ -36,9 +36,11 @@ class LinkList(NamedTuple):
         nodes: the id of each node.
         pairs: the ends of each link as indices of ``nodes``.
         is_directed: whether every link has to be listed in both directions.
-        attributes: the attributes of each node, or nothing.
-        lines: the line of each link in a file, or nothing.
-        link_attributes: the attributes of each link, or nothing.
+        attributes: the attributes of each node; empty if nodes have none.
+        lines: the line number of each link in a file; empty if the graph is not from a file.
+        link_attributes: the attributes of each link; empty if links have none.
+        capacity_unit: if not None, the capacity in the source that corresponds to a capacity of 1
+            here; capacities are then not scaled.
     """
 
     nodes: Sequence[str]
@@ -47,7 +49,6 @@ class LinkList(NamedTuple):
     attributes: Sequence[Mapping[str, Any]] = ()
     lines: Sequence[int] = ()
     link_attributes: Sequence[Mapping[str, Any]] = ()
-    #: The capacity in the source of a link of capacity 1, if the capacities are not to be scaled.
     capacity_unit: Any = None
 
 
@@ -62,21 +63,22 @@ def build_network(
     switches: Collection[Any] | None = None,
     weights: Weights | None = None,
 ) -> Network:
-    """Make a topology of a connected graph, by the rules of `starcast.network`.
+    """Build a network from a connected graph, by the rules of `starcast.network`.
 
     Args:
-        graph: a `LinkList`, or a graph as in `starcast.network`, but no file.
+        graph: a `LinkList`, or any graph that `starcast.network` accepts except a file.
         name: the first part of the spec.
-        source: where the network comes from.
+        source: the origin of the network, such as a paper or a data set.
         reporter: receives a message if parallel links are merged or capacities are scaled (default:
             a `NetworkWarning`).
         capacities: the capacity of each link (default: its attribute).
         latencies: the latency of each link (default: its attribute).
         switches: the nodes that only forward (default: those with the attribute ``switch``).
-        weights: what the attribute ``weight`` is read as (default: it is not read).
+        weights: whether the attribute ``weight`` of links is read as ``capacity`` or as ``latency``
+            (default: it is ignored).
 
     Returns:
-        The network, which is then known in this process.
+        The network, whose spec is valid in this process from now on.
 
     Raises:
         InputError: the graph is empty, not connected or directed, or has a link from a node to
@@ -113,7 +115,7 @@ def build_network(
         report(f"{count} merged in {network.spec}; their capacities add up", reporter)
     if unit != 1:
         shown = f"{network.capacity_unit:g}{' bit/s' if has_rates else ' as given'}"
-        # Every command on the file would repeat it as a warning.
+        # Not a warning, because every command that reads the file would repeat the warning.
         (reporter or Silent()).say(f"a capacity of 1 in {network.spec} is {shown}")
     if scale != 1:
         noun = _TIME_UNITS[scale]
@@ -123,7 +125,7 @@ def build_network(
 
 
 def report(message: str, reporter: Reporter | None) -> None:
-    """Pass a message about a network to a reporter, or else warn."""
+    """Pass a message about a network to the reporter, or issue a warning if there is none."""
     if reporter is None:
         warnings.warn(clean_message(message), NetworkWarning, stacklevel=2)
     else:
@@ -131,12 +133,16 @@ def report(message: str, reporter: Reporter | None) -> None:
 
 
 def network_of_family(spec: str, family: str, links: Any, letters: str = "") -> Network:
-    """Make the topology of a spec of a family from the links that the family's function returns.
+    """Build the topology of a family from the links that the family's function returns.
 
-    Nodes whose labels begin with one of the ``letters`` are switches.
+    Args:
+        spec: the spec of the topology.
+        family: the name of the family.
+        links: the links, as in `starcast.network`.
+        letters: first letters of the labels of switches.
 
     Raises:
-        InputError: see `network`.
+        InputError: the graph is empty or not connected, or a link or label is invalid.
     """
     given = read_graph(links)
     _check_links(given)
@@ -147,7 +153,15 @@ def network_of_family(spec: str, family: str, links: Any, letters: str = "") -> 
 
 
 def read_graph(graph: Any) -> LinkList:
-    """Return the nodes and links of a graph of another library."""
+    """Return the nodes and links of a graph, before they are checked.
+
+    Args:
+        graph: a graph of igraph, rustworkx or NetworkX, a sparse matrix of SciPy, or pairs of nodes
+            as an array or as any iterable.
+
+    Raises:
+        InputError: the matrix is not square, two nodes have the same name, or a link is not a pair.
+    """
     directed, attributes, values, unit = False, list[Any](), list[Any](), None
     ends: list[Any] | None = None
     if hasattr(graph, "get_edgelist"):  # igraph
@@ -191,10 +205,11 @@ def read_graph(graph: Any) -> LinkList:
 
 
 def _check_links(links: LinkList) -> NDArray[np.int64]:
-    """Return the pairs of nodes as an array, ``[links, 2]``.
+    """Return the links as pairs of node indices, int64 ``[links, 2]``, after checking them.
 
     Raises:
-        InputError: a link is a loop, or a directed link has no reverse. The message names its line.
+        InputError: a link joins a node to itself, or a directed link has no reverse; the message
+            names its line.
     """
     pairs = np.array(links.pairs, dtype=np.int64).reshape(-1, 2)
     is_wrong = pairs[:, 0] == pairs[:, 1]
@@ -213,7 +228,7 @@ def _check_links(links: LinkList) -> NDArray[np.int64]:
 
 
 def _number_pairs(pairs: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return a different number for each pair of nodes."""
+    """Return a number for each row of ``[links, 2]``; different pairs have different numbers."""
     numbers: NDArray[np.int64] = pairs[:, 0] << 32 | pairs[:, 1]
     return numbers
 
@@ -230,11 +245,22 @@ def _merge(
     capacities: Sequence[Amount] | None,
     latencies: Sequence[Amount] | None,
 ) -> tuple[Sequence[tuple[int, int]], list[Amount], list[Amount]]:
-    """Return each link once, with the sum of the capacities and the latency of those listed.
+    """Merge links that are listed several times, or in both directions.
+
+    Args:
+        links: the graph.
+        listed: its links as pairs of node indices, ``[links, 2]``.
+        both_ways: whether each link is listed in both directions.
+        capacities: the capacity of each listed link; None if each is 1.
+        latencies: the latency of each listed link; None if each is 0.
+
+    Returns:
+        Each link once, as a pair of node indices; its capacity, which is the sum of those of
+        parallel links; and its latency.
 
     Raises:
-        InputError: the two directions of a link have other capacities, or links that are listed
-            several times other latencies.
+        InputError: the two directions of a link have different capacities, or a link is listed
+            with different latencies.
     """
     count = len(np.unique(_number_pairs(np.sort(listed, axis=1))))
     if capacities is None and latencies is None and count == len(listed):
@@ -247,14 +273,14 @@ def _merge(
         ends = min(u, v), max(u, v)
         if latency_of.setdefault(ends, latency) != latency:
             raise InputError(
-                f"{_at(links, number)}has another latency than before",
+                f"{_at(links, number)}is listed with different latencies",
                 hint="give parallel links, and both directions of a link, the same latency",
             )
     for (u, v), capacity in sums.items() if both_ways else ():
         if sums[v, u] != capacity:
             raise InputError(
-                f"the link from '{links.nodes[u]}' to '{links.nodes[v]}' has another capacity than"
-                " its reverse",
+                f"the link from '{links.nodes[u]}' to '{links.nodes[v]}' and its reverse have"
+                " different capacities",
                 hint="give both directions of a link the same capacity",
             )
     pairs = list(latency_of)
@@ -290,12 +316,12 @@ _UNITS = {
         "ns": Fraction(1, 1000), "ps": Fraction(1, 10**6),
     },
 }  # fmt: skip
-#: Units of latencies, by their number in a microsecond.
+#: The name of each unit of latencies, by how many of the unit make a microsecond.
 _TIME_UNITS = {1: "microseconds", 1000: "nanoseconds", 10**6: "picoseconds"}
 
 
 def read_quantity(value: Any, name: str = "") -> tuple[Fraction, bool]:
-    """Return a number such as 4, 0.25 or 100Gbps, and whether it has a unit.
+    """Parse a number such as 4, 0.25 or 100Gbps; return it, and whether it has a unit.
 
     Args:
         value: a number, or a string.
@@ -332,13 +358,17 @@ def _read_capacity_unit(given: Any) -> Fraction:
 def _read_numbers(
     links: LinkList, name: str, values: Sequence[Any] | None, weights: Weights | None
 ) -> tuple[list[Amount] | None, bool]:
-    """Return the capacity or latency of each link, or None, and whether the source has units.
+    """Read the capacities or the latencies of links.
 
     Args:
         links: the links.
         name: ``capacity`` or ``latency``.
-        values: the numbers, if they are given; by default those of the attribute.
+        values: the values; by default those of the attribute.
         weights: see `find_attribute`.
+
+    Returns:
+        The number of each link, or None if no link has the attribute; and whether the values have
+        units.
 
     Raises:
         InputError: a value is missing or not a number, or not all have a unit.
@@ -363,7 +393,8 @@ def _read_numbers(
             if value not in (None, ""):
                 given = f"the {name} '{str(value)[:40]}', which is not a number"
             raise InputError(
-                f"{_at(links, number)}has {given}", hint="give every link a number, or none"
+                f"{_at(links, number)}has {given}",
+                hint=f"give every link a {name}, or remove it from all links",
             ) from None
         if quantity < 0 or (name == "capacity" and not quantity):
             raise InputError(
@@ -375,13 +406,14 @@ def _read_numbers(
     if any(have_units) != all(have_units):
         without = _at(links, have_units.index(False))
         raise InputError(
-            f"{without}has a {name} without a unit", hint="give every link a unit, or none"
+            f"{without}has a {name} without a unit",
+            hint="give the values of all links with a unit, or all without",
         )
     return numbers, any(have_units)
 
 
 def _at(links: LinkList, number: int) -> str:
-    """Return the beginning of a message about a link."""
+    """Return the beginning of a message about the link with the given index: line and ends."""
     u, v = links.pairs[number]
     line = f"line {links.lines[number]}: " if links.lines else ""
     return f"{line}the link from '{links.nodes[u]}' to '{links.nodes[v]}' "
@@ -390,7 +422,9 @@ def _at(links: LinkList, number: int) -> str:
 def _capacity_unit(capacities: Sequence[Amount], *, keep_whole: bool) -> Fraction:
     """Return the largest number of which all capacities are multiples.
 
-    With ``keep_whole``, it is 1 if all capacities are whole numbers.
+    Args:
+        capacities: the capacities.
+        keep_whole: whether to return 1 if all capacities are whole numbers.
     """
     if keep_whole and all(value.denominator == 1 for value in capacities):
         return Fraction(1)
@@ -406,7 +440,7 @@ def _as_whole(latencies: Sequence[Amount]) -> list[int]:
         if latency.denominator != 1:
             raise InputError(
                 f"the latency {float(latency):g} is not a whole number",
-                hint="give latencies in a smaller unit, the unit of the time for a start-up",
+                hint="give latencies, and T_s, in a smaller unit of time",
             )
     return [int(latency) for latency in latencies]
 
@@ -427,25 +461,29 @@ def _as_nodes(numbers: Mapping[str, int], switches: Collection[Any]) -> list[int
 
 
 def _choose_labels(links: LinkList) -> tuple[Sequence[str], Sequence[str]]:
-    """Return titles and labels of the nodes: an attribute or the ids; see `starcast.network`."""
+    """Return the title and the label of each node, from an attribute or from the nodes' ids.
+
+    `starcast.network` describes the choice.
+    """
     given = [texts for key in _TEXTS if (texts := _find_texts(links.attributes, key))]
     for texts in given:
         if len(set(texts)) == len(texts):
             labels = as_labels(texts)
-            # The text explains labels in which characters were replaced better than the id does.
+            # If characters of a text were replaced in its label, the text itself is a better title
+            # than the id.
             return (links.nodes if labels == texts else texts), labels
     return given[0] if given else links.nodes, as_labels(links.nodes)
 
 
 def _find_texts(attributes: Sequence[Mapping[str, Any]], key: str) -> list[str] | None:
-    """Return an attribute of all nodes as text, or None if a node does not have it."""
+    """Return the values of an attribute of all nodes as text, or None if a node lacks it."""
     values = [node.get(key) for node in attributes]
     texts = ["" if value is None else str(value) for value in values]
     return texts if all(texts) else None
 
 
 def _find_positions(attributes: Sequence[Mapping[str, Any]]) -> NDArray[np.float64] | None:
-    """Return the positions of all nodes, or None if a node has none."""
+    """Return the coordinates of all nodes, ``[nodes, 2]``, or None if a node lacks them."""
     lowered = [{str(key).lower(): value for key, value in node.items()} for node in attributes]
     columns = [[[node.get(x), node.get(y)] for node in lowered] for x, y in _COORDINATES]
     for column in [*columns, [node.get("pos") for node in lowered]]:
@@ -459,7 +497,7 @@ def _find_positions(attributes: Sequence[Mapping[str, Any]]) -> NDArray[np.float
 
 
 def _as_title(node: Any) -> str:
-    """Return a node as text; the nodes of grids are tuples, such as (0, 1), whose text is 0,1."""
+    """Return a node's name as a string; a node of a grid, such as the tuple (0, 1), becomes 0,1."""
     return ",".join(map(str, node)) if isinstance(node, tuple) else str(node)
 
 

@@ -21,7 +21,7 @@ class NetworkRecord(StrictRecord):
     titles: Annotated[list[str], pydantic.FailFast()]
     links: Annotated[list[tuple[_Rank, _Rank, _Rank]], pydantic.FailFast()]
     positions: Annotated[list[tuple[float, float]], pydantic.FailFast()]
-    #: Files of earlier versions have none of these four.
+    #: Files of earlier versions lack this field, capacities, latencies and capacity_unit.
     endpoints: int | None = None
     capacities: Annotated[tuple[int, ...], pydantic.FailFast()] = ()
     latencies: Annotated[tuple[int, ...], pydantic.FailFast()] = ()
@@ -31,7 +31,7 @@ class NetworkRecord(StrictRecord):
 
     @classmethod
     def of_topologies(cls, specs: Iterable[str]) -> list[Self]:
-        """Return the records of the networks among topologies."""
+        """Return the records of the topologies, given by their specs, that are networks."""
         networks = [find_network(spec) for spec in sorted({*specs}) if count_nodes(spec)]
         return [cls(**network.as_json()) for network in networks if network is not None]
 

@@ -1,12 +1,12 @@
-"""`Network`, a topology given by its links; `network_building.py` makes one of a graph.
+"""`Network`, a topology given by its links; `network_building.py` builds one from a graph.
 
 The ports of a network are the colours of a proper colouring of its links (`colouring.py`), so each
 port is a partial matching, and crossing a port twice leads back, as on star graphs.
 
-A network is a value: its spec is its name and the first digits of the SHA-256 of its labels,
-switches, links, capacities and latencies. The networks of this process are known by their specs, so
-`starcast.topology` returns them. Stores add networks that they hold when these are asked for; see
-`starcast.support.resolvers`.
+The spec of a network is its name and the first digits of the SHA-256 of its labels, switches,
+links, capacities and latencies. A process registers each network that it builds or reads, so that
+`starcast.topology` returns it for its spec. A network in the store of an open lab is read when its
+spec is first used; see `starcast.support.resolvers`.
 """
 
 import hashlib
@@ -34,34 +34,37 @@ from starcast.topologies.base import MAX_SEARCHES, MAX_UINT8_DISTANCE, Topology
 from starcast.topologies.colouring import colour_links
 from starcast.topologies.permutations import Ranks
 
-#: The names of networks, which begin their specs.
+#: The pattern of the names of networks, with which their specs begin.
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.]{0,42}")
-#: The form of the specs of networks, which no family uses.
+#: The pattern of the specs of networks; no family has specs of this form.
 _SPEC = re.compile(NAME.pattern + "-[0-9a-f]{6}")
 _LONGEST_LABEL = 40
 _NOT_IN_LABELS = re.compile(r"[^A-Za-z0-9_.]")
 #: Characters of titles that a store, a page or a terminal cannot show.
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-#: Ports are uint8, and a colouring may need one port more than the largest degree.
+#: The maximum degree: ports are uint8, and a colouring may need one port more than the degree.
 MAX_DEGREE = 253
-#: Networks with more nodes have no `distance_profile`, which needs a search from every node.
+#: The maximum number of nodes for `distance_profile`, which needs a search from every node.
 MAX_PROFILE_NODES = 5_000
-#: Links that the searches of `Network.diameter` may follow, in either direction: some seconds.
+#: Maximum number of directed links that all searches of `Network.diameter` together may follow,
+#: which takes some seconds.
 _MAX_FOLLOWED = 10**8
 
-#: The largest least common multiple of capacities, which is a factor of every time.
+#: The largest allowed least common multiple of capacities. Times are computed as multiples of a
+#: unit that is smaller by this factor.
 MAX_COMMON_CAPACITY = 10**6
 #: The largest latency of a link, in the unit of T_s.
 MAX_LATENCY = 10**9
-#: Memory in bytes that a network takes while it is made: per link, and per node and port.
+#: Memory in bytes for building a network: per link, and per node and port.
 _LINK_BYTES, _PORT_BYTES = 500, 12
 LOOP = "a link joins '%s' to itself"
+_DAMAGED = "the stored network is damaged: get it again from its source"
 
 _known: dict[str, "Network"] = {}
 
 
 class Network(Topology):
-    """A connected graph that is given by its links; `starcast.network` makes one.
+    """A connected graph that is given by its links; `starcast.network` builds one.
 
     Endpoints are ranked before switches, and each by label: numbers by value, then other labels by
     code points.
@@ -78,23 +81,23 @@ class Network(Topology):
         switches: indices of the ``titles`` of the nodes that only forward.
         capacities: the capacity of each link, an integer from 1 (default: 1 for all).
         latencies: the latency of each link in the unit of T_s, an integer from 0 (default: 0).
-        capacity_unit: the capacity in the source of a link with the capacity 1.
-        source: where the network comes from.
+        capacity_unit: the capacity, in the source, that corresponds to a capacity of 1.
+        source: the origin of the network, such as a paper or a data set.
         licence: the licence of the source.
 
     Attributes:
         name: the first part of the spec.
-        titles: the text of each node as it was given, by rank.
+        titles: the given string of each node, by rank.
         positions: the coordinates of the nodes by rank, float ``[nodes, 2]``, or None.
-        capacity_unit: the capacity in the source of a link with the capacity 1.
+        capacity_unit: the capacity, in the source, that corresponds to a capacity of 1.
         sha256: the SHA-256 of labels, switches, links, capacities and latencies.
-        source: where the network comes from, or an empty string.
+        source: the origin of the network, or an empty string.
         licence: the licence of the source, or an empty string.
 
     Raises:
         InputError: a link joins a node to itself, a node has too many links, the graph is empty or
-            not connected, fewer than two nodes are no switches, or given labels, ports, capacities
-            or latencies are not valid.
+            not connected, fewer than two nodes are endpoints, or given labels, ports, capacities
+            or latencies are invalid.
     """
 
     family = "network"
@@ -175,7 +178,12 @@ class Network(Topology):
         self.spec = f"{name}-{self.sha256[:6]}"
 
     def _by_port(self, pairs: NDArray[np.int64], values: Sequence[int]) -> NDArray[np.int64]:
-        """Return values of links as an array ``[ports, nodes]``, with 0 where there is no link."""
+        """Return values of links as an array ``[ports, nodes]``, with 0 where there is no link.
+
+        Args:
+            pairs: the ends of each link, ``[links, 2]``.
+            values: the value of each link.
+        """
         first, second = pairs.T
         rows = (self._table[:, first] == second).argmax(axis=0)
         out = np.zeros(self._table.shape, dtype=np.int64)
@@ -184,7 +192,7 @@ class Network(Topology):
 
     @property
     def endpoints(self) -> int:
-        """The number of nodes that are no switches; see `Topology.endpoints`."""
+        """The number of nodes that are not switches; see `Topology.endpoints`."""
         return self._endpoints
 
     def _check_degrees(self, pairs: NDArray[np.int64]) -> None:
@@ -230,20 +238,20 @@ class Network(Topology):
         if not is_exact:
             raise LimitError(
                 f"the diameter of {self.spec} is not known: it is at least {largest}",
-                hint="ask for the distances from single nodes",
+                hint="compute the distances from single nodes",
             )
         return largest
 
     @cached_property
     def _diameter(self) -> tuple[int, bool]:
-        """A lower bound by iFUB (Crescenzi et al. 2013), and whether it is the diameter."""
+        """A lower bound on the diameter (iFUB, Crescenzi et al. 2013), and whether it is exact."""
         middle = self._find_middle()
         levels = self._search(middle)[: self.endpoints]
         largest = 0 if middle >= self.endpoints else int(levels.max())
         searches = 0
         most = min(MAX_SEARCHES, max(1, _MAX_FOLLOWED // len(self._ends)))
         for level in range(int(levels.max()), 0, -1):
-            # Two nodes that are both closer than this level have a distance of at most this.
+            # Nodes on this level and the levels below are at most 2 * level links apart.
             if largest >= 2 * level:
                 break
             for node in np.flatnonzero(levels == level).tolist():
@@ -271,7 +279,7 @@ class Network(Topology):
         return rows[np.lexsort(rows.T[::-1])].astype(np.int32)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the network as JSON values, of which `restore_network` makes an equal one."""
+        """Return the network as JSON values, from which `restore_network` builds an equal one."""
         return {
             "name": self.name,
             "sha256": self.sha256,
@@ -288,7 +296,10 @@ class Network(Topology):
         }
 
     def _in_order(self, values: NDArray[np.int64] | None) -> list[int]:
-        """Return values of links in the order of `port_links`; an empty list for None."""
+        """Return the values of links, ``[ports, nodes]``, as a list in the order of `port_links`.
+
+        The list is empty if ``values`` is None.
+        """
         if values is None:
             return []
         lower, _, ports = self.port_links().T
@@ -303,7 +314,7 @@ class Network(Topology):
         if self.nodes > MAX_PROFILE_NODES:
             raise LimitError(
                 f"{self.spec} has {self.nodes:,} nodes, too many for the distances of all pairs",
-                hint="ask for the distances from single nodes",
+                hint="compute the distances from single nodes",
             )
         counts = np.zeros(self.nodes, dtype=np.int64)
         for root in range(self.endpoints):
@@ -332,12 +343,13 @@ class Network(Topology):
         frontier, distance = np.array([root]), 0
         while len(frontier):
             distances[frontier] = distance
-            # The neighbours of node v are in the slice offsets[v]:offsets[v + 1] of the array.
+            # The neighbours of node v are in the slice offsets[v]:offsets[v + 1] of `_ends`.
             starts, counts = self._offsets[frontier], self.degrees[frontier]
             shifts = np.repeat(starts - np.cumsum(counts) + counts, counts)
             ends = self._ends[shifts + np.arange(len(shifts))]
             ends = ends[distances[ends] < 0]
-            # Each node is kept where it is listed last, which is faster than sorting.
+            # Duplicates are removed: each node is kept only at its last place in the list. This is
+            # faster than sorting.
             places = np.arange(len(ends), dtype=np.int32)
             last[ends] = places
             frontier = ends[last[ends] == places]
@@ -349,7 +361,9 @@ class Network(Topology):
         return self._labels[slice(None) if ranks is None else self._check_ranks(ranks)]
 
     def rank(self, label: str) -> int:
-        """Return the rank of the node with a label, whose case may differ if only one node fits.
+        """Return the rank of the node with the given label.
+
+        The case of letters is ignored if only one node's label matches then.
 
         Raises:
             InputError: no node has this label, or several do.
@@ -373,10 +387,11 @@ class Network(Topology):
 
 
 def remember(network: Network) -> Network:
-    """Make a network known by its spec, and return it, or the equal one that was known before.
+    """Register a network under its spec; return it, or an equal network registered before.
 
     Raises:
-        InputError: another network with this spec is known, or the same one with other ports.
+        InputError: a different network is registered under this spec, or the same network with
+            different ports.
     """
     known = _known.setdefault(network.spec, network)
     if known is network:
@@ -388,36 +403,36 @@ def remember(network: Network) -> Network:
     # Another version of starcast may have coloured the links differently.
     if not np.array_equal(known.table(), network.table()):
         raise InputError(
-            f"the network '{network.spec}' is known with other ports",
-            hint="use one of the two in another process",
+            f"the network '{network.spec}' is already in use with different ports",
+            hint="use the two networks in different processes",
         )
-    # The spec does not tell titles, positions and source; the last ones given are kept.
+    # The spec does not depend on titles, positions and source; the most recent ones are kept.
     if _presentation(known) != _presentation(network):
         _known[network.spec] = network
     return _known[network.spec]
 
 
 def _presentation(network: Network) -> tuple[Any, ...]:
-    """Return the values of a network on which neither its spec nor its SHA-256 depends."""
+    """Return the values of a network that neither its spec nor its SHA-256 depends on."""
     positions = None if network.positions is None else network.positions.tobytes()
     return network.titles, positions, network.capacity_unit, network.source, network.licence
 
 
 def restore_network(stored: Mapping[str, Any]) -> Network:
-    """Return the network that `Network.as_json` described, with its ports, and make it known.
+    """Build the network that `Network.as_json` described, with the same ports, and register it.
 
     Raises:
-        InputError: the values are not those of a network, or another network with its spec is
-            known.
-        RejectedError: the SHA-256 is that of another network.
+        InputError: the values do not describe a network, or a different network is registered under
+            its spec.
+        RejectedError: the values do not have the given SHA-256.
     """
     check_name(stored["name"])
     links = np.asarray(stored["links"], dtype=np.int64).reshape(-1, 3)
     nodes = len(stored["labels"])
     if len(links) and not 0 <= links[:, :2].min() <= links[:, :2].max() < nodes:
         raise InputError(
-            f"a link of the network '{stored['name']}' joins a node that it does not have",
-            hint="ask for the file again",
+            f"a link of the network '{stored['name']}' joins a node that does not exist",
+            hint=_DAMAGED,
         )
     network = Network(
         stored["name"],
@@ -442,19 +457,19 @@ def restore_network(stored: Mapping[str, Any]) -> Network:
 
 
 def _check_positions(positions: Sequence[Sequence[float]], nodes: int) -> ArrayLike | None:
-    """Return positions that a network was stored with, or None if there are none."""
+    """Check the positions that a network was stored with; return them, or None if it has none."""
     if not positions:
         return None
     if len(positions) != nodes or {len(position) for position in positions} != {2}:
         raise InputError(
             "the positions of the network are not two numbers for each node",
-            hint="ask for the file again",
+            hint=_DAMAGED,
         )
     return positions
 
 
 def find_network(spec: str) -> Network | None:
-    """Return the known network with a spec, or None."""
+    """Return the network that is registered under a spec, or None."""
     return _known.get(spec)
 
 
@@ -467,7 +482,7 @@ def check_name(name: str) -> None:
     """Check the name of a network.
 
     Raises:
-        InputError: it is malformed.
+        InputError: the name is malformed.
     """
     if not NAME.fullmatch(name):
         raise InputError(
@@ -477,7 +492,7 @@ def check_name(name: str) -> None:
 
 
 def _check_capacities(capacities: Sequence[int] | None) -> Sequence[int] | None:
-    """Return capacities, or None if all are 1.
+    """Return capacities after checking them, or None if all are 1.
 
     Raises:
         InputError: a capacity is not a whole number from 1, or they have no small common multiple.
@@ -493,13 +508,13 @@ def _check_capacities(capacities: Sequence[int] | None) -> Sequence[int] | None:
         raise InputError(
             f"the capacities from {min(capacities):,} to {max(capacities):,} have no common"
             f" multiple up to {MAX_COMMON_CAPACITY:,}",
-            hint="round the capacities, because exact times contain this multiple",
+            hint="round the capacities to numbers with a smaller common multiple",
         )
     return capacities
 
 
 def _check_latencies(latencies: Sequence[int] | None) -> Sequence[int] | None:
-    """Return latencies, or None if all are 0.
+    """Return latencies after checking them, or None if all are 0.
 
     Raises:
         InputError: a latency is negative or too large.
@@ -510,13 +525,13 @@ def _check_latencies(latencies: Sequence[int] | None) -> Sequence[int] | None:
         outside = min(latencies) if min(latencies) < 0 else max(latencies)
         raise InputError(
             f"the latency {outside:,} is not from 0 to {MAX_LATENCY:,}",
-            hint="give latencies in the unit of the time for a start-up",
+            hint="give latencies in the unit of T_s, the start-up time",
         )
     return latencies
 
 
 def as_labels(titles: Sequence[str]) -> list[str]:
-    """Return a different label for each title, whatever the order of the titles is."""
+    """Return a different label for each title, independent of the order of the titles."""
     labels: dict[str, str] = {}
     taken = {EXPANDED}
     written = {title: _NOT_IN_LABELS.sub("_", title)[:_LONGEST_LABEL] for title in titles}
@@ -544,7 +559,7 @@ def _check_labels(labels: Sequence[str], titles: Sequence[str]) -> Sequence[str]
     if not are_labels or not len(set(labels)) == len(labels) == len(titles):
         raise InputError(
             "the labels of the network are malformed, or not one for each node",
-            hint="ask for the file again",
+            hint=_DAMAGED,
         )
     return labels
 
@@ -557,6 +572,11 @@ def _number_ports(
     nodes: int, pairs: NDArray[np.int64], ports: NDArray[Any] | None
 ) -> tuple[tuple[int, ...], NDArray[np.int32]]:
     """Return the ports of a network and its table of neighbours, int32 ``[ports, nodes]``.
+
+    Args:
+        nodes: the number of nodes.
+        pairs: the ends of each link, ``[links, 2]``.
+        ports: the port of each link, ``[links]``; None to compute a colouring.
 
     Raises:
         InputError: given ports are not numbered from 1, or two links of a node have the same.
@@ -574,6 +594,6 @@ def _number_ports(
     ):
         raise InputError(
             "the ports of the network are not numbered 1, 2, .., or a node has two links at a port",
-            hint="ask for the file again",
+            hint=_DAMAGED,
         )
     return tuple(range(1, len(colours) + 1)), freeze(table)

@@ -187,6 +187,13 @@ def compose(outer: Perms, inner: Perms) -> Perms:
     return outer[inner - 1]
 
 
+def cross(rows: Perms, port: int) -> Perms:
+    """Return rows with the symbols in positions 1 and ``port`` exchanged."""
+    crossed = rows.copy()
+    crossed[:, [0, port - 1]] = rows[:, [port - 1, 0]]
+    return crossed
+
+
 def shift(perm: Perms, places: int) -> Perms:
     """Return the row shifted cyclically to the right, rho^places(perm).
 
@@ -252,9 +259,9 @@ def parse(label: str, n: int, length: int | None = None) -> Perms:
     if unknown is not None:
         others = (_SYMBOLS_FROM_0 if first else SYMBOLS)[:n]
         if set(lower) <= set(others):
-            hint = f"{hint}; labels begin with {first} here, and `labels` {1 - first} changes it"
+            hint = f"{hint}; for labels that start at {1 - first}, use `labels` {1 - first}"
         raise InputError(
-            f"the label '{label}' has the symbol '{unknown}', which is not one of {n}",
+            f"the label '{label}' has the symbol '{unknown}', which is not one of the {n} symbols",
             hint=hint,
         )
     repeated = next((a for a, b in pairwise(sorted(lower)) if a == b), None)

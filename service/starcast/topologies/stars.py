@@ -85,7 +85,7 @@ class ArrangementGraph(Topology):
         self._neighbour_array(port).fill(out)
 
     def neighbour_ranks(self, port: int) -> Callable[[slice], Ranks]:
-        """Return a function that takes a chunk and returns its neighbours across a port."""
+        """Return a function that takes one of `chunks` and returns its neighbours across a port."""
         return self._neighbour_array(self._check_port(port)).part
 
     def neighbour_values(self, port: int) -> ValueReader:
@@ -140,16 +140,20 @@ class ArrangementGraph(Topology):
         Raises:
             InputError: there is no such node.
         """
-        row = self.rows(self.node(root))[0]
-        missing = np.setdiff1d(np.arange(1, self.n + 1, dtype=np.uint8), row)
-        return np.concatenate([row, missing])
+        rows = self.rows(self.node(root))
+        return np.concatenate([rows[0], blocks.missing_symbols(rows, self.n)[0]])
 
-    def residual_port(self, rows: Perms, newcomer: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return the residual ports from nodes to the neighbours with given first symbols."""
+    def residual_port(self, rows: Perms, new_symbol: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Return, for each node, the port above k of the link that replaces its first symbol.
+
+        Args:
+            rows: the nodes' symbols, uint8 ``[count, k]``.
+            new_symbol: the first symbol of each node's neighbour, uint8 ``[count]``.
+        """
         inner = rows[:, 1:]
         # A symbol's index in the clique is its index among all symbols minus the number of smaller
         # symbols that are not in the clique.
-        steps = newcomer.astype(np.intp) - (inner < newcomer[:, None]).sum(axis=1)
+        steps = new_symbol.astype(np.intp) - (inner < new_symbol[:, None]).sum(axis=1)
         steps -= rows[:, 0].astype(np.intp) - (inner < rows[:, :1]).sum(axis=1)
         return np.asarray(self.length + steps % (self.n - self.length + 1), dtype=np.uint8)
 
@@ -242,9 +246,9 @@ class NkStar(ArrangementGraph):
         for start in range(0, len(residual), _ROWS):
             nodes = residual[start : start + _ROWS]
             rows = self.rows(nodes)
-            newcomer = _along_clique(self.n, rows, ports[nodes].astype(np.intp) - self.k)
+            new_symbol = _along_clique(self.n, rows, ports[nodes].astype(np.intp) - self.k)
             carried[nodes] = self.residual_port(
-                permutations.compose(q, rows), permutations.compose(q, newcomer)
+                permutations.compose(q, rows), permutations.compose(q, new_symbol)
             )
         return carried
 
@@ -257,13 +261,10 @@ def _along_clique(n: int, rows: Perms, steps: int | NDArray[np.intp]) -> NDArray
     Returns:
         uint8 ``[count]``.
     """
-    is_member = np.ones((len(rows), n + 1), dtype=bool)
-    is_member[:, 0] = False
-    np.put_along_axis(is_member, rows[:, 1:], values=False, axis=1)
-    clique = np.nonzero(is_member)[1].reshape(len(rows), -1)
+    clique = blocks.missing_symbols(rows[:, 1:], n)
     index = (clique < rows[:, :1]).sum(axis=1)
-    chosen = clique[np.arange(len(rows)), (index + steps) % clique.shape[1]]
-    return np.asarray(chosen, dtype=np.uint8)
+    chosen: NDArray[np.uint8] = clique[np.arange(len(rows)), (index + steps) % clique.shape[1]]
+    return chosen
 
 
 @family(
@@ -284,6 +285,7 @@ def _nk_star(n: int, k: int) -> NkStar:
     return NkStar(n, k)
 
 
+#: The coefficients of a polynomial: entry d counts the arrangements at distance d.
 Polynomial = list[int]
 
 
@@ -306,7 +308,10 @@ def _profile(n: int, k: int) -> tuple[int, ...]:
 
 
 def _cycles(largest: int) -> list[Polynomial]:
-    """Return, for each j, the polynomial that counts the permutations of j positions by cost."""
+    """Return the polynomials that count the permutations of j positions by cost, j = 0..largest.
+
+    The cost of a permutation is the sum of the costs of its cycles (see the module's docstring).
+    """
     ways: list[Polynomial] = [[1]]
     for j in range(1, largest + 1):
         # The last position is a fixed point, or it is on a cycle of m positions.
@@ -316,7 +321,12 @@ def _cycles(largest: int) -> list[Polynomial]:
 
 
 def _chains(positions: int, externals: int) -> Polynomial:
-    """Return the polynomial that counts divisions of positions into external chains, by cost."""
+    """Return the polynomial that counts the divisions of positions into external chains by cost.
+
+    Args:
+        positions: the number of positions.
+        externals: the number of symbols that the root lacks, with which chains can begin.
+    """
     if positions == 0:
         return [1]
     counts = [0] * (2 * positions + 2)

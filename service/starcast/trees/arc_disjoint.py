@@ -27,11 +27,12 @@ from starcast.topologies.flows import Arcs, link_connectivity
 from starcast.trees.construction import construction, translate_ports
 from starcast.trees.model import Forest
 
-#: Seconds per directed link of all trees, compiled (measured on S_9) and interpreted.
+#: Seconds per directed link of all trees, compiled by numba (measured on S_9) or interpreted.
 _SECONDS_PER_LINK = {True: 5e-5, False: 2e-3}
 #: Trees are built only if the estimated time, in seconds, is at most this.
 MAX_SECONDS = 600
-#: Bytes per directed link of the topology or of the trees, in arrays and in lists.
+#: Bytes per directed link of the topology or, if these are more, of the trees: in arrays with
+#: numba, in lists without.
 _LINK_BYTES = {True: 40, False: 250}
 #: Number of links tried, or of nodes whose links are exchanged, between two checks for Ctrl-C.
 _CHUNK = 2**14
@@ -39,7 +40,7 @@ _CHUNK = 2**14
 TreeCount = Annotated[
     int,
     Argument(
-        "trees", "how many trees, at most as many as exist", link_connectivity,
+        "trees", "number of trees, by default as many as exist", link_connectivity,
         maximum=link_connectivity,
     ),
 ]  # fmt: skip
@@ -102,14 +103,15 @@ class _Packing:
         )
         distances = topology.distances(root).astype(np.int32)
         self._workspaces = self._as_workspaces(
-            np.zeros(links, dtype=np.uint8),  # has_flow
-            np.zeros(trees, dtype=np.int32),  # source
-            np.zeros(nodes + trees, dtype=np.int64),  # seen, of nodes and of trees
-            np.zeros(nodes, dtype=np.int64),  # came
+            # `packing_loops.is_allowed` explains these arrays, in this order.
+            np.zeros(links, dtype=np.uint8),
+            np.zeros(trees, dtype=np.int32),
+            np.zeros(nodes + trees, dtype=np.int64),
+            np.zeros(nodes, dtype=np.int64),
             distances,
-            np.full(distances.max() + 1, -1, dtype=np.int32),  # top
-            np.zeros(nodes, dtype=np.int32),  # under
-            np.zeros(trees * nodes, dtype=np.int32),  # used
+            np.full(distances.max() + 1, -1, dtype=np.int32),
+            np.zeros(nodes, dtype=np.int32),
+            np.zeros(trees * nodes, dtype=np.int32),
         )
 
     def _as_workspaces(self, *arrays: NDArray[Any]) -> tuple[Any, ...]:

@@ -34,13 +34,14 @@ from starcast.trees.construction import (
     numbered_dimensions,
     slabs,
     translate_ports,
+    write_branches,
 )
 from starcast.trees.model import Forest
 
 
 @construction(
     "balanced", families=["star"],
-    description="the shortest-path tree with subtrees as equal as possible",
+    description="a shortest-path tree; the subtrees below the root are as equal as possible",
     source="Fragopoulou & Akl 1993, section 5.1",
 )  # fmt: skip
 def balanced(topology: Topology, root: int) -> Forest:
@@ -56,7 +57,7 @@ def balanced(topology: Topology, root: int) -> Forest:
 
 @construction(
     "near-balanced", families=["star"],
-    description="the shortest-path tree with a subtree for each displacement",
+    description="a shortest-path tree; the subtrees below the root are nearly equal",
     source="Fragopoulou & Akl 1993, Def. 13",
 )  # fmt: skip
 def near_balanced(topology: Topology, root: int) -> Forest:
@@ -74,7 +75,7 @@ def near_balanced(topology: Topology, root: int) -> Forest:
 
 @construction(
     "perfectly-balanced", families=["star"],
-    description="n-1 equal partial trees, with repeated nodes",
+    description="n-1 partial trees of equal size, which share some nodes",
     source="Fragopoulou & Akl 1993, Def. 15", smallest=3, one_tree_per_port=True, partial=True,
 )  # fmt: skip
 def perfectly_balanced(topology: Topology, root: int) -> Forest:
@@ -87,10 +88,7 @@ def perfectly_balanced(topology: Topology, root: int) -> Forest:
     n = topology.n
     rows = np.zeros((n - 1, topology.nodes), dtype=np.uint8)
     _write_repeated_leaves(n, rows[:, : factorial(n - 1)])
-    for slab, part in slabs(n, rows):
-        merging = merging_dimension(slab)
-        for dimension, row in enumerate(part, start=2):
-            np.copyto(row, merging, where=slab.positions[1] == dimension)
+    write_branches(n, rows, merging_dimension)
     rows = translate_ports(topology, rows, root)
     return Forest(topology, rows, root, "perfectly-balanced", spanning=False)
 
@@ -116,7 +114,7 @@ def merging_dimension(slab: Slab) -> NDArray[np.uint8]:
 
 
 def running_numbers(topology: Topology, copy: int = 0) -> NDArray[np.int64]:
-    """Return the numbers m that the balanced tree gives to the nodes of S_n that start with 1.
+    """Return the number m, in the balanced tree, of each node of S_n that starts with 1.
 
     Necklaces are ordered by distance from the identity, then by their lowest rank. Within a
     necklace, each rotation R gives the next node. The first number m of a necklace belongs to its

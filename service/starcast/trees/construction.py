@@ -29,7 +29,7 @@ class Construction(Entry):
     """A rule that builds trees on a topology.
 
     Attributes:
-        description: the trees, as a noun phrase.
+        description: a noun phrase for the trees, shown in lists of constructions.
         build: ``build(topology, root, **arguments)`` returns the forest. If an argument is a
             construction, the function receives the forest that this construction builds at the
             identity.
@@ -103,7 +103,7 @@ def construction(
         source: the paper and the number of the definition.
         families: the families of topologies on which it is defined, such as ``["star"]``; by
             default all.
-        description: the trees, as a noun phrase.
+        description: a noun phrase for the trees, shown in lists of constructions.
         one_tree_per_port: whether it builds a tree for each port rather than a single tree.
         partial: whether its trees do not reach all nodes.
         smallest: the smallest n for which it is defined.
@@ -174,7 +174,7 @@ def _check_parent_ports(
     wrong = array[(array < 0) | (array > 255)]
     if wrong.size:
         raise InputError(
-            f"the construction '{name}' ({origin}) returned the port {wrong[0]}",
+            f"the construction '{name}' ({origin}) returned {wrong[0]}, which is not a port",
             hint=f"the ports of {topology.spec} are {topology.ports[0]} to {topology.ports[-1]}",
         )
     return array.astype(np.uint8)
@@ -405,8 +405,9 @@ def translate_forest(forest: Forest, root: int) -> Forest:
 
 
 def numbered_dimensions(n: int, numbers: NDArray[np.integer]) -> NDArray[np.uint8]:
-    """Return v(m) = (m-1) mod (n-1) + 2 for each number m >= 1, and 0 for the root's number 0.
+    """Return the dimension to the parent of each node, given the nodes' numbers m = 0, 1, 2, ..
 
+    The dimension is v(m) = (m-1) mod (n-1) + 2, and 0 for the root, which has the number 0.
     Consecutive numbers cycle through all n-1 dimensions, so the root's branches are equally large.
 
     Reference: Fragopoulou & Akl 1993, sections 3.2 and 5.1.
@@ -433,15 +434,16 @@ def reroot(topology: Topology, row: NDArray[np.uint8], root: int) -> None:
 
 
 def write_first_differences(n: int, root: Perms, start: int, out: NDArray[np.uint8]) -> None:
-    """Write the ports of the nodes with the root's first symbol, which begin at rank ``start``.
+    """Write the greedy tree's ports to the parents of the nodes with the root's first symbol.
 
-    Such a port is the first position from 2 on in which the node differs from the root.
+    Such a port is the first position from 2 on in which the node differs from the root; it is 0 for
+    the root. The ranks of these nodes are consecutive.
 
     Args:
         n: the number of symbols of S_n or S_{n,k}.
         root: the root's symbols.
-        start: the rank of the first of these nodes.
-        out: uint8 ``[nodes]``.
+        start: the lowest rank of these nodes.
+        out: the array to write to, uint8 ``[nodes]``.
     """
     # `start` is the first node that agrees with the root on its first `depth` symbols.
     for depth in range(1, len(root)):
@@ -457,6 +459,22 @@ def slabs(n: int, rows: NDArray[np.uint8]) -> Iterator[tuple[Slab, NDArray[np.ui
     later = _position_table(n - 1) + np.uint8(1)
     for first, part in enumerate(np.split(rows, n, axis=1)[1:], start=2):
         yield Slab(first, np.insert(later, first, 1, axis=0)), part
+
+
+def write_branches(
+    n: int, rows: NDArray[np.uint8], dimension_of: Callable[[Slab], NDArray[np.uint8]]
+) -> None:
+    """Write the ports to the parents of the nodes with symbol 1 in position l into tree l-2.
+
+    Args:
+        n: the number of symbols.
+        rows: the ports of all nodes, uint8 ``[n - 1, n!]``; changed.
+        dimension_of: returns the port of each node of a slab.
+    """
+    for slab, part in slabs(n, rows):
+        dimensions = dimension_of(slab)
+        for dimension, row in enumerate(part, start=2):
+            np.copyto(row, dimensions, where=slab.positions[1] == dimension)
 
 
 def _position_table(n: int) -> SymbolPositions:

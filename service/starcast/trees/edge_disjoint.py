@@ -35,13 +35,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.topologies import Topology
-from starcast.trees.construction import Slab, SymbolPositions, construction, slabs, translate_ports
+from starcast.trees.construction import (
+    Slab,
+    SymbolPositions,
+    construction,
+    slabs,
+    translate_ports,
+    write_branches,
+)
 from starcast.trees.model import Forest
 
 
 @construction(
     "shortest-path", families=["star"],
-    description="the shortest-path tree SPT of the root and S^2, .., S^n",
+    description="a shortest-path tree without the nodes that have the root's first symbol (SPT)",
     source="Fragopoulou & Akl 1996, Def. 6", partial=True,
 )  # fmt: skip
 def shortest_path(topology: Topology, root: int) -> Forest:
@@ -61,7 +68,7 @@ def shortest_path(topology: Topology, root: int) -> Forest:
 
 @construction(
     "shortest-path-graph", families=["star"],
-    description="SPG: the n-1 subtrees of SPT, each with all of S^1",
+    description="the n-1 subtrees of shortest-path, each with the nodes that it omits (SPG)",
     source="Fragopoulou & Akl 1996, Def. 7", one_tree_per_port=True, partial=True,
 )  # fmt: skip
 def shortest_path_graph(topology: Topology, root: int) -> Forest:
@@ -74,10 +81,7 @@ def shortest_path_graph(topology: Topology, root: int) -> Forest:
     """
     rows = np.zeros((topology.n - 1, topology.nodes), dtype=np.uint8)
     write_s1(topology.n, rows)
-    for slab, part in slabs(topology.n, rows):
-        home = dimension_home(slab)
-        for tree, row in enumerate(part, start=2):
-            np.copyto(row, home, where=slab.positions[1] == tree)
+    write_branches(topology.n, rows, dimension_home)
     rows = translate_ports(topology, rows, root)
     return Forest(topology, rows, root, "shortest-path-graph", spanning=False)
 
@@ -92,15 +96,26 @@ def dimension_home(slab: Slab) -> NDArray[np.uint8]:
 
 
 def write_s1(n: int, rows: NDArray[np.uint8]) -> None:
-    """Write the parent ports of the nodes that start with 1: l in tree l; 0 for the identity."""
+    """Write the ports to the parents of the nodes of S^1, which start with 1.
+
+    The port is l in tree l, and 0 for the identity, which is the root.
+
+    Args:
+        n: the number of symbols.
+        rows: the ports of all nodes, uint8 ``[n - 1, n!]``; changed.
+    """
     rows[:, : rows.shape[1] // n] = np.arange(2, n + 1, dtype=np.uint8)[:, None]
     rows[:, 0] = 0
 
 
 def _first_displaced(positions: SymbolPositions, k: int) -> NDArray[np.uint8]:
-    """Return p(x) for nodes x with x_1 = k and symbol 1 in position k.
+    """Return the dimension p(x) to the parent of nodes x with x_1 = k and symbol 1 in position k.
 
-    This is the first displaced position in the cyclic order k+1, .., n, 2, .., k.
+    It is the first displaced position in the cyclic order k+1, .., n, 2, .., k.
+
+    Args:
+        positions: the position of each symbol in each of the nodes, ``[n + 1, count]``.
+        k: the first symbol of the nodes.
     """
     dimension = np.full(positions.shape[1], k, dtype=np.uint8)
     for position in reversed([*range(k + 1, len(positions)), *range(2, k)]):
@@ -110,7 +125,7 @@ def _first_displaced(positions: SymbolPositions, k: int) -> NDArray[np.uint8]:
 
 @construction(
     "edge-disjoint", families=["star"],
-    description="EDT: n-1 directed edge-disjoint spanning trees",
+    description="n-1 directed edge-disjoint spanning trees (EDT)",
     source="Fragopoulou & Akl 1996, Def. 8", one_tree_per_port=True,
 )  # fmt: skip
 def edge_disjoint(topology: Topology, root: int) -> Forest:
@@ -128,9 +143,14 @@ def edge_disjoint(topology: Topology, root: int) -> Forest:
 
 
 def _write_slab(slab: Slab, rows: NDArray[np.uint8]) -> None:
-    """Write the parent ports of the nodes of a slab, in cases 1 to 3 of Definition 8.
+    """Write the ports to the parents in EDT of all nodes with one first symbol, a slab.
 
-    The neighbour with first symbol s is across dimension ``slab.positions[s]``.
+    The cases are those of the module's docstring (Definition 8). The neighbour with first symbol s
+    is across dimension ``slab.positions[s]``.
+
+    Args:
+        slab: the nodes.
+        rows: the ports of these nodes, uint8 ``[n - 1, (n-1)!]``; changed.
     """
     home, k = dimension_home(slab), slab.positions[1]
     case_2 = k == slab.first

@@ -60,8 +60,8 @@ def check_spec(construction: object, arguments: object) -> None:
     if not isinstance(construction, str) or not _is_parsed_again(construction, arguments):
         raise InputError(
             f"{str(construction)[:_SHOWN]!r} with its arguments cannot be part of an id",
-            hint="give a name without spaces, commas, '=' and parentheses, and arguments of such "
-            f"strings and of integers; at most {_MAX_LENGTH} characters together",
+            hint="write names and values without spaces, commas, '=' and parentheses; values may be"
+            f" integers, too; use at most {_MAX_LENGTH} characters in all",
         )
 
 
@@ -72,7 +72,7 @@ def _is_parsed_again(construction: str, arguments: Mapping[str, str | int]) -> b
     try:
         text = format_spec(construction, arguments)
         return len(text) <= _MAX_LENGTH and parse_spec(text) == (construction, dict(arguments))
-    # The errors are raised for keys of several types, and for integers that are too long.
+    # Keys of several types raise a TypeError, integers with too many digits a ValueError.
     except (InputError, TypeError, ValueError):
         return False
 
@@ -84,7 +84,7 @@ VERSION = 1
 _WRITE_AGAIN = "write it again with 'starcast forest build' or Forest.save"
 #: The maximum size of a part other than the port array, in bytes.
 _SMALL_PART = 2**16
-#: Memory for reading a network, per byte of the file.
+#: Bytes of memory for reading a network, per byte of the file.
 _NETWORK_FACTOR = 40
 
 
@@ -108,7 +108,7 @@ def write_fields(path: str | os.PathLike[str], fields: Mapping[str, Any]) -> Non
         "parent_port": fields["parent_port"],
     }
     if fields["topology"].family == Network.family:
-        # Bytes, because numpy would take four for each character of a text.
+        # Stored as bytes, because numpy would take four bytes for each character of a string.
         content = json.dumps(fields["topology"].as_json()).encode()
         parts["network"] = np.frombuffer(content, dtype=np.uint8)
     with atomic_write(path) as file:
@@ -140,7 +140,7 @@ class _Parts(ArrayArchive):
     """The parts (named arrays) of an opened forest file."""
 
     def small(self, name: str) -> NDArray[Any]:
-        """Return a part other than the port array.
+        """Return a part of the file that must be small: any part except the port array.
 
         Raises:
             ValueError: the part is missing, too large, or damaged.
@@ -227,7 +227,12 @@ def _read_network(parts: _Parts) -> Network:
 def _read_ports(
     path: str | os.PathLike[str], parts: _Parts, network: Topology
 ) -> NDArray[np.uint8]:
-    """Read the port array of a forest file; refuse a large array whose shape no forest has."""
+    """Read the port array of a forest file.
+
+    Raises:
+        InputError: the array is not uint8, has too many trees, or is large and of a wrong shape.
+        LimitError: the array does not fit into memory.
+    """
     shape, dtype = parts.header("parent_port")
     if dtype != np.uint8:
         raise _damaged(path)

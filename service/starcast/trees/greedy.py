@@ -46,7 +46,8 @@ _ROWS = 2**15
 
 
 @construction(
-    "greedy", families=["star"], description="the shortest-path tree L(r)",
+    "greedy", families=["star"],
+    description="the shortest-path tree that routes by the first symbol: L(r)",
     source="Tseng & Sheu 1997, Def. 1",
 )  # fmt: skip
 def greedy(topology: Topology, root: int) -> Forest:
@@ -61,7 +62,9 @@ def greedy(topology: Topology, root: int) -> Forest:
 
 
 @construction(
-    "multiple", families=["star"], description="the n-1 trees L̂(ρ^i(r)), congestion 2",
+    "multiple", families=["star"],
+    description="n-1 greedy trees of cyclic shifts of the root, re-rooted at the root: L̂(ρ^i(r)); "
+    "congestion 2",
     source="Tseng & Sheu 1997, Def. 2", one_tree_per_port=True,
 )  # fmt: skip
 def multiple(topology: Topology, root: int) -> Forest:
@@ -74,7 +77,13 @@ def multiple(topology: Topology, root: int) -> Forest:
 
 
 def greedy_tree(topology: Topology, root: int, construction: str) -> Forest:
-    """Return the greedy tree (L(r) on S_n, SP(r) on S_{n,k}), named after a construction."""
+    """Return the greedy tree of a root, L(r) on S_n or SP(r) on S_{n,k}, for a construction.
+
+    Args:
+        topology: a star graph or an (n,k)-star.
+        root: the rank of the root r.
+        construction: the name of the construction, which becomes part of the forest's id.
+    """
     graph = _as_arrangement_graph(topology)
     rows = np.empty((1, graph.nodes), dtype=np.uint8)
     _write_greedy_ports(graph, graph.rows(root)[0], rows[0])
@@ -82,10 +91,15 @@ def greedy_tree(topology: Topology, root: int, construction: str) -> Forest:
 
 
 def rerooted_trees(topology: Topology, root: int, construction: str) -> Forest:
-    """Return the greedy trees of n-1 shifted roots, re-rooted at r, as a construction's forest.
+    """Return n-1 greedy trees with other roots, re-rooted at the given root, for a construction.
 
-    The label of r is extended to all n symbols, shifted right by 1..n-1 positions, and cut to the
-    length of a label again.
+    The other roots are cyclic shifts: the root's label is extended to all n symbols, shifted right
+    by 1..n-1 positions, and cut to the length of a label again.
+
+    Args:
+        topology: a star graph or an (n,k)-star.
+        root: the rank of the common root.
+        construction: the name of the construction, which becomes part of the forest's id.
     """
     graph = _as_arrangement_graph(topology)
     extended = graph.extension(root)
@@ -120,7 +134,7 @@ def _write_greedy_ports(topology: ArrangementGraph, root: Perms, out: NDArray[np
         out: uint8 ``[nodes]``.
     """
     n, block = topology.n, topology.nodes // topology.n
-    home = np.zeros(n + 1, dtype=np.uint8)  # a symbol's position in the root, 0 if it is external
+    home = np.zeros(n + 1, dtype=np.uint8)  # each symbol's position in the root, 0 if it has none
     home[root] = np.arange(1, len(root) + 1)
     # Complete runs are filled, because computing ports one by one would take n operations per node.
     for symbol in range(1, n + 1):
@@ -139,9 +153,13 @@ def _write_greedy_ports(topology: ArrangementGraph, root: Perms, out: NDArray[np
 def _residual_ports(
     topology: ArrangementGraph, root: Perms, home: NDArray[np.uint8], rows: Perms
 ) -> NDArray[np.uint8]:
-    """Return the parent ports of nodes whose first symbol is not in the root's label.
+    """Return the ports to the parents of nodes whose first symbol is not in the root's label.
 
-    ``home`` is each symbol's position in the root, or 0; ``rows`` are the nodes' symbols.
+    Args:
+        topology: the (n,k)-star.
+        root: the root's symbols, uint8 ``[k]``.
+        home: the position of each symbol in the root, or 0, uint8 ``[n + 1]``.
+        rows: the nodes' symbols, uint8 ``[count, k]``.
     """
     count, k = rows.shape
     # The position in the node of the root's i-th symbol, 0 if the node lacks it.
@@ -189,7 +207,10 @@ def recursive_substar(topology: Topology, root: int) -> Forest:
 
 
 def _send(topology: Topology, row: NDArray[np.uint8], front: _Front, port: int) -> _Front:
-    """Send over one port from all nodes in front; write the parent ports of the receivers."""
+    """Send over one port from the nodes of the front, and return the receivers as a new front.
+
+    The receivers' ports to their parents are written to ``row``, uint8 ``[nodes]``.
+    """
     last = front.dim1 == port  # Rule 1, port dim1: the receiver is a source only
     inner = port < front.dim1  # Rule 1, other ports: the receiver is also a relay for S_dim1
     # Rule 2: a relay sends over the ports from dim1 + 2 to dim2; dim1 + 1 leads to its parent.

@@ -17,6 +17,7 @@ def describe_forest(forest: Forest, names: Iterable[str] = ()) -> dict[str, Any]
     All outputs that show a forest select from these properties.
 
     Args:
+        forest: the forest.
         names: the properties to compute (default: all).
 
     Returns:

@@ -8,7 +8,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from itertools import pairwise
 from types import MappingProxyType
 from typing import Self
 
@@ -197,11 +196,7 @@ class Forest(Displayable):
         """
         sizes = self.members().astype(np.int32)
         for row, parents, levels in zip(sizes, self.parents(), self.levels(), strict=True):
-            order = np.argsort(levels, kind="stable")
-            starts = np.searchsorted(levels, np.arange(1, levels.max() + 2), sorter=order)
-            deepest_first = reversed(list(pairwise(starts.tolist())))
-            for first, last in deepest_first:
-                nodes = order[first:last]
+            for nodes in reversed(split_levels(levels)):
                 np.add.at(row, parents[nodes], row[nodes])
         return sizes
 
@@ -408,7 +403,7 @@ class Forest(Displayable):
         raise self._lost(tree, parents)
 
     def _lost(self, tree: int, parents: Ranks) -> RejectedError:
-        """Return the error for a tree's first node whose parents do not lead to the root."""
+        """Return the error that names a tree's first node from which no path leads to the root."""
         _, top = _follow_parents(parents)
         node = int(np.flatnonzero((top != self.root) & (self.parent_port[tree] != 0))[0])
         if parents[top[node]] < 0:
@@ -424,6 +419,13 @@ class Forest(Displayable):
             f"{label} {reason}",
             hint="each entry must be the port from the node towards its parent, 0 at the root",
         )
+
+
+def split_levels(levels: Ranks) -> list[NDArray[np.intp]]:
+    """Return the nodes on each level 1, 2, .. of a tree; ``levels`` has the level of each node."""
+    order = np.argsort(levels, kind="stable")
+    starts = np.searchsorted(levels, np.arange(1, levels.max() + 1), sorter=order)
+    return np.split(order, starts)[1:]
 
 
 def _greatest_steps(pointers: Ranks, end: int) -> int:
@@ -459,9 +461,13 @@ def _values_at_parents(
     chunk: slice,
     readers: Mapping[int, ValueReader],
 ) -> Integers:
-    """Return an array's values at the parents of a chunk's nodes; at the root, its own value.
+    """Return a node array's values at the parents of some nodes; at the root, the root's value.
 
-    ``readers`` has a function for each port, which reads the values at the neighbours across it.
+    Args:
+        values: the array over all nodes, such as distances.
+        ports: the ports of the chunk's nodes to their parents, 0 for the root.
+        chunk: the range of nodes.
+        readers: for each port, a function that reads values at the neighbours across it.
     """
     first = int(ports[0])
     # This case is common, because constructions write long runs of the same port.

@@ -130,12 +130,12 @@ class _NecklaceList(NamedTuple):
 
     smallest: Ranks
     period: NDArray[np.int64]
-    number: NDArray[np.int64]  # number of the necklace's first node
+    number: NDArray[np.int64]
 
 
 @construction(
     "necklace", families=["star"],
-    description="MBST: the shortest-path tree that numbers the nodes necklace by necklace",
+    description="the shortest-path tree that numbers the nodes necklace by necklace (MBST)",
     source="Fragopoulou & Akl 1993, section 3.2",
 )  # fmt: skip
 def necklace(topology: Topology, root: int) -> Forest:
@@ -149,7 +149,10 @@ def necklace(topology: Topology, root: int) -> Forest:
 
 
 def numbering(topology: Topology) -> Ranks:
-    """Return the number m of every node of S_n in MBST with root 12..n, int32 ``[n!]``."""
+    """Return the number m of every node of S_n in the tree MBST rooted at 12..n, int32 ``[n!]``.
+
+    The module's docstring defines the numbers.
+    """
     turn = rotation(topology.n)
     orbits = _list_necklaces(topology)
     nodes = _first_nodes(topology, orbits, turn)
@@ -162,14 +165,15 @@ def numbering(topology: Topology) -> Ranks:
 
 
 def generators(topology: Topology) -> dict[int, Generator]:
-    """Return a mapping from distance k to the generator G_k."""
+    """Return, for each distance k, the generator G_k of the first necklace at this distance."""
     defined = range(1, topology.diameter + 1 - topology.n % 2)
     return {k: _generator(topology.n, k) for k in defined}
 
 
 def _generator(n: int, k: int) -> Generator:
     pairs = max(0, k + 1 - n)
-    last = n - 2 * pairs if pairs else k + 1  # a, or k+1: the first symbol of the cycle with 1
+    # The largest symbol of the cycle with 1: a or k+1 in the module's docstring.
+    last = n - 2 * pairs if pairs else k + 1
     node = np.arange(1, n + 1, dtype=np.uint8)
     node[:last] = [last, *range(1, last)]
     for upper in range(n, n - 2 * pairs, -2):
@@ -246,7 +250,7 @@ def path_word(m: int) -> PortWord:
 
     Reference: Knuth, The Art of Computer Programming, 7.2.1.2, Algorithm E.
     """
-    # The path's word: each entry is an index in the table b as it is when the word begins.
+    # The path's word: each entry is an index in the table b, as b is when the word begins.
     word = np.zeros(0, dtype=np.intp)
     # For each entry of the table when the word ends, its index when the word began.
     after = np.arange(m)
@@ -304,7 +308,9 @@ def _paths_between(position: NDArray[np.uint8], start: Perms, goal: Perms) -> Po
     """
     count, m = position.shape
     if m == _BASE:
-        return _paths_in_s4(position, start, goal)
+        relative = np.argmax(start[:, :, None] == goal[:, None, :], axis=1) + 1
+        paths = _s4_paths()[permutations.rank(relative.astype(np.uint8))]
+        return np.take_along_axis(position, paths.astype(np.intp), axis=1)
     rows = np.arange(count)
     # The last position in which start and goal differ.
     fixed = m - 1 - np.argmax((start != goal)[:, ::-1], axis=1)
@@ -323,10 +329,15 @@ def _paths_between(position: NDArray[np.uint8], start: Perms, goal: Perms) -> Po
 
 
 def _visiting_order(symbols: Perms, first: NDArray[np.uint8], last: NDArray[np.uint8]) -> Perms:
-    """Return the order in which a Hamiltonian path visits substars, given by their fixed symbols.
+    """Return the order in which Hamiltonian paths visit substars, given by their fixed symbols.
 
     Each substar fixes the symbol in one position. The path begins in the substar with the start's
     symbol there and ends in that with the goal's symbol. It visits the others in ascending order.
+
+    Args:
+        symbols: the symbols that are fixed by the substars of each path, ``[count, m]``.
+        first: the start's symbol of each path.
+        last: the goal's symbol of each path.
     """
     # The sort key 256 puts the goal's symbol last, but does not fit into uint8.
     key = symbols.astype(np.int16)
@@ -367,16 +378,6 @@ def _leaving_node(order: Perms, k: int, entered: Perms) -> Perms:
     wrong = np.flatnonzero(permutations.is_odd(left) == permutations.is_odd(entered))
     left[wrong, -2:] = left[wrong, :-3:-1]
     return left
-
-
-def _paths_in_s4(position: NDArray[np.uint8], start: Perms, goal: Perms) -> PortWord:
-    """Return Hamiltonian paths of substars S_4 from ``start`` to ``goal`` nodes.
-
-    Each goal is an odd permutation of its start.
-    """
-    relative = np.argmax(start[:, :, None] == goal[:, None, :], axis=1) + 1
-    paths = _s4_paths()[permutations.rank(relative.astype(np.uint8))]
-    return np.take_along_axis(position, paths.astype(np.intp), axis=1)
 
 
 @lru_cache(maxsize=1)
@@ -429,7 +430,10 @@ BaseForest = Annotated[
 Shift = Annotated[
     int,
     Argument(
-        "i", "how many places, 0 to n-2", kind="index", maximum=lambda topology: topology.n - 2
+        "i",
+        "the number of places by which dimensions move, 0 to n-2",
+        kind="index",
+        maximum=lambda topology: topology.n - 2,
     ),
 ]
 
@@ -443,7 +447,7 @@ def _no_dimension_change(topology: Topology) -> str | None:
 
 @construction(
     "label-change", families=["star", "nk-star"],
-    description="LC(r, T): the trees T translated by their root",
+    description="the trees of another construction, translated to the root: LC(r, T)",
     source="Tseng & Sheu 1997, Def. 3",
 )  # fmt: skip
 def label_change(topology: Topology, root: int, base: BaseForest) -> Forest:  # noqa: ARG001 - that of the base
@@ -460,7 +464,7 @@ def label_change(topology: Topology, root: int, base: BaseForest) -> Forest:  # 
 
 @construction(
     "dimension-change", families=["star", "nk-star"],
-    description="DC(i, T): every dimension of T moved by i places, with the same root",
+    description="the trees of another construction, each dimension moved by i places: DC(i, T)",
     source="Tseng & Sheu 1997, Def. 4", exclusion=_no_dimension_change,
 )  # fmt: skip
 def dimension_change(topology: Topology, root: int, base: BaseForest, i: Shift) -> Forest:

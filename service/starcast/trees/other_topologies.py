@@ -36,7 +36,8 @@ from starcast.trees.model import Forest
 
 
 @construction(
-    "nk-greedy", families=["nk-star"], description="the shortest-path tree SP(r)",
+    "nk-greedy", families=["nk-star"],
+    description="the shortest-path tree that routes by the first symbol: SP(r)",
     source="Li, Chen, Xiang & Yao, Def. 3",
 )  # fmt: skip
 def nk_greedy(topology: Topology, root: int) -> Forest:
@@ -48,7 +49,9 @@ def nk_greedy(topology: Topology, root: int) -> Forest:
 
 
 @construction(
-    "nk-multiple", families=["nk-star"], description="the n-1 trees MT(R_i)",
+    "nk-multiple", families=["nk-star"],
+    description="n-1 shortest-path trees of cyclic shifts of the root, re-rooted at the root: "
+    "MT(R_i)",
     source="Li, Chen, Xiang & Yao, Def. 4 and 5", one_tree_per_port=True,
 )  # fmt: skip
 def nk_multiple(topology: Topology, root: int) -> Forest:
@@ -109,7 +112,7 @@ _PROBLEM = "edge-disjoint-trees"
 
 
 def record_witness(problem: str, topology: Topology | str) -> Mapping[str, NDArray[Any]]:
-    """Return the arrays of a record (stored search result) that comes with starcast."""
+    """Return the arrays of a record, a search result for a problem that comes with starcast."""
     # This module is imported only when needed, because it loads pydantic.
     from starcast.records import shipped_record  # noqa: PLC0415
 
@@ -125,8 +128,8 @@ def missing_record(problem: str, topology: Topology) -> str | None:
 
 @construction(
     "optimal-edge-disjoint", families=["star", "nk-star", "hypercube"],
-    description="directed edge-disjoint spanning trees of the least height that a search has "
-    "proven", source="starcast: records of edge-disjoint-trees", smallest=3, one_tree_per_port=True,
+    description="directed edge-disjoint spanning trees of minimum height, found by a search",
+    source="starcast: records of edge-disjoint-trees", smallest=3, one_tree_per_port=True,
     exclusion=partial(missing_record, _PROBLEM),
 )  # fmt: skip
 def optimal_edge_disjoint(topology: Topology, root: int) -> Forest:
@@ -136,7 +139,8 @@ def optimal_edge_disjoint(topology: Topology, root: int) -> Forest:
 
 
 @construction(
-    "breadth-first", description="the shortest-path tree by lowest ports",
+    "breadth-first",
+    description="the shortest-path tree in which each parent is across the lowest possible port",
     source="starcast: on every topology",
 )  # fmt: skip
 def breadth_first(topology: Topology, root: int) -> Forest:

@@ -43,13 +43,19 @@ def is_allowed(
         twins: see `flows.Arcs`.
         owner: the tree of each directed link.
         level: the level of each node in each tree, or -1.
-        workspaces: see `arc_disjoint.py`. Those of directed links are 0, ``top`` is -1, and all
-            marks in ``seen`` are at most ``stamp``. ``top`` has a stack of nodes to search from for
-            each distance from the root; ``under`` has, for each node, the next node in its stack.
-        stamp: the largest mark.
+        workspaces: eight arrays:
+            ``has_flow``: whether a path uses each directed link; all 0 at first.
+            ``source``: the node where the path of each tree starts, or `_DONE` or `_OPEN`.
+            ``seen``: the number of the last search that reached each node, then each tree.
+            ``came``: the directed link over which a search reached each node.
+            ``distances``: the distance of each node from the root.
+            ``top``: for each distance, the top of a stack of nodes to search from; all -1 at first.
+            ``under``: the next node in the stack of each node.
+            ``used``: the directed links that have had flow.
+        stamp: the number of searches so far.
 
     Returns:
-        Whether all trees can be completed, and the new largest mark.
+        Whether all trees can be completed, and the new number of searches.
     """
     has_flow, source, seen, came, distances, top, under, used = workspaces
     trees = len(source)
@@ -155,7 +161,7 @@ def grow(
         stamp: see `is_allowed`.
 
     Returns:
-        The new largest mark.
+        The new number of searches.
     """
     nodes = len(tails) // ports
     for candidate in range(len(links)):
@@ -176,7 +182,10 @@ def grow(
 
 @jit
 def find_parent_link(tree: int, node: int, ports: int, owner: Any) -> int:
-    """Return the directed link from a node's parent in a tree, or -1 at the root."""
+    """Return the directed link from a node's parent in a tree, or -1 at the root.
+
+    ``owner`` has the tree of each directed link.
+    """
     for arc in range(node * ports, node * ports + ports):
         if owner[arc] == tree:
             return arc

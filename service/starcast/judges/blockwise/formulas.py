@@ -30,6 +30,7 @@ import numpy as np
 
 from starcast.support.compiled import jit
 from starcast.topologies import permutations
+from starcast.topologies.blocks import fixed_point_gain
 
 Array = np.ndarray[Any, Any]
 #: Number of positions whose fixed points are counted by a single table lookup.
@@ -67,35 +68,21 @@ def build_tables(m: int) -> Tables:
     patterns, orders = permutations.table(m), permutations.table(m - 1)
     neighbours = np.zeros((m + 1, len(patterns)), dtype=np.uint16)
     for port in range(2, m + 1):
-        moved = patterns.copy()
-        moved[:, [0, port - 1]] = moved[:, [port - 1, 0]]
-        neighbours[port] = permutations.rank(moved + np.uint8(1))
-    fixed = np.zeros((2, m**TRIPLE, len(orders)), dtype=np.uint8)
-    for triple in range(2):
-        for packed in range(m**TRIPLE):
-            at_home = (packed // m**2, packed // m % m, packed % m)
-            for index, symbol in enumerate(at_home, start=TRIPLE * triple):
-                if index < m - 1 and symbol < m - 1:
-                    fixed[triple, packed] += 2 * (orders[:, index] == symbol).astype(np.uint8)
+        neighbours[port] = permutations.rank(permutations.cross(patterns, port) + np.uint8(1))
+    triples = [(0, 1, 2), (3, 4, 5)]
+    gains = [fixed_point_gain(m - 1, tuple(p for p in triple if p < m - 1)) for triple in triples]
+    # Positions that do not exist have no fixed points, whatever their index.
+    fixed = np.stack([gain.repeat(m**TRIPLE // len(gain), axis=0) for gain in gains])
     compositions = permutations.composition_table(m - 1)
     cycles = permutations.cycle_count_table(m - 1)
     return Tables(orders, neighbours, compositions, cycles, fixed, _substar(m))
 
 
 def _substar(m: int) -> Array:
-    """Return the table `Tables.substar`: the results of `relabel` for every node of S_m."""
-    nodes = permutations.arrangements(m, m)
-    ports, steps = np.zeros((2, len(nodes)), dtype=np.uint8)
-    for k in range(m, 1, -1):
-        symbol = nodes[:, k - 1].copy()
-        moved = symbol != k
-        ports[moved] = k
-        steps += moved.astype(np.uint8) + (moved & (symbol != 1)).astype(np.uint8)
-        for column in nodes[:, : k - 1].T:
-            held = column.copy()
-            column[moved & (held == k)] = 1
-            column[moved & (held == 1)] = symbol[moved & (held == 1)]
-    return np.stack([ports, steps])
+    """Return `Tables.substar`: the port and step that `relabel` returns, for each node of S_m."""
+    nodes = np.insert(permutations.arrangements(m, m), 0, 0, axis=1)
+    y = np.zeros(m + 1, dtype=np.uint8)
+    return np.array([relabel(m, 1, x, y) for x in nodes], dtype=np.uint8).T.copy()
 
 
 #: The families of formulas for ports; `Blocks.kind` is one of these numbers.
@@ -186,6 +173,14 @@ def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array
     The port is the position of the first symbol in r, if that is not 1; otherwise it is the first
     position from 2 on where the node differs from r. The nodes of a row that agree with r in the
     positions 2, .., d are consecutive.
+
+    Args:
+        n: the size of S_n.
+        m: the number of positions before the tail.
+        x: a node of the row.
+        others: the symbols in positions 2..m of the row's nodes, ascending.
+        home: the position of each symbol in r.
+        out: the ports of the row's nodes, uint8 ``[w!]``; overwritten.
     """
     port = home[x[1]]
     out[:] = port
@@ -347,7 +342,8 @@ def fill_distances(
     are free. A cycle that leaves the free positions passes through common positions and returns to
     a free position, the *exit*, which is the same for all nodes of the row. So a node has two kinds
     of cycles: those inside the common positions, which all nodes share; and those of its free
-    symbols composed with the exits, which `Tables.cycles` counts.
+    symbols composed with the exits, which `Tables.cycles` counts. The parameters are those of
+    `fill_greedy`, with the hub in place of r, and the look-up tables.
     """
     free = m - 1
     exits = np.empty(free, dtype=np.uint8)

@@ -213,6 +213,12 @@ def _fill_block(
 def _change_ports(changes: Array, next_change: int, block: int, ports: Array) -> int:
     """Overwrite the ports of a block's nodes whose ports differ from the construction's formula.
 
+    Args:
+        changes: these nodes and ports; see `Blocks`.
+        next_change: the index of the first change in this block or a later one.
+        block: the number of the block.
+        ports: the ports of the block's nodes, uint8 ``[trees, m!]``; changed.
+
     Returns:
         The index of the first change in a later block.
     """
@@ -245,7 +251,13 @@ def _has_several_ports(row: Array, flags: Array) -> bool:
 
 @jit
 def _read_parents(neighbours: Array, level: Array, parents: Array) -> None:
-    """Write the potentials of a row's parents; the nodes of the row all have the same port."""
+    """Write the potentials of a row's parents if all nodes of the row have the same port.
+
+    Args:
+        neighbours: the index in the block of each node's neighbour across that port.
+        level: the potentials of the block's nodes.
+        parents: the potentials of the parents; overwritten.
+    """
     for order in range(len(neighbours)):
         parents[order] = level[neighbours[order]]
 
@@ -254,7 +266,19 @@ def _read_parents(neighbours: Array, level: Array, parents: Array) -> None:
 def _read_parents_of_ports(
     row: Array, begin: int, m: int, neighbours: Array, level: Array, parents: Array
 ) -> bool:
-    """Write the potentials of the parents of a row; return False if one is in another block."""
+    """Write the potentials of a row's parents if the nodes of the row have different ports.
+
+    Args:
+        row: the ports of the row's nodes.
+        begin: the index in the block of the row's first node.
+        m: the number of positions before the tail.
+        neighbours: see `Tables`.
+        level: the potentials of the block's nodes.
+        parents: the potentials of the parents; overwritten.
+
+    Returns:
+        False if a parent is in another block; then its potential is not known.
+    """
     for order in range(len(row)):
         # The subtraction of uint8 numbers wraps around, so ports 0 and 1 become large numbers and
         # are detected, too.
@@ -305,6 +329,18 @@ def _examine_nodes(
 ) -> bool:
     """Examine the nodes of a row one by one; record exceptions and the largest potentials.
 
+    Args:
+        blocks: the formulas of the forest.
+        tables: the look-up tables.
+        x: a node of the row; its positions 2..m are overwritten.
+        others: the symbols in positions 2..m of the row's nodes, ascending.
+        block: the number of the block.
+        tree: the number of the tree.
+        begin: the index in the block of the row's first node.
+        row: the ports of the row's nodes in the tree.
+        level: the potentials of the block's nodes in the tree.
+        found: the findings; changed.
+
     Returns:
         False if the array of exceptions is full.
     """
@@ -329,7 +365,7 @@ def _examine_nodes(
 
 @jit
 def _potential_across(blocks: Blocks, tree: int, x: Array, port: int) -> int:
-    """Return the potential that the neighbour of node x across a port has in a tree."""
+    """Return the potential, in a tree, of the neighbour of node x across a port."""
     x[1], x[port] = x[port], x[1]
     potential = potential_of(blocks, tree, x)
     x[1], x[port] = x[port], x[1]
@@ -370,6 +406,14 @@ def _count_loads(
 
     The load of a link is the number of trees in which the node has the link's port. If all nodes of
     the row have the same port in a tree, this tree is counted once for all of them.
+
+    Args:
+        n: the size of S_n.
+        ports: the ports of the block's nodes, uint8 ``[trees, m!]``.
+        begin: the index in the block of the row's first node.
+        size: the number of nodes of the row.
+        is_varying: whether the nodes of the row have different ports in each tree, ``[trees]``.
+        load: the number of links by load, int64 ``[trees + 1]``; changed.
     """
     same = np.uint64(0)
     varying = 0
@@ -397,7 +441,10 @@ def _count_loads(
 
 @jit
 def _counter_of(n: int, port: int) -> np.uint64:
-    """Return the number that counts a port when added to a node's packed counters; 0 if invalid."""
+    """Return a 1 in the 4-bit counter of a port; 0 if the port does not exist.
+
+    A node's counters, one per port, are packed into a 64-bit integer.
+    """
     if 2 <= port <= n:
         return np.uint64(1) << np.uint64(_COUNTER * (port - 2))
     return np.uint64(0)
@@ -405,16 +452,19 @@ def _counter_of(n: int, port: int) -> np.uint64:
 
 @jit
 def _trees_of(users: np.uint64, port: int) -> np.uint64:
-    """Return the number of trees that use a port of a node, read from the port's 4-bit counter."""
+    """Return the number of trees that use a port of a node, from the node's packed counters."""
     return users >> np.uint64(_COUNTER * (port - 2)) & np.uint64(15)
 
 
 @jit
 def _add_loads(n: int, users: np.uint64, nodes: int, load: Array) -> None:
-    """Add the links to ``nodes`` nodes to the histogram ``load``, the number of links by load.
+    """Add the links of some nodes to the histogram ``load``, the number of links by load.
 
-    Each port is used by the same number of trees at all these nodes. The counters ``users`` contain
-    these numbers.
+    Args:
+        n: the size of S_n.
+        users: packed counters: the number of trees that use each port, the same at all the nodes.
+        nodes: the number of nodes.
+        load: the histogram, int64 ``[trees + 1]``; changed.
     """
     for port in range(2, n + 1):
         load[_trees_of(users, port)] += nodes
@@ -422,9 +472,14 @@ def _add_loads(n: int, users: np.uint64, nodes: int, load: Array) -> None:
 
 @jit
 def _move_loads(n: int, users: np.uint64, row: Array, load: Array) -> None:
-    """Update the histogram ``load`` (links by load) for one more tree, with the ports ``row``.
+    """Update the histogram ``load``, the number of links by load, for one more tree.
 
-    The histogram already counts these nodes for all other trees, with the counters ``users``.
+    Args:
+        n: the size of S_n.
+        users: packed counters: the number of other trees that use each port. The histogram counts
+            these trees already.
+        row: the port of each node in the tree.
+        load: the histogram, int64 ``[trees + 1]``; changed.
     """
     nodes = np.zeros(256, dtype=np.int64)
     for order in range(len(row)):

@@ -22,8 +22,9 @@ from starcast.topologies.necklaces import rotate, rotated_dimension
 from starcast.topologies.permutations import Perms
 from starcast.trees.construction import CONSTRUCTIONS
 
-#: Number of symbols outside a block's tail. With 7 symbols, the rows of the tables have 6! entries,
-#: and most tables fit into the processor's cache.
+#: Maximum number of first symbols that vary within a block; its nodes share all later symbols. With
+#: 7 symbols, the rows of the tables have 6! entries, and most tables fit into the processor's
+#: cache.
 MAX_BLOCK = 7
 #: A 64-bit integer counts the trees that use each port, with 4 bits per port, so there are at most
 #: 15 ports.
@@ -50,7 +51,8 @@ class Source:
     Attributes:
         id: the id of the forest, such as ``S13:multiple:123456789abcd``.
         blocks: the formulas.
-        exceptions: the nodes, as addresses, whose parent's potential need not be smaller by 1.
+        exceptions: the addresses of the nodes at which the potential (see `formulas`) need not
+            decrease by 1 to the parent.
         root: the root of the forest, uint8 ``[n]``.
         rotations: the number of rotations of a ``dimension-change``; 0 for other constructions.
     """
@@ -104,7 +106,7 @@ def closed_form(
             ``label-change`` or ``dimension-change`` of one of these; also with arguments in
             parentheses.
         root: the label of the root; the identity by default.
-        m: the number of symbols outside a block's tail.
+        m: the number of first symbols that vary within a block.
         **arguments: the arguments of the construction, as in `starcast.forest`.
 
     Raises:
@@ -227,18 +229,15 @@ def _greedy_path(start: Perms, root: Perms) -> tuple[Perms, list[int]]:
 
 def locate(node: Perms, tree: int, m: int) -> Address:
     """Return the address of a node: its block, the tree, and the index in the block."""
-    n = len(node)
-    block = index = 0
-    free = list(range(1, n + 1))
-    for symbol in node[m:].tolist():
-        block = block * len(free) + free.index(symbol)
+    rank = 0
+    free = list(range(1, len(node) + 1))
+    for symbol in [*node[m:].tolist(), *node[:m].tolist()]:
+        rank = rank * len(free) + free.index(symbol)
         free.remove(symbol)
-    for symbol in node[:m].tolist():
-        index = index * len(free) + free.index(symbol)
-        free.remove(symbol)
+    block, index = divmod(rank, factorial(m))
     return block, tree, index
 
 
 def label(source: Source, node: NDArray[np.uint8]) -> str:
-    """Return the label of a node after applying the forest's automorphism to it."""
+    """Return the label of the image of a node under the forest's automorphism."""
     return str(permutations.labels(source.image(node[None, :]))[0])

@@ -40,8 +40,8 @@ from starcast.support.progress import Reporter, Silent, reporting
 from starcast.support.shards import Job, Shard, merge_shards, write_shard
 from starcast.topologies import memory
 
-#: Number of tree edges per task, chosen so that a task takes some seconds. Formulas that are
-#: evaluated for whole rows are fast; the others are evaluated node by node.
+#: Number of tree edges per task, so that a task takes some seconds: for the formulas that are
+#: evaluated for whole rows, and for those that are evaluated node by node.
 _EDGES, _SLOW_EDGES = 3_000_000_000, 60_000_000
 #: Below this number of tree edges, starting processes takes longer than the work.
 _MANY_EDGES = 500_000_000
@@ -189,7 +189,7 @@ def examine_range(source: Source, blocks: Range) -> RangeResult:
     tables = build_tables(source.blocks.m)
     found = judge.examine(source.blocks, tables, *blocks)
     recorded = found.exceptions[: found.exception_count[0]]
-    exceptions = tuple(map(_address, recorded.tolist()))
+    exceptions = tuple((block, tree, index) for block, tree, index in recorded.tolist())
     for address in exceptions:
         if address not in source.exceptions:
             raise _rejection(source, address)
@@ -277,6 +277,12 @@ class _Follower:
         )
 
     def prove_height(self, tree: int, results: Sequence[RangeResult]) -> int:
+        """Return the height of a tree, which the module's docstring derives from the results.
+
+        Raises:
+            RejectedError: the tree has no root, or an exception does not reach the root.
+            LimitError: the results prove only bounds on the height.
+        """
         largest = max(result.largest[tree] for result in results)
         exceptions = [address for result in results for address in result.exceptions]
         above = [
@@ -300,8 +306,8 @@ class _Follower:
             return attained  # the maximum is exact, because every node was followed
         raise LimitError(
             f"the height of tree {tree} of {self._source.id} is not known exactly: it is at least"
-            f" {attained} and at most {bound}, and none of the recorded nodes has depth {bound}",
-            hint="please report this",
+            f" {attained} and at most {bound}, and none of the recorded nodes has level {bound}",
+            hint="this is a defect of starcast: please report it",
         )
 
     def _candidates(
@@ -378,11 +384,6 @@ def _require_free_memory(_: Range, free: int) -> None:
 
 def _name(forest_id: str, blocks: Range) -> str:
     return f"blocks {blocks[0]} to {blocks[1] - 1} of {forest_id}"
-
-
-def _address(row: Sequence[int]) -> Address:
-    block, tree, index = row
-    return block, tree, index
 
 
 def verify_shard(

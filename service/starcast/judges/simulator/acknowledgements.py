@@ -21,6 +21,8 @@ from starcast.judges.simulator.simulation import Simulation, execute_outages, si
 from starcast.support.arrays import Mask
 from starcast.support.errors import InputError
 
+_INSTEAD = "use an allgather such as edge-disjoint, or omit `acknowledged`"
+
 
 @dataclass(frozen=True, eq=False)
 class AcknowledgedRun:
@@ -58,7 +60,8 @@ def simulate_acknowledged(schedule: Schedule, faults: Iterable[FaultLike] = ()) 
             the subtree beyond it; it is blocked if the link or one of its ends has failed by then.
 
     Raises:
-        InputError: the schedule is not such an allgather, or a fault is invalid.
+        InputError: the schedule is not an allgather that traverses each tree depth first, it
+            violates its port model, or a fault is invalid.
         LimitError: the rows of all sources do not fit into memory.
 
     Reference:
@@ -67,7 +70,8 @@ def simulate_acknowledged(schedule: Schedule, faults: Iterable[FaultLike] = ()) 
     outages = Outages(schedule.topology, faults)
     if schedule.collective != "allgather":
         raise InputError(
-            f"{schedule.id} is not an allgather", hint="use the allgather of edge-disjoint trees"
+            f"acknowledgements need an allgather, and {schedule.id} is not an allgather",
+            hint=_INSTEAD,
         )
     by_steps = simulate(schedule)
     if by_steps.violation is not None:
@@ -148,7 +152,7 @@ class _Traversals:
         return np.asarray(np.minimum.reduceat(values, self._first_hop))
 
     def _find_last_hops_beyond(self, source: Indices) -> Indices:
-        """Return, for each hop, the last hop in the subtree of its receiver, or else the hop.
+        """Return, for each hop, the last hop in its receiver's subtree; at a leaf, the hop itself.
 
         Raises:
             InputError: the hops of a subtree are not consecutive, so the traversal is not depth
@@ -177,6 +181,12 @@ class _Traversals:
         """Return, for each hop, the earlier hop that reached its sender, int64 ``[hops]``.
 
         The value is -1 if the sender is the source.
+
+        Args:
+            source: the source of each hop's traversal.
+
+        Raises:
+            InputError: no earlier hop reached a sender, or a node is reached twice.
         """
         nodes = self.rows.schedule.topology.nodes
         hop = np.arange(len(source))
@@ -195,6 +205,7 @@ class _Traversals:
 
     def _refusal(self) -> InputError:
         return InputError(
-            f"{self.rows.schedule.id} does not traverse each tree of a source depth first",
-            hint="use the allgather of edge-disjoint trees",
+            "an execution with acknowledgements needs a depth-first traversal of every tree, but"
+            f" the steps of {self.rows.schedule.id} have another order",
+            hint=_INSTEAD,
         )

@@ -76,7 +76,12 @@ class AsynchronousExecution:
         return changed
 
     def _execute_step(self, batch: Batch, free: list[Times]) -> Times:
-        """Execute the packets of a batch with one step; return when each of them ends."""
+        """Execute the packets of a batch that has one step; return when each of them ends.
+
+        Args:
+            batch: the batch.
+            free: for each chain, when each link or node is free; changed.
+        """
         packets = self._packets
         start = self._dependencies.needs(batch.rows).latest(self.arrival)
         if not packets.single:
@@ -95,9 +100,10 @@ class AsynchronousExecution:
         return end
 
     def _execute_steps(self, batch: Batch, free: list[Times]) -> Times:
-        """Execute the packets of a batch with several steps; return when each of them ends.
+        """Execute the packets of a batch that has several steps; return when each of them ends.
 
-        The function F of the module docstring is iterated until the times no longer change.
+        The function F of the module docstring is iterated until the times no longer change. The
+        parameters are those of `_execute_step`.
         """
         queues = [
             _Queue(chain.number[batch.packets], free_from)
@@ -143,7 +149,8 @@ class AsynchronousExecution:
         synchronous model.
         """
         step = self._packets.step[self._packets.begins[batch.packets]]
-        # Only from above, the iteration reaches the right one of several fixed points.
+        # If a duration is 0, F can have several fixed points. An iteration from above reaches the
+        # right one.
         if not self.duration.all():
             return np.asarray(self._clock[step], self._ticks.dtype)
         early = self._clock[step[0] - 1] - max(free_from.max() for free_from in free)
@@ -198,13 +205,17 @@ class _Queue:
         return result
 
     def release(self, end: Times) -> None:
-        """Record the time from which the link or node of each queue is free after the batch."""
+        """Record when the link or node of each queue is free after the batch.
+
+        Args:
+            end: the end time of each packet.
+        """
         last = self.order[np.append(self.is_first[1:], True)]
         self._free[self._number[last]] = end[last]
 
 
 class _FirstQueue:
-    """Computes the end times of packets that wait for their units and for their link or node.
+    """Computes the end times of a batch's packets, which wait for units and for links or nodes.
 
     Let d_j be the duration of packet j in a queue, and ready_j the time at which it is ready.
     Packet i ends at the maximum of ready_j + d_j + .. + d_i over j <= i. With the sums D_i = d_1 +
@@ -224,9 +235,11 @@ class _FirstQueue:
         self._dtype = ticks.dtype
 
     def ends(self, ready: Times) -> Times:
-        """Return when packets end, given when they are ready and when their queue was last free.
+        """Return when each packet ends.
 
-        The ready times and the results have the order of `_Queue.order`.
+        Args:
+            ready: when all units of each packet are at its sender, in the order of `_Queue.order`,
+                which the result also has.
         """
         start = np.maximum(ready, self._least) + self._before
         np.maximum.accumulate(start, out=start)
@@ -309,7 +322,10 @@ def trace_steps(packets: Packets, ticks: Ticks, clock: Times) -> tuple[CriticalS
 def trace_data(
     packets: Packets, ticks: Ticks, dependencies: Dependencies, execution: AsynchronousExecution
 ) -> tuple[CriticalSend, ...]:
-    """Return the critical path: the chain of waits up to the packet that ends last."""
+    """Return the critical path: the chain of packets that leads to the packet that ends last.
+
+    Each packet waited for the end of the packet before it.
+    """
     if not len(packets):
         return ()
     end = execution.end

@@ -122,9 +122,10 @@ class JourneyDependencies(Dependencies):
         self.unique = True
 
     def needs(self, rows: slice | Indices) -> Needs:
-        """Return, for each row, the index written by the row that delivered its unit to its sender.
+        """Return, for each row, the index of the arrival time of its unit at its sender.
 
-        The index is 0 if the sender is the source of the unit.
+        The row that delivered the unit writes it. The index is 0 if the sender is the unit's
+        source.
         """
         return Needs(self._previous[rows])
 
@@ -190,8 +191,8 @@ class SumDependencies(Dependencies):
 
         The result has no meaning for a node that never has the complete unit.
         """
-        every = np.ones(len(node), dtype=bool)
-        return self._needs(node, unit, unit, np.zeros_like(node), every)
+        passes = np.ones(len(node), dtype=bool)
+        return self._needs(node, unit, unit, np.zeros_like(node), passes)
 
     def _needs(
         self, node: Integers, unit: Integers, lane: Indices, step: Integers, passes: Mask
@@ -237,9 +238,10 @@ def make_dependencies(packets: Packets, executed: Executed) -> Dependencies:
 
 
 def _follow_journeys(packets: Packets, executed: Executed) -> Indices | None:
-    """Return the index of the arrival time that each row reads, or None if a journey is not simple.
+    """Return the index of the arrival time that each row reads, if all journeys are simple.
 
-    On a simple journey, a unit starts at its source and never returns to a node.
+    On a simple journey, a unit starts at its source and never returns to a node. If any journey is
+    not simple, the result is None.
     """
     postcondition = executed.postcondition
     if isinstance(executed.deliveries, Journeys) and packets.keeps_rows:
@@ -273,12 +275,15 @@ def _never_returns(unit: Integers, receiver: Integers, postcondition: Postcondit
 
 
 def find_awaited(packets: Packets, executed: Executed) -> Indices:
-    """Return all pairs of a row and another row whose delivery it waits for, int64 ``[2, pairs]``.
+    """Return, for each row, the rows whose deliveries it waits for, as pairs of rows.
 
     Args:
         packets: the packets of an execution without faults, with rows in the order of the
             execution.
         executed: the execution of a schedule that is not symmetric.
+
+    Returns:
+        int64 ``[2, pairs]``: the waiting rows, and the rows that deliver.
     """
     if not executed.postcondition.reduces:
         delivery = find_deliveries(executed.rows)

@@ -118,9 +118,8 @@ def timing(
     packet. A step without packets lasts ``t_s``. The total time is the sum over all steps.
 
     *asynchronous*: a packet starts as soon as all its units are at the sender and its directed link
-    is free. The packets of a link keep the order of their steps. In the one-port model, a node
-    that is no switch sends one packet at a time and receives one at a time, both in the order of
-    steps. A unit that
+    is free. The packets of a link keep the order of their steps. In the one-port model, an endpoint
+    sends one packet at a time and receives one at a time, both in the order of steps. A unit that
     several packets deliver is at the receiver when the earliest of them ends.
 
     All times are computed as integer multiples of the largest time that divides both parts of a
@@ -212,7 +211,14 @@ def make_ticks(
 
 
 def _time_steps(executed: Executed, packets: Packets, ticks: Ticks, clock: Times) -> Timing:
-    """Return the times of an execution in the synchronous model, given the start of each step."""
+    """Return the times of an execution in the synchronous model.
+
+    Args:
+        executed: the executed rows and their postcondition.
+        packets: the same rows in the order of packets.
+        ticks: the conversion between times and ticks.
+        clock: ``[steps + 1]``, the end of each step in ticks; the first value is 0.
+    """
     postcondition = executed.postcondition
     end = clock[packets.step]
     if isinstance(executed.deliveries, Sums):
@@ -242,7 +248,10 @@ def _time_steps(executed: Executed, packets: Packets, ticks: Ticks, clock: Times
 
 
 def _time_data(executed: Executed, packets: Packets, ticks: Ticks, clock: Times) -> Timing:
-    """Return the times of an execution in the data-driven (asynchronous) model."""
+    """Return the times of an execution in the asynchronous model.
+
+    The parameters are those of `_time_steps`; the synchronous times are upper bounds.
+    """
     if executed.postcondition.to_all:
         _check_memory(executed.postcondition)
     dependencies = make_dependencies(packets, executed)
@@ -353,7 +362,7 @@ def _find_arrivals(
 
 
 def _represent_all(arrivals: Times, executed: Executed, packets: Packets, ticks: Ticks) -> Times:
-    """Extend arrival times to the units of all sources, and remove those of dead nodes.
+    """Extend arrival times to the units of all sources, and set those of dead nodes to never.
 
     In a symmetric schedule, the given times are only those for the units of one source.
     """

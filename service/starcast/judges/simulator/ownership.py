@@ -27,7 +27,7 @@ from starcast.support.vocabulary import Collective
 
 #: Collectives with many sources. In these, the units of dead nodes need not be delivered.
 _MANY_SENDERS = ("allgather", "gather", "alltoall")
-#: For each collective, the exponent e in its number of units, multiplicity times endpoints^e.
+#: For each collective, the exponent e in its number of units, which is M * endpoints^e.
 _POWERS = {
     "broadcast": 0,
     "allgather": 1,
@@ -38,7 +38,7 @@ _POWERS = {
     "reduce-scatter": 1,
     "allreduce": 0,
 }
-#: The collective that a single source of a symmetric schedule executes.
+#: For the collectives with symmetric schedules, the collective of a single source.
 _OF_ONE_SOURCE: dict[str, Collective] = {
     "allgather": "broadcast",
     "alltoall": "scatter",
@@ -49,14 +49,14 @@ _OF_ONE_SOURCE: dict[str, Collective] = {
 
 @dataclass(frozen=True)
 class Postcondition:
-    """The units that each endpoint must hold after a collective; switches are owed nothing.
+    """The units that each endpoint must hold after a collective; switches need not hold any.
 
     Attributes:
         collective: the collective; for a symmetric schedule, the collective of its single source: a
             broadcast instead of an allgather, a scatter instead of an alltoall, a reduce instead of
             a reduce-scatter.
         nodes: the number of nodes.
-        endpoints: the number of nodes that are no switches.
+        endpoints: the number of nodes that are not switches.
         units: the number of units.
         root: rank of the root.
         multiplicity: M, the number of units per source, per destination, or per pair of source and
@@ -158,7 +158,7 @@ class PairIndex(ABC):
         """Return the index of each pair; nodes and units must exist."""
 
     def initial(self, postcondition: Postcondition) -> Indices:
-        """Return the indices of the pairs that are held before the first step."""
+        """Return the indices of the pairs of each unit and its source, held from the start."""
         units = np.arange(postcondition.units)
         return self.of(postcondition.source(units), units)
 
@@ -178,7 +178,7 @@ class AllPairs(PairIndex):
 
 
 class Pairs(PairIndex):
-    """Index of the pairs (node, unit) held initially or delivered by some row.
+    """The index of the (node, unit) pairs that are held initially or delivered by some row.
 
     All other pairs map to the last index.
     """
@@ -259,7 +259,8 @@ class Deliveries(ABC):
     def held_after(self, done: int) -> Held:
         """Return a function that checks which units nodes hold after the first ``done`` rows.
 
-        These rows are complete steps; the function is called with required pairs only.
+        These rows must be complete steps. The function may be called only with pairs of a node and
+        a unit that the node must receive.
         """
 
 
@@ -289,9 +290,10 @@ class ArrivalTimes(Deliveries):
         self._time[self.pair_index.initial(postcondition)] = 0
 
     def early(self, selection: slice | Indices) -> Indices:
-        """Return the indices, within the selection, of the rows whose sender lacks the row's unit.
+        """Return which of the selected rows are early: the sender does not hold the unit yet.
 
-        The sender does not hold the unit when the step of the row begins.
+        Returns:
+            The indices of these rows within the selection, ascending.
         """
         rows = self.rows
         time = self._time[self.pair_index.of(rows.sender[selection], rows.unit[selection])]
@@ -402,9 +404,9 @@ class Journeys(Deliveries):
         previous row has delivered the unit.
         """
         journeys = self.sorted_rows
-        sound = journeys.departs.copy()
-        sound[1:] |= journeys.continues
-        return np.sort(journeys.order[~sound])
+        is_sound = journeys.departs.copy()
+        is_sound[1:] |= journeys.continues
+        return np.sort(journeys.order[~is_sound])
 
 
 def find_missing(

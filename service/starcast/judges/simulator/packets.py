@@ -131,9 +131,9 @@ class Packets:
 
     @cached_property
     def link(self) -> Indices:
-        """The index of each row's directed link.
+        """The index of each row's directed link, ``[rows]``; see `Links`.
 
-        In a symmetric schedule, the index of the port is used, since all links of a port are alike.
+        In a symmetric schedule, it is the index of the port, since all links of a port are alike.
         """
         if self.symmetric:
             return self.links.port_index(self.port)
@@ -222,8 +222,8 @@ _MAX_SHORT = 2**30
 class Ticks:
     """Converts the times of an execution to integers that count ticks, and back.
 
-    The tick is the largest time of which T_s, all latencies, and the time per unit divided by the
-    least common multiple of all capacities are multiples.
+    The tick is the largest time that divides T_s, all latencies, and the time per unit divided by
+    the least common multiple of all capacities.
 
     Args:
         topology: the topology with the links.
@@ -263,7 +263,7 @@ class Ticks:
         self.wide_dtype: type = object
 
     def choose_dtype(self, latest: int, links: int) -> None:
-        """Choose the dtype of times, and a dtype for sums of times in the module `asynchronous`.
+        """Choose the dtype of times, and a wider dtype for the sums that `asynchronous` computes.
 
         Args:
             latest: an upper bound of all times, in ticks.
@@ -282,9 +282,10 @@ class Ticks:
             self.per_units = np.asarray(self.per_unit // divisors).astype(self.dtype)
 
     def end_of_steps(self, simulation: Simulation) -> int:
-        """Return a bound on the end of an execution in ticks, exact for synchronous equal links.
+        """Return an upper bound on the end of an execution, in ticks.
 
-        An asynchronous execution ends no later than a synchronous one.
+        It is exact for a synchronous execution if all links are equal. An asynchronous execution
+        ends no later than a synchronous one.
         """
         sent = int(simulation.packet_sizes.sum())
         return simulation.steps * self._most_start_up + sent * self._most_per_unit

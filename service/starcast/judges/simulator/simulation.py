@@ -1,9 +1,10 @@
 """Execute a schedule: check its rows, deliver its units, and report the results.
 
-*Traffic* means the use of directed links. The traffic classes check the rules of the port model,
-and count the links used in each step. There are three cases. If the schedule is not symmetric, its
-rows contain all transmissions. If it is symmetric and translation keeps ports, the rows of one
-source suffice to count the links of all sources. Otherwise the schedule is expanded to all sources.
+*Traffic* is the use of directed links by the rows. The traffic classes check the rules of the port
+model, and count the links used in each step. There are three cases. If the schedule is not
+symmetric, its rows contain all transmissions. If it is symmetric and translation keeps ports, the
+rows of one source suffice to count the links of all sources. Otherwise the schedule is expanded to
+all sources.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -60,8 +61,8 @@ class Traffic:
     """The traffic of a schedule that is not symmetric: each row is one transmission.
 
     Attributes:
-        rows: the rows.
-        sources: the number of sources that each row represents.
+        rows: the rows of the schedule.
+        sources: the number of sources that each row represents, 1 unless in a subclass.
     """
 
     def __init__(self, rows: Rows, sources: int = 1) -> None:
@@ -86,7 +87,7 @@ class Traffic:
         steps = _last_step(step)
         same_packet = repeats_previous(step, self.rows.sender[executed], self.rows.port[executed])
         begins = np.flatnonzero(~same_packet)
-        links = _count_per_step(step[begins], steps)
+        links = np.bincount(step[begins], minlength=steps + 1)[1:]
         if len(begins) == len(step):  # every packet has one unit
             return links, (links > 0).astype(np.int64)
         return links, _greatest_per_step(np.diff(begins, append=len(step)), links)
@@ -155,7 +156,7 @@ class ExpandedTraffic(Traffic):
     """
 
     def find_violation(self, end: int) -> Violation | None:
-        """Find the first row that violates the port model after translation to some source."""
+        """Find the first row that violates the port model when all sources send."""
         self._all = Traffic(Rows(self.rows.first_rows(end).expand()))
         violation = self._all.find_violation(len(self._all.rows))
         if violation is None:
@@ -185,7 +186,11 @@ def make_traffic(schedule: Schedule, rows: Rows) -> Traffic:
 
 
 def _count_in_run(same: Mask) -> Counts:
-    """Return the number of earlier rows in each row's run; ``same`` is False where a run begins."""
+    """Return, for each row, the number of rows before it in the same run of rows.
+
+    Args:
+        same: whether each row continues the run of the previous row; False where a run begins.
+    """
     row = np.arange(len(same))
     return np.asarray(row - np.maximum.accumulate(np.where(same, 0, row)))
 
@@ -259,16 +264,12 @@ def _last_step(step: Integers, width: int = 2) -> int:
     return last
 
 
-def _count_per_step(step: Integers, steps: int) -> Counts:
-    """Return the number of rows in each step, int64 ``[steps]``; the steps of the rows ascend."""
-    ends = np.searchsorted(step, np.arange(1, steps + 1, dtype=step.dtype), side="right")
-    return np.diff(ends, prepend=0)
-
-
 def _greatest_per_step(sizes: Counts, counts: Counts) -> Counts:
     """Return the size of the largest packet in each step, or 0 for a step without packets.
 
-    The sizes are in the order of steps; ``counts`` contains the number of sizes in each step.
+    Args:
+        sizes: the sizes of all packets, in the order of steps.
+        counts: the number of packets in each step.
     """
     greatest = np.zeros(len(counts), dtype=np.int64)
     used = counts > 0
@@ -341,8 +342,8 @@ class Executed(NamedTuple):
     Attributes:
         simulation: the results.
         rows: all rows in the order of time; under faults, the rows of all sources.
-        selection: which rows were executed: a slice from the first row on, or under faults a mask
-            of ``rows``.
+        selection: the executed rows: a slice from the first row on, or under faults a mask of
+            ``rows``.
         sources: the number of sources that each row represents.
         postcondition: the postcondition of ``rows``.
         alive: bool ``[nodes]``, the nodes that never die; None without faults.
@@ -356,8 +357,8 @@ class Executed(NamedTuple):
     sources: int
     postcondition: Postcondition
     alive: Mask | None
-    deliveries: Deliveries | None = None
-    violation: Violation | None = None
+    deliveries: Deliveries | None
+    violation: Violation | None
 
 
 def simulate(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Simulation:
@@ -417,8 +418,7 @@ def execute(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Executed:
     violation = deliveries.find_early_send() or violation
     done = rows.count_before(_end(rows, violation))
     held = deliveries.held_after(done)
-    executed = _summarize(traffic, postcondition, slice(done), held, violation)
-    return executed._replace(deliveries=deliveries)
+    return _summarize(traffic, postcondition, slice(done), held, deliveries, violation)
 
 
 def make_deliveries(postcondition: Postcondition, rows: Rows, end: int) -> Deliveries:
@@ -445,8 +445,7 @@ def execute_outages(
     postcondition = derive_postcondition(schedule)
     rows = Rows(schedule)
     executed, held, sums = execute_under_faults(rows, postcondition, outages, attempted)
-    summary = _summarize(Traffic(rows), postcondition, executed, held, violation, outages)
-    return summary._replace(deliveries=sums)
+    return _summarize(Traffic(rows), postcondition, executed, held, sums, violation, outages)
 
 
 def _end(rows: Rows, violation: Violation | None) -> int:
@@ -458,6 +457,7 @@ def _summarize(
     postcondition: Postcondition,
     executed: slice | Mask,
     held: Held,
+    deliveries: Deliveries | None,
     violation: Violation | None,
     outages: Outages | None = None,
 ) -> Executed:
@@ -477,13 +477,7 @@ def _summarize(
         packet_sizes=packet_sizes,
         remarks=outages.remarks(postcondition) if outages else (),
     )
-    rows = traffic.rows
+    rows, sources = traffic.rows, traffic.sources
     return Executed(
-        simulation,
-        rows,
-        executed,
-        traffic.sources,
-        postcondition,
-        alive,
-        violation=violation,
+        simulation, rows, executed, sources, postcondition, alive, deliveries, violation
     )

@@ -31,8 +31,8 @@ from starcast.judges.simulator.rows import Indices, Rows, Violation, repeats_pre
 from starcast.support.arrays import Integers, Mask
 from starcast.support.errors import LimitError
 
-#: Maximum number of sums, and their maximum number if a schedule has so few rows that most sums
-#: have none. A row can name any tree, and so increase the number of sums.
+#: The maximum number of sums, and a lower maximum for schedules with few rows. Without the second,
+#: a short file whose rows name trees with high numbers could fill the memory.
 _MAX_SUMS, _MAX_SPARSE_SUMS = 2**31, 2**25
 _BYTES_OF_SETS = 2**28
 _COUNTED_TWICE = "counted twice: the receiver's sum has a contribution of the sum that arrives"
@@ -42,7 +42,7 @@ _INCOMPLETE = "the unit is passed on as complete, but the sender lacks contribut
 
 
 class Lanes:
-    """The lanes of a reduction: pairs of unit and tree for which a node keeps separate sums.
+    """The lanes of a reduction: the pairs of unit and tree. A node keeps a sum for each lane.
 
     If no unit uses several trees, there is one lane per unit.
 
@@ -64,7 +64,8 @@ class Lanes:
         limit = min(_MAX_SUMS, max(_MAX_SPARSE_SUMS, 8 * len(rows)))
         if postcondition.nodes * self.count > limit:
             raise LimitError(
-                f"{self.count:,} sums on {postcondition.nodes:,} nodes are too many to simulate",
+                f"{self.count:,} partial sums on each of {postcondition.nodes:,} nodes are too many"
+                " to simulate",
                 hint="use fewer segments, messages or copies, or a smaller topology",
             )
 
@@ -154,7 +155,10 @@ class Sums(Deliveries):
         return self.rows.violation(row, _EMPTY if self._combine[row] else _INCOMPLETE)
 
     def held_after(self, done: int) -> Held:
-        """Return which (node, unit) pairs are complete after the first ``done`` rows."""
+        """Return a function that checks which (node, unit) pairs are complete after some rows.
+
+        These are the first ``done`` rows, which must be complete steps.
+        """
         step = self.never if done >= len(self.rows) else int(self.rows.step[done])
         before = min(max(step, 1), self.never)
         return lambda node, unit: self.complete(node, unit) < before
@@ -173,7 +177,7 @@ class Sums(Deliveries):
             has = self.complete(rows.sender[passed], rows.unit[passed]) < step
             self.executed[passed[~has]] = False
             passed = passed[has]
-            added = self._fill(index[adds])
+            added = self._drop_empty(index[adds])
             target = lanes.cells(rows.receiver[added], added)
             # If a node receives several sums in a step, `size[target] +=` would add only one of
             # them.
@@ -183,8 +187,8 @@ class Sums(Deliveries):
             pair += rows.unit[passed]
             self.taken[pair] = np.minimum(self.taken[pair], step)
 
-    def _fill(self, added: Indices) -> Indices:
-        """Return the rows of a step that send a sum, and drop those that send an empty one.
+    def _drop_empty(self, added: Indices) -> Indices:
+        """Drop the rows of a step that send an empty sum; return the rows that remain.
 
         The sum of a switch is empty until it receives a contribution.
         """
@@ -207,7 +211,13 @@ class Sums(Deliveries):
 
 
 def find_double_count(postcondition: Postcondition, rows: Rows, end: int) -> Violation | None:
-    """Return the first row that counts a contribution twice, or None."""
+    """Return the first row that counts a contribution twice, or None.
+
+    Args:
+        postcondition: the postcondition of the rows.
+        rows: rows with valid addresses.
+        end: the number of rows to check.
+    """
     lanes = Lanes(postcondition, rows, end)
     combine = _combine(rows)[:end]
     step = rows.step[:end]
@@ -239,10 +249,14 @@ def find_double_count(postcondition: Postcondition, rows: Rows, end: int) -> Vio
 def _find_overlap(
     postcondition: Postcondition, rows: Rows, lanes: Lanes, added: Indices, odd: Indices
 ) -> int | None:
-    """Execute the lanes ``odd`` again, with sets of contributors, which reveal double counting.
+    """Execute some lanes with sets of contributors, which reveal any double counting.
 
-    A lane is a pair of unit and tree. The lanes ``odd`` are those in which a node sends its sum
-    twice, or adds to it after sending it. ``added`` has the indices of all rows that add.
+    Args:
+        postcondition: the postcondition of the rows.
+        rows: the rows.
+        lanes: the lanes of the rows.
+        added: the indices of all rows that add a sum.
+        odd: the lanes to execute, in which a node sends its sum twice, or adds to it after sending.
 
     Returns:
         The first row whose sum overlaps the receiver's sum, or None.
@@ -273,6 +287,13 @@ def _add_sets(
     rows: Rows, index: Indices, source: Indices, target: Indices, sets: NDArray[np.uint64]
 ) -> int | None:
     """Add, for each row, the sender's set of contributors to the receiver's set.
+
+    Args:
+        rows: the rows.
+        index: the indices of the rows to execute, in the order of steps.
+        source: the index in ``sets`` of each sender's set.
+        target: the index in ``sets`` of each receiver's set.
+        sets: sets as bits, uint64 ``[sets, words]``; changed.
 
     Returns:
         The first row whose sets overlap, or None.
