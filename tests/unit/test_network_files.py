@@ -223,7 +223,7 @@ MARKET = "%%MatrixMarket matrix coordinate pattern symmetric\n"
         ("x.json", json.dumps({**JSON, "links": [{"source": "a", "target": "x"}]}),
          "link 1 joins 'a' to 'x', which are not both nodes"),
         ("x.json", json.dumps({"nodes": [{"id": 1}, {"id": "1"}], "links": []}),
-         "two nodes have one id"),
+         "two nodes have the same id"),
         ("x.json", json.dumps({**JSON, "directed": True, "links": JSON_LINKS}),
          "the link from 'a' to 'b' has no reverse"),
         ("x.dot", "digraph { a -> b }", "line 1: the link from 'a' to 'b' has no reverse"),

@@ -244,7 +244,8 @@ def export(
     Raises:
         InputError: the format or an option is unknown or invalid, or the file cannot be written.
         LimitError: the artifact exceeds a limit of the format.
-        RejectedError: the simulator rejects the schedule, or the array is not a forest.
+        RejectedError: the simulator rejects the schedule, or the array of the forest does not
+            describe trees.
         UnavailableError: the format needs a library that is not installed.
 
     Example:
@@ -261,8 +262,7 @@ def export(
 def render(artifact: Structure, to: str, **options: Any) -> Iterator[bytes]:
     """Yield the parts of a file; the arguments and errors are those of `export`.
 
-    All errors are raised by the call or with the first part, except those for a single node that
-    exceeds a limit of the format.
+    Errors are raised by the call or before the first part, except a LimitError for a single node.
     """
     kind = kind_of(artifact)
     write = find_format(kind, to).write
