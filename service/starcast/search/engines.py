@@ -168,6 +168,8 @@ class Budget:
         jobs: number of processes.
         engine: the solver of formulas.
         reporter: receives progress.
+        deadline: the end of the search, by `monotonic`; the time runs from the creation of the
+            budget.
 
     Raises:
         InputError: the engine is unknown.
@@ -293,6 +295,7 @@ def race(function: Callable[[Any, int], Any], work: object, budget: Budget, subj
     return None
 
 
+#: Running processes, by the connection over which each of them sends its answer.
 Running = dict[Any, BaseProcess]
 
 
@@ -300,6 +303,7 @@ Running = dict[Any, BaseProcess]
 def _started(
     function: Callable[[Any, int], Any], work: object, budget: Budget
 ) -> Iterator[Running]:
+    """Start the processes of `race`, which are killed when the context ends."""
     # Processes are forked from a server that has imported the libraries. They start ten times as
     # fast as a new interpreter.
     context = multiprocessing.get_context("forkserver")
@@ -395,6 +399,9 @@ def write_lrat(clauses: list[list[int]], path: Path) -> None:
 
     The low-level functions of python-sat are called, because its class `Solver` writes only DRAT.
     The format must be set before CaDiCaL receives the output file, and cannot be changed later.
+
+    Raises:
+        RejectedError: the clauses are satisfiable.
     """
     solvers, functions = require("pysat.solvers"), require("pysolvers")
     with path.open("w+b") as file, solvers.Cadical195() as solver:

@@ -157,9 +157,10 @@ def _augment(
     queue: NDArray[np.int32],
     trail: NDArray[np.int32],
 ) -> None:
-    """Enlarge a matching of receivers with senders by an augmenting path from a receiver.
+    """Match one more receiver with a sender, by an augmenting path, if there is such a path.
 
-    The path is found by breadth-first search.
+    The path is found by breadth-first search. The arrays ``sender_of`` and ``receiver_of`` hold the
+    matching; -1 stands for none. The last three arrays are work arrays.
     """
     queue[0] = receiver
     head, tail, reached = 0, 1, 0
@@ -279,8 +280,16 @@ def _bring_forward(
 ) -> tuple[int, int]:
     """Inform a neighbour in an earlier slot, if it can then inform the node at a lower cost.
 
+    Args:
+        tree: the tree.
+        node: a node that misses the message.
+        informer: the neighbour that informs the node in the cheapest place known so far.
+        slot: the slot of this place.
+        cost: the cost of this place.
+        chance: source of randomness.
+
     Returns:
-        The cheapest place of the node: its informer and slot.
+        The informer and the slot of the cheapest place of the node, which may be the given ones.
     """
     forward, place, earlier = -1, -1, -1
     for port in range(tree.table.shape[1]):
@@ -306,10 +315,10 @@ def _bring_forward(
 
 @jit
 def _move(tree: BroadcastTree, node: int, informer: int, slot: int) -> None:
-    """Let ``informer`` inform ``node`` in round slot ``slot``.
+    """Let ``informer`` inform ``node`` in slot ``slot``.
 
-    Free the nodes that conflict: the node that had this slot, and the children of ``node`` in slots
-    up to this slot.
+    Nodes that conflict are freed: the node that ``informer`` informed in this slot, and the nodes
+    that ``node`` informs in this slot or before.
     """
     if tree.child[informer, slot] >= 0:
         _free(tree, tree.child[informer, slot])

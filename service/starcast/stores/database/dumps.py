@@ -33,7 +33,7 @@ _EXPECTED_KINDS = {
 }  # fmt: skip
 #: The statement of pg_restore's output that precedes the rows of a table.
 _COPY = re.compile(rb"^COPY public\.\S+ \(([^\n]*)\) FROM stdin;\n", re.MULTILINE)
-#: The rows of a table in a backup: the columns in order, and the output of COPY in pieces.
+#: The rows of a table in a backup: the names of the columns, and the output of COPY in pieces.
 DumpedRows = tuple[list[str], Iterable[bytes]]
 
 

@@ -156,6 +156,7 @@ def check_known(revision: str, subject: str) -> None:
     """Check that this version of starcast knows a schema revision.
 
     Args:
+        revision: the schema revision, such as ``0007``.
         subject: beginning of the error message, such as ``the schema of the database (0007)``.
 
     Raises:
@@ -389,10 +390,11 @@ def _config(connection: Connection, writer: str | None = None) -> "Config":
 
 
 def differences(engine: Engine) -> list[str]:
-    """Describe differences between the tables and the models, missing views, and foreign objects.
+    """Describe the changes that would make the schema as starcast expects it; none if it is.
 
-    Foreign objects belong to other programs, and change or hide starcast's rows: triggers, rules,
-    policies. `find_others` describes other objects in the schema, which are harmless.
+    These are differences between the tables and the models, missing views, and objects of other
+    programs that change or hide starcast's rows: triggers, rules, policies. `find_others` describes
+    further objects in the schema, which are harmless.
     """
     # Imported only here; see the module's docstring.
     from alembic.autogenerate import compare_metadata  # noqa: PLC0415
@@ -425,10 +427,12 @@ def find_others(engine: Engine) -> list[str]:
 
 
 def _names() -> list[str]:
+    """Return the names of starcast's tables and views, and of alembic's version table."""
     return [*Base.metadata.tables, VERSION_TABLE, *(view.name for view in VIEWS)]
 
 
 def _describe_change(change: object) -> str:
+    """Return a difference that alembic reports as text, such as ``add table tree``."""
     # Alembic returns a tuple (verb, object, ...), or a list of such tuples for one changed column.
     first = change[0] if isinstance(change, list) else change
     if not isinstance(first, tuple):
@@ -476,6 +480,7 @@ def _create(connection: Connection, view: View) -> None:
 
 
 def _comments() -> Iterator[str]:
+    """Yield the SQL statements that set the comments of all tables, views and columns."""
     commented = [
         ("table", table.name, table.comment, {each.name: each.comment for each in table.columns})
         for table in Base.metadata.sorted_tables
@@ -488,6 +493,7 @@ def _comments() -> Iterator[str]:
 
 
 def _grants(role: str, schema: str, *, writes: bool) -> Iterator[str]:
+    """Yield the SQL statements that grant a role its privileges on the tables and views."""
     tables = [table.name for table in Base.metadata.sorted_tables]
     yield f"grant usage on schema {schema} to {role}"
     yield f"grant select on {', '.join(_names())} to {role}"

@@ -129,7 +129,7 @@ def describe_error(error: Exception, url: URL | None = None) -> StarcastError | 
 
 
 def is_about_values(error: Exception) -> bool:
-    """Return whether the server refused a value or a row; callers can explain such errors."""
+    """Return whether the server refused a value or a row, which only the caller can explain."""
     state = getattr(getattr(error, "orig", error), "sqlstate", None) or ""
     if state == _UNTRANSLATABLE:
         return False
@@ -137,7 +137,7 @@ def is_about_values(error: Exception) -> bool:
 
 
 def read_reason(error: psycopg.Error) -> tuple[str, str]:
-    """Return the SQLSTATE of an error, if it is known, and the first line of the reason.
+    """Return the SQLSTATE of an error ("" if unknown), and the first line of the server's reason.
 
     While connecting, psycopg receives only a message in which libpq has put the address before the
     server's sentence. The form of this sentence determines the SQLSTATE, since names in it are

@@ -322,7 +322,13 @@ def _width(column: NDArray[Any]) -> int:
 
 
 def _fill(lines: NDArray[np.uint8], offset: int, values: NDArray[Any]) -> None:
-    """Write one value into each line of an import file, starting at byte ``offset`` of the line."""
+    """Write one value into each line, starting at byte ``offset`` of the line.
+
+    Args:
+        lines: the lines of an import file, uint8 ``[lines, length of a line]``; changed in place.
+        offset: the index of the first byte.
+        values: one value per line, all with the same number of bytes.
+    """
     strides = (lines.shape[1],)
     # A view with the stride of a line fills one field of all lines in one assignment.
     target: NDArray[Any] = np.ndarray(len(lines), values.dtype, lines.data, offset, strides)

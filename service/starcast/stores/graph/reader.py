@@ -1,4 +1,4 @@
-"""Reading the graph: counts, checksums, artifact nodes, and all relationships at given nodes.
+"""Read the graph: counts, checksums, artifact nodes, and all relationships at given nodes.
 
 A single artifact is read in pages, which are ranges of node keys, so that neither a result nor a
 transaction grows with the topology. The entire store is read by scanning each relationship type and
@@ -72,7 +72,7 @@ def _content(element: Element, row: Row) -> Content:
 
 
 def read_all_contents(graph: Graph) -> dict[tuple[str, str], Content]:
-    """Return the content of every artifact, by kind and id, computed by the server.
+    """Return the counts and checksums of every artifact, by kind and id, computed by the server.
 
     Unlike `read_content`, this also counts nodes and relationships outside an artifact's topology,
     and includes ids that occur on relationships only, without an artifact's node.
@@ -173,10 +173,10 @@ class StoredNode(NamedTuple):
 def read_artifact_nodes(
     graph: Graph, artifact_id: str | None = None
 ) -> dict[tuple[str, str], list[StoredNode]]:
-    """Return the nodes of all artifacts, or of those with one id, by kind and id.
+    """Return the node of each artifact, or of the artifacts with one id, by kind and id.
 
-    An artifact has several nodes only in a manually edited graph. A missing id is returned as the
-    empty string.
+    The values are lists, because an artifact may have several nodes in a manually edited graph. A
+    missing id is returned as the empty string.
     """
     labels = "|".join(label.name for label in LABEL_OF.values())
     condition = "" if artifact_id is None else "WHERE $id IN [o.spec, o.id]"

@@ -36,7 +36,8 @@ from starcast.topologies import Topology
 #: Time limit for creating indexes, in seconds. The nodes of S10 take 15 s on an idle machine.
 _INDEX_SECONDS = 3_600
 
-#: Called after each transaction, with the number of rows that it wrote or deleted.
+#: A function that is called after each transaction, with the number of rows that it wrote or
+#: deleted.
 Advance = Callable[[int], object]
 
 
