@@ -310,7 +310,7 @@ def test_shards_that_do_not_belong_together_are_refused(
     assert "are shards of different jobs" in refusal([first, other, third])
     other = rewritten(second, tmp_path / "b", shard="2/4")
     assert refusal([first, other, third]) == (
-        "the files belong to different divisions of the job: into 3 and 4 shards"
+        "the files do not belong together: the job was divided into 3 and 4 shards"
     )
     other = rewritten(second, tmp_path / "c", version="0.0.9")
     assert "was computed by starcast 0.0.9, not by the starcast" in refusal([first, other, third])

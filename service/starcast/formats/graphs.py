@@ -8,14 +8,13 @@ faster, because networkx creates Python objects for every edge.
 
 import json
 from collections.abc import Iterator
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.support.errors import InputError, UnavailableError
-from starcast.support.installation import install_command
+from starcast.support.errors import InputError
+from starcast.support.installation import import_library
 from starcast.topologies import Topology, memory
 from starcast.trees import Forest
 from starcast.trees.metrics import edges_of
@@ -139,30 +138,6 @@ def to_scipy(artifact: Topology | Forest, tree: int | None = None) -> "sparse.cs
     # This conversion adds the values at equal positions.
     matrix = sparse.csr_array((ones, (edges.start, edges.end)), shape=shape)
     return matrix + matrix.T if isinstance(artifact, Topology) else matrix
-
-
-def import_library(module: str, extra: str = "") -> Any:
-    """Import a module of an optional library.
-
-    Args:
-        module: the full name of the module.
-        extra: the extra of starcast that installs the library (default: the library's name).
-
-    Raises:
-        UnavailableError: the library is not installed.
-    """
-    package = module.partition(".")[0]
-    try:
-        return import_module(module)
-    except ModuleNotFoundError as error:
-        # If the missing module is a dependency of the package, the package is installed, and
-        # installing it again would not help.
-        if (error.name or "").partition(".")[0] != package:
-            raise
-        raise UnavailableError(
-            f"{package} is not installed",
-            hint=f"install it with: {install_command(extra or package)}",
-        ) from None
 
 
 def _topology_of(artifact: Topology | Forest) -> Topology:

@@ -19,8 +19,8 @@ from xml.parsers import expat
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.formats.graphs import import_library
 from starcast.support.errors import InputError
+from starcast.support.installation import import_library
 from starcast.support.json_files import parse_json
 from starcast.support.limited import DAMAGE
 from starcast.support.text import pluralize

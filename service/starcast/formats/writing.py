@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from starcast.collectives import Schedule
 from starcast.collectives.model import Structure
 from starcast.formats import goal, graphs, msccl
-from starcast.formats.graphs import import_library
 from starcast.judges.simulator import Timing
 from starcast.judges.simulator.execution_models import make_ticks, time_executed
 from starcast.judges.simulator.rows import Rows
 from starcast.judges.simulator.simulation import Executed, execute
 from starcast.support.atomic import atomic_write
 from starcast.support.errors import InputError, RejectedError
+from starcast.support.installation import import_library, install_command
 from starcast.support.text import did_you_mean, pluralize
 from starcast.support.vocabulary import (
     GOAL_DIALECTS,
@@ -85,7 +85,7 @@ def _write_csv(schedule: Schedule) -> Iterator[str]:
 
 def _write_parquet(schedule: Schedule) -> Iterator[bytes]:
     """Yield a Parquet file in a single part, with the same columns as `_write_csv`."""
-    polars = import_library("polars", extra="parquet")
+    polars = import_library("polars", install_command("parquet"))
     file = io.BytesIO()
     polars.DataFrame(table_columns(schedule)).write_parquet(file)
     yield file.getvalue()

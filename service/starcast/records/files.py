@@ -254,8 +254,8 @@ class Published(NamedTuple):
         value: the value.
         source: the paper, as a key of references.bib.
         statement: the statement in the paper.
-        read: the part of the paper that was read: all, the abstract, or only a citation in another
-            paper.
+        read: the part of the paper that the authors of starcast have read: all, the abstract, or
+            only a citation in another paper.
         also: other papers that state this value.
     """
 
@@ -288,6 +288,7 @@ def published_values() -> dict[str, Published]:
     }
 
 
+#: The columns of a table of records.
 COLUMNS = (
     "problem",
     "topology",
@@ -302,7 +303,9 @@ COLUMNS = (
     "version",
     "command",
 )
+#: The columns that are omitted first in a narrow terminal, in this order.
 SPARE = ("command", "version", "solver", "reason")
+#: The columns of a summary of records.
 SUMMARY = ("problem", "topologies", "arguments", "values", "optimal")
 
 
@@ -345,6 +348,7 @@ class RecordTable(Table):
 
 
 def _summarize(rows: Sequence[Row]) -> Row:
+    """Combine the rows of a series of topologies into one row of a summary."""
     specs = [row["topology"] for row in rows]
     is_range = False
     if len(specs) > 2:
@@ -359,6 +363,7 @@ def _summarize(rows: Sequence[Row]) -> Row:
 
 
 def _value(row: Row) -> str:
+    """Return the value of a record; if it is not optimal, the bound follows in parentheses."""
     return f"{row['value']}" if row["optimal"] else f"{row['value']}({row['bound']})"
 
 
@@ -370,7 +375,7 @@ def as_table(
 
 
 def as_summary(records: Iterable[Record]) -> RecordTable:
-    """Return a table with one row per record, which a terminal shows as a summary."""
+    """Return a table with one row per record, of which a terminal shows a summary."""
     return RecordTable.of(map(record_row, records), COLUMNS, spare=SPARE)
 
 
@@ -400,10 +405,10 @@ def evidence_kind(record: Record) -> str:
 
 
 def describe_evidence(record: Record) -> str:
-    """Describe the evidence for a record's bound, and whether a checker has accepted it.
+    """Describe the evidence for a record's bound, such as ``LRAT, not made again``.
 
     Each verification of a record computes bounds from theory and inequalities again, which is fast.
-    A proof is not made again then, so its acceptance is known only from the file.
+    It does not make a proof again. That a checker accepted the proof is known only from the file.
     """
     if record.proof is None:
         return evidence_kind(record)

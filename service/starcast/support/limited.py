@@ -1,4 +1,4 @@
-"""Reading of users' files with limits, so that a small file cannot take much memory or time.
+"""Read users' files with limits, so that a small file cannot take much memory or time.
 
 A compressed file can expand to a thousand times its size, and the header of an array can claim any
 size. All readers of such files use this module, `starcast.support.arrays` or

@@ -215,7 +215,7 @@ def merge_shards(
 
 
 def _convert(file: Path, kind: type[ResultModel], value: object, name: str) -> ResultModel:
-    """Convert a JSON value of a shard to a type."""
+    """Convert a JSON value of a shard file to a type; ``name`` names the value in messages."""
     try:
         return kind.model_validate(value)
     except ValueError as error:
@@ -223,6 +223,7 @@ def _convert(file: Path, kind: type[ResultModel], value: object, name: str) -> R
 
 
 def _check_code(file: Path, part: _ShardFile) -> None:
+    """Check that a shard was computed by the same code as that of this process."""
     if (part.version, part.sources) == (version("starcast"), source_digest()):
         return
     code = "other sources" if part.version == version("starcast") else f"starcast {part.version}"
@@ -245,9 +246,9 @@ def _check_complete(shards: Sequence[tuple[Path, Shard]]) -> None:
     counts = sorted({shard.count for shard in files})
     if len(counts) > 1:
         raise InputError(
-            "the files belong to different divisions of the job: into"
+            "the files do not belong together: the job was divided into"
             f" {' and '.join(map(str, counts))} shards",
-            hint="merge the shards of a single division",
+            hint="merge files of the same number of shards",
         )
     missing = [
         f"{index}/{counts[0]}"

@@ -103,8 +103,9 @@ def fold_widths(widths: Iterable[Width], words: Iterable[Width], room: Width) ->
 
     Args:
         widths: the width of each column without wrapped lines.
-        words: the width of each column's longest word, its minimum width; their sum must fit.
-        room: the sum of all widths.
+        words: the minimum width of each column, that of its longest word. The sum of these widths
+            must not exceed ``room``.
+        room: the largest allowed sum of all widths.
     """
     columns = list(zip(widths, words, strict=True))
     folded = [width for width, _ in columns]
