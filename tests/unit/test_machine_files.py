@@ -337,7 +337,7 @@ def test_platforms_of_simgrid_are_read(read: Any) -> None:
 
 BAD = {
     "ns-3: too few links": (NS3.replace("6 1 6", "6 1 7"), "line 1 says 7 links, but 6 follow"),
-    "ns-3: comments only": ("# nothing\n", "line 1 is not the counts"),
+    "ns-3: comments only": ("# nothing\n", "line 1 does not give the numbers"),
     "ns-3: too few switches": (
         NS3.replace("6 1 6", "6 2 6"), "line 1 says 2 switches, but 1 follow",
     ),

@@ -260,7 +260,16 @@ class ChunkExecution:
         return schedule
 
     def add(self, run: RunningBlock, own: list[Sum], units: list[Sum]) -> list[Sum]:
-        """Return the contents of the GPU's own chunks after adding the arriving units."""
+        """Add arriving partial sums to those in chunks of the GPU, and return the sums.
+
+        Args:
+            run: the thread block that executes the operation.
+            own: the contents of the chunks.
+            units: the arriving partial sums, one per chunk.
+
+        Raises:
+            RejectedError: two different units are added, or a contribution is counted twice.
+        """
         sums = []
         for one, other in zip(own, units, strict=True):
             if one.unit != other.unit:
@@ -292,7 +301,8 @@ class ChunkExecution:
         if not path:
             problem = f"{run} sends {which}, which is not linked in {self._topology.spec}"
             raise InputError(problem, hint=HINT)
-        # The copies of a unit for several receivers are separate, although they share links.
+        # Copies of a unit for several receivers may share links over switches. A tree for each
+        # receiver keeps them apart.
         tree = tree if len(path) == 2 else ends[1]
         for unit, ranks in units:
             combine = int(ranks != self._complete)

@@ -36,6 +36,11 @@ def write_goal(executed: Executed, unit_bytes: int, dialect: GoalDialect) -> Ite
     port and direction, so that ports and directions do not wait for each other. This is possible
     because ATLAHS passes the end time of a receive to the operations that require it.
 
+    Args:
+        executed: the schedule, expanded to all sources and executed.
+        unit_bytes: the size of a unit in bytes.
+        dialect: the simulator that reads the file.
+
     Raises:
         LimitError: a node has more ports than LogGOPSim has interfaces or CPUs.
     """

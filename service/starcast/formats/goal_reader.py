@@ -436,7 +436,7 @@ class _Reader:
         sent, received = (array("q", bytes(8 * self._topology.nodes)) for _ in range(2))
         #: For each node, in the one-port model, the sends that could begin but wait for their turn.
         queues: dict[int, deque[int]] = defaultdict(deque)
-        # Ready operations, by step and number.
+        # A heap of the operations that can begin; the keys are sorted by step, then by number.
         ready = [levels[number] * count + number for number in np.flatnonzero(left == 0).tolist()]
         heapify(ready)
         done = 0

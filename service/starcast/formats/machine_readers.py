@@ -55,7 +55,7 @@ def _read_ns3(file: GraphFile) -> LinkList:
     rows = [(line, text.split()) for line, text in file.lines("#") if text.strip()]
     first, head = rows[0] if rows else (1, [])
     if len(head) not in (3, 6):
-        fail_at(first, "is not the counts of nodes, switches and links")
+        fail_at(first, "does not give the numbers of nodes, switches and links")
     # SimAI writes nodes, GPUs of a server, switches in servers, other switches, links, GPU type.
     counts = [read_number(word, first) for word in head[:5]]
     nodes, links, expected = counts[0], counts[-1], sum(counts[1 if len(head) == 3 else 2 : -1])

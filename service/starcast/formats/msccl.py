@@ -265,7 +265,7 @@ class _Program:
             )
         if copy.chunks > MAX_STEPS * MAX_CHUNKS_PER_STEP:
             raise LimitError(
-                f"{subject} copies of {copy.chunks:,} chunks; MSCCL XML supports at most "
+                f"{subject} to copy {copy.chunks:,} chunks; MSCCL XML supports at most "
                 f"{MAX_STEPS * MAX_CHUNKS_PER_STEP:,}",
                 hint=_HINT,
             )

@@ -139,7 +139,7 @@ class GraphFile:
 
 
 def fail_at(line: int, problem: str, hint: str = _COMPLETE) -> NoReturn:
-    """Raise an error about a line of a file."""
+    """Raise an error about a line of a file; ``problem`` follows "line N " in the message."""
     raise InputError(f"line {line} {problem}", hint=hint)
 
 
@@ -339,7 +339,7 @@ def _read_anynet(file: GraphFile) -> LinkList:
     terminals, has_latencies = Counter[str](), False
     for line, text in file.lines("#"):
         if rest := _ANYNET_END.sub("", text).strip():
-            fail_at(line, f"has '{rest}'", "write 'router' or 'node' before each number")
+            fail_at(line, f"has the text '{rest}'", "write 'router' or 'node' before each number")
         ends = _ANYNET_END.findall(text)
         for kind, number, latency in ends[1:]:
             routers = [end for name, end in (ends[0][:2], (kind, number)) if name == "router"]
@@ -420,7 +420,7 @@ def _read_graph6(file: GraphFile) -> LinkList:
 
 
 def _read_size(text: str) -> tuple[int, NDArray[np.uint8]]:
-    """Return the number of nodes of a graph6 or sparse6 text, and the values that follow it."""
+    """Return the number of nodes in a graph6 or sparse6 text, and the six-bit values after it."""
     if not _SIX_BITS.fullmatch(text):
         raise InputError("it is not one line with one graph", hint=_ONE_GRAPH)
     values = np.frombuffer(text.encode(), dtype=np.uint8) - np.uint8(63)

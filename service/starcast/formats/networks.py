@@ -31,7 +31,8 @@ _BEGINNINGS: dict[str, NetworkFormat] = {
     r"<(?:.*<)?gexf\b": "gexf",
     r"<(?:.*<)?system\b": "nccl-xml",
     r"<(?:.*<)?platform\b": "simgrid",
-    # The counts of SimAI, or those of ASTRA-sim and then no letters before a bandwidth.
+    # SimAI begins with five counts and a GPU type, ASTRA-sim with three counts; only numbers follow
+    # these up to the first bandwidth.
     r"(?:[0-9]+[ \t]+){5}\w*[a-z]": "ns3",
     r"(?:[0-9]+[ \t]+){2}[0-9]+[ \t\r]*\n[0-9\s]*?[0-9.]+[kmgt]?b(?:ps|/s)": "ns3",
     r"%%MatrixMarket\b": "matrix-market",
@@ -200,7 +201,8 @@ def _list_format(text: str) -> NetworkFormat:
     # NetworkX writes the attributes of a link in braces, separated by commas.
     if re.search(r"[,;\t]", rows[0].partition("{")[0] if rows else ""):
         return "csv"
-    # As an edge list, a file with these counts would begin with a loop, or with unequal rows.
+    # A METIS file begins with its numbers of nodes and links. As an edge list, such a file would
+    # begin with a loop, or have rows of different lengths.
     counts = [len(row.split()) for row in rows[1:]]
     head = [str(len(counts)), str(sum(counts) // 2)]
     return "metis" if rows and rows[0].split() == head else "edges"

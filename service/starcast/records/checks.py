@@ -72,6 +72,12 @@ def verify(record: Record) -> None:
 def witness_value(problem: str, spec: str, arguments: ProblemArguments, witness: Witness) -> int:
     """Compute the value of a witness, for example the number of rounds of a broadcast.
 
+    Args:
+        problem: the name of the problem.
+        spec: the spec of the topology.
+        arguments: the arguments of the problem, by name.
+        witness: the arrays that the docstring of this module describes.
+
     Raises:
         RejectedError: the witness is not a valid object of the problem.
         InputError: the topology does not exist.

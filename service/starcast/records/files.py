@@ -175,7 +175,13 @@ def load_named(path: Path) -> Record:
 def find_record(
     folders: list[Path], problem: str, topology: str, arguments: Mapping[str, int] | None = None
 ) -> Record | None:
-    """Return the best record of a problem in the given folders, or None if there is none.
+    """Return the best record of a problem on a topology in the given folders, or None.
+
+    Args:
+        folders: the folders.
+        problem: the name of the problem.
+        topology: the spec of the topology.
+        arguments: the arguments of the problem, by name.
 
     Raises:
         InputError: see `load_record`.

@@ -59,7 +59,7 @@ _PATIENCE = 15
 
 
 def _second_eigenvalue(graph: Topology) -> float:
-    """Return the second smallest eigenvalue of a graph's Laplacian, or 0 for a large graph."""
+    """Return the second smallest eigenvalue of the Laplacian, or the bound 0 for a large graph."""
     if graph.family == "star" and graph.n > 2:
         return 1.0  # all adjacency eigenvalues of S_n are integers with absolute values below n
     if graph.family == "hypercube":

@@ -131,6 +131,11 @@ def require_fit(literals: int, memory: int, subject: str) -> None:
 def require_memory(size: int, memory: int, subject: str) -> None:
     """Check that ``size`` bytes do not exceed a memory limit in MB.
 
+    Args:
+        size: the memory that is needed, in bytes.
+        memory: the limit in MB.
+        subject: the work that needs the memory, for messages.
+
     Raises:
         LimitError: more memory than the limit is needed.
     """
@@ -233,6 +238,11 @@ def solver_name(engine: Engine) -> str:
 
 def solve(formula: Formula, budget: Budget, subject: str) -> Solved:
     """Decide whether a formula is satisfiable.
+
+    Args:
+        formula: the formula.
+        budget: the solver, and the limits of time and memory.
+        subject: the subject of the formula, for progress and messages.
 
     Raises:
         UnavailableError: the solver is not installed.

@@ -121,7 +121,10 @@ def _faults_for(work: _Work, end: int, seed: int) -> tuple[list[int] | None, lis
 def _disjoint_short_paths(
     table: list[list[int]], faults: set[int], end: int, distance: int
 ) -> list[NodePath]:
-    """Return short fault-free paths from rank 0 to ``end`` without common inner nodes."""
+    """Return short paths from rank 0 to ``end`` without faults and without common inner nodes.
+
+    A path is short if it has fewer than ``distance`` links.
+    """
     used = set(faults)
     paths: list[NodePath] = []
     while (path := _shortest_path(table, used, end, distance - 1)) is not None:

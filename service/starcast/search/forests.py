@@ -295,7 +295,13 @@ def random_labels(quotient: Quotient, classes: int, chance: np.random.Generator)
 
 
 def quotients(graph: Topology, classes: int, chance: np.random.Generator) -> list[Quotient]:
-    """Return quotients for random automorphisms, smallest first, then the topology itself."""
+    """Return quotients for random automorphisms, smallest first, then the topology itself.
+
+    Args:
+        graph: the topology.
+        classes: the number of classes of the partitions.
+        chance: source of randomness.
+    """
     found: dict[int, Quotient] = {}
     if graph.nodes <= _MAX_NODES:
         fixing = fixing_root(graph)

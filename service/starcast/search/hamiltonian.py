@@ -206,7 +206,18 @@ def _join_cycles(
     chance: random.Random,
     budget: Budget,
 ) -> bool:
-    """Exchange links until each of ``factors`` is one cycle; return whether this succeeded."""
+    """Exchange links between factors until each of ``factors`` is a single cycle.
+
+    Args:
+        graph: the topology, for progress.
+        factors: the 2-factors that must become Hamiltonian cycles.
+        everything: all factors, with which links may be exchanged.
+        chance: source of randomness.
+        budget: the time limit.
+
+    Returns:
+        Whether this succeeded within the time limit.
+    """
     # If all links form a single 2-factor, as in a ring, there is nothing to exchange.
     if len(everything) == 1:
         return factors[0].count == 1

@@ -60,7 +60,17 @@ def find_trusted(
     arguments: Mapping[str, int],
     budget: Budget | None = None,
 ) -> Record | None:
-    """Combine the trusted parts of a problem's records in several folders; None without records.
+    """Combine the trusted parts of the records of a problem on a topology in several folders.
+
+    Args:
+        folders: the folders.
+        problem: the name of the problem.
+        topology: the spec of the topology.
+        arguments: the arguments of the problem, by name.
+        budget: the limits for making proofs again; by default no proof is made.
+
+    Returns:
+        The combined record; None if no folder has a record.
 
     Raises:
         RejectedError: a record is wrong.

@@ -108,6 +108,13 @@ def match_rounds(
     The sets of receivers that can be matched with senders form a matroid. Therefore, augmenting the
     matching for the receivers in the order of their weights gives a maximum matching of maximum
     weight (Edmonds & Fulkerson 1965).
+
+    Args:
+        table: the neighbours, ``[nodes, ports]``.
+        informer: the node that informs each node; -1 if not informed yet; changed in place.
+        rounds: the round in which each node is informed; changed in place.
+        target: the number of rounds.
+        chance: source of randomness.
     """
     nodes, degree = table.shape
     ahead, weight = np.empty(nodes), np.empty(nodes)
@@ -254,7 +261,7 @@ def _cheapest_place(
 ) -> tuple[int, int, float]:
     """Return the informer, the slot and the cost with which a node is informed most cheaply.
 
-    Only slots before slot ``before`` are considered.
+    Only slots before slot ``before`` are considered. Without a possible place, the informer is -1.
     """
     best_informer, best_slot, least = -1, -1, np.inf
     for port in range(tree.table.shape[1]):

@@ -156,6 +156,12 @@ def _prove(work: tuple[list[list[int]], str], _seed: int) -> int:
 def _run_verified_checker(program: str, formula: Formula, proof: Path, seconds: float) -> bool:
     """Return whether cake_lpr accepts a proof within a time limit.
 
+    Args:
+        program: the path of cake_lpr.
+        formula: the formula that the proof refutes.
+        proof: the proof file; the formula is written to the same folder.
+        seconds: the time limit.
+
     Raises:
         RejectedError: the checker rejects the proof.
     """
@@ -413,7 +419,7 @@ def _unverified(record: Record, proof: Proof, reason: str) -> CheckedRecord:
 def check_records(
     records: Sequence[Record], budget: Budget | None, reporter: Reporter
 ) -> Iterator[CheckedRecord]:
-    """Check records one by one, like `check_record`; wrong records are yielded as rejected."""
+    """Check records like `check_record`, and yield the results; a wrong record is "rejected"."""
     with reporter.task("verifying records", len(records), "records") as task:
         for record in records:
             try:

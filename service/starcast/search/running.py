@@ -318,6 +318,12 @@ def plan_searches(
 ) -> list[SearchTask]:
     """Return one search for each problem, topology and seed, in the order of seeds.
 
+    Args:
+        problems: the names of the problems.
+        topologies: the topologies or their specs.
+        arguments: arguments that all of the problems take, by name.
+        seeds: the random seeds.
+
     Raises:
         InputError: a problem, topology or argument is unknown, a problem is not defined on a
             topology, or no problem or topology is given.

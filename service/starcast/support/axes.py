@@ -66,6 +66,11 @@ def read_number(value: str | float | Fraction, axis: str) -> Fraction:
 def read_count(value: str | float, axis: str, words: Sequence[str] = ()) -> int | str:
     """Return a whole number from user input, or one of the allowed words.
 
+    Args:
+        value: the input.
+        axis: the name of the axis, for messages.
+        words: the words that are allowed instead of a number.
+
     Raises:
         InputError: the input is neither a whole number nor an allowed word.
     """
@@ -122,6 +127,11 @@ def read_root(value: object, axis: str) -> str:
 
 def read_axis(axis: str, given: Any, read: Callable[[Any, str], Any]) -> tuple[Any, ...]:
     """Return the values of an axis from a list or a single value.
+
+    Args:
+        axis: the name of the axis.
+        given: the list or the value.
+        read: parses a single value; its arguments are the value and the name of the axis.
 
     Raises:
         InputError: the list is empty, or one of its values is not valid.

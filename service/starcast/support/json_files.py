@@ -20,7 +20,7 @@ from starcast.support.limited import MB, decode_text
 
 Item = TypeVar("Item")
 
-#: A number that fits into 64 bits.
+#: A whole number from 0 that fits into 64 bits.
 Count = Annotated[int, pydantic.Field(strict=True, ge=0, lt=2**63)]
 #: A number, but not a string that contains a number.
 StrictNumber = Annotated[float, pydantic.Field(strict=True)]

@@ -47,7 +47,8 @@ _ALIGNMENTS = frozenset("lcr")
 # All widths are in points. A column of a two-column page of the class article is 221 (A4) or 230
 # wide, the text of a one-column page 345. The indentation of a paragraph is 15.
 _COLUMN, _TEXT, _INDENTATION = 220.0, 345.0, 15.0
-#: The em and the space next to a column, in the size of the text and in a small size.
+#: The width of an em, and of the space on each side of a column, in points: for the normal size and
+#: for the small size of text.
 _NORMAL, _SMALL = (10.0, 6.0), (8.5, 3.0)
 _SMALL_STYLE = r"\footnotesize\setlength{\tabcolsep}{3pt}%"
 #: The widths of TeX's letters in em, rounded up; bold letters are wider.
@@ -324,7 +325,7 @@ def _float(
 ) -> list[str]:
     head = [f"\\begin{{{environment}}}", "\\centering"]
     if caption is not None:
-        # Without \\medskip there would be no space between a caption and the table below it.
+        # Without this there would be no space between a caption and the table below it.
         head += [f"\\caption{{{typeset(caption)}}}", "\\medskip"]
     if label is not None:
         if not _LABEL.fullmatch(label):

@@ -233,6 +233,12 @@ class _SmallReads:
 def read_member(archive: zipfile.ZipFile, name: str, limit: int, source: object) -> bytes:
     """Return the content of a member of an archive.
 
+    Args:
+        archive: the archive.
+        name: the name of the member.
+        limit: the maximum number of bytes.
+        source: name of the input in messages.
+
     Raises:
         Exception: an exception listed in `DAMAGE`, if the archive is damaged.
         LimitError: the member has more bytes than the limit.

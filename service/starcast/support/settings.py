@@ -261,7 +261,7 @@ def _read_file() -> dict[str, Any]:
     if file.stat().st_size > SMALL_TEXT:
         raise LimitError(
             f"the settings file {file} is too large: it has more than {SMALL_TEXT:,} bytes",
-            hint="correct it, or move it away",
+            hint="correct it, or give it another name",
         )
     try:
         return parse_toml(decode_text(file.read_bytes()))
@@ -269,7 +269,7 @@ def _read_file() -> dict[str, Any]:
         raise unreadable(file, error) from None
     except ValueError as error:
         raise InputError(
-            f"{file} cannot be read as TOML: {error}", hint="correct it, or move it away"
+            f"{file} cannot be read as TOML: {error}", hint="correct it, or give it another name"
         ) from None
 
 

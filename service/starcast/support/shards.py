@@ -203,7 +203,7 @@ def merge_shards(
             # Parsing a very long number takes long, so its length is checked first.
             is_task = number.isdecimal() and len(number) < _DIGITS and int(number) < first.tasks
             if not is_task or int(number) in results:
-                raise _damaged(file, f"it has an unexpected result {number}")
+                raise _damaged(file, f"it has an unexpected result of task {number}")
             results[int(number)] = _convert(file, result, values, f"the result of task {number}")
     if len(results) != first.tasks:
         missing = next(number for number in range(first.tasks) if number not in results)
@@ -270,12 +270,12 @@ def _read(file: Path, kind: ShardKind) -> _ShardFile:
         stated = content.pop("sha256", None) if isinstance(content, dict) else None
         checksum = _checksum(content)
     except (ValueError, RecursionError):
-        raise _damaged(file, "it is incomplete, or not a file of a shard") from None
+        raise _damaged(file, "it is incomplete, or not a shard file") from None
     except OSError as error:
         raise unreadable(file, error, "name the files that `out` has written") from None
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
         raise InputError(
-            f"{file} is not a file of a shard", hint="name the files that `out` has written"
+            f"{file} is not a shard file", hint="name the files that `out` has written"
         )
     if stated != checksum:
         raise _damaged(file, "its checksum is wrong")

@@ -251,7 +251,14 @@ def _not_empty(rows: dict[str, int]) -> StarcastError:
 
 
 def _fill(connection: Connection, file: Path, manifest: Manifest, decoder: Path | None) -> None:
-    """Replace all rows of newly created tables by the rows of a backup file."""
+    """Replace all rows of newly created tables by the rows of a backup file.
+
+    Args:
+        connection: the transaction of the restore.
+        file: the backup.
+        manifest: the manifest of the backup.
+        decoder: the program pg_restore, which a backup of the first format needs.
+    """
     schema = migrations.enter_schema(connection)
     tables = [table.name for table in migrations.find_tables(connection)]
     if {*tables} != {*manifest.tables}:
@@ -412,7 +419,7 @@ def _manifest(archive: zipfile.ZipFile, file: Path) -> Manifest:
         details: Any = error.errors()[0]
         place = ".".join(map(str, details["loc"])) or "the text"
         raise not_a_backup(file, f"{place} of its {_MANIFEST} is not valid") from None
-    # The first format has the table of the revision, which the manifest names as well.
+    # In the first format, the manifest also lists alembic's table with the revision.
     tables = {key: each for key, each in manifest.tables.items() if key != migrations.VERSION_TABLE}
     members = [_MEMBER.format(table) for table in tables] if manifest.dumped_by is None else [_DUMP]
     if names != sorted([_MANIFEST, *members]):

@@ -61,7 +61,13 @@ def check_contents(file: Path, decoder: Path, dump: str, tables: Collection[str]
 
 
 def read_rows(file: Path, decoder: Path, dump: str, table: str) -> DumpedRows:
-    """Return the columns and rows of a table in a dump; see `check_contents`.
+    """Return the columns and rows of a table in a dump.
+
+    Args:
+        file: the backup, for messages.
+        decoder: the program pg_restore.
+        dump: the dump of the backup.
+        table: the name of the table.
 
     Raises:
         InputError: the dump holds no rows of the table, or cannot be read.

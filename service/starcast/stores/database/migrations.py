@@ -168,7 +168,7 @@ def check_known(revision: str, subject: str) -> None:
     # Revisions have leading zeros, so comparing the strings compares the numbers.
     if revision < oldest:
         raise RejectedError(
-            f"{subject} is too old: this starcast upgrades from {oldest} on",
+            f"{subject} is too old: this starcast upgrades only schemas from {oldest} on",
             hint="upgrade it with the version that docs/upgrades.md names",
         )
     raise RejectedError(f"{subject} is newer than this starcast ({newest})", hint="update starcast")
@@ -297,6 +297,11 @@ def upgrade(engine: Engine, reporter: Reporter, writer: str | None = None) -> bo
 
 def upgrade_to(connection: Connection, revision: str, writer: str | None = None) -> None:
     """Run the migrations up to a revision, in the connection's transaction.
+
+    Args:
+        connection: an open transaction of the owner.
+        revision: the schema revision, or ``head`` for the newest one.
+        writer: another role that gets the writer's privileges.
 
     Raises:
         UnavailableError: the role may not create tables in the schema.

@@ -60,7 +60,7 @@ def _check_equal(network: Network, sha256: str, links: bytes) -> None:
     if links != _pack_links(network):
         raise RejectedError(
             f"the network '{network.spec}' is stored with other ports",
-            hint="give its spec instead of its file, in a new process",
+            hint="start a new process, and give the spec of the network instead of its file",
         )
 
 

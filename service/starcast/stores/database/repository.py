@@ -123,7 +123,14 @@ def count_runs(session: Session) -> dict[int, tuple[int, int]]:
 def save_experiment(
     session: Session, name: str, grid: Mapping[str, Any], points: int | None = None
 ) -> models.Experiment:
-    """Store a new experiment without runs; ``points`` is the number of points in its grids."""
+    """Store a new experiment without runs.
+
+    Args:
+        session: an open session; nothing is committed.
+        name: the name of the experiment.
+        grid: its grids as JSON values; empty for a collection of single runs.
+        points: the number of points in the grids; None without grids.
+    """
     experiment = models.Experiment(name=name, grid=dict(grid), points=points)
     session.add(experiment)
     session.flush()
@@ -199,7 +206,15 @@ def drop_run(session: Session, experiment: int, point: Parameters) -> None:
 def copy_steps(
     session: Session, model: type[models.Base], column: str, key: int | str, steps: "Profile"
 ) -> None:
-    """Insert the step profile of a run (``key`` is its number) or a schedule (``key``: its id)."""
+    """Insert the step profile of a run or a schedule.
+
+    Args:
+        session: an open session; nothing is committed.
+        model: the table, `StepProfile` or `ScheduleStep`.
+        column: the column of this table that refers to the run or schedule.
+        key: the number of the run, or the id of the schedule.
+        steps: the step profile.
+    """
     # Imported only here, because commands that read runs do not need the simulator.
     from starcast.judges.simulator.simulation import PROFILE_COLUMNS  # noqa: PLC0415
 

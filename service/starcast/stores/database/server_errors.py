@@ -29,7 +29,7 @@ TOO_MANY_CONNECTIONS = "53300"
 _NO_RIGHT = "42501"
 _CONNECTION_FAILURE = "08006"
 _UNTRANSLATABLE = "22P05"
-_OTHER_TABLES = "has other tables than this starcast expects"
+_OTHER_TABLES = "does not have the tables that this starcast expects"
 _CHECK_TABLES = "run 'starcast db check'; another program or version has changed the tables"
 #: The text that psycopg and libpq put before the reason of a failed connection. A server's sentence
 #: comes after its severity, in the language of the server, and two spaces.
@@ -48,8 +48,8 @@ _LOGIN_FORMS = {
     TOO_MANY_CONNECTIONS: r"sorry, too many clients .*|too many connections for \w+ \".*"
     r"|remaining connection slots .*|no more connections allowed.*",
 }
-#: The beginning of SQLSTATEs, the error's class, the words before the server's sentence, the hint.
-#: The first match counts.
+#: For the beginning of a SQLSTATE: the class of the error, the words of the message between the
+#: server's address and the server's own sentence, and the hint. The first match counts.
 # fmt: off
 _KINDS: tuple[tuple[str, type[StarcastError], str, str], ...] = (
     ("28", UnavailableError, "refuses the login of '{user}'",

@@ -124,6 +124,6 @@ def describe_timeout(timeout: float | None, text: str = "") -> LimitError:
         message = f"the statement took longer than {timeout:g} s and was stopped"
     return LimitError(
         message,
-        hint="narrow it (one topology, one forest, shorter paths, LIMIT), "
+        hint="narrow the statement (one topology, one forest, shorter paths, LIMIT), "
         "or raise STARCAST_TIMEOUT",
     )

@@ -346,7 +346,10 @@ def _block(
 def join_blocks(
     blocks: Iterable[Rows], relationship: Relationship, artifact_id: str, topology: Topology
 ) -> Rows:
-    """Combine the blocks of an artifact into one sorted table of rows, which may be empty."""
+    """Combine the blocks of an artifact into one sorted table of rows, which may be empty.
+
+    The other arguments are the attributes of the result; see `Rows`.
+    """
     empty = np.empty((2 + len(relationship.columns), 0), dtype=np.int64)
     table = np.concatenate([empty, *(block.table for block in blocks)], axis=1)
     return Rows(relationship, artifact_id, topology, table).sorted()

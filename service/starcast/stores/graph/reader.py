@@ -53,6 +53,12 @@ def read_content(graph: Graph, kind: str, artifact_id: str, topology: Topology) 
     """Return the counts and checksums of an artifact, computed by the server.
 
     Only nodes with keys of the topology, and relationships that start there, are counted.
+
+    Args:
+        graph: the database.
+        kind: topology, forest or schedule.
+        artifact_id: the artifact's id.
+        topology: the artifact's topology.
     """
     elements = [*([NODE] if kind == "topology" else []), RELATIONSHIP_OF[kind]]
     parameters = {**_CHECKSUM_PARAMETERS, "artifact": artifact_id, "first": first_key(topology)}
@@ -147,7 +153,7 @@ def _sums(element: Element, first: str) -> str:
     allowed = str(len(tests))
     for each in element.properties:
         if not each.always:
-            tests.append(f"{variable}.{each.name} IS :: {each.type}")  # which null is, too
+            tests.append(f"{variable}.{each.name} IS :: {each.type}")  # null passes this test too
             allowed += f" + toInteger({variable}.{each.name} IS NOT NULL)"
     tests.append(f"size(keys({variable})) = {allowed}")
     if element is NODE:
@@ -205,7 +211,13 @@ def find_node_differences(
     nodes: Sequence[StoredNode],
     state: GraphState = GraphState.COMPLETE,
 ) -> list[str]:
-    """Describe how an artifact's nodes in the graph differ from the single expected node."""
+    """Describe how an artifact's nodes in the graph differ from the single expected node.
+
+    Args:
+        artifact: the artifact.
+        nodes: the nodes in the graph that have the artifact's label and id.
+        state: the expected state of the node.
+    """
     name = f"(:{artifact.label.name})"
     if len(nodes) != 1:
         return [
