@@ -378,7 +378,11 @@ class BisectionWidth(FormulaProblem):
         return 8 * self.topology.links * target + 4 * self.topology.nodes**2
 
     def write(self, target: int) -> tuple[Formula, NDArray[np.int32]]:
-        """Return a formula for bisections with at most ``target`` cut links, and its variables."""
+        """Return a formula for bisections with at most ``target`` cut links.
+
+        Returns:
+            The formula, and its variables ``side`` [nodes]: the node is in half 1.
+        """
         graph = self.topology
         # On some topologies the number of links between halves always has the same parity. A target
         # of the other parity is then replaced by the next smaller number of the right parity. So

@@ -56,10 +56,10 @@ class _Work(NamedTuple):
     """The input of `find_faults`.
 
     Attributes:
-        table: the neighbours of each node.
-        ends: the nodes whose distance from rank 0 is to be increased by faults.
+        table: for each node, the list of its neighbours.
+        ends: the nodes that faults may make distant from rank 0; one of them suffices.
         most: the maximum number of faults.
-        distance: the distance that a node must have from rank 0.
+        distance: the distance from rank 0 that such a node must have at least.
     """
 
     table: list[list[int]]

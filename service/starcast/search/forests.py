@@ -181,7 +181,12 @@ class EdgeDisjointTrees(FormulaProblem):
         return f"trees on {spec} of height {target}, congestion {self.congestion}"
 
     def write(self, target: int) -> tuple[Formula, NDArray[np.int32]]:
-        """Return the formula for trees of height ``target``, and its variables."""
+        """Return the formula for trees of height at most ``target``.
+
+        Returns:
+            The formula, and its variables ``chosen`` [trees, nodes, ports]: the port leads from the
+            node to its parent in the tree.
+        """
         graph, congestion = self.topology, self.congestion
         trees, nodes, table = graph.degree, graph.nodes, graph.table()
         distances = graph.distances(0)

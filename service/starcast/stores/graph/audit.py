@@ -145,7 +145,7 @@ def _check_empty(graph: Graph) -> None:
 
 
 def find_index_faults(graph: Graph) -> list[str]:
-    """Describe each declared index or constraint that is missing or differs in the graph."""
+    """Describe each index or constraint that is missing in the graph, or not as declared."""
     stored = _read_indexes(graph)
     faults = []
     for index in INDEXES:
