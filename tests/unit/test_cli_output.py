@@ -10,14 +10,17 @@ from queue import Queue
 
 import pytest
 
+from starcast import forest, network, schedule
 from starcast.cli import results
 from starcast.cli.output import PAGE, emit, narrowed, reporter
 from starcast.comparison.listing import RunList
 from starcast.lab.signature import check_suffix
 from starcast.support.axes import POINT_AXES
-from starcast.support.progress import ProgressLines, close_all
+from starcast.support.progress import ProgressLines, close_all, reporting
 from starcast.support.vocabulary import Format
+from starcast.topologies.flows import own_network
 from support.latex_tables import read_table
+from support.recorder import Recorder
 
 NAME = "S5:broadcast:multiple:one:segments=1:12345"
 ID = "S5:broadcast:edge-disjoint:all:copies=2,messages=12:12345"
@@ -162,6 +165,43 @@ def test_short_or_ended_work_prints_no_progress_and_a_reporter_is_freed() -> Non
         close_all()
         time.sleep(0.6)
     assert lines == []
+
+
+@pytest.mark.parametrize("late", [0, 60])
+def test_a_computation_is_reported_to_the_current_reporter_if_it_takes_long(
+    late: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("starcast.support.progress.LATE", late)
+    recorder = Recorder()
+    path = network([(0, 1), (1, 2), (2, 3)], name="path", capacities=[1, 2, 1])
+    with reporting(recorder):
+        own_network(path).find_bottleneck_of_all()
+        own_network(path).find_least_cut()
+        forest("S4", "arc-disjoint")
+        schedule("S4", "alltoall", "greedy")
+    own_network(path).find_bottleneck_of_all()
+    done = {each.text: (each.done, each.total) for each in recorder.tasks}
+    wanted = {
+        "finding the bottleneck cut": (3, 3),
+        "finding the least cut": (4, 4),
+        "growing arc-disjoint trees": (3 * 24, 3 * 24),
+        "building the greedy schedule": (24 * 62, 24 * 62),
+    }
+    assert done == ({} if late else wanted)
+
+
+def test_a_task_within_a_task_has_no_progress_bar(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    terminal = reporter()
+    for _ in range(2):
+        with terminal.task("outer", 2, "runs") as outer, terminal.task("inner", 3, "rows") as inner:
+            inner.advance(3)
+            outer.advance(2)
+    shown = capsys.readouterr().err
+    assert "outer" in shown
+    assert "inner" not in shown
 
 
 @pytest.mark.parametrize("axis", ["message_bytes", "segments", "t_s", "seed"])

@@ -10,7 +10,8 @@ import pytest
 PROGRAM = """
 from types import SimpleNamespace
 
-from starcast.support.compiled import announced, jit
+from starcast.support.compiled import jit
+from starcast.support.progress import reporting
 
 
 @jit
@@ -23,8 +24,9 @@ def doubled(number: int) -> int:
     return 2 * increased(number)
 
 
-with announced(SimpleNamespace(say=print), "two functions"):
+with reporting(SimpleNamespace(say=print)):
     print(doubled(20))
+    print(increased(20))
 """
 
 
@@ -41,15 +43,17 @@ def test_only_the_first_process_compiles_and_announces_it(
 ) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM, encoding="utf-8")
-    announcement = "compiling two functions with numba, up to a minute, only in the first run"
-    assert run(str(program)) == [announcement, "42"]
-    assert run(str(program)) == ["42"]
+    announcement = (
+        "compiling the loops of __main__ with numba, up to a minute, only in the first run"
+    )
+    assert run(str(program)) == [announcement, "42", "21"]
+    assert run(str(program)) == ["42", "21"]
 
 
 def test_the_announcement_says_if_the_result_cannot_be_cached() -> None:
     """A program passed by `python -c` has no file, and therefore no folder for the cache."""
-    first, value = run("-c", PROGRAM)
-    assert value == "42"
+    first, *values = run("-c", PROGRAM)
+    assert values == ["42", "21"]
     assert first.endswith("in every run, since no folder can keep the result: set NUMBA_CACHE_DIR")
 
 
@@ -68,5 +72,9 @@ def test_a_verification_by_blocks_compiles_only_once_for_all_its_processes(tmp_p
     part = ("--shard", "1/1", "--out", str(tmp_path / "part.json"))
     for is_first in (True, False):
         lines = run(*command, *part, NUMBA_CACHE_DIR=str(tmp_path))
-        announced = [line for line in lines if line.startswith("compiling the verification")]
+        announced = [
+            line
+            for line in lines
+            if line.startswith("compiling the loops of starcast.judges.blockwise")
+        ]
         assert len(announced) == is_first

@@ -31,6 +31,7 @@ def test_a_factor_is_the_time_of_neo4j_over_that_of_the_fastest_of_the_others() 
         ([], "none measured"),
         ([4.0], "4 times faster (1 query)"),
         ([2.0, 4.0, 250.0], "4 times faster (2 to 250; 3 queries)"),
+        ([0.5, 0.98, 2.0], "equally fast (2 times slower to 2 times faster; 3 queries)"),
         ([0.1, 0.25, 2.0], "4 times slower (10 times slower to 2 times faster; 3 queries)"),
     ],
 )

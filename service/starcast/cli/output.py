@@ -415,13 +415,20 @@ class _Echo(logging.StreamHandler[TextIO]):
 
 
 class _Terminal:
-    """A `Reporter` that shows progress bars on a terminal."""
+    """A `Reporter` that shows progress bars on a terminal; a task within a task has no bar."""
+
+    def __init__(self) -> None:
+        self._has_bar = False
 
     def say(self, line: str) -> None:
         say(line)
 
     @contextmanager
     def task(self, line: str, total: int, unit: str = "") -> Iterator[Task]:
+        if self._has_bar:
+            with Silent().task(line, total, unit) as silent:
+                yield silent
+            return
         from rich import progress
         from rich.console import Console
 
@@ -437,10 +444,14 @@ class _Terminal:
             progress.TimeRemainingColumn(),
         )
         # With emoji on, rich would replace `:name:` in an id by an emoji of this name.
-        with progress.Progress(
-            *columns, console=Console(stderr=True, highlight=False, emoji=False)
-        ) as bars:
-            yield _Bar(bars, bars.add_task(escape(line), total=total))
+        self._has_bar = True
+        try:
+            with progress.Progress(
+                *columns, console=Console(stderr=True, highlight=False, emoji=False)
+            ) as bars:
+                yield _Bar(bars, bars.add_task(escape(line), total=total))
+        finally:
+            self._has_bar = False
 
 
 class _Bar:

@@ -33,6 +33,7 @@ from starcast.collectives.model import BYTES_PER_ROW, Draft
 from starcast.collectives.rows import Columns
 from starcast.support.arrays import Mask
 from starcast.support.integers import ceil_div
+from starcast.support.progress import computing
 from starcast.support.vocabulary import Arguments, Ports
 from starcast.topologies import Topology, memory
 
@@ -68,8 +69,10 @@ def _best_rows(
         found = matching.allocate_rows(rows)
         chance = matching.seed_chance(seed * _ATTEMPTS + attempt)
         take_steps = prepare()
-        while found.counts[0] < rows:
-            take_steps(found, chance, min(int(found.counts[0]) + _ROWS_PER_CALL, rows))
+        with computing("building the greedy schedule", rows, "rows") as task:
+            while (before := int(found.counts[0])) < rows:
+                take_steps(found, chance, min(before + _ROWS_PER_CALL, rows))
+                task.advance(int(found.counts[0]) - before)
         return found
 
     best = construct(0)

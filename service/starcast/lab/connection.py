@@ -2,13 +2,13 @@
 
 import shlex
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from starcast.lab.signature import Shell
 from starcast.support.errors import RejectedError, UnavailableError
-from starcast.support.progress import ProgressLines, Reporter, Silent
+from starcast.support.progress import ProgressLines, Reporter, Silent, reporting
 from starcast.support.resolvers import add_resolver, remove_resolver
 from starcast.support.table import Facts, Table
 from starcast.support.vocabulary import PluginKind
@@ -57,6 +57,7 @@ class Connection:
         self._is_schema_checked = False
         self._graph: Graph | None = None
         self._graph_address: GraphAddress | None = None
+        self._reporting = ExitStack()
         add_resolver(self._load_network)
 
     @property
@@ -80,9 +81,11 @@ class Connection:
             self.reporter.close()
 
     def __enter__(self) -> Self:
+        self._reporting.enter_context(reporting(self.reporter))
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._reporting.close()
         self.close()
 
     def __repr__(self) -> str:

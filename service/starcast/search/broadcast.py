@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from starcast.records import Witness
 from starcast.search.engines import Budget, Formula, require, require_memory
 from starcast.search.problem import OPEN, Decision, FormulaProblem, Method, TheoryBound
+from starcast.support.progress import reporting
 from starcast.topologies import Topology, ports_towards
 
 #: How many of the last rounds the local search changes: each start of the search uses the next of
@@ -288,8 +289,7 @@ class OnePortBroadcast(FormulaProblem):
         size = self.topology.nodes * (4 * self.topology.degree + _BYTES_PER_NODE)
         require_memory(size, budget.memory, f"the search on {self.topology.spec}")
         require("numba")
-        compiled = import_module("starcast.support.compiled")
-        with compiled.announced(budget.reporter, "the local search"):
+        with reporting(budget.reporter):
             yield import_module("starcast.search.local_search")
 
     def _search_trees(self, target: int, budget: Budget) -> Decision:

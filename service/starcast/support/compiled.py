@@ -1,13 +1,15 @@
-"""Compilation of inner loops with numba; compiled functions are cached on disk."""
+"""Compilation of inner loops with numba; compiled functions are cached on disk.
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+Compilations are announced to the current reporter, because they take up to a minute.
+"""
+
+from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar, cast
 
 from starcast.support.errors import InputError
 from starcast.support.installation import install_command
-from starcast.support.progress import Reporter
+from starcast.support.progress import current_reporter
 
 try:
     import numba
@@ -38,31 +40,32 @@ def jit(function: Function) -> Function:
 
 
 class _Announcement(event.Listener):
-    """A listener for numba's compile events that reports the first compilation.
+    """A listener for numba's compile events that tells the current reporter about compilations.
 
-    Loading a compiled function from the cache sends no event.
+    Each module is announced once, at the first call of one of its functions. Functions that this
+    function calls are compiled with it. Loading a compiled function from the cache sends no event.
     """
 
-    def __init__(self, reporter: Reporter, subject: str) -> None:
-        self._reporter = reporter
-        self._subject = subject
-        self._is_made = False
+    def __init__(self) -> None:
+        self._modules: set[str] = set()
+        self._depth = 0
 
     def on_start(self, compilation: Any) -> None:
-        if self._is_made:
+        self._depth += 1
+        dispatcher = compilation.data["dispatcher"]
+        module = dispatcher.py_func.__module__
+        if self._depth > 1 or module in self._modules:
             return
-        self._is_made = True
+        self._modules.add(module)
         when = "only in the first run"
-        if compilation.data["dispatcher"].stats.cache_path is None:
+        if dispatcher.stats.cache_path is None:
             when = "in every run, since no folder can keep the result: set NUMBA_CACHE_DIR"
-        self._reporter.say(f"compiling {self._subject} with numba, up to a minute, {when}")
+        current_reporter().say(
+            f"compiling the loops of {module} with numba, up to a minute, {when}"
+        )
 
-    def on_end(self, compilation: Any) -> None:
-        pass
+    def on_end(self, compilation: Any) -> None:  # noqa: ARG002 - as in numba's class
+        self._depth -= 1
 
 
-@contextmanager
-def announced(reporter: Reporter, subject: str) -> Iterator[None]:
-    """Report the first compilation within the context, because it can take up to a minute."""
-    with event.install_listener("numba:compile", _Announcement(reporter, subject)):
-        yield
+event.register("numba:compile", _Announcement())  # type: ignore[no-untyped-call]

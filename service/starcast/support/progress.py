@@ -2,19 +2,25 @@
 
 `Silent` discards all reports. `ProgressLines` writes lines for a log or a pipe, every few seconds
 even if the operation reports no progress.
+
+Operations receive their reporter as an argument. Computations that are called from many places and
+are long only for large topologies report to the `current_reporter` instead, by `computing`.
 """
 
 import signal
 import threading
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextvars import ContextVar
 from time import monotonic
 from types import FrameType
 from typing import Protocol, runtime_checkable
 
 #: Seconds after which `ProgressLines` writes a line if no other line was written.
 INTERVAL = 5.0
+#: Seconds after which a task of `computing` is reported.
+LATE = 1.0
 
 
 class Task(Protocol):
@@ -50,6 +56,48 @@ class Silent:
     def task(self, text: str, total: int, unit: str = "") -> Iterator[Task]:  # noqa: ARG002 - as in Reporter
         """Return a task that discards its progress."""
         yield _SilentTask()
+
+
+_current: ContextVar[Reporter] = ContextVar("reporter", default=Silent())  # noqa: B039 - has no state
+
+
+def current_reporter() -> Reporter:
+    """Return the reporter of the innermost `reporting` context of this thread, or a silent one."""
+    return _current.get()
+
+
+@contextmanager
+def reporting(reporter: Reporter) -> Iterator[None]:
+    """Make a reporter the current one within the context."""
+    previous = _current.get()
+    _current.set(reporter)
+    try:
+        yield
+    finally:
+        _current.set(previous)
+
+
+class _LateTask:
+    def __init__(self, begin: Callable[[], Task]) -> None:
+        self._begin = begin
+        self._task: Task | None = None
+        self._done = 0
+        self._start = monotonic()
+
+    def advance(self, amount: int = 1) -> None:
+        self._done += amount
+        if self._task is not None:
+            self._task.advance(amount)
+        elif monotonic() - self._start > LATE:
+            self._task = self._begin()
+            self._task.advance(self._done)
+
+
+@contextmanager
+def computing(text: str, total: int, unit: str) -> Iterator[Task]:
+    """Begin a task of the current reporter, which is reported only after `LATE` seconds."""
+    with ExitStack() as stack:
+        yield _LateTask(lambda: stack.enter_context(current_reporter().task(text, total, unit)))
 
 
 class ProgressLines:

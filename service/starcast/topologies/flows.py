@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from starcast.support.arrays import Mask
 from starcast.support.errors import InputError
+from starcast.support.progress import computing
 from starcast.topologies.base import Topology
 
 Value = TypeVar("Value")
@@ -256,12 +257,14 @@ class FlowNetwork:
             if self.topology.has_translations:
                 return best  # the degree, by Mader 1971
             targets = self._dominating_set(root)
-        for target in targets:
-            if target != root:
-                supply = np.zeros(nodes, dtype=np.int64)
-                supply[root] = best.capacity
-                flow, inside = self.send(supply, target)
-                best = self.cut(inside) if flow < best.capacity else best
+        with computing("finding the least cut", len(targets), "targets") as task:
+            for target in targets:
+                if target != root:
+                    supply = np.zeros(nodes, dtype=np.int64)
+                    supply[root] = best.capacity
+                    flow, inside = self.send(supply, target)
+                    best = self.cut(inside) if flow < best.capacity else best
+                task.advance()
         return best
 
     def _dominating_set(self, root: int) -> list[int]:
@@ -305,8 +308,10 @@ class FlowNetwork:
         """
         roots = np.flatnonzero(self.endpoints).tolist()
         best = self.find_bottleneck(roots[0])
-        for root in roots[1:]:
-            best = self.find_bottleneck(root, best)
+        with computing("finding the bottleneck cut", len(roots) - 1, "roots") as task:
+            for root in roots[1:]:
+                best = self.find_bottleneck(root, best)
+                task.advance()
         return best
 
     def count_endpoints(self, cut: Cut) -> int:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from starcast.catalogue.entries import Argument, Seed
 from starcast.support.errors import LimitError
+from starcast.support.progress import Task, computing
 from starcast.support.text import format_duration
 from starcast.topologies import Topology, memory
 from starcast.topologies.flows import Arcs, link_connectivity
@@ -116,7 +117,9 @@ class _Packing:
 
     def build(self, seed: int) -> NDArray[np.uint8]:
         """Return the ports towards the parents, uint8 ``[trees, nodes]``."""
-        self._grow(seed)
+        places = self._trees * self._topology.nodes
+        with computing("growing arc-disjoint trees", places, "nodes") as task:
+            self._grow(seed, task)
         self._lower()
         rows = np.zeros((self._trees, self._topology.nodes), dtype=np.uint8)
         owner = np.asarray(self._owner)
@@ -125,7 +128,7 @@ class _Packing:
         rows[owner[chosen], node] = np.array(self._topology.ports)[port]
         return rows
 
-    def _grow(self, seed: int) -> None:
+    def _grow(self, seed: int, progress: Task) -> None:
         nodes, ports = self._topology.nodes, self._topology.port_count
         leaving = self._arcs.twins.reshape(nodes, ports)
         height, stamp = 0, 0
@@ -134,6 +137,7 @@ class _Packing:
             tree, node = np.divmod(np.flatnonzero(level == height), nodes)
             if not len(tree):
                 return
+            progress.advance(len(tree))
             takers, links = tree.repeat(ports), leaving[node].reshape(-1)
             is_useful = level[takers * nodes + links // ports] < 0
             is_useful &= np.asarray(self._owner)[links] == self._loops.FREE

@@ -34,10 +34,9 @@ from starcast.judges.blockwise import judge, sources
 from starcast.judges.blockwise.formulas import GREEDY, build_tables
 from starcast.judges.blockwise.sources import Address, Source, closed_form
 from starcast.support import parallel
-from starcast.support.compiled import announced
 from starcast.support.errors import LimitError, RejectedError
 from starcast.support.json_files import Count, Many, StrictRecord
-from starcast.support.progress import Reporter, Silent
+from starcast.support.progress import Reporter, Silent, reporting
 from starcast.support.shards import Job, Shard, merge_shards, write_shard
 from starcast.topologies import memory
 
@@ -162,7 +161,7 @@ def run_ranges(
         first = ranges[0][0]
         # The code is compiled here, so that the worker processes on this machine load it instead of
         # each compiling it.
-        with announced(reporter, "the verification by blocks"):
+        with reporting(reporter):
             perform((first, first + 1))
     work = parallel.Workload(
         perform, _needed, memory.available, _require_free_memory, partial(_name, source.id)
