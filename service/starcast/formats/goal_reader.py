@@ -137,6 +137,7 @@ def schedule_from_goal(
 
 
 def _view(values: Any) -> memoryview:
+    """Return a view of an array, which numpy's types for Python 3.11 do not declare as a buffer."""
     return memoryview(values)
 
 

@@ -29,8 +29,9 @@ from sqlalchemy.exc import DBAPIError
 from starcast.stores.database import dumps, migrations, sessions
 from starcast.stores.database.dumps import DumpedRows, not_a_backup
 from starcast.stores.database.models import Base
-from starcast.stores.database.server_errors import first_line, sqlstate
+from starcast.stores.database.server_errors import sqlstate
 from starcast.stores.database.sessions import execute_sql, open_copy
+from starcast.stores.failures import first_line
 from starcast.support.atomic import atomic_write
 from starcast.support.errors import RejectedError, StarcastError, unreadable
 from starcast.support.json_files import Moment

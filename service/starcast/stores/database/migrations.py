@@ -18,7 +18,7 @@ from sqlalchemy.exc import DBAPIError
 
 from starcast.stores import ROLE_NAMES
 from starcast.stores.database.models import Base
-from starcast.stores.database.server_errors import first_line, sqlstate
+from starcast.stores.database.server_errors import sqlstate
 from starcast.stores.database.sessions import (
     STORE_LOCK,
     execute_sql,
@@ -28,6 +28,7 @@ from starcast.stores.database.sessions import (
     wait_for_lock,
 )
 from starcast.stores.database.views import VIEWS, View
+from starcast.stores.failures import first_line
 from starcast.support.errors import BusyError, RejectedError, StarcastError, UnavailableError
 from starcast.support.installation import data_folder
 from starcast.support.progress import Reporter

@@ -174,11 +174,6 @@ def sqlstate(error: DBAPIError) -> str:
     return getattr(error.orig, "sqlstate", None) or ""
 
 
-def first_line(error: DBAPIError) -> str:
-    """Return the first line of a server's error message."""
-    return str(error.orig).strip().partition("\n")[0]
-
-
 def conninfo(url: URL, **options: str | int) -> str:
     """Return a database's URL as a libpq connection string, in which every name is quoted.
 
