@@ -219,7 +219,11 @@ class ChunkExecution:
                 message, and the values for its braces.
 
         Raises:
-            InputError, LimitError, RejectedError: as in `starcast.schedule_from_msccl`.
+            InputError: an operation sends between GPUs that are not linked, or sends partial sums
+                over a switch.
+            LimitError: the operations send too many units.
+            RejectedError: an operation waits forever, uses a chunk without waiting for its unit, or
+                counts a contribution twice.
         """
         self._ready.extend(runs)
         while self._ready:
@@ -241,7 +245,9 @@ class ChunkExecution:
         """Return the schedule, after checking the outputs and simulating the schedule.
 
         Raises:
-            InputError, RejectedError: as in `starcast.schedule_from_msccl`.
+            InputError: the sends do not form a schedule of the collective on the topology.
+            RejectedError: an output has a wrong unit or an incomplete sum, or the simulator finds a
+                violation.
         """
         self._check_outputs()
         table = np.array(self.rows, dtype=np.int64).reshape(-1, len(_COLUMNS))

@@ -116,7 +116,8 @@ class _Execution(ChunkExecution):
         """Execute all steps; check that no step waits forever and that all sends are received.
 
         Raises:
-            InputError, LimitError, RejectedError: as in `schedule_from_msccl`.
+            RejectedError: a step waits forever, or a rank does not receive all that is sent to it.
+            InputError, LimitError: see `ChunkExecution.run_all`.
         """
         self.run_all(list(self._runs.values()), self._advance)
         for (sender, receiver, channel), wire in self._wires.items():

@@ -85,7 +85,9 @@ def schedule_from_mscclpp(
         InputError: the file cannot be read, is not such a plan, is for another collective or
             topology, has an unsupported operation, or transfers between nodes that are not linked.
         LimitError: the file is too large, or has too many thread blocks or transfers.
-        RejectedError: as for `starcast.schedule_from_msccl`.
+        RejectedError: a thread block waits forever, uses a chunk without waiting for its unit,
+            counts a contribution twice, or leaves a wrong unit or an incomplete sum in an output;
+            or the simulator finds a violation.
     """
     from starcast.formats.mscclpp_plan import read_plan  # noqa: PLC0415 - pydantic
 

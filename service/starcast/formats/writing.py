@@ -291,7 +291,7 @@ def find_format(kind: type[Structure], name: str) -> FileFormat:
     """Return the format with the given name for a kind of artifact.
 
     Raises:
-        InputError: there is no such format.
+        InputError: no format for this kind of artifact has this name.
     """
     formats = FORMATS[kind]
     if name not in formats:

@@ -151,7 +151,7 @@ def load_all(folder: Path) -> Iterator[Record]:
     """Read all records of a folder, ordered by problem and size.
 
     Raises:
-        InputError: see `load_record`.
+        InputError: a file is missing or damaged, or has another format version.
     """
     for problem in PROBLEMS:
         paths = (folder / problem).glob(f"*{_SUFFIX}")
@@ -163,7 +163,7 @@ def load_named(path: Path) -> Record:
     """Read a record, and check that its path matches its problem, topology and arguments.
 
     Raises:
-        InputError: see `load_record`; or the file was renamed or moved.
+        InputError: the record cannot be read, or its file was renamed or moved.
     """
     record = load_record(path)
     # A file that was renamed must not be taken for the record of another problem.
@@ -184,7 +184,7 @@ def find_record(
         arguments: the arguments of the problem, by name.
 
     Raises:
-        InputError: see `load_record`.
+        InputError: a record cannot be read, or its file was renamed or moved.
     """
     best: Record | None = None
     for folder in folders:
@@ -200,7 +200,7 @@ def shipped_record(problem: str, topology: str) -> Record:
     """Return the record that comes with starcast for a problem without arguments.
 
     Raises:
-        NotFoundError: starcast has no such record.
+        NotFoundError: starcast has no record of this problem on this topology.
     """
     record = find_record([shipped_folder()], problem, topology)
     if record is None:

@@ -37,8 +37,8 @@ class Decision(NamedTuple):
         formula: the formula that was refuted.
         evidence: arrays from which the formula or the bound can be derived. They are stored in the
             record.
-        target: the worst value that the attempt has proven impossible, if it is worse than the
-            given target.
+        target: if the attempt proved more than that the given target is impossible, the worst value
+            that it proved to be impossible; otherwise None.
     """
 
     result: Literal["witness", "none", "open"]

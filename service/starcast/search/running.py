@@ -408,9 +408,9 @@ def search_shard(
         tasks: all searches.
         shard: the shard whose searches run.
         file: the path of the output file.
-        budget: as in `run_searches`.
-        find_known: as in `run_searches`.
-        executor: as in `run_searches`.
+        budget: the limits of each search; its seed is not used.
+        find_known: returns the checked record from which a search starts.
+        executor: runs the searches (default: this process, one after another).
 
     Returns:
         The record of each search.

@@ -40,7 +40,7 @@ def translate(error: Exception, report: str) -> StarcastError:
 
     Args:
         error: the exception.
-        report: text to add to the report of a defect.
+        report: what a user should add to the report of a defect, for the hint.
     """
     if isinstance(error, StarcastError):
         return error

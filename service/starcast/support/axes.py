@@ -185,7 +185,7 @@ def check_execution(name: str) -> None:
     """Check that an execution model with this name exists.
 
     Raises:
-        InputError: there is no such model.
+        InputError: no execution model has this name.
     """
     if name not in EXECUTION_MODELS:
         raise InputError(

@@ -115,7 +115,7 @@ class Table:
         """Return a table with only the given columns.
 
         Raises:
-            InputError: there is no such column.
+            InputError: the table has no column of one of these names.
         """
         values = [self[name] for name in columns]
         rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*values, strict=True)]

@@ -328,7 +328,10 @@ def drop(engine: Engine) -> None:
     """Drop all starcast tables with their rows, in one transaction.
 
     Raises:
-        RejectedError, BusyError, UnavailableError: as for `upgrade`; nothing is changed.
+        RejectedError: the tables belong to another program, or to a newer or much older starcast;
+            nothing is changed.
+        BusyError: another process has been migrating the database for a minute.
+        UnavailableError: the role may not drop the tables.
     """
     with migrating(engine) as connection:
         drop_tables(connection, check_owner(connection))

@@ -56,10 +56,14 @@ TransactionWork = Callable[[neo4j.ManagedTransaction], "QueryResult"]
 
 @dataclass(frozen=True)
 class Notice:
-    """A notification from the server, such as a deprecation or an unknown name in a statement."""
+    """A notification from the server, such as a deprecation or an unknown name in a statement.
+
+    Attributes:
+        status: the GQLSTATUS code.
+        text: the description of the status.
+    """
 
     status: str
-    severity: str
     text: str
 
 
@@ -420,7 +424,7 @@ def fetch_result(result: neo4j.Result, row_limit: int | None) -> QueryResult:
     more = row_limit is not None and len(records) > row_limit
     summary = result.consume()
     notices = tuple(
-        Notice(status.gql_status, status.raw_severity or "", status.status_description)
+        Notice(status.gql_status, status.status_description)
         for status in summary.gql_status_objects
         if status.is_notification
     )
