@@ -493,5 +493,5 @@ def test_names_of_the_schema_that_are_not_stored_yet_are_not_reported() -> None:
     texts = [
         f"The label `{name}` does not exist in database `neo4j`." for name in ("Forest", "Oak")
     ]
-    notices = tuple(Notice("01N50", "WARNING", text) for text in texts)
+    notices = tuple(Notice("01N50", text) for text in texts)
     assert find_unknown_names(QueryResult((), [], False, notices, None, {})) == texts[1:]

@@ -251,7 +251,7 @@ def other_checksum(manifest: dict[str, Any]) -> None:
     [
         (other_checksum, "the restored rows differ from the backup in run"),
         (lambda manifest: manifest.update(revision="9999"), "newer than this starcast"),
-        (lambda manifest: manifest.update(revision="0003"), "too old: this starcast upgrades from"),
+        (lambda manifest: manifest.update(revision="0003"), "too old: this starcast upgrades only"),
     ],
 )
 def test_a_failed_restore_leaves_an_empty_store(

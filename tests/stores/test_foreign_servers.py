@@ -248,7 +248,7 @@ def test_a_full_disk_of_the_server_is_named_wherever_the_server_reports_it(
     [
         (["set local statement_timeout = 50", "select pg_sleep(9)"], "stopped a statement", 7),
         (["set transaction read only", "create table t (i int)"], "does not accept writes", 4),
-        (["select * from runs"], 'other tables than this starcast expects: relation "runs"', 6),
+        (["select * from runs"], 'the tables that this starcast expects: relation "runs"', 6),
         (["set local search_path = 'nowhere'", "create table t (i int)"], "has no schema", 6),
         (["select pg_terminate_backend(pg_backend_pid())"], "cannot be reached: terminating", 4),
     ],

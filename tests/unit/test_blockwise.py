@@ -310,7 +310,7 @@ def test_shards_that_do_not_belong_together_are_refused(
     assert "are shards of different jobs" in refusal([first, other, third])
     other = rewritten(second, tmp_path / "b", shard="2/4")
     assert refusal([first, other, third]) == (
-        "the files belong to different divisions of the job: into 3 and 4 shards"
+        "the files do not belong together: the job was divided into 3 and 4 shards"
     )
     other = rewritten(second, tmp_path / "c", version="0.0.9")
     assert "was computed by starcast 0.0.9, not by the starcast" in refusal([first, other, third])
@@ -320,17 +320,17 @@ def test_shards_that_do_not_belong_together_are_refused(
     assert "the result of task 1 is in none of the 3 files" in refusal([first, other, third])
     results = json.loads(first.read_text(encoding="utf-8"))["results"]
     other = rewritten(second, tmp_path / "f", results=results)
-    assert "unexpected result 0" in refusal([first, other, third])
+    assert "unexpected result of task 0" in refusal([first, other, third])
 
 
 def test_damaged_shards_are_refused(written: list[Path], tmp_path: Path) -> None:
     first, second, third = written
     for number, (damaged, message) in enumerate(
         (
-            (second.read_bytes()[:-40], "is incomplete, or not a file of a shard"),
+            (second.read_bytes()[:-40], "is incomplete, or not a shard file"),
             (second.read_bytes().replace(b'"load":[', b'"load":[9,', 1), "its checksum is wrong"),
             (third.read_bytes()[:-40], "is incomplete"),
-            (b"[]", "is not a file of a shard"),
+            (b"[]", "is not a shard file"),
         )
     ):
         file = tmp_path / str(number)

@@ -242,16 +242,10 @@ def test_trees_on_s5_have_the_properties_that_the_papers_state() -> None:
     trees = parts(forest("S5", "edge-disjoint", root=5))
     assert checkers.shortest_paths(*trees, detour=4).holds
     assert not checkers.shortest_paths(*trees, detour=3).holds
-    assert checkers.dimension_balance(*trees).holds
     balanced, equal = (parts(forest("S5", f"{name}balanced")) for name in ("", "perfectly-"))
     assert checkers.balance(*balanced).holds
     assert not checkers.balance(*balanced, slack=0).holds
     assert checkers.balance(*equal, slack=0).holds
-
-
-def test_a_single_greedy_tree_does_not_use_dimensions_equally() -> None:
-    result = checkers.dimension_balance(*parts(forest("S4", "greedy")))
-    assert result.counterexample == {"level": 3, "dimension": 4, "found": 2, "stated": 4}
 
 
 CORRUPTED = [
@@ -370,7 +364,6 @@ MEASURES: dict[str, Callable[[Any, NDArray[np.uint8], int], Any]] = {
         checkers.disjoint_paths(t, ports, root, "links").measured
     ),
     "dimensions": lambda t, ports, root: checkers.level_dimensions(t, ports, root).tolist(),
-    "dimension balance": lambda t, ports, root: checkers.dimension_balance(t, ports, root).measured,
 }
 
 

@@ -12,8 +12,9 @@ import pytest
 from scipy import sparse
 
 from starcast import schedule
-from starcast.formats import graphs, render
+from starcast.formats import render
 from starcast.formats.graphs import to_igraph, to_networkx, to_scipy
+from starcast.support import installation
 from starcast.support.errors import InputError, RejectedError, UnavailableError
 from starcast.topologies import Topology, topology
 from starcast.trees import Forest, forest, plain_constructions
@@ -198,7 +199,7 @@ def test_an_installed_package_without_its_dependency_is_not_reported_as_missing(
     def broken(module: str) -> None:
         raise ModuleNotFoundError(f"{module} lacks decorator", name="decorator")
 
-    monkeypatch.setattr(graphs, "import_module", broken)
+    monkeypatch.setattr(installation, "import_module", broken)
     with pytest.raises(ModuleNotFoundError, match="decorator"):
         to_scipy(topology("S2"))
 

@@ -57,7 +57,7 @@ SERVER_ERRORS: list[tuple[Exception, int, str]] = [
     (
         pg_error(psycopg.errors.UndefinedTable, "a\nb"),
         6,
-        "PostgreSQL at its address has other tables than this starcast expects: a",
+        "PostgreSQL at its address does not have the tables that this starcast expects: a",
     ),
     (
         pg_error(psycopg.errors.ForeignKeyViolation),

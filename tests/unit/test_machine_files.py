@@ -337,7 +337,7 @@ def test_platforms_of_simgrid_are_read(read: Any) -> None:
 
 BAD = {
     "ns-3: too few links": (NS3.replace("6 1 6", "6 1 7"), "line 1 says 7 links, but 6 follow"),
-    "ns-3: comments only": ("# nothing\n", "line 1 is not the counts"),
+    "ns-3: comments only": ("# nothing\n", "line 1 does not give the numbers"),
     "ns-3: too few switches": (
         NS3.replace("6 1 6", "6 2 6"), "line 1 says 2 switches, but 1 follow",
     ),
@@ -368,7 +368,7 @@ BAD = {
     "NCCL: no number": (system('<pci class="0x03"/>'), "line 3 has the element 'pci' without"),
     "NCCL: a bad number": (system('<pci busid="x"/>'), "line 3 has 'x' instead of the number"),
     "NCCL: a GPU twice": (
-        system(gpu(1, 0) + "\n" + gpu(1, 1)), "line 4 repeats the number of a GPU",
+        system(gpu(1, 0) + "\n" + gpu(1, 1)), "line 4 repeats the bus number of another GPU",
     ),
     "NCCL: no speed": (system(gpu(1, 0, '<c2c count="1"/>')), "line 3 has the element 'c2c'"),
     "NCCL: a bad count": (
@@ -388,7 +388,7 @@ BAD = {
         ),
         "the link from '0' to '1' and its reverse have different capacities",
     ),
-    "NCCL: many CPUs": (system(gpu(1, 0), *[""] * 253), "has the CPU number 254 of a host"),
+    "NCCL: many CPUs": (system(gpu(1, 0), *[""] * 253), "has more than 253 CPUs of one host"),
     "NCCL: damaged": (system("<pci"), "line 4 is not XML"),
     "SimGrid: a bomb": (
         PLATFORM.replace('.dtd">', '.dtd" [<!ENTITY a "b">]>'), "line 2 declares a document type",
@@ -398,7 +398,7 @@ BAD = {
     ),
     "SimGrid: a cluster": (
         PLATFORM.replace('<router id="r"/>', '<cluster id="r"/>'),
-        "line 5 has the element 'cluster', which is not read",
+        "line 5 has the element 'cluster', which is not supported",
     ),
     "SimGrid: no link": (
         PLATFORM.replace('<link id="one"', '<link id="1"'),
@@ -417,7 +417,7 @@ BAD = {
     ),
     "SimGrid: a bus": (
         PLATFORM.replace('"one"/><link_ctn id="two"/>', '"one"/>'),
-        "line 10 uses the link 'one', which other nodes use too",
+        "line 10 uses the link 'one', which routes of other nodes use too",
     ),
     "SimGrid: a long route": (
         PLATFORM.replace('"one"/><link_ctn id="two"/>', '"one"/><link_ctn id="loop2"/>'),

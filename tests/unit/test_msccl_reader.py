@@ -239,7 +239,7 @@ RING = 'type="rcs" srcbuf="o" srcoff="3" dstbuf="o" dstoff="3"'
         ('gpu id="1"', 'gpu id="0"', "line 4 has GPU 0 a second time"),
         ('<gpu id="1" i_chunks="0" o_chunks="4" s_chunks="0">.*</gpu>', "", "has no GPU 1"),
         ('o_chunks="4"', 'o_chunks="40000"', "line 3 has the invalid o_chunks '40000'"),
-        ('o_chunks="4"', 'o_chunks="5"', "buffers of 5 chunks do not suit 4 GPUs"),
+        ('o_chunks="4"', 'o_chunks="5"', "buffers of 5 chunks do not hold equal messages"),
         (' o_chunks="4"', "", "line 3 has a gpu without 'o_chunks'"),
         ('tb id="0"', 'tb id="1"', "line 3 has thread block 1 instead of 0"),
         ('recv="3"', 'recv="9"', "line 3 has the invalid recv '9'"),

@@ -432,7 +432,7 @@ def test_the_error_for_an_operation_names_it_and_its_place(
         ('"allgather"', '"custom"', "it is for the collective 'custom', not allgather"),
         ('"id": 1', '"id": 3', "it has GPU 3 in the place of GPU 1"),
         ('"input_chunks": 1', '"input_chunks": 40000', "gpus.0.input_chunks: Input should be less"),
-        ('"output_chunks": 4', '"output_chunks": 5', "buffers of 5 chunks do not suit 4 GPUs"),
+        ('"output_chunks": 4', '"output_chunks": 5', "buffers of 5 chunks do not hold equal"),
         (
             '"rank": 1, "type": "o"',
             '"rank": 77, "type": "o"',

@@ -189,7 +189,7 @@ def test_a_proof_that_is_not_made_again_settles_nothing(
     limits = Budget(60, reporter=messages)
     found = find_trusted([tmp_path], "one-port-broadcast", "Q4", {}, limits)
     assert pair_of(found) == (5, 4)
-    assert f"the bound 5 of one-port-broadcast:Q4 in {tmp_path} does not count" in messages.lines[0]
+    assert f"the bound 5 of one-port-broadcast:Q4 in {tmp_path} is ignored" in messages.lines[0]
 
 
 def test_the_records_of_starcast_count_without_their_proofs_and_with_better_ones(

@@ -183,7 +183,7 @@ def test_tags_that_follow_units_along_paths_and_trees_tell_them(tmp_path: Path, 
         # With a number for each packet, as starcast writes it, the tags tell nothing.
         text = b"".join(render(built, "goal")).decode()
         file.write_text(re.sub(r"(?m)^//.*\n", "", text))
-        with refused("whose tags or ends tell the units"):
+        with refused("whose units follow from tags or ends"):
             read_schedule(file, built.topology, built.collective, built.ports, built.root)
 
 

@@ -369,7 +369,7 @@ def test_files_of_schedules_keep_switches_or_are_refused(
         export(built, tmp_path / name, to)
         again = read_schedule(tmp_path / name, switched(), collective)
         assert (again.units, simulate(again).complete) == (built.units, True)
-    with refused(f"{SPEC} has switches, but files of MSCCL have only GPUs"):
+    with refused(f"{SPEC} has switches, but MSCCL files describe only GPUs"):
         export(built, tmp_path / "plan.xml", "msccl-xml")
     with refused("a GOAL file cannot hold a one-port schedule on"):
         export(schedule(switched(), collective, TREE, ports="one"), tmp_path / "one.goal", "goal")

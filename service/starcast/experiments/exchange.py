@@ -36,8 +36,8 @@ from starcast.experiments.running import (
 )
 from starcast.experiments.sharding import read_shards
 from starcast.stores.database import models, repository
-from starcast.stores.database.server_errors import first_line
 from starcast.stores.database.sessions import open_session
+from starcast.stores.failures import first_line
 from starcast.support.atomic import atomic_write
 from starcast.support.errors import InputError, RejectedError
 from starcast.support.runs import Run

@@ -1,4 +1,4 @@
-"""Execution of other tools' files with unit numbers instead of data.
+"""Execute schedule files of other tools with unit numbers instead of data.
 
 MSCCL XML and MSCCL++ plans are programs: thread blocks that copy, send and add chunks of buffers.
 Executing them finds the unit of each send, and checks that each operation waits for the chunks that
@@ -38,14 +38,17 @@ _UNNAMED = ("scatter", "gather")
 def find_mismatch(
     name: str, gpus: int | str, in_place: bool, topology: Topology, collective: Collective
 ) -> str | None:
-    """Return how the head of a file differs from the given topology and collective, if it does.
+    """Compare the header of a file with the topology and the collective that the user names.
 
     Args:
         name: the collective in the file.
         gpus: the number of GPUs in the file.
         in_place: whether the file's collective is executed in place.
-        topology: the topology, with an endpoint for each GPU.
-        collective: the collective.
+        topology: the topology that the user names; it needs one endpoint per GPU.
+        collective: the collective that the user names.
+
+    Returns:
+        The first difference, as the end of a sentence that begins with the file, or None.
     """
     # msccl-tools writes "reduce_scatter"; RCCL and MSCCL++ write "reducescatter".
     names = {collective, collective.replace("-", "_"), collective.replace("-", "")}
@@ -61,12 +64,12 @@ def find_mismatch(
 
 
 class Knowledge(NamedTuple):
-    """The operations that must have ended, because a thread block has waited for them.
+    """The operations that a thread block knows to have ended, because it waited for them.
 
     Attributes:
-        ended: for each thread block, its last operation that has ended; -1 for none.
-        arrived: the last step of the schedule in which a chunk arrived.
-        sent: the last step of the schedule in which a chunk was sent.
+        ended: for each thread block, its last operation that is known to have ended; -1 for none.
+        arrived: the last step of the schedule in which a known operation received a chunk.
+        sent: the last step of the schedule in which a known operation sent a chunk.
     """
 
     ended: NDArray[Any]
@@ -74,7 +77,10 @@ class Knowledge(NamedTuple):
     sent: int
 
     def merge(self, other: "Knowledge", block: int, step: int) -> "Knowledge":
-        """Return the knowledge after also waiting for an operation of the thread block `block`."""
+        """Return the knowledge after waiting for operation `step` of thread block `block`.
+
+        The knowledge of that block after the operation is `other`.
+        """
         ended = np.maximum(self.ended, other.ended)
         ended[block] = max(ended[block], step)
         return Knowledge(ended, max(self.arrived, other.arrived), max(self.sent, other.sent))
@@ -82,13 +88,14 @@ class Knowledge(NamedTuple):
 
 @dataclass
 class RunningBlock:
-    """A thread block during execution, with its knowledge now.
+    """A thread block during execution.
 
     Attributes:
-        block: the thread block: its rank and its operations; its text names both for messages.
+        block: the thread block, with its `rank` and `steps` (operations); messages contain
+            `str(block)`.
         number: the index of the thread block in `Knowledge.ended`.
-        now: its knowledge.
-        done: the number of operations that were executed.
+        now: the knowledge of the thread block before its next operation.
+        done: the number of executed operations, which is the index of the next operation.
     """
 
     block: Any
@@ -97,9 +104,10 @@ class RunningBlock:
     done: int = 0
 
     def knows(self, uses: dict[int, int]) -> Iterator[bool]:
-        """Yield, for each thread block of ``uses``, whether its operation is known to have ended.
+        """Yield, for each operation in ``uses``, whether this block knows that it has ended.
 
-        A thread block knows the ends of its own operations.
+        The keys of ``uses`` are thread blocks, the values one operation of each. A thread block
+        knows that its own earlier operations have ended.
         """
         for number, step in uses.items():
             yield number == self.number or self.now.ended[number] >= step
@@ -114,7 +122,12 @@ class RunningBlock:
 
 
 class Sum(NamedTuple):
-    """A unit or its partial sum: the unit number and, in reductions, one bit per contributor."""
+    """The content of a chunk: the number of a unit and, in reductions, who has contributed to it.
+
+    Attributes:
+        unit: the number of the unit.
+        ranks: a bit mask of the ranks whose contributions are added; 0 if there is no reduction.
+    """
 
     unit: int
     ranks: int
@@ -122,13 +135,12 @@ class Sum(NamedTuple):
 
 @dataclass
 class _Chunk:
-    """The content of a chunk in a buffer of a GPU, while the file is executed.
+    """A chunk in a buffer of a GPU during execution, and the operations that have used it.
 
     Attributes:
-        held: the unit.
-        written: for each thread block that wrote the unit, the first operation that did; empty for
-            input.
-        used: for each thread block that read or wrote the unit, the last operation that did.
+        held: the unit or partial sum in the chunk.
+        written: for each thread block that wrote it, the first operation that did; empty for input.
+        used: for each thread block that read or wrote it, the last operation that did.
     """
 
     held: Sum
@@ -158,8 +170,8 @@ class ChunkExecution:
         self, topology: Topology, collective: Collective, root: int, chunks: int, in_place: bool
     ) -> None:
         self.rows: list[tuple[int, ...]] = []
-        # The rows alone do not tell how many units a message has: those that stay on their GPU may
-        # have the highest numbers.
+        # The rows do not show all units: those that never leave their GPU have no row, and may have
+        # the highest numbers.
         self._unit_count = chunks * (topology.endpoints if collective == "alltoall" else 1)
         #: The thread block and operation of each row, as text for messages.
         self._places: dict[tuple[int, ...], str] = {}
@@ -168,7 +180,9 @@ class ChunkExecution:
         nodes = topology.endpoints
         units, rest = divmod(chunks, 1 if collective in VECTORS else nodes)
         if rest or not units:
-            raise InputError(f"buffers of {chunks} chunks do not suit {nodes} GPUs", hint=HINT)
+            raise InputError(
+                f"buffers of {chunks} chunks do not hold equal messages for {nodes} GPUs", hint=HINT
+            )
         self._buffers = [lay_out(collective, nodes, units, root, rank) for rank in range(nodes)]
         # If a collective is executed in place, the input of an allgather is a part of its output,
         # and the output of a reduce-scatter is a part of its input.
@@ -185,10 +199,11 @@ class ChunkExecution:
         self._neighbours = defaultdict[int, list[int]](list)
         for rank, neighbour in sorted(self._ports):
             self._neighbours[rank].append(neighbour)
-        #: For each sender, the nodes before those that it reaches over switches.
+        #: For each sender, a breadth-first tree over switches: the parent of each node it reaches.
         self._parents: dict[int, dict[int, int]] = {}
         self._chunks: dict[ChunkPlace, _Chunk] = {}
-        #: The waiting thread blocks, by that for which they wait: a text with the values in it.
+        #: The waiting thread blocks by the event for which they wait: a template of a message, and
+        #: the values for its braces.
         self._waiting: dict[tuple[Any, ...], list[RunningBlock]] = defaultdict(list)
         self._ready: deque[RunningBlock] = deque()
 
@@ -200,10 +215,15 @@ class ChunkExecution:
         Args:
             runs: the thread blocks.
             advance: executes the next operation of a thread block, unless it must wait. It returns
-                an empty tuple, or that for which the operation waits.
+                an empty tuple, or the event for which the operation waits: the template of a
+                message, and the values for its braces.
 
         Raises:
-            InputError, LimitError, RejectedError: as in `starcast.schedule_from_msccl`.
+            InputError: an operation sends between GPUs that are not linked, or sends partial sums
+                over a switch.
+            LimitError: the operations send too many units.
+            RejectedError: an operation waits forever, uses a chunk without waiting for its unit, or
+                counts a contribution twice.
         """
         self._ready.extend(runs)
         while self._ready:
@@ -218,14 +238,16 @@ class ChunkExecution:
             blocked[0].fail(f"waits for ever for {text.format(*values)}")
 
     def wake(self, key: tuple[Any, ...]) -> None:
-        """Continue the thread blocks that wait for ``key``."""
+        """Resume the thread blocks that wait for the event ``key``, which has happened."""
         self._ready += self._waiting.pop(key, [])
 
     def schedule(self, ports: Ports) -> Schedule:
-        """Return the schedule, after executing it as the simulator does.
+        """Return the schedule, after checking the outputs and simulating the schedule.
 
         Raises:
-            InputError, RejectedError: as in `starcast.schedule_from_msccl`.
+            InputError: the sends do not form a schedule of the collective on the topology.
+            RejectedError: an output has a wrong unit or an incomplete sum, or the simulator finds a
+                violation.
         """
         self._check_outputs()
         table = np.array(self.rows, dtype=np.int64).reshape(-1, len(_COLUMNS))
@@ -244,7 +266,16 @@ class ChunkExecution:
         return schedule
 
     def add(self, run: RunningBlock, own: list[Sum], units: list[Sum]) -> list[Sum]:
-        """Return the contents of the GPU's own chunks after adding the arriving units."""
+        """Add arriving partial sums to those in chunks of the GPU, and return the sums.
+
+        Args:
+            run: the thread block that executes the operation.
+            own: the contents of the chunks.
+            units: the arriving partial sums, one per chunk.
+
+        Raises:
+            RejectedError: two different units are added, or a contribution is counted twice.
+        """
         sums = []
         for one, other in zip(own, units, strict=True):
             if one.unit != other.unit:
@@ -276,7 +307,8 @@ class ChunkExecution:
         if not path:
             problem = f"{run} sends {which}, which is not linked in {self._topology.spec}"
             raise InputError(problem, hint=HINT)
-        # The copies of a unit for several receivers are separate, although they share links.
+        # Copies of a unit for several receivers may share links over switches. A tree for each
+        # receiver keeps them apart.
         tree = tree if len(path) == 2 else ends[1]
         for unit, ranks in units:
             combine = int(ranks != self._complete)
@@ -297,9 +329,9 @@ class ChunkExecution:
         return step + len(path) - 2
 
     def _find_path(self, sender: int, receiver: int) -> list[int]:
-        """Return the nodes of a shortest path on which all but the ends are switches, or nothing.
+        """Return the nodes of a shortest path whose inner nodes are switches; [] if none exists.
 
-        Of several paths, it is the one of the lowest ranks, as seen from the receiver.
+        Among several such paths, lower ranks are preferred, starting from the receiver.
         """
         if (sender, receiver) in self._ports:
             return [sender, receiver]
@@ -320,7 +352,11 @@ class ChunkExecution:
         return path[::-1]
 
     def read(self, run: RunningBlock, places: list[ChunkPlace]) -> list[Sum]:
-        """Return the units in chunks, whose writers the thread block must have waited for."""
+        """Return the units in the chunks at the given places.
+
+        Raises:
+            RejectedError: a chunk is empty, or the thread block has not waited for its writer.
+        """
         units = []
         for place in places:
             chunk = self._chunk(place)
@@ -338,7 +374,12 @@ class ChunkExecution:
         return units
 
     def write(self, run: RunningBlock, places: list[ChunkPlace], units: list[Sum]) -> None:
-        """Write units to chunks, whose last users the thread block must have waited for."""
+        """Write units to the chunks at the given places.
+
+        Raises:
+            RejectedError: a chunk holds another unit, and the thread block has not waited for all
+                blocks that use it.
+        """
         for place, unit in zip(places, units, strict=True):
             chunk = self._chunk(place)
             if chunk is None or chunk.held != unit:
@@ -363,7 +404,7 @@ class ChunkExecution:
         return f"{place[1]}[{place[2]}]"
 
     def place(self, rank: int, buffer: str, offset: int) -> ChunkPlace:
-        """Return the place of a chunk; buffers that are the same memory have the same places."""
+        """Return the place of a chunk; chunks in the same memory have the same place."""
         start = rank * self._part_units if buffer == self._part else 0
         return rank, self._input if buffer == "i" else buffer, offset + start
 
@@ -379,6 +420,7 @@ class ChunkExecution:
         return self._chunks[place]
 
     def _check_outputs(self) -> None:
+        """Check that each output buffer holds the units that the collective must deliver there."""
         for rank, (_, outputs) in enumerate(self._buffers):
             for offset in range(outputs.chunks):
                 unit = outputs.unit(offset)

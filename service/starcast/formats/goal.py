@@ -36,6 +36,11 @@ def write_goal(executed: Executed, unit_bytes: int, dialect: GoalDialect) -> Ite
     port and direction, so that ports and directions do not wait for each other. This is possible
     because ATLAHS passes the end time of a receive to the operations that require it.
 
+    Args:
+        executed: the schedule, expanded to all sources and executed.
+        unit_bytes: the size of a unit in bytes.
+        dialect: the simulator that reads the file.
+
     Raises:
         LimitError: a node has more ports than LogGOPSim has interfaces or CPUs.
     """
@@ -140,11 +145,12 @@ class _Operations:
 
 
 def _list_arrivals(executed: Executed, packets: Packets) -> tuple[list[int], list[int]]:
-    """Return the packets that must arrive before each send can begin.
+    """Return the numbers of the packets that must arrive before each send can begin.
 
-    The first list contains the packets that must arrive, send by send. The second list contains,
-    for each send, the position in the first list at which its packets begin. Its last entry is the
-    length of the first list.
+    Returns:
+        Two lists. The first contains the packets, send by send. The second contains, for each send,
+        the index in the first list at which its packets begin; its last entry is the length of the
+        first list.
     """
     packet_of = np.repeat(np.arange(len(packets)), packets.units)
     pairs = packet_of[find_awaited(packets, executed)]

@@ -106,7 +106,8 @@ def schedule_from_goal(
     Raises:
         InputError: the file cannot be read, is not GOAL, has a send without a matching receive,
             sends between nodes that are not linked, or has no comments on units although the
-            collective adds data or tags do not tell the units. The message names file and line.
+            collective adds data or the units do not follow from the tags. The message names file
+            and line.
         LimitError: the file has too many operations.
         RejectedError: a file without comments is not such a collective, because a node sends what
             it does not hold.
@@ -129,18 +130,19 @@ def schedule_from_goal(
         raise type(error)(f"{path}: {error.message}", hint=error.hint) from None
     kind = RejectedError if reader.is_certain else InputError
     raise kind(
-        f"{path}: as far as tags tell the units, the sends are not {with_article(collective)} with "
-        f"the root {network.label(origin)}: {violation[1]}",
-        hint="name the collective and root of the file, or write comments on the units",
+        f"{path}: with the units that follow from the tags, the sends are not "
+        f"{with_article(collective)} with the root {network.label(origin)}: {violation[1]}",
+        hint="give the collective and root of the file, or write comments on the units",
     )
 
 
 def _view(values: Any) -> memoryview:
+    """Return a view of an array, which numpy's types for Python 3.11 do not declare as a buffer."""
     return memoryview(values)
 
 
 class _Reader:
-    """Reads the operations of one GOAL file, which refer to one another by their numbers.
+    """Reads the operations of one GOAL file, and numbers them in the order of the file.
 
     Files are not trusted: line lengths, numbers and the count of operations are limited. The
     simulator, not this class, decides whether a schedule is valid.
@@ -149,8 +151,10 @@ class _Reader:
     def __init__(
         self, path: str, topology: Topology, collective: Collective, ports: Ports, root: int
     ) -> None:
-        #: Whether the file tells the unit of each send.
+        #: Whether the comments or the tags determine the unit of each send. Otherwise the units are
+        #: a guess.
         self.is_certain = True
+        #: Whether the units, trees and steps of all sends are written in comments.
         self.has_comments = True
         self._path = path
         self._topology = topology
@@ -161,9 +165,10 @@ class _Reader:
         # The labels of operations are local to a rank.
         self._names: dict[str, int] = {}
         self._operations = _OperationTable(*(array(code) for code in "bqqqQQ"))
-        # Operation, unit, tree, step and combine (or -1) of each row in a comment.
+        # Five numbers for each comment on a unit: operation, unit, tree, step, combine (or -1).
         self._rows = array("q")
-        # Operation, the operation for which it waits, and whether it waits only for its start.
+        # Three numbers for each requirement: the waiting operation, the required operation, and
+        # whether its start suffices (1) or its end is required (0).
         self._requirements = array("q")
         self._expects_send = False
 
@@ -271,7 +276,7 @@ class _Reader:
         return True
 
     def columns(self) -> dict[str, Indices]:
-        """Return the columns of a schedule that has one row for each unit of each send."""
+        """Return the columns of the schedule by name, with a row for each unit of each send."""
         operations = _OperationTable(*map(np.asarray, self._operations))
         sends, receives = self._match(operations)
         rows = np.asarray(self._rows).reshape(-1, 5)
@@ -335,7 +340,7 @@ class _Reader:
         else:
             self.fail(
                 f"has a send of an unknown unit: the sends are not "
-                f"{with_article(self._collective)} whose tags or ends tell the units",
+                f"{with_article(self._collective)} whose units follow from tags or ends",
                 int(operations.line[sends[0]]),
                 "use one tag for each unit, or comments such as '// unit 0 tree 0 step 1'",
             )
@@ -347,9 +352,10 @@ class _Reader:
     def _trace_tags(
         self, sender: Indices, receiver: Indices, tag: Indices
     ) -> tuple[Indices, Indices] | None:
-        """Return the source and the destination of each tag, if sends with a tag carry one unit.
+        """Return the source and the destination of each tag; None if a tag is not one unit.
 
-        In an allgather, units have no destination; it is 0.
+        A tag is one unit if its sends form a path to the destination or, in an allgather, a tree.
+        In an allgather, units have no destination, and 0 is returned.
         """
         nodes = self._topology.nodes
         sent, received = tag * nodes + sender, tag * nodes + receiver
@@ -365,17 +371,18 @@ class _Reader:
         return (source, destination) if is_path and np.all(root == self._root) else None
 
     def _is_direct(self, sender: Indices, receiver: Indices) -> bool:
-        """Return whether all messages seem to go directly from their sources to destinations."""
+        """Return whether every message seems to go directly from its source to its destination."""
         if self._collective in ("gather", "scatter"):
             ends = receiver if self._collective == "gather" else sender
             return bool((ends == self._root).all())
         nodes = self._topology.nodes
-        # A direct exchange uses all pairs; if a few are missing, it is one with an error.
+        # A direct exchange has a send for every pair of nodes. If only a few pairs are missing, the
+        # file is taken for a direct exchange with an error.
         count = self._topology.endpoints
         return 2 * len(np.unique(sender * nodes + receiver)) > count * (count - 1)
 
     def _match(self, operations: _OperationTable) -> tuple[Indices, Indices]:
-        """Match sends with receives; return the sends and, for each, the receive of its packet.
+        """Match sends with receives; return both as arrays of operation numbers, pair by pair.
 
         A receive matches the first unmatched send with the same sender, receiver and tag.
         """
@@ -430,7 +437,7 @@ class _Reader:
         sent, received = (array("q", bytes(8 * self._topology.nodes)) for _ in range(2))
         #: For each node, in the one-port model, the sends that could begin but wait for their turn.
         queues: dict[int, deque[int]] = defaultdict(deque)
-        # Ready operations, by step and number.
+        # A heap of the operations that can begin; the keys are sorted by step, then by number.
         ready = [levels[number] * count + number for number in np.flatnonzero(left == 0).tolist()]
         heapify(ready)
         done = 0

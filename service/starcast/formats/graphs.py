@@ -8,14 +8,13 @@ faster, because networkx creates Python objects for every edge.
 
 import json
 from collections.abc import Iterator
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.support.errors import InputError, UnavailableError
-from starcast.support.installation import install_command
+from starcast.support.errors import InputError
+from starcast.support.installation import import_library
 from starcast.topologies import Topology, memory
 from starcast.trees import Forest
 from starcast.trees.metrics import edges_of
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class _Edges(NamedTuple):
-    """Edges as columns of equal length: two columns for the ends, and further columns by name."""
+    """Edges as columns of equal length: the ranks of both ends, and attributes by name."""
 
     start: NDArray[np.int64]
     end: NDArray[np.int64]
@@ -38,8 +37,9 @@ def to_networkx(artifact: Topology | Forest, tree: int | None = None) -> "nx.Gra
     """Convert a topology to a `networkx.Graph`, a forest to a `networkx.DiGraph`.
 
     Nodes have the attribute ``label``, and switches the attribute ``switch``. A link has the
-    ``port`` of its end with the lower rank, and its ``capacity`` and ``latency`` if links differ;
-    the graph has the ``capacity_unit``.
+    ``port`` of its end with the lower rank. If links differ in capacity, a link has its
+    ``capacity``, and the graph the ``capacity_unit``. If they differ in latency, a link has its
+    ``latency``.
 
     An edge of a forest leads from parent to child. Its attributes are its ``tree``, its ``level``
     (the child's distance from the root in the tree) and the parent's ``port``. Since trees may
@@ -53,8 +53,8 @@ def to_networkx(artifact: Topology | Forest, tree: int | None = None) -> "nx.Gra
 
     Raises:
         UnavailableError: networkx is not installed.
-        InputError: there is no such tree.
-        RejectedError: the array is not a forest.
+        InputError: no tree has this number.
+        RejectedError: the array of the forest does not describe trees.
 
     Example:
         >>> to_networkx(forest("S4", "multiple"), tree=1).number_of_edges()
@@ -96,8 +96,8 @@ def to_igraph(artifact: Topology | Forest, tree: int | None = None) -> "igraph.G
 
     Raises:
         UnavailableError: igraph is not installed.
-        InputError: there is no such tree.
-        RejectedError: the array is not a forest.
+        InputError: no tree has this number.
+        RejectedError: the array of the forest does not describe trees.
     """
     igraph = import_library("igraph")
     topology, edges = _topology_of(artifact), _edges(artifact, tree)
@@ -127,8 +127,8 @@ def to_scipy(artifact: Topology | Forest, tree: int | None = None) -> "sparse.cs
 
     Raises:
         UnavailableError: scipy is not installed.
-        InputError: there is no such tree.
-        RejectedError: the array is not a forest.
+        InputError: no tree has this number.
+        RejectedError: the array of the forest does not describe trees.
     """
     sparse = import_library("scipy.sparse")
     topology, edges = _topology_of(artifact), _edges(artifact, tree)
@@ -138,29 +138,6 @@ def to_scipy(artifact: Topology | Forest, tree: int | None = None) -> "sparse.cs
     # This conversion adds the values at equal positions.
     matrix = sparse.csr_array((ones, (edges.start, edges.end)), shape=shape)
     return matrix + matrix.T if isinstance(artifact, Topology) else matrix
-
-
-def import_library(module: str, extra: str = "") -> Any:
-    """Import a module of an optional library.
-
-    Args:
-        extra: the extra of starcast that installs the library (default: the library's name).
-
-    Raises:
-        UnavailableError: the library is not installed.
-    """
-    package = module.partition(".")[0]
-    try:
-        return import_module(module)
-    except ModuleNotFoundError as error:
-        # If the missing module is a dependency of the package, the package is installed, and
-        # installing it again would not help.
-        if (error.name or "").partition(".")[0] != package:
-            raise
-        raise UnavailableError(
-            f"{package} is not installed",
-            hint=f"install it with: {install_command(extra or package)}",
-        ) from None
 
 
 def _topology_of(artifact: Topology | Forest) -> Topology:
@@ -174,7 +151,10 @@ def _graph_attributes(artifact: Topology | Forest) -> dict[str, str | int | floa
 
 
 def _capacity_unit(topology: Topology) -> dict[str, float]:
-    """Return the source's capacity of a link of capacity 1, as an attribute of the graph."""
+    """Return the graph's attribute ``capacity_unit``: the real capacity of a link of capacity 1.
+
+    The result is empty if all links have the same capacity.
+    """
     return {} if topology.capacities is None else {"capacity_unit": topology.capacity_unit}
 
 
@@ -225,8 +205,8 @@ def _write_xml(topology: Topology, generator: str) -> Iterator[str]:
 def write_topology_dot(topology: Topology) -> Iterator[str]:
     """Yield a topology as an undirected graph in DOT.
 
-    A link has the port of its end with the lower rank, and its capacity and latency if links
-    differ.
+    A link has the port of its end with the lower rank. It has its capacity or latency only if links
+    differ in capacity or latency.
     """
     yield f"graph {_dot_quote(topology.spec)} {{\n"
     for name, value in _capacity_unit(topology).items():
@@ -269,7 +249,7 @@ def _dot_quote(text: str) -> str:
 def write_metis(topology: Topology) -> Iterator[str]:
     """Yield a METIS graph file: a line per node with its neighbours, which are numbered from 1.
 
-    Capacities that differ are the weights of links.
+    If links differ in capacity, the capacities are written as weights of links.
     """
     yield f"% {topology.spec}\n"
     yield f"{topology.nodes} {topology.links}{'' if topology.capacities is None else ' 1'}\n"
@@ -280,7 +260,8 @@ def write_metis(topology: Topology) -> Iterator[str]:
 def write_anynet(topology: Topology) -> Iterator[str]:
     """Yield a file for BookSim's network ``anynet``, with one router per node.
 
-    The router of an endpoint has one terminal. Latencies that differ follow the neighbours.
+    The router of an endpoint has one terminal. If links differ in latency, the latency of a link
+    follows each neighbour.
     """
     for rank, row in enumerate(_neighbour_lists(topology, topology.latencies)):
         terminal = f" node {rank}" if rank < topology.endpoints else ""
@@ -293,7 +274,13 @@ def _neighbour_lists(
 ) -> Iterator[list[tuple[int, str]]]:
     """Yield the neighbours of each node in ascending order, each with the value of its link.
 
-    A value is a blank and a number, or empty if there are none.
+    Args:
+        topology: the topology.
+        values: the capacities or latencies of links ``[ports, nodes]``, or None to write no values.
+
+    Yields:
+        For each node, pairs of a neighbour and the text to append to it: " 3" for the value 3, or
+        "" if ``values`` is None.
     """
     for chunk in topology.chunks():
         ranks = np.arange(chunk.start, chunk.stop)
@@ -335,7 +322,7 @@ def write_graph6(topology: Topology) -> Iterator[bytes]:
 
 
 def _graph6_size(count: int) -> list[int]:
-    """Return the number of nodes as 1, 4 or 8 characters of the graph6 format."""
+    """Return the number of nodes in graph6: the codes of 1, 4 or 8 characters."""
     if count <= 62:
         return [count + 63]
     digits, marks = (3, [126]) if count <= 258_047 else (6, [126, 126])

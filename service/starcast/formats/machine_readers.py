@@ -1,4 +1,4 @@
-"""Readers of machines: networks with capacities, latencies and switches, as other tools write them.
+"""Read files in which other tools describe machines: links with capacities, latencies and switches.
 
 Sources: the ns-3 files of ASTRA-sim (``scratch/common.h`` of astra-sim/astra-network-ns3) and SimAI
 (aliyun/SimAI); ``src/graph/topo.cc`` of NVIDIA/nccl and ROCm/rccl; the platform files of SimGrid.
@@ -33,18 +33,19 @@ _ARC_BYTES = 500
 _UNITLESS = re.compile(r"[0-9.]+(?:[eE][+-]?[0-9]+)?")
 #: Bandwidth of a lane of PCI Express in units of 100 Mbit/s, by its speed in GT/s.
 _LANES = {"2.5": 15, "5": 30, "8": 60, "16": 120, "32": 240, "64": 480}
-#: Bandwidth of an NVLink in GB/s from a compute capability on, rounded.
+#: Bandwidth of an NVLink in GB/s, rounded, by the lowest compute capability of a GPU that has it.
 _NVLINKS = ((100, 40), (90, 21), (87, 20), (86, 12), (70, 20), (60, 18), (0, 20))
 #: Bandwidth of an xGMI link in GB/s, by the beginning of the name or number of the architecture.
 _XGMI = {"gfx90a": 36, "910": 36, "gfx94": 48, "94": 48, "gfx95": 48, "95": 48}
 _OTHER_XGMI = 24
-#: Bandwidth between two CPUs in GB/s: by the model of Intel's CPUs, by vendor, and of others.
+#: Bandwidth between two CPUs of a host in GB/s: for CPUs of Intel by the lowest model number that
+#: has it, for others by vendor or architecture, and for all remaining CPUs.
 _INTEL = ((0xCF, 40), (0x8F, 22), (0x55, 10), (0, 6))
 _CPUS = {"AuthenticAMD": 16, "ppc64": 32}
 _OTHER_CPUS = 6
 #: Bandwidth between two PCI switches in one device, in GB/s: no limit in practice.
 _PCI_LINK = 5000
-#: The node of all switches for NVLinks, which are one node as in NCCL.
+#: The name of the node that stands for all switches of NVLinks; NCCL too treats them as one.
 _NVSWITCH = "NVSwitch"
 #: Classes of PCI devices that are GPUs or accelerators.
 _GPU_CLASSES = ("0x03", "0x12")
@@ -54,7 +55,7 @@ def _read_ns3(file: GraphFile) -> LinkList:
     rows = [(line, text.split()) for line, text in file.lines("#") if text.strip()]
     first, head = rows[0] if rows else (1, [])
     if len(head) not in (3, 6):
-        fail_at(first, "is not the counts of nodes, switches and links")
+        fail_at(first, "does not give the numbers of nodes, switches and links")
     # SimAI writes nodes, GPUs of a server, switches in servers, other switches, links, GPU type.
     counts = [read_number(word, first) for word in head[:5]]
     nodes, links, expected = counts[0], counts[-1], sum(counts[1 if len(head) == 3 else 2 : -1])
@@ -94,7 +95,10 @@ def _read_node(text: str, line: int, nodes: int) -> int:
 
 
 def _rates(bandwidth: str, latency: str, unit: str) -> list[tuple[str, str]]:
-    """Return the attributes of a link; numbers without unit are bits or bytes per second and s."""
+    """Return the attributes ``capacity`` and ``latency`` of a link, as names and values.
+
+    A bandwidth without a unit gets the given unit, such as "bps"; a latency without one is in s.
+    """
     given = {"capacity": (bandwidth, unit), "latency": (latency, "s")}
     return [
         (name, text + missing if _UNITLESS.fullmatch(text) else text)
@@ -108,12 +112,13 @@ class _Device:
 
     Attributes:
         line: its line in the file.
-        kind: ``cpu``, ``pci``, ``nic``, ``accelerator`` or, with an element of its own, ``gpu``.
+        kind: ``cpu``, ``pci``, ``nic``, ``accelerator``, or ``gpu`` for a PCI device that contains
+            an element ``gpu``.
         name: its name in the network.
         host: the hash of its host.
-        bus: the number of a PCI device.
-        values: its attributes; those of the GPU for a GPU.
-        cpu: its CPU; None for a CPU.
+        bus: the number of a PCI device; -1 for a CPU.
+        values: the attributes of its XML element; for a GPU, those of the element ``gpu``.
+        cpu: the CPU to which a PCI device belongs; None for a CPU.
     """
 
     line: int
@@ -135,14 +140,16 @@ class _Arc(NamedTuple):
 
 
 class _SystemReader:
-    """Reads the elements of a file of NCCL or RCCL with the devices of one or more hosts."""
+    """Reads an XML file of NCCL or RCCL, which lists the devices of one or more hosts."""
 
     def __init__(self, file: GraphFile) -> None:
         self._file = file
+        #: The device of each open element, or of the element around it.
         self._open = list[_Device | None]()
         self._devices = list[_Device]()
-        #: PCI devices with their parents and bandwidths, and elements for other links.
+        #: Each PCI device, with its parent and the bandwidth between them.
         self._tree = list[tuple[_Device, _Device, str]]()
+        #: Each element of another link: its line, the device around it, its name and attributes.
         self._links = list[tuple[int, _Device, str, dict[str, str]]]()
 
     def begin(self, line: int, name: str, values: dict[str, str]) -> None:
@@ -232,7 +239,7 @@ class _SystemReader:
             if device.kind == "cpu":
                 cpus[device.host].append(device)
                 if len(cpus[device.host]) > MAX_DEGREE:
-                    fail_at(device.line, f"has the CPU number {MAX_DEGREE + 1} of a host")
+                    fail_at(device.line, f"has more than {MAX_DEGREE} CPUs of one host")
         count = sum(len(group) ** 2 for group in cpus.values())
         memory.require(_ARC_BYTES * count, f"{count:,} links between CPUs", "give a smaller file")
         for group in cpus.values():
@@ -242,13 +249,13 @@ class _SystemReader:
     def _other_arcs(self) -> Iterator[_Arc]:
         """Yield the arcs of NVLinks, of xGMI links, and of links from GPUs to CPUs.
 
-        A link between two GPUs is an element of both.
+        The elements of both GPUs list a link between them, so each element gives one direction.
         """
         places = dict[tuple[str, int], _Device]()
         for device in sorted(self._devices, key=lambda device: device.kind == "gpu"):
             place = device.host, device.bus
             if device.kind == "gpu" and place in places and places[place].kind == "gpu":
-                fail_at(device.line, "repeats the number of a GPU")
+                fail_at(device.line, "repeats the bus number of another GPU")
             places[place] = device
         for line, device, name, values in self._links:
             target, kind = values.get("target", ""), values.get("tclass", "")
@@ -266,7 +273,7 @@ class _SystemReader:
                 if found and (found.kind == "gpu" or name == "pcilink"):
                     yield _Arc(line, device.name, found.name, bandwidth)
                 else:
-                    # NCCL ignores them too: a file may list a part of the machine.
+                    # NCCL ignores such links too, because a file may list a part of the machine.
                     self._file.unused.add("links to devices that the file does not list")
                 continue
             for start, end in permutations((device.name, other)):
@@ -274,9 +281,9 @@ class _SystemReader:
 
 
 def _without_leaves(arcs: Sequence[_Arc], gpus: set[str]) -> set[str]:
-    """Return the nodes that remain if switches with one link are removed, again and again.
+    """Return the nodes that remain after repeated removal of switches with a single neighbour.
 
-    They forward nothing.
+    Such switches forward nothing.
     """
     others = defaultdict[str, set[str]](set)
     for arc in arcs:
@@ -298,7 +305,7 @@ def _get(line: int, name: str, values: Mapping[str, str], key: str) -> str:
 
 
 def _bus_number(bus: str, line: int) -> int:
-    """Return the number of a PCI device, as in NCCL: zeros before it do not count."""
+    """Return the number in a PCI bus id, such as 0000:3b:00.0; NCCL too ignores leading zeros."""
     try:
         return int(re.sub("[:.]", "", bus), 16)
     except ValueError:
@@ -306,7 +313,10 @@ def _bus_number(bus: str, line: int) -> int:
 
 
 def _number_gpus(gpus: list[_Device]) -> list[str]:
-    """Return the label of each GPU: its rank, or else its index, if they differ, or its place."""
+    """Return a label for each GPU: its attribute `rank` or else `dev`, or else its position.
+
+    An attribute is used only if every GPU has a different number there.
+    """
     for key in ("rank", "dev"):
         found = [gpu.values.get(key, "") for gpu in gpus]
         if all(re.fullmatch("[0-9]{1,9}", text) for text in found):
@@ -317,7 +327,7 @@ def _number_gpus(gpus: list[_Device]) -> list[str]:
 
 
 def _link_rate(gpu: _Device, name: str) -> int:
-    """Return the bandwidth of one link in GB/s, of the kind that an element names."""
+    """Return the bandwidth in GB/s of one link of a GPU; the name of the link's element decides."""
     if name == "pcilink":
         return _PCI_LINK
     if name == "xgmi":
@@ -345,7 +355,7 @@ def _read_system(file: GraphFile) -> LinkList:
 
 @dataclass
 class _Route:
-    """A route of SimGrid: its line, its two ends, its links, and whether it leads both ways."""
+    """A route in a SimGrid file: its line, two ends and links, and whether it leads both ways."""
 
     line: int
     ends: tuple[str, str]
@@ -368,7 +378,7 @@ class _PlatformReader:
             node = _get(line, name, values, "id")
             self._file.add_node(node, {"switch": name == "router"})
             if len(self._file) == before:
-                fail_at(line, f"repeats the {name} '{node}'", "give every node another `id`")
+                fail_at(line, f"repeats the {name} '{node}'", "give every node a different `id`")
         elif name == "link":
             self._links[_get(line, name, values, "id")] = values
         elif name in ("route", "zoneRoute", "ASroute"):
@@ -381,7 +391,7 @@ class _PlatformReader:
         elif name in _PLATFORM_OTHERS:
             fail_at(
                 line,
-                f"has the element '{name}', which is not read",
+                f"has the element '{name}', which is not supported",
                 "write hosts, routers, links, and routes with one link",
             )
 
@@ -406,13 +416,18 @@ class _PlatformReader:
             if len(route.links) == 1 < len(ends_of[route.links[0]]) and is_shared:
                 fail_at(
                     route.line,
-                    f"uses the link '{route.links[0]}', which other nodes use too",
-                    "write a router to which all of them are linked",
+                    f"uses the link '{route.links[0]}', which routes of other nodes use too",
+                    "write a router, and link all of these nodes to it",
                 )
         return self._file.links(is_directed=True)
 
     def _add(self, route: _Route, arcs: set[tuple[str, str]]) -> None:
-        """Add the link of a route."""
+        """Add the only link of a route to the network, in the directions of the route.
+
+        Raises:
+            InputError: the link is not defined, an end of the route is neither a host nor a router,
+                or another route has the same ends.
+        """
         name = route.links[0]
         if name not in self._links:
             fail_at(route.line, f"uses the link '{name}', which the file does not have")
@@ -430,7 +445,7 @@ class _PlatformReader:
             fail_at(route.line, f"joins '{u}' to '{v}', which are not both hosts or routers")
 
 
-#: Elements of SimGrid that stand for other nodes and links.
+#: Elements of SimGrid that define further nodes, links or routes; they are not supported.
 _PLATFORM_OTHERS = (
     "cluster", "cabinet", "peer", "backbone", "host_link", "bypassRoute", "bypassZoneRoute",
     "bypassASroute", "include",
@@ -445,7 +460,7 @@ def _read_platform(file: GraphFile) -> LinkList:
     return reader.finish()
 
 
-#: The readers of all files with networks, by format.
+#: The readers of all network files, machines included, by format.
 ALL_READERS: dict[NetworkFormat, Callable[[GraphFile], Any]] = {
     **READERS, "ns3": _read_ns3, "nccl-xml": _read_system, "simgrid": _read_platform,
 }  # fmt: skip

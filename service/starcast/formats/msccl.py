@@ -29,7 +29,7 @@ from starcast.topologies import Topology
 
 
 class RuntimeLimits(NamedTuple):
-    """Limits of a runtime: channels, steps of a thread block, and thread blocks of a rank."""
+    """Maximum numbers in a runtime: channels, steps of a thread block, thread blocks of a rank."""
 
     channels: int
     steps: int
@@ -130,7 +130,10 @@ def lay_out(
 
 
 class _Copy(NamedTuple):
-    """A run of consecutive chunks that a rank copies from its input to its output."""
+    """Consecutive chunks that a rank copies from offset `source` in its input to its output.
+
+    The offset in the output is `target`.
+    """
 
     source: int
     target: int
@@ -141,11 +144,11 @@ def check_no_switches(topology: Topology) -> None:
     """Check that all nodes of a topology can be GPUs.
 
     Raises:
-        InputError: some are switches.
+        InputError: some nodes are switches.
     """
     if topology.endpoints < topology.nodes:
         raise InputError(
-            f"{topology.spec} has switches, but files of MSCCL have only GPUs, which own data",
+            f"{topology.spec} has switches, but MSCCL files describe only GPUs, which own data",
             hint="use the format csv, or goal with the port model all",
         )
 
@@ -252,6 +255,7 @@ class _Program:
         )
 
     def _check(self, rank: int, blocks: list[str], copy: _Copy) -> None:
+        """Check that a GPU exceeds no limit of MSCCL."""
         subject = f"node {self._schedule.topology.label(rank)} of {self._schedule.id} needs"
         if len(blocks) > min(MAX_BLOCKS, MAX_DEPENDED_BLOCKS):
             raise LimitError(
@@ -261,7 +265,7 @@ class _Program:
             )
         if copy.chunks > MAX_STEPS * MAX_CHUNKS_PER_STEP:
             raise LimitError(
-                f"{subject} copies of {copy.chunks:,} chunks; MSCCL XML supports at most "
+                f"{subject} to copy {copy.chunks:,} chunks; MSCCL XML supports at most "
                 f"{MAX_STEPS * MAX_CHUNKS_PER_STEP:,}",
                 hint=_HINT,
             )
@@ -307,9 +311,11 @@ class _Program:
     def _end_of_receive(
         self, numbers: dict[tuple[str, int, int], int], row: int
     ) -> tuple[int, int]:
-        """Return the thread block and step that receive the unit of a row; (-1, -1) for row -1.
+        """Return the thread block and step in which a GPU receives the unit of a row.
 
-        ``numbers`` has the numbers of a GPU's thread blocks by direction, peer and channel.
+        Args:
+            numbers: the numbers of the GPU's thread blocks by direction, peer and channel.
+            row: the row of the schedule; -1 for no row, for which (-1, -1) is returned.
         """
         if row < 0:
             return -1, -1
@@ -348,7 +354,10 @@ class _Program:
         return _block(numbers["s", *key], send=peer, receive=-1, channel=channel, steps=steps)
 
     def _copy(self, rank: int) -> _Copy:
-        """Return the chunks that a rank copies from its input to its output, none in reductions."""
+        """Return the chunks that a rank copies from its input to its output.
+
+        In a reduction it copies no chunk, because the input holds contributions.
+        """
         inputs, outputs = self._buffers[rank]
         for source in range(0, inputs.chunks, self._chunks):
             target = outputs.offset(inputs.unit(source))
@@ -357,7 +366,7 @@ class _Program:
         return _Copy(0, 0, 0)
 
     def _fixed_place(self, node: int, unit: int) -> _Place | None:
-        """Return the chunk for a unit in a node's input or output; None if neither has the unit.
+        """Return the place of a unit in a node's input or output; None if neither has the unit.
 
         The input of a reduction is not considered, because it holds contributions, not units.
         """
@@ -368,7 +377,7 @@ class _Program:
         return None
 
     def _place_chunks(self) -> list[_Place]:
-        """Return the chunk to which each row's unit is written at the receiver.
+        """Return, for each row, the place at the receiver to which the unit is written.
 
         Each unit and each partial sum in transit has its own chunk in the scratch buffer.
         """
@@ -386,7 +395,12 @@ class _Program:
         return places
 
     def _write_buffers(self, nodes: list[int], writers: list[int]) -> list[str]:
-        """Return, for each row, the XML attributes of its source and target chunks."""
+        """Return, for each row, the XML attributes of its source and target chunks.
+
+        Args:
+            nodes: for each row, the GPU that executes the step.
+            writers: for each row, the row that wrote the source chunk; -1 for a chunk of the input.
+        """
         texts = []
         for node, writer, unit, b in zip(nodes, writers, self._unit, self._targets, strict=True):
             # If the node's input lacks the unit, the offset is None. Then the source is another
@@ -400,14 +414,14 @@ class _Program:
 
 
 def _follow_chunks(rows: Rows) -> tuple[list[int], list[int], set[int]]:
-    """Find the rows that must run before each row, by following the chunks through the schedule.
+    """Find the rows that must be executed before each row, from the chunks that the row uses.
 
-    A node has a separate sum for each tree.
+    In a reduction, a node has a separate sum for each tree.
 
     Returns:
-        Three values: for each row, the row that wrote the chunk that it sends; for each row, the
-        row that wrote the chunk to which it adds; and the set of rows that write partial sums. In
-        both lists, -1 stands for a chunk of the input.
+        Three values: for each row, the earlier row that wrote the chunk that it sends; for each
+        row, the earlier row that wrote the chunk to which it adds; and the set of rows that write
+        partial sums. In both lists, -1 stands for a chunk of the input.
     """
     delivery, addend = [-1] * len(rows), [-1] * len(rows)
     partial: set[int] = set()

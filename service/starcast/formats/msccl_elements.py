@@ -57,10 +57,10 @@ class Instruction(NamedTuple):
         source: buffer and offset of the first chunk that the step reads from its GPU, if any.
         target: buffer and offset of the first chunk that the step writes.
         chunks: the number of chunks.
-        needs: the thread block and step that must end first; -1 for none.
+        needs: the thread block and its step that must end before this step; -1 for none.
         has_dependent: whether another step depends on the end of this step.
         row_step: the step of the schedule to which a send belongs; 0 if the file does not state it.
-        tree: the tree along which a send goes in the schedule.
+        tree: the number of the tree to which a send belongs in the schedule.
     """
 
     type: str
@@ -248,6 +248,11 @@ class ElementReader:
 
 
 def _check_needs(gpu: Gpu, block: Block) -> None:
+    """Check that the steps of a thread block wait only for steps that exist and report their end.
+
+    Raises:
+        InputError: a step waits for another step.
+    """
     for number, step in enumerate(block.steps):
         other, needed = step.needs
         if other < 0:

@@ -34,8 +34,8 @@ from starcast.support.errors import RejectedError, StarcastError
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
 
-#: That for which a thread block may wait, as text for messages: a block and a rank, or the sender,
-#: receiver and channel of a send.
+#: The events for which a thread block may wait, as templates of messages. Their values are a rank
+#: and a thread block, or the sender, receiver and channel of a send.
 _BLOCK = "thread block {1}"
 _SEND = "a send of rank {0} on channel {2}"
 
@@ -116,7 +116,8 @@ class _Execution(ChunkExecution):
         """Execute all steps; check that no step waits forever and that all sends are received.
 
         Raises:
-            InputError, LimitError, RejectedError: as in `schedule_from_msccl`.
+            RejectedError: a step waits forever, or a rank does not receive all that is sent to it.
+            InputError, LimitError: see `ChunkExecution.run_all`.
         """
         self.run_all(list(self._runs.values()), self._advance)
         for (sender, receiver, channel), wire in self._wires.items():
@@ -125,7 +126,7 @@ class _Execution(ChunkExecution):
                 raise RejectedError(f"{problem} channel {channel}", hint=HINT)
 
     def _advance(self, run: RunningBlock) -> tuple[Any, ...]:
-        """Execute the next step of a thread block, unless the step must wait."""
+        """Execute the next step of a thread block, unless it must wait; see `run_all`."""
         block: Block = run.block
         step = block.steps[run.done]
         wire = block.receive, block.rank, block.channel
@@ -157,7 +158,7 @@ class _Execution(ChunkExecution):
         return ()
 
     def _send(self, run: RunningBlock, step: Instruction, units: list[Sum]) -> int:
-        """Send a packet, and return its step in the schedule."""
+        """Send units as one packet, and return the step of the schedule in which they are sent."""
         block: Block = run.block
         arrived, sent = run.now.arrived, run.now.sent
         if step.row_step and step.row_step < max(arrived + 1, sent):

@@ -16,7 +16,7 @@ from starcast.support.json_files import Many, describe_error, parse_json
 from starcast.support.limited import MB, read_bytes
 
 _MAX_BYTES = 100 * MB
-#: The knowledge of all thread blocks takes a number for each pair of them.
+#: Maximum number of thread blocks: the execution stores a number for each pair of them.
 _MAX_BLOCKS = 4096
 _MAX_UNITS = 4_000_000
 _Index = Annotated[int, pydantic.Field(strict=True, ge=0, le=MAX_OFFSET)]
@@ -29,7 +29,7 @@ _names = pydantic.AliasChoices
 
 
 class ChunkRange(pydantic.BaseModel):
-    """Chunks of a buffer of the own GPU (``type``) or of another GPU (``buffer_id``)."""
+    """Consecutive chunks in a buffer of the same GPU (``type``) or another one (``buffer_id``)."""
 
     type: _Buffer | None = None
     buffer_id: _Index | None = None
@@ -38,7 +38,7 @@ class ChunkRange(pydantic.BaseModel):
 
 
 class _Group(pydantic.BaseModel):
-    """The part of each chunk that a thread block of a group moves."""
+    """The position of a thread block in a group; its members move equal parts of each chunk."""
 
     tb_id: _Index = 0
     tbg_size: Annotated[int, pydantic.Field(strict=True, ge=1, le=64)] = 1
@@ -59,7 +59,7 @@ class PlanOperation(pydantic.BaseModel):
 
 
 class References(pydantic.BaseModel):
-    """The channels of one type, or the remote buffers reached through them, of a thread block."""
+    """The channels of one type that a thread block uses, or the remote buffers they lead to."""
 
     kind: _Word = pydantic.Field(validation_alias=_names("channel_type", "access_channel_type"))
     numbers: Many[_Index] = pydantic.Field(
@@ -68,7 +68,7 @@ class References(pydantic.BaseModel):
 
 
 class PlanBlock(pydantic.BaseModel):
-    """A thread block; `rank` and `place`, its index on its GPU, are set after reading."""
+    """A thread block. After the file is read, `rank` and `place` (its index on the GPU) are set."""
 
     steps: Many[PlanOperation] = pydantic.Field(validation_alias="ops")
     channels: Many[References] = ()
@@ -109,8 +109,8 @@ class Plan(pydantic.BaseModel):
         collective: the collective, as the file names it.
         inplace: whether input and output are the same memory.
         gpus: the GPUs by rank.
-        chunk_units: the units of a chunk, set after reading: so many that each thread block of a
-            group moves a whole number of them.
+        chunk_units: the number of units per chunk, set after the file is read. It is a multiple of
+            the size of each group of thread blocks, so each of them moves a whole number of units.
     """
 
     collective: _Word

@@ -47,13 +47,14 @@ _UNSUPPORTED = {
     **dict.fromkeys(("glres", "gstore", "gstorepkt"), "which a switch executes"),
     "pipeline": "which repeats operations for parts of a chunk",
 }
-#: The first source that is read as a packet, and the first target that is written as a packet.
+#: For each operation on packets, the index of the first source that is read as a packet, and of the
+#: first target that is written as a packet.
 _PACKET_SOURCES = {"rppkt": 0, "upkt": 0, "repkt": 1, "respkt": 1, "recpkt": 1, "recspkt": 1}
 _PACKET_TARGETS = {"ppkt": 0, "cpkt": 0, "rppkt": 0, "respkt": 1, "recpkt": 1, "recspkt": 1}
 #: Packets take twice their data's space in the scratch buffer, so here they have their own buffer.
 _PACKETS = "packet s"
 
-#: That for which a thread block may wait, as text for messages.
+#: The events for which a thread block may wait, as templates of messages.
 _SIGNAL = "a signal of rank {0} to rank {1} on {2} channel {3}"
 _BARRIER = "the other thread blocks at barrier {1} of rank {0}"
 _SEMAPHORE = "semaphore {1} of rank {0}"
@@ -84,7 +85,9 @@ def schedule_from_mscclpp(
         InputError: the file cannot be read, is not such a plan, is for another collective or
             topology, has an unsupported operation, or transfers between nodes that are not linked.
         LimitError: the file is too large, or has too many thread blocks or transfers.
-        RejectedError: as for `starcast.schedule_from_msccl`.
+        RejectedError: a thread block waits forever, uses a chunk without waiting for its unit,
+            counts a contribution twice, or leaves a wrong unit or an incomplete sum in an output;
+            or the simulator finds a violation.
     """
     from starcast.formats.mscclpp_plan import read_plan  # noqa: PLC0415 - pydantic
 
@@ -131,8 +134,8 @@ class _Execution(ChunkExecution):
         nothing = Knowledge(np.full(len(blocks), -1, dtype=np.int32), 0, 0)
         self.blocks = [RunningBlock(block, index, nothing) for index, block in enumerate(blocks)]
         self._remote_buffers = [gpu.remote_buffers for gpu in plan.gpus]
-        #: For each rank and type of channel, the other rank of each channel, and the channel's
-        #: number among those between both ranks.
+        #: For each rank and type of channel, a pair for each channel: the rank at its other end,
+        #: and its number among the channels between both ranks.
         self._channels: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
         #: Signals that no thread block has received yet, with the knowledge of their senders.
         self._signals: dict[tuple[Any, ...], deque[Knowledge]] = defaultdict(deque)
@@ -147,7 +150,7 @@ class _Execution(ChunkExecution):
                 begin = semaphore.get("init_value", 0)
                 self._signals[_SEMAPHORE, gpu.id, number] += [nothing] * begin
         self._at_barrier: dict[tuple[Any, ...], list[RunningBlock]] = defaultdict(list)
-        #: The knowledge of the writers of packets.
+        #: The knowledge of each packet's writer when it wrote the packet.
         self._packets: dict[ChunkPlace, Knowledge] = {}
 
     def name_block(self, number: int) -> str:
@@ -163,7 +166,7 @@ class _Execution(ChunkExecution):
         """Execute the next operation of a thread block, unless it must wait.
 
         Returns:
-            An empty tuple, or that for which the operation waits.
+            An empty tuple, or the event for which the operation waits; see `run_all`.
         """
         step: PlanOperation = run.block.steps[run.done]
         if step.name not in _OPERATIONS:
@@ -186,7 +189,7 @@ class _Execution(ChunkExecution):
         return missing
 
     def _knowledge_after(self, run: RunningBlock, step: "PlanOperation") -> Knowledge:
-        """Return the knowledge that a signal or a packet of an operation passes on."""
+        """Return the knowledge that the receiver of an operation's signal or packet gets."""
         known = run.now.merge(run.now, run.number, run.done)
         # A relaxed signal does not order accesses to memory.
         is_relaxed = step.name == "rlxsignal"
@@ -294,7 +297,13 @@ class _Execution(ChunkExecution):
     def _transfer(
         self, run: RunningBlock, values: list[list[Sum]], ends: list[tuple[int, int]]
     ) -> None:
-        """Append the rows of units that cross links, all in the same step."""
+        """Send units between GPUs, all in the same step of the schedule.
+
+        Args:
+            run: the thread block that executes the operation.
+            values: lists of units.
+            ends: the ranks of sender and receiver of each list; if they are equal, nothing is sent.
+        """
         step = max(run.now.arrived, run.now.sent) + 1
         for units, pair in zip(values, ends, strict=True):
             if pair[0] != pair[1]:

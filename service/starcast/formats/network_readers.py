@@ -1,4 +1,4 @@
-"""Readers of networks: the nodes and links of a text, by file format.
+"""Read the nodes and links of networks from the text of a file, by file format.
 
 Every message about a file with lines names the line. Node and link counts in headers are compared
 with the content; no memory is allocated for them.
@@ -19,8 +19,8 @@ from xml.parsers import expat
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.formats.graphs import import_library
 from starcast.support.errors import InputError
+from starcast.support.installation import import_library
 from starcast.support.json_files import parse_json
 from starcast.support.limited import DAMAGE
 from starcast.support.text import pluralize
@@ -28,7 +28,7 @@ from starcast.support.vocabulary import NetworkFormat
 from starcast.topologies import memory
 from starcast.topologies.network_building import LinkList
 
-#: Columns of an edge list that name the ends of links.
+#: Pairs of column names of an edge list that mark the columns with the ends of links.
 _HEADS = (
     ("source", "target"), ("from", "to"), ("src", "dst"), ("fromnodeid", "tonodeid"),
     ("node1", "node2"), ("u", "v"),
@@ -66,7 +66,7 @@ _PAJEK_SECTIONS = ("*network", "*vertices", "*edges", "*arcs")
 _SIX_BITS = re.compile(r"[?-~]+")
 #: Memory in bytes that the objects of NetworkX take per byte of a file.
 _OBJECTS = 50
-#: Attributes of links that networks need not keep.
+#: Attributes of links that are ignored without a message, because networks have their own.
 LINK_IDS = {"id", "key", "label", "port"}
 
 
@@ -108,14 +108,21 @@ class GraphFile:
         line: int | None = None,
         attributes: Iterable[tuple[Any, Any]] = (),
     ) -> None:
-        """Add a link, with its line if the file has lines, and the names and values it has."""
+        """Add a link between two nodes.
+
+        Args:
+            u: one end of the link; it is added if it is new.
+            v: the other end.
+            line: the number of the link's line, if the format has lines.
+            attributes: the names and values of the link's attributes.
+        """
         self._pairs.append((self.add_node(u), self.add_node(v)))
         self._link_attributes.append({str(key).lower(): value for key, value in attributes})
         if line is not None:
             self._lines.append(line)
 
     def links(self, *, is_directed: bool = False) -> LinkList:
-        """Return all nodes and links."""
+        """Return all nodes and links that were added."""
         nodes = list(self._numbers)
         attributes = [self._attributes.get(number, {}) for number in range(len(nodes))]
         attributes = attributes if self._attributes else []
@@ -132,7 +139,7 @@ class GraphFile:
 
 
 def fail_at(line: int, problem: str, hint: str = _COMPLETE) -> NoReturn:
-    """Raise an error about a line of a file."""
+    """Raise an error about a line of a file; ``problem`` follows "line N " in the message."""
     raise InputError(f"line {line} {problem}", hint=hint)
 
 
@@ -163,7 +170,7 @@ def _read_edges(file: GraphFile) -> LinkList:
 
 
 def _read_attributes(text: str, line: int) -> Mapping[Any, Any]:
-    """Return the dictionary of Python that NetworkX writes after a link."""
+    """Return the attributes of a link, which NetworkX writes after it as a Python dictionary."""
     try:
         found = literal_eval(text.strip())
     except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -174,7 +181,7 @@ def _read_attributes(text: str, line: int) -> Mapping[Any, Any]:
 
 
 def _read_csv(file: GraphFile) -> LinkList:
-    # Lines with comments become empty, so that the reader counts them.
+    # Comments are replaced by empty lines, because the line numbers in messages must stay right.
     lines = ["" if line.lstrip()[:1] in ("#", "%") else line for line in file.text.split("\n")]
     head = next((line for line in lines if line.strip()), "")
     separator = max(",;\t", key=head.count)
@@ -218,7 +225,7 @@ def _read_rows(
 def _find_head(rows: Sequence[tuple[int, list[str]]]) -> tuple[int, int] | None:
     """Return the columns of the two nodes if the first row names columns, else None.
 
-    A row is no head if one of its names is also a node of a later row.
+    The first row does not name columns if a later row has a node of the same name.
     """
     names = [name.lower() for name in rows[0][1]] if rows else []
     for first, second in _HEADS:
@@ -310,10 +317,15 @@ def _read_matrix_market(file: GraphFile) -> LinkList:
 
 
 def check_count(file: GraphFile, line: int, nodes: int) -> None:
-    """Check that a file has as many nodes with links as the given line says.
+    """Check that a file has links for as many nodes as its header says.
+
+    Args:
+        file: the nodes with links.
+        line: the line of the header, for the message.
+        nodes: the number of nodes in the header.
 
     Raises:
-        InputError: it has fewer.
+        InputError: fewer nodes have links.
     """
     if nodes > len(file):
         fail_at(
@@ -327,7 +339,7 @@ def _read_anynet(file: GraphFile) -> LinkList:
     terminals, has_latencies = Counter[str](), False
     for line, text in file.lines("#"):
         if rest := _ANYNET_END.sub("", text).strip():
-            fail_at(line, f"has '{rest}'", "write 'router' or 'node' before each number")
+            fail_at(line, f"has the text '{rest}'", "write 'router' or 'node' before each number")
         ends = _ANYNET_END.findall(text)
         for kind, number, latency in ends[1:]:
             routers = [end for name, end in (ends[0][:2], (kind, number)) if name == "router"]
@@ -339,7 +351,7 @@ def _read_anynet(file: GraphFile) -> LinkList:
                 terminals[routers[0]] += 1
             has_latencies = has_latencies or bool(latency)
     found = file.links()
-    # Routers without a terminal only forward; but a network has at least two endpoints.
+    # Routers without a terminal become switches, unless fewer than two endpoints would remain.
     switches = []
     if len(terminals) > 1:
         switches = [{} if terminals[router] else {"switch": True} for router in found.nodes]
@@ -363,7 +375,7 @@ def _read_pajek(file: GraphFile) -> LinkList:
             section = words[0].lower()
             if section not in _PAJEK_SECTIONS:
                 hint = f"use {', '.join(_PAJEK_SECTIONS)}"
-                fail_at(line, f"begins the section '{words[0]}', which is not read", hint)
+                fail_at(line, f"begins the section '{words[0]}', which is not supported", hint)
             if section == "*vertices":
                 if count:
                     fail_at(line, "begins a second graph", _ONE_GRAPH)
@@ -408,7 +420,7 @@ def _read_graph6(file: GraphFile) -> LinkList:
 
 
 def _read_size(text: str) -> tuple[int, NDArray[np.uint8]]:
-    """Return the number of nodes of a graph6 or sparse6 text, and the values that follow it."""
+    """Return the number of nodes in a graph6 or sparse6 text, and the six-bit values after it."""
     if not _SIX_BITS.fullmatch(text):
         raise InputError("it is not one line with one graph", hint=_ONE_GRAPH)
     values = np.frombuffer(text.encode(), dtype=np.uint8) - np.uint8(63)
@@ -450,7 +462,7 @@ def _read_json(file: GraphFile) -> LinkList:
                 hint="write the `id` of two nodes as `source` and `target`",
             )
     if len(file) < len(nodes):
-        raise InputError("two nodes have one id", hint="give every node another `id`")
+        raise InputError("two nodes have the same id", hint="give every node a different `id`")
     return file.links(is_directed=bool(content.get("directed")))
 
 
@@ -519,10 +531,10 @@ def _read_sparse6(file: GraphFile) -> Any:
 
 
 def _check_xml(text: str) -> str:
-    """Return an XML text without its declaration, which may name another encoding.
+    """Check an XML text, and return it without its declaration, which may name another encoding.
 
     Raises:
-        InputError: see `parse_xml`, or there are several graphs.
+        InputError: the text is not XML, declares a document type, or has several graphs.
     """
     graphs = list[int]()
 
@@ -570,7 +582,13 @@ def parse_xml(
 
 
 def _load(file: GraphFile, noun: str, read: Callable[[Any], Any]) -> Any:
-    """Return the graph that NetworkX reads, with the positions of nodes as attributes."""
+    """Return the graph that a reader of NetworkX returns; positions become attributes of nodes.
+
+    Args:
+        file: the file, whose size decides whether the graph fits into memory.
+        noun: the name of the format, for messages.
+        read: calls the reader; its argument is the module networkx.
+    """
     networkx = import_library("networkx")
     memory.require(_OBJECTS * len(file.text), "the objects of NetworkX", "give a smaller file")
     try:

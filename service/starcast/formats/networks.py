@@ -1,4 +1,4 @@
-"""Networks from graphs and files: `network`, and the recognition of file formats.
+"""Make networks from graphs and files, and recognize the formats of files.
 
 Files are not trusted: their size is limited, and no number in a file sizes an array.
 """
@@ -25,13 +25,14 @@ from starcast.topologies.networks import Network
 
 #: Maximum size in bytes of a file, after decompression.
 MAX_BYTES = 100 * MB
-#: The beginnings of files, and of other files that users may take for networks.
+#: Patterns of the beginnings of network files, and of other files that users may take for networks.
 _BEGINNINGS: dict[str, NetworkFormat] = {
     r"<(?:.*<)?graphml\b": "graphml",
     r"<(?:.*<)?gexf\b": "gexf",
     r"<(?:.*<)?system\b": "nccl-xml",
     r"<(?:.*<)?platform\b": "simgrid",
-    # The counts of SimAI, or those of ASTRA-sim and then no letters before a bandwidth.
+    # SimAI begins with five counts and a GPU type, ASTRA-sim with three counts; only numbers follow
+    # these up to the first bandwidth.
     r"(?:[0-9]+[ \t]+){5}\w*[a-z]": "ns3",
     r"(?:[0-9]+[ \t]+){2}[0-9]+[ \t\r]*\n[0-9\s]*?[0-9.]+[kmgt]?b(?:ps|/s)": "ns3",
     r"%%MatrixMarket\b": "matrix-market",
@@ -71,9 +72,9 @@ def network(
 ) -> Network:
     """Make a topology of any connected graph, or of a file with one.
 
-    Ports are the colours of a proper colouring of the links, so there are at most D+1 of them for
-    the largest degree D. The capacities of parallel links are added. Labels are made of the
-    attribute ``label`` of the nodes, or else ``name``, if every node has another one; otherwise of
+    Ports are the colours of a proper edge colouring, so there are at most D+1 of them for the
+    largest degree D. The capacities of parallel links are added. Labels are made of the nodes'
+    attribute ``label`` or else ``name``, if the values are different for all nodes; otherwise of
     the ids. Positions are the attributes ``lon`` and ``lat``, ``longitude`` and ``latitude``, ``x``
     and ``y``, or ``pos``.
 
@@ -85,24 +86,23 @@ def network(
             file's name without suffix, or ``network``).
         file_format: the format of the file (default: by its content, or else its suffix).
         capacities: the capacity of each link, in the order of the links (default: its attribute
-            ``capacity`` or ``bandwidth``, else 1). Whole numbers are kept. Other numbers, and those
-            of attributes, are divided by the largest number of which all are multiples, unless the
-            graph has the attribute ``capacity_unit``. They may have units, such as 100Gbps or 64
-            GB/s.
+            ``capacity`` or ``bandwidth``, else 1). Whole numbers are kept. Other numbers, and all
+            values of attributes, are divided by their greatest common divisor, unless the graph has
+            the attribute ``capacity_unit``. Values may have units, such as 100Gbps or 64 GB/s.
         latencies: the latency of each link in the unit of T_s, a whole number (default: its
             attribute ``latency`` or ``delay``, else 0). Numbers with units, such as 0.5ms, become
             microseconds, or nanoseconds or picoseconds if microseconds are not whole numbers.
-        switches: nodes that only forward, which own no units and are owed none (default: those
-            whose attribute ``switch`` is true).
-        weights: what the weights of links are: their attribute ``weight``, third values in the
-            lines of an edge list, or the numbers of a METIS, Pajek or Matrix Market file (default:
-            they are not used).
-        source: where the network comes from (default: the file's name).
+        switches: nodes that only forward: no message begins or ends at them (default: those whose
+            attribute ``switch`` is true).
+        weights: use the weights of links as ``capacity`` or as ``latency`` (default: do not use
+            them). Weights are the attribute ``weight``, third values in the lines of an edge list,
+            or the numbers in a METIS, Pajek or Matrix Market file.
+        source: a description of the network's origin (default: the file's name).
         reporter: receives messages about parallel links and unused attributes of links (default:
             a `NetworkWarning`).
 
     Returns:
-        The network. Its spec, such as ``mine-3fa2c1``, is known in this process.
+        The network. In this process, its spec, such as ``mine-3fa2c1``, can be used instead of it.
 
     Raises:
         InputError: the graph is empty, not connected or directed, or has a link from a node to
@@ -158,7 +158,7 @@ _FROM = f"if it has another format, name it with `file_format`: {_NAMES}"
 
 
 def _valid_name(path: Path) -> str:
-    """Return the name of a file without suffixes as the name of a network."""
+    """Return a valid network name: the file's name without suffixes and forbidden characters."""
     stem = Path(path.name.removesuffix(".gz")).stem
     return re.sub(r"[^A-Za-z0-9_.]", "_", stem).lstrip("_.")[:43] or "network"
 
@@ -184,7 +184,7 @@ def _recognize(path: Path, text: str) -> NetworkFormat | None:
     Raises:
         InputError: the beginning is that of another format.
     """
-    # A comment with a licence may be longer than all that decides the format.
+    # Comments are removed first, because a licence in a comment may be longer than `_BEGINNING`.
     beginning = _XML_COMMENT.sub("", text[: 16 * _BEGINNING]).lstrip()[:_BEGINNING]
     for pattern, name in _BEGINNINGS.items():
         if re.match(pattern, beginning, re.DOTALL | re.IGNORECASE):
@@ -196,12 +196,13 @@ def _recognize(path: Path, text: str) -> NetworkFormat | None:
 
 
 def _list_format(text: str) -> NetworkFormat:
-    """Return the format of a text: an edge list, separated by spaces or as CSV, or METIS."""
+    """Return the format of a text without a known beginning: ``csv``, ``metis`` or ``edges``."""
     rows = [line for line in text.splitlines() if line.strip() and line.strip()[0] not in "#%"]
     # NetworkX writes the attributes of a link in braces, separated by commas.
     if re.search(r"[,;\t]", rows[0].partition("{")[0] if rows else ""):
         return "csv"
-    # As an edge list, a file with these counts would begin with a loop, or with unequal rows.
+    # A METIS file begins with its numbers of nodes and links. As an edge list, such a file would
+    # begin with a loop, or have rows of different lengths.
     counts = [len(row.split()) for row in rows[1:]]
     head = [str(len(counts)), str(sum(counts) // 2)]
     return "metis" if rows and rows[0].split() == head else "edges"

@@ -25,7 +25,7 @@ _SUFFIXES: dict[str, RowsFormat] = {
     ".xml": "msccl-xml",
     ".json": "mscclpp-json",
 }
-#: The beginnings of schedule files, and of other files that users may take for schedules.
+#: Patterns of the beginnings of schedule files, and of other files that users may take for them.
 _BEGINNINGS: dict[str, RowsFormat] = {
     r"(?s)<.*<algo\b|<algo\b": "msccl-xml",
     r'(?s)\{.*"gpus"': "mscclpp-json",
@@ -90,10 +90,10 @@ def _recognize(path: str | Path) -> RowsFormat | None:
         InputError: the file cannot be read, or begins like a file of an unsupported format.
     """
     if not Path(path).is_file():
-        return None  # reading the beginning of a pipe would remove it
+        return None  # the beginning of a pipe can be read only once
     try:
         with open_lines(path) as file:
-            # A comment with a licence may be longer than all that decides the format.
+            # Comments are removed first, because a licence in one may be longer than `_BEGINNING`.
             text = _COMMENT.sub("", file.read(16 * _BEGINNING))
     except OSError as error:
         raise unreadable(path, error) from None

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from starcast.collectives import Schedule
 from starcast.collectives.model import Structure
 from starcast.formats import goal, graphs, msccl
-from starcast.formats.graphs import import_library
 from starcast.judges.simulator import Timing
 from starcast.judges.simulator.execution_models import make_ticks, time_executed
 from starcast.judges.simulator.rows import Rows
 from starcast.judges.simulator.simulation import Executed, execute
 from starcast.support.atomic import atomic_write
 from starcast.support.errors import InputError, RejectedError
+from starcast.support.installation import import_library, install_command
 from starcast.support.text import did_you_mean, pluralize
 from starcast.support.vocabulary import (
     GOAL_DIALECTS,
@@ -85,7 +85,7 @@ def _write_csv(schedule: Schedule) -> Iterator[str]:
 
 def _write_parquet(schedule: Schedule) -> Iterator[bytes]:
     """Yield a Parquet file in a single part, with the same columns as `_write_csv`."""
-    polars = import_library("polars", extra="parquet")
+    polars = import_library("polars", install_command("parquet"))
     file = io.BytesIO()
     polars.DataFrame(table_columns(schedule)).write_parquet(file)
     yield file.getvalue()
@@ -244,7 +244,8 @@ def export(
     Raises:
         InputError: the format or an option is unknown or invalid, or the file cannot be written.
         LimitError: the artifact exceeds a limit of the format.
-        RejectedError: the simulator rejects the schedule, or the array is not a forest.
+        RejectedError: the simulator rejects the schedule, or the array of the forest does not
+            describe trees.
         UnavailableError: the format needs a library that is not installed.
 
     Example:
@@ -261,8 +262,7 @@ def export(
 def render(artifact: Structure, to: str, **options: Any) -> Iterator[bytes]:
     """Yield the parts of a file; the arguments and errors are those of `export`.
 
-    All errors are raised by the call or with the first part, except those for a single node that
-    exceeds a limit of the format.
+    Errors are raised by the call or before the first part, except a LimitError for a single node.
     """
     kind = kind_of(artifact)
     write = find_format(kind, to).write
@@ -291,7 +291,7 @@ def find_format(kind: type[Structure], name: str) -> FileFormat:
     """Return the format with the given name for a kind of artifact.
 
     Raises:
-        InputError: there is no such format.
+        InputError: no format for this kind of artifact has this name.
     """
     formats = FORMATS[kind]
     if name not in formats:

@@ -7,8 +7,7 @@ the ports, levels are counted from the root outwards, and distances are found by
 search. Checkers share no code with `starcast.trees`, so the two can be compared.
 
 The result is an `Evidence`: whether the property holds, the measured values, and the first
-counterexample. All checkers except `rooted` and `spanning` raise an error for arrays that are not
-forests.
+counterexample. All checkers except `rooted` and `spanning` raise an error if a tree is not rooted.
 """
 
 from collections.abc import Iterator, Mapping
@@ -44,7 +43,7 @@ class TraversedTree(NamedTuple):
 
 
 class UncheckedForest:
-    """A topology and an array of parent ports, which may not be a forest.
+    """A topology and an array of parent ports, which need not describe trees.
 
     Attributes:
         rows: the array of parent ports, ``[trees, nodes]``.
@@ -94,6 +93,7 @@ class UncheckedForest:
         return distances
 
     def _parents(self, row: ParentPorts) -> Ranks:
+        """Return the parent of each node in a tree, given its parent ports; -1 for none."""
         # The parent stays -1 if the entry is not a port; such entries are reported with their node.
         parents = np.full(self.topology.nodes, -1, dtype=np.int32)
         for port, neighbours in zip(self.topology.ports, self.neighbours, strict=True):
@@ -101,6 +101,7 @@ class UncheckedForest:
         return parents
 
     def _traverse(self, parents: Ranks) -> TraversedTree:
+        """Traverse the descendants of the root, level by level, given the parent of each node."""
         above = parents.copy()
         above[self.root] = -1  # the traversal begins at the root and never returns to it
         # In this order, the children of a node are next to each other, so they form a slice.
@@ -184,7 +185,7 @@ def height(topology: Topology, parent_port: ParentPorts, root: int, bound: int) 
     """Check that no tree is higher than ``bound``; the measured values are the trees' heights.
 
     Raises:
-        RejectedError: the array is not a forest.
+        RejectedError: a tree is not rooted; see `rooted`.
     """
     graph = _rooted_forest(topology, parent_port, root)
     heights = tuple(int(tree.levels.max()) for tree in graph.trees)
@@ -203,7 +204,7 @@ def shortest_paths(
     The measured value of a tree is the largest excess of its paths.
 
     Raises:
-        RejectedError: the array is not a forest.
+        RejectedError: a tree is not rooted; see `rooted`.
     """
     graph = _rooted_forest(topology, parent_port, root)
     excesses = [np.where(tree.levels < 0, 0, tree.levels - graph.distances) for tree in graph.trees]
@@ -225,7 +226,7 @@ def branch_sizes(topology: Topology, parent_port: ParentPorts, root: int) -> Ran
         int32 ``[trees, ports]``, in the order of the topology's ports.
 
     Raises:
-        RejectedError: the array is not a forest.
+        RejectedError: a tree is not rooted; see `rooted`.
     """
     graph = _rooted_forest(topology, parent_port, root)
     children = graph.neighbours[:, graph.root]
@@ -243,7 +244,7 @@ def balance(topology: Topology, parent_port: ParentPorts, root: int, slack: int 
     several times.
 
     Raises:
-        RejectedError: the array is not a forest.
+        RejectedError: a tree is not rooted; see `rooted`.
     """
     sizes = branch_sizes(topology, parent_port, root).sum(axis=0)
     measured = tuple(sizes.tolist())
@@ -263,7 +264,7 @@ def loads(topology: Topology, parent_port: ParentPorts, root: int) -> Ranks:
     topology's ports. The two directions of a link count as two directed links.
 
     Raises:
-        RejectedError: the array is not a forest.
+        RejectedError: a tree is not rooted; see `rooted`.
     """
     return _loads(_rooted_forest(topology, parent_port, root))
 
@@ -274,7 +275,7 @@ def congestion(topology: Topology, parent_port: ParentPorts, root: int, bound: i
     The measured value is the largest number of trees on a directed link.
 
     Raises:
-        RejectedError: the array is not a forest.
+        RejectedError: a tree is not rooted; see `rooted`.
     """
     return _check_loads("congestion", _rooted_forest(topology, parent_port, root), bound)
 
@@ -285,7 +286,7 @@ def edge_disjoint(topology: Topology, parent_port: ParentPorts, root: int) -> Ev
     The measured value is the largest number of trees on a directed link.
 
     Raises:
-        RejectedError: the array is not a forest.
+        RejectedError: a tree is not rooted; see `rooted`.
     """
     return _check_loads("edge-disjoint", _rooted_forest(topology, parent_port, root), 1)
 
@@ -299,7 +300,7 @@ def level_dimensions(topology: Topology, parent_port: ParentPorts, root: int) ->
         int32 ``[height + 1, ports]``; level 0 has no links.
 
     Raises:
-        RejectedError: the array is not a forest.
+        RejectedError: a tree is not rooted; see `rooted`.
     """
     graph = _rooted_forest(topology, parent_port, root)
     height = max(int(tree.levels.max()) for tree in graph.trees)
@@ -310,29 +311,12 @@ def level_dimensions(topology: Topology, parent_port: ParentPorts, root: int) ->
     return np.ascontiguousarray(counts.T)
 
 
-def dimension_balance(topology: Topology, parent_port: ParentPorts, root: int) -> Evidence:
-    """Check that all trees together use every dimension equally often on every level.
-
-    If so, the translations of these trees to all roots use every directed link equally often on
-    every level. The measured values are the numbers of links in the most used dimension, one for
-    each level from 1.
-
-    Raises:
-        RejectedError: the array is not a forest.
-    """
-    counts = level_dimensions(topology, parent_port, root)[1:]
-    measured = tuple(counts.max(axis=1).tolist())
-    uneven = np.flatnonzero(counts.min(axis=1) != counts.max(axis=1))
-    if not len(uneven):
-        return Evidence("dimension balance", measured)
-    row = counts[uneven[0]]
-    level, dimension = int(uneven[0]) + 1, topology.ports[int(row.argmin())]
-    place = {"level": level, "dimension": dimension, "found": int(row.min())}
-    return _failure("dimension balance", measured, **place, stated=int(row.max()))
-
-
 def _children_by_port(graph: UncheckedForest) -> Iterator[tuple[int, TraversedTree, Ranks]]:
-    """Yield each port's index with each tree and the children that are reached over the port."""
+    """For each tree and port, yield the children that their parents reach over this port.
+
+    Yields:
+        The index of the port, the tree, and the ranks of the children.
+    """
     for tree in graph.trees:
         children = np.flatnonzero(tree.levels > 0)
         parents = tree.parents[children]
@@ -385,7 +369,7 @@ def disjoint_paths(
             broken link interrupts at most one path.
 
     Raises:
-        RejectedError: the array is not a forest.
+        RejectedError: a tree is not rooted; see `rooted`.
     """
     graph = _rooted_forest(topology, parent_port, root)
     height = max(int(tree.levels.max()) for tree in graph.trees)
@@ -442,6 +426,7 @@ def _repetitions(steps: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _place(graph: UncheckedForest, end: int, apart: str) -> dict[str, int | str]:
+    """Return the counterexample for a node to which two paths share a node or a link."""
     first_tree: dict[int, int] = {}
     for number, tree in enumerate(graph.trees):
         for step in _steps(graph, tree, np.array([end]), apart)[:, 0].tolist():
@@ -453,6 +438,7 @@ def _place(graph: UncheckedForest, end: int, apart: str) -> dict[str, int | str]
 
 
 def _explain_sharing(graph: UncheckedForest, step: int, other: int, apart: str) -> str:
+    """Describe the node or link ``step`` (see `_steps`) that a path shares with tree ``other``."""
     if apart == "links":
         a, b = divmod(step, graph.topology.nodes)
         link = f"{graph.label(a)} - {graph.label(b)}"
@@ -462,7 +448,7 @@ def _explain_sharing(graph: UncheckedForest, step: int, other: int, apart: str) 
 
 
 def _rooted_forest(topology: Topology, parent_port: ParentPorts, root: int) -> UncheckedForest:
-    """Return the trees after checking that they are rooted.
+    """Return the topology and the trees, after checking that the trees are rooted.
 
     Raises:
         RejectedError: a tree is not rooted.
@@ -473,6 +459,7 @@ def _rooted_forest(topology: Topology, parent_port: ParentPorts, root: int) -> U
 
 
 def _check_trees(check: str, graph: UncheckedForest, *, spanning: bool = False) -> Evidence:
+    """Check that the trees are rooted and, if ``spanning`` is True, contain all nodes."""
     measured = tuple(int(np.count_nonzero(tree.levels >= 0)) for tree in graph.trees)
     for number, (row, tree) in enumerate(zip(graph.rows, graph.trees, strict=True)):
         # A partial tree has entries only for its own nodes.

@@ -72,6 +72,12 @@ def verify(record: Record) -> None:
 def witness_value(problem: str, spec: str, arguments: ProblemArguments, witness: Witness) -> int:
     """Compute the value of a witness, for example the number of rounds of a broadcast.
 
+    Args:
+        problem: the name of the problem.
+        spec: the spec of the topology.
+        arguments: the arguments of the problem, by name.
+        witness: the arrays that the docstring of this module describes.
+
     Raises:
         RejectedError: the witness is not a valid object of the problem.
         InputError: the topology does not exist.
@@ -81,7 +87,7 @@ def witness_value(problem: str, spec: str, arguments: ProblemArguments, witness:
 
 
 class _Judge:
-    """Checks of one witness on its topology; the methods raise `RejectedError` on a failure."""
+    """A witness to check, with its topology; the methods raise `RejectedError` if a check fails."""
 
     def __init__(self, problem: str, spec: str, subject: str, witness: Witness) -> None:
         self.graph = topology(spec)
@@ -95,11 +101,16 @@ class _Judge:
 
     @classmethod
     def of(cls, record: Record) -> "_Judge":
-        """Return the checks of a record's witness."""
+        """Return the judge of a record's witness."""
         return cls(record.problem, record.topology, record.id, record.witness)
 
     def array(self, name: str, *shape: int | None) -> NDArray[np.int64]:
-        """Return an integer array of the witness after checking its shape; None: any length."""
+        """Return an array of the witness after checking that it holds integers in this shape.
+
+        Args:
+            name: the name of the array.
+            shape: the length in each dimension; None if any length is allowed.
+        """
         array = self._witness.get(name)
         self.require(array is not None, f"the array '{name}' is missing")
         values = np.asarray(array)
@@ -180,7 +191,10 @@ def _congestion(judge: _Judge, arguments: ProblemArguments) -> int:
 
 
 def _independent(judge: _Judge, _arguments: ProblemArguments) -> int:
-    """Return the number of trees; reject trees that share links or inner nodes (Hasunuma 2001)."""
+    """Return the number of trees; reject trees that share links or inner nodes.
+
+    By Hasunuma (2001), trees that share neither are completely independent.
+    """
     graph = judge.graph
     rows = judge.forest(None)
     used: set[tuple[int, int]] = set()
@@ -238,7 +252,7 @@ def _check_paths(judge: _Judge, longest: int) -> None:
 
 
 def _check_certificate(record: Record) -> None:
-    """Check that the inequalities of a record prove its bound."""
+    """Check that the inequalities in a record's witness prove the record's bound."""
     judge = _Judge.of(record)
     nodes = judge.graph.nodes
     vectors = judge.array("vectors", None, nodes)

@@ -103,6 +103,11 @@ def quadratic_form(
 ) -> NDArray[np.int64]:
     """Write (b y)^2 as a sum over orbits of node pairs; return its coefficients, int64 ``[count]``.
 
+    Args:
+        orbit: the index of each node pair's orbit, ``[N, N]``.
+        vector: the vector b.
+        count: the number of orbits.
+
     Raises:
         OverflowError: a sum of products could exceed 64 bits.
     """

@@ -151,7 +151,7 @@ def load_all(folder: Path) -> Iterator[Record]:
     """Read all records of a folder, ordered by problem and size.
 
     Raises:
-        InputError: see `load_record`.
+        InputError: a file is missing or damaged, or has another format version.
     """
     for problem in PROBLEMS:
         paths = (folder / problem).glob(f"*{_SUFFIX}")
@@ -163,7 +163,7 @@ def load_named(path: Path) -> Record:
     """Read a record, and check that its path matches its problem, topology and arguments.
 
     Raises:
-        InputError: see `load_record`; or the file was renamed or moved.
+        InputError: the record cannot be read, or its file was renamed or moved.
     """
     record = load_record(path)
     # A file that was renamed must not be taken for the record of another problem.
@@ -175,10 +175,16 @@ def load_named(path: Path) -> Record:
 def find_record(
     folders: list[Path], problem: str, topology: str, arguments: Mapping[str, int] | None = None
 ) -> Record | None:
-    """Return the best record of a problem in the given folders, or None if there is none.
+    """Return the best record of a problem on a topology in the given folders, or None.
+
+    Args:
+        folders: the folders.
+        problem: the name of the problem.
+        topology: the spec of the topology.
+        arguments: the arguments of the problem, by name.
 
     Raises:
-        InputError: see `load_record`.
+        InputError: a record cannot be read, or its file was renamed or moved.
     """
     best: Record | None = None
     for folder in folders:
@@ -194,7 +200,7 @@ def shipped_record(problem: str, topology: str) -> Record:
     """Return the record that comes with starcast for a problem without arguments.
 
     Raises:
-        NotFoundError: starcast has no such record.
+        NotFoundError: starcast has no record of this problem on this topology.
     """
     record = find_record([shipped_folder()], problem, topology)
     if record is None:
@@ -254,8 +260,8 @@ class Published(NamedTuple):
         value: the value.
         source: the paper, as a key of references.bib.
         statement: the statement in the paper.
-        read: the part of the paper that was read: all, the abstract, or only a citation in another
-            paper.
+        read: the part of the paper that the authors of starcast have read: all, the abstract, or
+            only a citation in another paper.
         also: other papers that state this value.
     """
 
@@ -288,6 +294,7 @@ def published_values() -> dict[str, Published]:
     }
 
 
+#: The columns of a table of records.
 COLUMNS = (
     "problem",
     "topology",
@@ -302,7 +309,9 @@ COLUMNS = (
     "version",
     "command",
 )
+#: The columns that are omitted first in a narrow terminal, in this order.
 SPARE = ("command", "version", "solver", "reason")
+#: The columns of a summary of records.
 SUMMARY = ("problem", "topologies", "arguments", "values", "optimal")
 
 
@@ -345,6 +354,7 @@ class RecordTable(Table):
 
 
 def _summarize(rows: Sequence[Row]) -> Row:
+    """Combine the rows of a series of topologies into one row of a summary."""
     specs = [row["topology"] for row in rows]
     is_range = False
     if len(specs) > 2:
@@ -359,6 +369,7 @@ def _summarize(rows: Sequence[Row]) -> Row:
 
 
 def _value(row: Row) -> str:
+    """Return the value of a record; if it is not optimal, the bound follows in parentheses."""
     return f"{row['value']}" if row["optimal"] else f"{row['value']}({row['bound']})"
 
 
@@ -370,7 +381,7 @@ def as_table(
 
 
 def as_summary(records: Iterable[Record]) -> RecordTable:
-    """Return a table with one row per record, which a terminal shows as a summary."""
+    """Return a table with one row per record, of which a terminal shows a summary."""
     return RecordTable.of(map(record_row, records), COLUMNS, spare=SPARE)
 
 
@@ -400,10 +411,10 @@ def evidence_kind(record: Record) -> str:
 
 
 def describe_evidence(record: Record) -> str:
-    """Describe the evidence for a record's bound, and whether a checker has accepted it.
+    """Describe the evidence for a record's bound, such as ``LRAT, not made again``.
 
     Each verification of a record computes bounds from theory and inequalities again, which is fast.
-    A proof is not made again then, so its acceptance is known only from the file.
+    It does not make a proof again. That a checker accepted the proof is known only from the file.
     """
     if record.proof is None:
         return evidence_kind(record)

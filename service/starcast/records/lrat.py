@@ -63,7 +63,18 @@ def rejected_proof(reason: str, checker: str = CHECKER) -> RejectedError:
 
 
 def _execute(known: dict[int, Clause], words: Sequence[str]) -> Clause | None:
-    """Process a proof line: delete clauses, or check, add and return a clause."""
+    """Process a line of a proof: delete clauses, or check and add a clause.
+
+    Args:
+        known: the clauses by id; changed in place.
+        words: the words of the line.
+
+    Returns:
+        The added clause; None if the line deletes clauses.
+
+    Raises:
+        ValueError: the line is malformed, or its clause does not follow.
+    """
     if words[1:2] == ["d"]:
         _delete(known, [int(word) for word in words[2:]])
         return None

@@ -46,9 +46,9 @@ ARGUMENTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 
 Witness = Mapping[str, NDArray[Any]]
-#: Names of the arrays that prove a bound and are stored with the witness: those of a certificate of
-#: inequalities, or paths.
+#: Names of the arrays of a certificate of inequalities (`starcast.records.cut_bounds`).
 CERTIFICATE = ("automorphisms", "vectors", "multipliers", "denominator")
+#: Names of the arrays that are stored with the witness, but prove the bound.
 EVIDENCE = ("paths", *CERTIFICATE)
 
 #: Largest value of the type ``integer`` in PostgreSQL.
@@ -72,7 +72,8 @@ _Digest = Annotated[str, pydantic.Field(pattern="^[0-9a-f]{64}$")]
 #: Undeclared fields are refused.
 _STRICT = pydantic.ConfigDict(extra="forbid", frozen=True)
 
-#: starcast writes only LRAT. The proofs in records of older versions are in DRAT.
+#: The kinds of evidence in a `Proof`. starcast writes only LRAT; records of older versions have
+#: proofs in DRAT.
 ProofFormat = Literal["LRAT", "DRAT", "second solver"]
 
 
@@ -108,7 +109,7 @@ class Proof:
         has_proof = bool(self.proof_sha256) and self.proof_bytes > 0
         if has_proof == (self.format == "second solver"):
             raise ValueError(
-                f"the SHA-256 or the length is not possible for the format {self.format}"
+                f"the format {self.format} contradicts the SHA-256 or the length of the proof"
             )
 
 
@@ -145,7 +146,7 @@ class Record:
         problem: name of the problem.
         topology: spec of the topology.
         value: the value of the witness.
-        bound: a proven limit: no object has a better value.
+        bound: a proven bound: no object has a better value.
         reason: the reason why the bound holds.
         witness: arrays by name; `starcast.records.checks` explains them.
         arguments: arguments of the problem, by name.
@@ -208,7 +209,7 @@ class Record:
         return ":".join(parts)
 
     def as_json(self) -> dict[str, Any]:
-        """Return `fields` as in a file, with the complete topology if it is a network."""
+        """Return the content of the record's JSON file: `fields`, and the topology if a network."""
         values = self.fields()
         for network in NetworkRecord.of_topologies([self.topology]):
             values["network"] = network.model_dump(mode="json")
@@ -243,10 +244,10 @@ def combine_records(records: Iterable[Record]) -> Record:
 def combine_verified(first: VerifiedRecord, second: VerifiedRecord) -> VerifiedRecord:
     """Combine two records of one problem and topology, each with the state of its bound.
 
-    "Better" is a partial order: if one record has the better value and the other the better bound,
-    the result has both. A bound that the other record's witness contradicts is false, and is
-    dropped. Otherwise the bound with the stronger verification state is kept; if states are equal,
-    the better bound; then the bound with the better evidence; and then the first record's bound.
+    If one record has the better value and the other the better bound, the result has both. A bound
+    that the other record's witness contradicts is false, and is dropped. Of two possible bounds,
+    the one with the stronger verification state is taken; if states are equal, the better bound; if
+    bounds are equal, the one with the better evidence, or else that of the first record.
 
     Args:
         first: a record whose witness has the stated value, and the verification state of its bound.

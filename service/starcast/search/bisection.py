@@ -59,7 +59,7 @@ _PATIENCE = 15
 
 
 def _second_eigenvalue(graph: Topology) -> float:
-    """Return the second smallest eigenvalue of a graph's Laplacian, or 0 for a large graph."""
+    """Return the second smallest eigenvalue of the Laplacian, or the bound 0 for a large graph."""
     if graph.family == "star" and graph.n > 2:
         return 1.0  # all adjacency eigenvalues of S_n are integers with absolute values below n
     if graph.family == "hypercube":
@@ -95,6 +95,7 @@ def _substar_halves(graph: Topology) -> NDArray[np.uint8]:
 
 
 def _perturbed(side: NDArray[np.uint8], generator: np.random.Generator) -> NDArray[np.uint8]:
+    """Return halves after a tenth of all nodes, chosen at random, have moved from each half."""
     changed = side.copy()
     count = max(len(side) // 10, 1)
     for value in (0, 1):
@@ -112,8 +113,17 @@ def _tabu(
 ) -> tuple[NDArray[np.uint8], int]:
     """Exchange pairs of nodes between the halves by tabu search, until the cut stops improving.
 
-    Each step exchanges the best pair of nodes that have not moved recently. The result is the best
-    halves and their number of cut links.
+    Each step exchanges the best pair of nodes that have not moved recently.
+
+    Args:
+        table: the neighbours, ``[ports, nodes]``.
+        side: the half of each node, 0 or 1; changed in place.
+        generator: source of randomness.
+        target: the number of cut links at which the search ends.
+        budget: the time limit.
+
+    Returns:
+        The best halves that were found, and their number of cut links.
     """
     nodes = len(side)
     free_at = np.zeros(nodes, dtype=np.int64)
@@ -145,7 +155,13 @@ def _tabu(
 def find_certificate(
     work: tuple[NDArray[np.int64], Floats, int, float], seed: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the vectors and multipliers of a certificate; see `starcast.records.cut_bounds`."""
+    """Return the vectors and multipliers of a certificate; see `starcast.records.cut_bounds`.
+
+    Args:
+        work: the index of each node pair's orbit, ``[nodes, nodes]``; the number of links in each
+            orbit, counted from both ends; the number of links; the end time, by `monotonic`.
+        seed: random seed.
+    """
     orbit, linked, links, end = work
     generator = np.random.default_rng(seed)
     program = _Program(orbit, linked)
@@ -252,6 +268,7 @@ def _violated(matrix: Floats, generator: np.random.Generator) -> list[NDArray[np
 
 
 def _scaled(vector: Floats) -> NDArray[np.int64]:
+    """Round a vector to whole numbers, scaled so that the largest absolute entry is `_SCALE`."""
     scaled: NDArray[np.int64] = np.rint(vector / np.abs(vector).max() * _SCALE).astype(np.int64)
     return scaled
 
@@ -361,7 +378,11 @@ class BisectionWidth(FormulaProblem):
         return 8 * self.topology.links * target + 4 * self.topology.nodes**2
 
     def write(self, target: int) -> tuple[Formula, NDArray[np.int32]]:
-        """Return a formula for bisections with at most ``target`` cut links, and its variables."""
+        """Return a formula for bisections with at most ``target`` cut links.
+
+        Returns:
+            The formula, and its variables ``side`` [nodes]: the node is in half 1.
+        """
         graph = self.topology
         # On some topologies the number of links between halves always has the same parity. A target
         # of the other parity is then replaced by the next smaller number of the right parity. So

@@ -145,9 +145,11 @@ def _more(size: int, free: tuple[int, ...], rounds: int) -> int:
 
 
 def _single(free: int, links: int) -> tuple[int, ...]:
-    """Return the ``free`` counts of `_more` for a part of a single node with ``free`` unused links.
+    """Return the argument ``free`` of `_more` for a part that consists of a single node.
 
-    The result has an entry for each number of links from 0 to ``links``.
+    Args:
+        free: the number of unused links of the node.
+        links: the maximum number of links of a node out of the clique.
     """
     return tuple(int(each == free) for each in range(links + 1))
 

@@ -131,6 +131,11 @@ def require_fit(literals: int, memory: int, subject: str) -> None:
 def require_memory(size: int, memory: int, subject: str) -> None:
     """Check that ``size`` bytes do not exceed a memory limit in MB.
 
+    Args:
+        size: the memory that is needed, in bytes.
+        memory: the limit in MB.
+        subject: the work that needs the memory, for messages.
+
     Raises:
         LimitError: more memory than the limit is needed.
     """
@@ -168,6 +173,8 @@ class Budget:
         jobs: number of processes.
         engine: the solver of formulas.
         reporter: receives progress.
+        deadline: the end of the search, by `monotonic`; the time runs from the creation of the
+            budget.
 
     Raises:
         InputError: the engine is unknown.
@@ -232,6 +239,11 @@ def solver_name(engine: Engine) -> str:
 def solve(formula: Formula, budget: Budget, subject: str) -> Solved:
     """Decide whether a formula is satisfiable.
 
+    Args:
+        formula: the formula.
+        budget: the solver, and the limits of time and memory.
+        subject: the subject of the formula, for progress and messages.
+
     Raises:
         UnavailableError: the solver is not installed.
         LimitError: all processes ran out of memory.
@@ -293,6 +305,7 @@ def race(function: Callable[[Any, int], Any], work: object, budget: Budget, subj
     return None
 
 
+#: Running processes, by the connection over which each of them sends its answer.
 Running = dict[Any, BaseProcess]
 
 
@@ -300,6 +313,7 @@ Running = dict[Any, BaseProcess]
 def _started(
     function: Callable[[Any, int], Any], work: object, budget: Budget
 ) -> Iterator[Running]:
+    """Start the processes of `race`, which are killed when the context ends."""
     # Processes are forked from a server that has imported the libraries. They start ten times as
     # fast as a new interpreter.
     context = multiprocessing.get_context("forkserver")
@@ -395,6 +409,9 @@ def write_lrat(clauses: list[list[int]], path: Path) -> None:
 
     The low-level functions of python-sat are called, because its class `Solver` writes only DRAT.
     The format must be set before CaDiCaL receives the output file, and cannot be changed later.
+
+    Raises:
+        RejectedError: the clauses are satisfiable.
     """
     solvers, functions = require("pysat.solvers"), require("pysolvers")
     with path.open("w+b") as file, solvers.Cadical195() as solver:

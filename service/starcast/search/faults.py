@@ -23,13 +23,15 @@ NodePath = list[int]
 
 
 def targets(graph: Topology) -> list[int]:
-    """Return one node of each orbit of the other nodes under the automorphisms that fix rank 0."""
+    """Return the lowest rank of each orbit under the automorphisms that fix rank 0, except 0."""
     least = orbits(graph.nodes, fixing_root(graph))
     return [node for node in np.unique(least).tolist() if node]
 
 
 def path_formula(graph: Topology, paths: list[NodePath]) -> Formula:
-    """Return a formula: for at least one target, all given paths to this target contain a fault.
+    """Return a formula: degree - 1 faults can hit all given paths to at least one target.
+
+    The targets are the nodes that `targets` returns. A path is hit if an inner node is faulty.
 
     Args:
         graph: the topology.
@@ -54,10 +56,10 @@ class _Work(NamedTuple):
     """The input of `find_faults`.
 
     Attributes:
-        table: the neighbours of each node.
-        ends: the nodes whose distance from rank 0 is to be increased by faults.
+        table: for each node, the list of its neighbours.
+        ends: the nodes that faults may make distant from rank 0; one of them suffices.
         most: the maximum number of faults.
-        distance: the distance that a node must have from rank 0.
+        distance: the distance from rank 0 that such a node must have at least.
     """
 
     table: list[list[int]]
@@ -70,12 +72,13 @@ def find_faults(work: _Work, seed: int) -> tuple[list[int] | None, int, list[Nod
     """Find a set of faulty nodes that leaves some node at least a given distance from rank 0.
 
     Args:
-        work: the topology, as arrays so that no plug-in is needed, and the given distance.
+        work: the topology, as lists so that a worker needs no plug-in, and the given distance.
         seed: random seed.
 
     Returns:
-        The faults, or None if no set of faults has this effect; the distant node; and, if there are
-        no such faults, the paths that prove it.
+        The faulty nodes, or None if no set of faults makes a node so distant; the distant node; and
+        a list of paths. If the faults are None, the paths prove it: no set of faults hits all paths
+        to one of the ends.
     """
     paths: list[NodePath] = []
     for end in work.ends:
@@ -87,6 +90,10 @@ def find_faults(work: _Work, seed: int) -> tuple[list[int] | None, int, list[Nod
 
 
 def _faults_for(work: _Work, end: int, seed: int) -> tuple[list[int] | None, list[NodePath]]:
+    """Find faults that make one node distant; return them, or None, and the paths that were tried.
+
+    If there are no such faults, no set of faults hits all of the paths.
+    """
     from pysat.solvers import Solver  # noqa: PLC0415 - an optional library
 
     formula = Formula()
@@ -114,7 +121,10 @@ def _faults_for(work: _Work, end: int, seed: int) -> tuple[list[int] | None, lis
 def _disjoint_short_paths(
     table: list[list[int]], faults: set[int], end: int, distance: int
 ) -> list[NodePath]:
-    """Return short fault-free paths from rank 0 to ``end`` without common inner nodes."""
+    """Return short paths from rank 0 to ``end`` without faults and without common inner nodes.
+
+    A path is short if it has fewer than ``distance`` links.
+    """
     used = set(faults)
     paths: list[NodePath] = []
     while (path := _shortest_path(table, used, end, distance - 1)) is not None:
@@ -180,7 +190,7 @@ class FaultDiameter(SearchProblem):
         return self.topology.nodes * self.topology.degree * 8 + 20_000 * self.topology.diameter
 
     def rebuild(self, _target: int, witness: Witness) -> Formula:
-        """Return the formula that is given by the paths in a record.
+        """Return the formula that the record's proof refutes, built from the record's paths.
 
         Raises:
             RejectedError: the record has no paths, or a path does not end at a target.

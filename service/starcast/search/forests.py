@@ -52,7 +52,7 @@ def distances_without_root(graph: Topology, start: int) -> NDArray[np.int64]:
     return distances
 
 
-def _one_tree(
+def _add_node(
     formula: Formula,
     table: NDArray[np.int32],
     node: int,
@@ -60,7 +60,16 @@ def _one_tree(
     within: NDArray[np.int32],
     distance: int,
 ) -> None:
-    """Add clauses for one tree: each node has exactly one parent, which is closer to the root."""
+    """Add the clauses for one node of a tree: it has exactly one parent, closer to the root.
+
+    Args:
+        formula: the formula, to which the clauses are added.
+        table: the neighbours, ``[ports, nodes]``.
+        node: the node; the root is 0.
+        chosen: variables ``[nodes, ports]``: the port leads from the node to its parent.
+        within: variables ``[nodes, height + 1]``: the node's level in the tree is at most this.
+        distance: the node's distance from the root in the topology.
+    """
     height = within.shape[1] - 1
     if node == 0:
         for port in range(len(table)):
@@ -172,7 +181,12 @@ class EdgeDisjointTrees(FormulaProblem):
         return f"trees on {spec} of height {target}, congestion {self.congestion}"
 
     def write(self, target: int) -> tuple[Formula, NDArray[np.int32]]:
-        """Return the formula for trees of height ``target``, and its variables."""
+        """Return the formula for trees of height at most ``target``.
+
+        Returns:
+            The formula, and its variables ``chosen`` [trees, nodes, ports]: the port leads from the
+            node to its parent in the tree.
+        """
         graph, congestion = self.topology, self.congestion
         trees, nodes, table = graph.degree, graph.nodes, graph.table()
         distances = graph.distances(0)
@@ -181,7 +195,7 @@ class EdgeDisjointTrees(FormulaProblem):
         within = formula.new(trees, nodes, target + 1)
         for tree in range(trees):
             for node in range(nodes):
-                _one_tree(formula, table, node, chosen[tree], within[tree], int(distances[node]))
+                _add_node(formula, table, node, chosen[tree], within[tree], int(distances[node]))
         # The load of a link never exceeds the number of trees, so a larger limit needs no clauses.
         if congestion < trees:
             for node in range(1, nodes):
@@ -211,7 +225,7 @@ class EdgeDisjointTrees(FormulaProblem):
         within = formula.new(graph.nodes, target + 1)
         distances = graph.distances(0)
         for node in range(graph.nodes):
-            _one_tree(formula, table, node, chosen, within, int(distances[node]))
+            _add_node(formula, table, node, chosen, within, int(distances[node]))
         # If a port leads from node v to w, its image leads from the image of v to that of w. The
         # array has the index of this image for each node and port.
         port_image = (table[:, None, images] == images[table]).argmax(axis=0).T
@@ -286,7 +300,13 @@ def random_labels(quotient: Quotient, classes: int, chance: np.random.Generator)
 
 
 def quotients(graph: Topology, classes: int, chance: np.random.Generator) -> list[Quotient]:
-    """Return quotients for random automorphisms, smallest first, then the topology itself."""
+    """Return quotients for random automorphisms, smallest first, then the topology itself.
+
+    Args:
+        graph: the topology.
+        classes: the number of classes of the partitions.
+        chance: source of randomness.
+    """
     found: dict[int, Quotient] = {}
     if graph.nodes <= _MAX_NODES:
         fixing = fixing_root(graph)
@@ -316,6 +336,13 @@ def _common_order(images: NodeImages) -> int:
 
 
 def _quotient(graph: Topology, images: NodeImages, classes: int) -> Quotient:
+    """Return the quotient for partitions whose classes an automorphism permutes cyclically.
+
+    Args:
+        graph: the topology.
+        images: the image of each node under the automorphism.
+        classes: the number of classes, which divides the order of the automorphism.
+    """
     powers = images
     for _ in range(classes - 1):
         powers = images[powers]
@@ -330,6 +357,7 @@ def _quotient(graph: Topology, images: NodeImages, classes: int) -> Quotient:
 
 
 def _near(table: list[list[int]], chosen: list[int], node: int, number: int) -> list[int]:
+    """Return the neighbours of a node that belong to class ``number``."""
     return [each for each in table[node] if chosen[each] == number]
 
 
@@ -398,7 +426,7 @@ def _oriented(table: list[list[int]], labels: list[int], a: int, b: int) -> dict
 
 
 def _as_ports(graph: Topology, links: list[tuple[int, int]]) -> NDArray[np.uint8]:
-    """Return each node's port towards its parent in a tree, given by its links, with root 0."""
+    """Return each node's port towards its parent, in the tree with these links and the root 0."""
     adjacent: list[list[int]] = [[] for _ in range(graph.nodes)]
     for a, b in links:
         adjacent[a].append(b)
@@ -443,7 +471,7 @@ class IndependentTrees(SearchProblem):
         return (Method(name, self._search, solves_formulas=False),)
 
     def _search(self, target: int, budget: Budget) -> Decision:
-        """Anneal partitions of quotients until the trees of one are valid on the topology."""
+        """Anneal partitions of quotients until one of them is also valid on the topology."""
         require("numba")
         graph = self.topology
         annealing = import_module("starcast.search.local_search")

@@ -37,8 +37,9 @@ Walk = list[int]
 class _Factor:
     """A 2-factor (disjoint cycles through all nodes), or the links that belong to no factor.
 
-    ``adjacent[v]`` lists the neighbours of node v. For a 2-factor, ``cycle[v]`` is the number of
-    the cycle through v, and ``place[v]`` the index of v on this cycle.
+    ``adjacent[v]`` lists the neighbours of node v. For a 2-factor, ``is_counted`` is True,
+    ``count`` is the number of its cycles, ``cycle[v]`` is the number of the cycle through v, and
+    ``place[v]`` the index of v on this cycle.
     """
 
     def __init__(self, adjacent: list[list[int]], *, is_counted: bool) -> None:
@@ -64,7 +65,7 @@ class _Factor:
             self.count += 1
 
     def change(self, removed: list[tuple[int, int]], added: list[tuple[int, int]]) -> int:
-        """Return the number of cycles that an exchange would add.
+        """Return the number of cycles that an exchange would add to this factor.
 
         Every node is an end of at most one removed link, and of at most one added link.
         """
@@ -89,7 +90,7 @@ class _Factor:
         return _count_closed(partner, linked) - len(by_cycle)
 
     def exchange(self, removed: list[tuple[int, int]], added: list[tuple[int, int]]) -> None:
-        """Move the links of an exchange between the two factors."""
+        """Exchange links of this factor, and renumber the cycles that change."""
         touched = {self.cycle[a] for a, _ in removed}
         for links, operation in ((removed, list.remove), (added, list.append)):
             for a, b in links:
@@ -143,13 +144,13 @@ def two_factors(graph: Topology) -> tuple[list[list[list[int]]], list[list[int]]
 
 
 def quotient(graph: Topology, chance: random.Random) -> NDArray[np.int64] | None:
-    """Return the class of each node under a translation T of the largest suitable odd order.
+    """Return the class of each node in the quotient by a translation T of large odd order.
 
     Two nodes are in the same class if repeating T maps one to the other. Two classes are linked if
-    there is a link between their nodes; a translation is suitable if its classes have no loops or
-    double links. A walk once around a cycle of classes ends in the class of its first node v, at
-    T^i(v) for some i. If i and the order of T have no common divisor, the cycle lifts to one
-    Hamiltonian cycle of the topology.
+    there is a link between their nodes. Of the translations that were tried and whose classes have
+    no loops or double links, T has the largest order. A walk once around a cycle of classes ends in
+    the class of its first node v, at T^i(v) for some i. If i and the order of T have no common
+    divisor, the cycle lifts to one Hamiltonian cycle of the topology.
 
     Even orders are not tried. In a bipartite topology, if T swaps the two colour classes, i is even
     for every cycle of even length, so that 2 divides both i and the order.
@@ -205,7 +206,18 @@ def _join_cycles(
     chance: random.Random,
     budget: Budget,
 ) -> bool:
-    """Exchange links until each of ``factors`` is one cycle; return whether this succeeded."""
+    """Exchange links between factors until each of ``factors`` is a single cycle.
+
+    Args:
+        graph: the topology, for progress.
+        factors: the 2-factors that must become Hamiltonian cycles.
+        everything: all factors, with which links may be exchanged.
+        chance: source of randomness.
+        budget: the time limit.
+
+    Returns:
+        Whether this succeeded within the time limit.
+    """
     # If all links form a single 2-factor, as in a ring, there is nothing to exchange.
     if len(everything) == 1:
         return factors[0].count == 1
@@ -263,9 +275,9 @@ def _closed_walk(first: _Factor, second: _Factor, chance: random.Random, nodes: 
 
 
 def _as_witness(graph: Topology, factors: list[list[list[int]]]) -> Decision:
-    """Return the witness of a decomposition in which each 2-factor is one Hamiltonian cycle.
+    """Return the witness for 2-factors that are Hamiltonian cycles: the ports along each cycle.
 
-    The witness has, for each cycle, the ports that it crosses, starting at rank 0.
+    Each cycle starts at rank 0.
     """
     cycles = np.array([list(_follow(factor, 0)) for factor in factors])
     is_crossed = graph.table()[:, cycles] == np.roll(cycles, -1, axis=1)

@@ -1,8 +1,9 @@
 """Decide which parts of a record can be trusted, and write record files.
 
 A file in a folder of records may come from anywhere. Its witness, and a bound from theory or
-inequalities, are verified whenever the file is used. A proof counts only after it was made again in
-the same process; the records that come with starcast, which its tests verify, are the exception.
+inequalities, are verified whenever the file is used. A bound that needs a proof is used only after
+this process has made the proof again. The exception are the records that come with starcast, whose
+proofs its tests verify.
 """
 
 from collections.abc import Mapping, Sequence
@@ -59,7 +60,17 @@ def find_trusted(
     arguments: Mapping[str, int],
     budget: Budget | None = None,
 ) -> Record | None:
-    """Combine the trusted parts of a problem's records in several folders; None without records.
+    """Combine the trusted parts of the records of a problem on a topology in several folders.
+
+    Args:
+        folders: the folders.
+        problem: the name of the problem.
+        topology: the spec of the topology.
+        arguments: the arguments of the problem, by name.
+        budget: the limits for making proofs again; by default no proof is made.
+
+    Returns:
+        The combined record; None if no folder has a record.
 
     Raises:
         RejectedError: a record is wrong.
@@ -81,7 +92,7 @@ def find_trusted(
             ) from None
         if is_needed and budget is not None and checked.verification != "verified":
             budget.reporter.say(
-                f"the bound {record.bound} of {record.id} in {folder} does not count:"
+                f"the bound {record.bound} of {record.id} in {folder} is ignored:"
                 f" {checked.verification} ({checked.reason})"
             )
         best = checked.record if best is None else combine_records([best, checked.record])

@@ -108,6 +108,13 @@ def match_rounds(
     The sets of receivers that can be matched with senders form a matroid. Therefore, augmenting the
     matching for the receivers in the order of their weights gives a maximum matching of maximum
     weight (Edmonds & Fulkerson 1965).
+
+    Args:
+        table: the neighbours, ``[nodes, ports]``.
+        informer: the node that informs each node; -1 if not informed yet; changed in place.
+        rounds: the round in which each node is informed; changed in place.
+        target: the number of rounds.
+        chance: source of randomness.
     """
     nodes, degree = table.shape
     ahead, weight = np.empty(nodes), np.empty(nodes)
@@ -157,9 +164,10 @@ def _augment(
     queue: NDArray[np.int32],
     trail: NDArray[np.int32],
 ) -> None:
-    """Enlarge a matching of receivers with senders by an augmenting path from a receiver.
+    """Match one more receiver with a sender, by an augmenting path, if there is such a path.
 
-    The path is found by breadth-first search.
+    The path is found by breadth-first search. The arrays ``sender_of`` and ``receiver_of`` hold the
+    matching; -1 stands for none. The last three arrays are work arrays.
     """
     queue[0] = receiver
     head, tail, reached = 0, 1, 0
@@ -253,7 +261,7 @@ def _cheapest_place(
 ) -> tuple[int, int, float]:
     """Return the informer, the slot and the cost with which a node is informed most cheaply.
 
-    Only slots before slot ``before`` are considered.
+    Only slots before slot ``before`` are considered. Without a possible place, the informer is -1.
     """
     best_informer, best_slot, least = -1, -1, np.inf
     for port in range(tree.table.shape[1]):
@@ -279,8 +287,16 @@ def _bring_forward(
 ) -> tuple[int, int]:
     """Inform a neighbour in an earlier slot, if it can then inform the node at a lower cost.
 
+    Args:
+        tree: the tree.
+        node: a node that misses the message.
+        informer: the neighbour that informs the node in the cheapest place known so far.
+        slot: the slot of this place.
+        cost: the cost of this place.
+        chance: source of randomness.
+
     Returns:
-        The cheapest place of the node: its informer and slot.
+        The informer and the slot of the cheapest place of the node, which may be the given ones.
     """
     forward, place, earlier = -1, -1, -1
     for port in range(tree.table.shape[1]):
@@ -306,10 +322,10 @@ def _bring_forward(
 
 @jit
 def _move(tree: BroadcastTree, node: int, informer: int, slot: int) -> None:
-    """Let ``informer`` inform ``node`` in round slot ``slot``.
+    """Let ``informer`` inform ``node`` in slot ``slot``.
 
-    Free the nodes that conflict: the node that had this slot, and the children of ``node`` in slots
-    up to this slot.
+    Nodes that conflict are freed: the node that ``informer`` informed in this slot, and the nodes
+    that ``node`` informs in this slot or before.
     """
     if tree.child[informer, slot] >= 0:
         _free(tree, tree.child[informer, slot])

@@ -37,8 +37,8 @@ class Decision(NamedTuple):
         formula: the formula that was refuted.
         evidence: arrays from which the formula or the bound can be derived. They are stored in the
             record.
-        target: the worst value that the attempt has proven impossible, if it is worse than the
-            given target.
+        target: if the attempt proved more than that the given target is impossible, the worst value
+            that it proved to be impossible; otherwise None.
     """
 
     result: Literal["witness", "none", "open"]
@@ -90,7 +90,7 @@ def find_problem(name: str) -> type["SearchProblem"]:
 class SearchProblem(ABC):
     """An optimization problem on topologies; an instance is the problem on one topology.
 
-    A subclass with a name of its own is listed in `PROBLEMS`.
+    Subclasses that define ``name`` are listed in `PROBLEMS`.
 
     Attributes:
         name: the name of the problem.
@@ -179,8 +179,8 @@ class SearchProblem(ABC):
             InputError: the topology has fewer than `least_nodes`, a degree below 2, or no
                 translations.
         """
-        # All bounds use that every node has equally many links, and all methods that the root, or
-        # a node in one half, can be fixed.
+        # With translations, all nodes have equally many links, which all bounds use, and any node
+        # can be mapped to rank 0, so the methods need to consider only rank 0 as the root.
         if not topology.has_translations:
             raise InputError(
                 f"the problem {cls.name} is not defined on {topology.spec}: its bounds need a"
@@ -190,7 +190,7 @@ class SearchProblem(ABC):
         if topology.nodes < cls.least_nodes or topology.degree < 2:
             raise InputError(
                 f"the problem {cls.name} is not defined on {topology.spec}: it needs"
-                f" {cls.least_nodes} nodes, each with two links",
+                f" at least {cls.least_nodes} nodes, each with at least two links",
                 hint="choose another topology",
             )
 

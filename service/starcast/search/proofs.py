@@ -156,6 +156,12 @@ def _prove(work: tuple[list[list[int]], str], _seed: int) -> int:
 def _run_verified_checker(program: str, formula: Formula, proof: Path, seconds: float) -> bool:
     """Return whether cake_lpr accepts a proof within a time limit.
 
+    Args:
+        program: the path of cake_lpr.
+        formula: the formula that the proof refutes.
+        proof: the proof file; the formula is written to the same folder.
+        seconds: the time limit.
+
     Raises:
         RejectedError: the checker rejects the proof.
     """
@@ -187,6 +193,12 @@ def make_proof(formula: Formula, statement: str, command: str, budget: Budget) -
     The evidence is an LRAT proof that `starcast.records.lrat` accepts. If making and checking the
     proof takes too long, CP-SAT, which shares no code with CaDiCaL, has to refute the formula too.
     Unlike a proof, the result of CP-SAT cannot be checked.
+
+    Args:
+        formula: the formula.
+        statement: the statement that the proof shows, such as ``no broadcast in 5 rounds``.
+        command: the search command, from which the command that repeats the proof is derived.
+        budget: the limits of the search; the proof may take longer (`proof_limits`).
 
     Raises:
         RejectedError: the checker rejects the proof, or the second solver contradicts the first.
@@ -226,7 +238,8 @@ def verify_bound(record: Record) -> None:
     made again; `starcast.search.check_record` can do this, which takes longer.
 
     Raises:
-        RejectedError: the bound is not proven in this way.
+        RejectedError: the record has no proof, and its bound is not that of theory; or the proof is
+            for another formula.
         InputError: the problem is not defined on the topology, or has no formula.
         LimitError: the formula is too large to write.
     """
@@ -261,6 +274,7 @@ def formula_of(record: Record, memory: int = Budget.memory) -> Formula:
     """Rebuild the formula that the proof of a record refutes.
 
     Args:
+        record: a record with a proof.
         memory: the memory limit of a solver in MB, into which the formula has to fit.
 
     Raises:
@@ -317,7 +331,7 @@ def prove_again(
 
 
 def compare_proof(record: Record, refutation: Refutation) -> str:
-    """Return a remark if a new proof differs from the record's proof, else ""."""
+    """Return a sentence that says that a new proof differs from the record's proof, or ""."""
     known = record.proof
     if known is None or known.format != "LRAT" or known.proof_sha256 == refutation.sha256:
         return ""
@@ -325,7 +339,7 @@ def compare_proof(record: Record, refutation: Refutation) -> str:
 
 
 def check_record_proof(record: Record, proof: str) -> str:
-    """Check that an LRAT or DRAT proof refutes the formula of a record; return the checker.
+    """Check that an LRAT or DRAT proof refutes the formula of a record; return the checker's name.
 
     Args:
         record: a record with a proof.
@@ -368,9 +382,10 @@ class CheckedRecord(NamedTuple):
 
 
 def check_record(record: Record, budget: Budget | None = None) -> CheckedRecord:
-    """Check the witness of a record against its definition, and check its bound.
+    """Check the witness of a record by the definition of its problem, and check the bound.
 
     Args:
+        record: the record.
         budget: the limits for making the record's proof again; by default no proof is made.
 
     Raises:
@@ -404,7 +419,7 @@ def _unverified(record: Record, proof: Proof, reason: str) -> CheckedRecord:
 def check_records(
     records: Sequence[Record], budget: Budget | None, reporter: Reporter
 ) -> Iterator[CheckedRecord]:
-    """Check records one by one, like `check_record`; wrong records are yielded as rejected."""
+    """Check records like `check_record`, and yield the results; a wrong record is "rejected"."""
     with reporter.task("verifying records", len(records), "records") as task:
         for record in records:
             try:
@@ -415,7 +430,7 @@ def check_records(
 
 
 def tabulate_checks(checked: Sequence[CheckedRecord]) -> Table:
-    """Return a table of checked records; its ``failure`` reports records that are not verified."""
+    """Return a table with one row per checked record; see `find_failure` for its ``failure``."""
     rows = [
         {
             "id": each.record.id,
@@ -437,7 +452,12 @@ def tabulate_checks(checked: Sequence[CheckedRecord]) -> Table:
 
 
 def find_failure(checked: Sequence[CheckedRecord]) -> StarcastError | None:
-    """Return the error that lists the wrong records or, if there are none, unverified records."""
+    """Return the error for checked records, or None if all of them are verified.
+
+    Returns:
+        A RejectedError with the number of wrong records and the first reason; without wrong
+        records, an UncheckedError with the number of unverified bounds and the first of them.
+    """
     wrong = [each for each in checked if each.verification == "rejected"]
     unverified = [each for each in checked if each.verification != "verified"]
     if wrong:

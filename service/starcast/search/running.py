@@ -1,9 +1,10 @@
 """Run a single search, or many searches in shards or on executors.
 
-A search starts from the known record of a problem, and keeps every improvement. A list of searches
-has one for each problem, topology and random seed. Each is a single task, because the methods of a
-search build on each other's results. Searches for the same problem and topology differ in their
-random seeds; `combine_records` merges their records into one with the best value and bound.
+A search starts from the known record of a problem, and stores every improvement. A list of searches
+contains a search for each problem, topology and random seed. Each search is a single task, because
+the methods of a search build on each other's results. Searches for the same problem and topology
+differ in their random seeds; `combine_records` merges their records into one with the best value
+and bound.
 """
 
 import base64
@@ -39,7 +40,7 @@ from starcast.support.shards import Job, Shard, merge_shards, write_shard
 from starcast.topologies import Topology, as_topology, memory
 
 #: The share of the remaining time in which the search looks for an object that reaches the bound.
-#: The other time is for smaller improvements of the record.
+#: The rest of the time is for smaller improvements of the record.
 _BEST_FIRST = 0.5
 
 
@@ -77,7 +78,7 @@ def search(
         >>> search("one-port-broadcast", "S4").value
         5
     """
-    graph = as_topology(topology)
+    graph, limits = as_topology(topology), budget or Budget()
     values = find_problem(problem).resolve_arguments(arguments)
     if known is not None:
         if (known.problem, known.topology, known.arguments) != (problem, graph.spec, values):
@@ -85,8 +86,8 @@ def search(
                 f"{known.id} is not a record of {problem} on {graph.spec} with these arguments",
                 hint="start without a known record",
             )
-        known = trusted_part(known, proof_limits(budget or Budget())).record
-    return _search_from(known, problem, graph, values, Budget() if budget is None else budget, keep)
+        known = trusted_part(known, proof_limits(limits)).record
+    return _search_from(known, problem, graph, values, limits, keep)
 
 
 def _search_from(
@@ -167,7 +168,11 @@ class _Search:
         return record
 
     def _look_for(self, record: Record, target: int, share: float) -> Record:
-        """Try each method until one finds an object with the target value or refutes the target."""
+        """Try each method until one finds an object with the target value or refutes the target.
+
+        Returns:
+            The record after all improvements, with the attempts in its list.
+        """
         part = self._budget.part(share)
         methods = self._methods(target)
         for method in methods:
@@ -217,6 +222,15 @@ class _Search:
     def _improved(
         self, record: Record, outcome: Decision, value: int | None, target: int, method: Method
     ) -> Record:
+        """Return the record with a better value or a proven bound, verified and stored.
+
+        Args:
+            record: the record before the attempt.
+            outcome: the result of the attempt.
+            value: the value of the object that was found; None if the target was refuted.
+            target: the target of the attempt.
+            method: the method that was tried.
+        """
         solver = solver_name(self._budget.engine) if method.solves_formulas else record.solver
         if outcome.witness is not None and value is not None:
             witness = {**outcome.witness, **record.evidence}
@@ -304,6 +318,12 @@ def plan_searches(
 ) -> list[SearchTask]:
     """Return one search for each problem, topology and seed, in the order of seeds.
 
+    Args:
+        problems: the names of the problems.
+        topologies: the topologies or their specs.
+        arguments: arguments that all of the problems take, by name.
+        seeds: the random seeds.
+
     Raises:
         InputError: a problem, topology or argument is unknown, a problem is not defined on a
             topology, or no problem or topology is given.
@@ -388,9 +408,9 @@ def search_shard(
         tasks: all searches.
         shard: the shard whose searches run.
         file: the path of the output file.
-        budget: as in `run_searches`.
-        find_known: as in `run_searches`.
-        executor: as in `run_searches`.
+        budget: the limits of each search; its seed is not used.
+        find_known: returns the checked record from which a search starts.
+        executor: runs the searches (default: this process, one after another).
 
     Returns:
         The record of each search.
@@ -416,8 +436,8 @@ def merge_searches(files: Sequence[Path], budget: Budget | None = None) -> list[
         budget: the limits for making the proof of a bound again; by default no proof is made.
 
     Returns:
-        The records, with only their verified parts. The state of a record is that of the best bound
-        that the files state.
+        The records, with only their verified parts. The verification state of a record is that of
+        the best bound in the files.
 
     Raises:
         InputError: the files are not all shards of one list of searches, or are damaged.

@@ -46,7 +46,7 @@ def rotation(graph: Topology) -> NodeImages | None:
 
 
 def translation_order(images: NodeImages) -> int:
-    """Return a translation's order: the repetitions that map every node to itself.
+    """Return a translation's order: how often it is repeated until every node maps to itself.
 
     A translation moves either no node or all nodes. All its cycles have the same length, so
     following the cycle of rank 0 suffices.
@@ -84,9 +84,11 @@ def _generators(moved: list[int], size: int) -> list[list[int]]:
 
 
 def _rename_symbols(graph: Topology, order: Sequence[int]) -> NodeImages:
-    """Return the images of all nodes x, as permutations, under x -> c x c^-1.
+    """Return the image of each node under x -> c x c^-1, where a node x is a permutation.
 
-    The permutation c of the numbers 0..n-1 is given as ``order``.
+    Args:
+        graph: a star graph or an (n,k)-star.
+        order: the permutation c of the numbers 0..n-1: its image of each number.
     """
     length = graph.k or graph.n
     nodes = permutations.arrangements(graph.n, length)

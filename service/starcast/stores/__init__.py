@@ -21,7 +21,7 @@ class GraphAddress:
     """A Neo4j server: its URI, account and database.
 
     Attributes:
-        uri: such as ``bolt://127.0.0.1:7687``.
+        uri: the URI, such as ``bolt://127.0.0.1:7687``.
         user: the user name.
         password: the password; never printed.
         database: the name of the database.

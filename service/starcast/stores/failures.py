@@ -40,7 +40,7 @@ def translate(error: Exception, report: str) -> StarcastError:
 
     Args:
         error: the exception.
-        report: text to add to the report of a defect.
+        report: what a user should add to the report of a defect, for the hint.
     """
     if isinstance(error, StarcastError):
         return error
@@ -89,9 +89,14 @@ def from_os_error(error: OSError, place: str = "") -> StarcastError:
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of an exception's message, without passwords."""
+    """Return the first line of an exception's message, without passwords.
+
+    For an error of SQLAlchemy, it is the message of the driver's error.
+    """
+    # SQLAlchemy's errors contain the statement with its values; the driver's own error does not.
+    cause = getattr(error, "orig", None) or error
     try:
-        lines = str(error).strip().splitlines()
+        lines = str(cause).strip().splitlines()
     except Exception:  # noqa: BLE001 - a plug-in's exception may raise another
         lines = []
     return redact(lines[0]) if lines else "no message"
@@ -103,9 +108,8 @@ def _from_driver(server: str, error: Exception) -> StarcastError:
 
         if described := describe_error(error):
             return described
-    # SQLAlchemy's errors contain the statement with its values; the driver's own error does not.
     cause = getattr(error, "orig", None) or error
-    text = f"{server} failed: {type(cause).__name__}: {first_line(cause)}"
+    text = f"{server} failed: {type(cause).__name__}: {first_line(error)}"
     return UnavailableError(text, hint=_DOCTOR)
 
 

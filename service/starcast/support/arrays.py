@@ -41,7 +41,10 @@ def frozen_copy(array: NDArray[Scalar]) -> NDArray[Scalar]:
 
 
 def freeze(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """Make an array read-only, in place, and return it. No other view of it may be writable."""
+    """Make an array read-only, in place, and return it.
+
+    The caller must not keep a writable view of the array.
+    """
     array.flags.writeable = False
     return array
 
@@ -85,14 +88,14 @@ class ArrayArchive:
         with self._archive.open(info) as member:
             version = npy.read_magic(member)
             if version not in _READ_HEADER:
-                raise ValueError(f"{name} has another format")
+                raise ValueError(f"{name} has an unsupported version of the npy format")
             shape, _, dtype = _READ_HEADER[version](member, max_header_size=_HEADER)
             size = member.tell() + prod(shape) * dtype.itemsize
         # If values had 0 bytes each, the header could claim any number of values, and the size
         # would still agree.
         is_valid = min(shape, default=0) >= 0 and dtype.itemsize > 0 and not dtype.hasobject
         if not is_valid or info.file_size != size:
-            raise ValueError(f"{name} does not have the size of its array")
+            raise ValueError(f"the size of {name} is not that of the array in its header")
         return shape, dtype
 
     def read(self, name: str, limit: int = MAX_ARRAY) -> NDArray[Any]:

@@ -15,16 +15,16 @@ from fractions import Fraction
 from functools import partial
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
-from starcast.support.errors import InputError
+from starcast.support.errors import InputError, shorten
 from starcast.support.vocabulary import EXECUTION_MODELS, FAULT, Collective, Ports
 
 #: Upper bound of all numerators and denominators, so that computed values fit into a double.
 LARGEST = 10**30
-#: Words that users can write instead of a number. ``best`` is the number of segments with the
-#: smallest closed-form time, and ``degree`` is the degree of the topology.
+#: Words that users can write instead of a number. ``best`` is the number of segments for which the
+#: algorithm's closed form gives the shortest time, and ``degree`` is the degree of the topology.
 BEST, DEGREE = "best", "degree"
-#: The word for the root with the smallest distance to its furthest node. It is also a word on a
-#: network with a node of this label, whose rank can be given instead.
+#: The word for the root whose furthest node is nearest. If a network has a node with this label,
+#: the word still has this meaning; users can give the rank of that node.
 CENTRE = "centre"
 #: The largest seed, which is the largest value of PostgreSQL's type bigint.
 MAX_SEED = 2**63 - 1
@@ -38,6 +38,7 @@ _NUMBER = re.compile(
 )
 _MANY_DIGITS = re.compile(r"\d{32,}", re.ASCII)
 _BOUNDS = "numerator and denominator are at most 10^30"
+#: Maximum length of a value in a message.
 _SHOWN = 40
 _DRAWN = re.compile(r"([1-9]\d{0,8}) (node|link)s?", re.ASCII)
 _KINDS = {"node", "nodes", "link", "links"}
@@ -54,7 +55,7 @@ def read_number(value: str | float | Fraction, axis: str) -> Fraction:
     text = str(value).strip()
     if not _NUMBER.fullmatch(text):
         hint = f"write 1024, 2.5 or 23/3; {_BOUNDS}"
-        raise _refusal(axis, f"'{_shorten(text)}'", "a valid number", hint)
+        raise _refusal(axis, f"'{shorten(text, _SHOWN)}'", "a valid number", hint)
     try:
         return Fraction(text)
     except ZeroDivisionError:
@@ -64,6 +65,11 @@ def read_number(value: str | float | Fraction, axis: str) -> Fraction:
 
 def read_count(value: str | float, axis: str, words: Sequence[str] = ()) -> int | str:
     """Return a whole number from user input, or one of the allowed words.
+
+    Args:
+        value: the input.
+        axis: the name of the axis, for messages.
+        words: the words that are allowed instead of a number.
 
     Raises:
         InputError: the input is neither a whole number nor an allowed word.
@@ -77,7 +83,7 @@ def read_count(value: str | float, axis: str, words: Sequence[str] = ()) -> int 
     try:
         number = read_number(value, axis)
     except InputError:
-        shown = f"'{_shorten(str(value))}'"
+        shown = f"'{shorten(str(value), _SHOWN)}'"
         raise _refusal(axis, shown, expected, f"write {expected}") from None
     if number.denominator != 1:
         raise InputError(f"{axis} is {value}, not a whole number", hint=f"write {expected}")
@@ -92,7 +98,7 @@ def read_seed(value: str | float, axis: str = "seed") -> int:
     """
     seed = int(read_count(value, axis))
     if not 0 <= seed <= MAX_SEED:
-        raise _refusal(axis, _shorten(str(seed)), "a valid seed", f"give 0 to {MAX_SEED}")
+        raise _refusal(axis, shorten(str(seed), _SHOWN), "a valid seed", f"give 0 to {MAX_SEED}")
     return seed
 
 
@@ -104,7 +110,7 @@ def read_word(value: object, axis: str) -> str:
     """
     if not isinstance(value, str):
         hint = f'write it in quotes: {axis} = "..."'
-        raise _refusal(axis, _shorten(repr(value)), "text", hint)
+        raise _refusal(axis, shorten(repr(value), _SHOWN), "text", hint)
     return value
 
 
@@ -122,6 +128,11 @@ def read_root(value: object, axis: str) -> str:
 def read_axis(axis: str, given: Any, read: Callable[[Any, str], Any]) -> tuple[Any, ...]:
     """Return the values of an axis from a list or a single value.
 
+    Args:
+        axis: the name of the axis.
+        given: the list or the value.
+        read: parses a single value; its arguments are the value and the name of the axis.
+
     Raises:
         InputError: the list is empty, or one of its values is not valid.
     """
@@ -133,7 +144,7 @@ def read_axis(axis: str, given: Any, read: Callable[[Any, str], Any]) -> tuple[A
     nested = next((value for value in values if isinstance(value, list | tuple | dict)), None)
     if nested is not None:
         raise InputError(
-            f"{axis} contains {_shorten(repr(nested))}, which is not a single value",
+            f"{axis} contains {shorten(repr(nested), _SHOWN)}, which is not a single value",
             hint="give one value or one list of values",
         )
     return tuple(read(value, axis) for value in values)
@@ -165,11 +176,8 @@ def drawn_faults(text: str) -> tuple[int, str] | None:
     return None if drawn is None else (int(drawn[1]), drawn[2])
 
 
-def _shorten(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
-
-
 def _refusal(axis: str, value: str, expected: str, hint: str) -> InputError:
+    """Return the error for a value of an axis that is not what is expected, a noun phrase."""
     return InputError(f"{axis} is {value}, which is not {expected}", hint=hint)
 
 
@@ -177,7 +185,7 @@ def check_execution(name: str) -> None:
     """Check that an execution model with this name exists.
 
     Raises:
-        InputError: there is no such model.
+        InputError: no execution model has this name.
     """
     if name not in EXECUTION_MODELS:
         raise InputError(
@@ -208,10 +216,10 @@ class Axis:
         is_structural: whether the axis affects a synchronous execution, not only its costs.
         matching: ``question`` if comparable runs must have equal values, ``choice`` if their values
             may differ, None if comparisons ignore the axis.
-        not_crossed: the reason why ``compare --across`` does not allow the axis; empty if it allows
-            the axis.
+        not_crossed: the reason why ``compare --across`` refuses the axis; empty if the axis is
+            allowed.
         spare: priority for omitting the axis's column from a table that is too wide. Columns with
-            the highest priority are omitted first, columns with 0 never.
+            the highest priority are omitted first; columns with priority 0 are never omitted.
         name: the name of the axis.
         type: the type of the values in a `starcast.experiments.point.Point`.
         has_usual: whether the axis has a usual value. Tables and commands omit the usual value.
@@ -327,7 +335,7 @@ class Parameters:
         Axis(
             help="Port model: all or one.",
             meaning="port model: all or one",
-            fallback="the algorithm's first",
+            fallback="the algorithm's default",
             words=get_args(Ports),
             spare=9,
         ),
@@ -400,7 +408,7 @@ class Parameters:
             help="Number of unit messages, for algorithms that send them; or best, or degree.",
             meaning="M: unit messages; 1 for an algorithm that takes segments",
             read=partial(read_count, words=(BEST, DEGREE)),
-            fallback="the segments",
+            fallback="the number of segments",
             least=1,
             is_argument=True,
             matching=None,
@@ -443,7 +451,7 @@ class Parameters:
             bits=64,
             is_structural=False,
             matching=None,
-            not_crossed="it only decides the faults, which are part of the question",
+            not_crossed="it only selects the faults, which must be the same in compared runs",
             spare=13,
         ),
     ] = 0
@@ -472,6 +480,7 @@ class Parameters:
 
 
 def _read_declaration() -> dict[str, Axis]:
+    """Return the axes of `Parameters` by name, with the attributes that follow from its fields."""
     types = get_type_hints(Parameters, include_extras=True)
     axes = {}
     for each in fields(Parameters):

@@ -184,7 +184,7 @@ def _check_listener(address: str, host: str, port: int, *, is_tls: bool) -> None
     """Check that a Dask scheduler listens at an address.
 
     A scheduler begins every connection with the length of its greeting. Without this check, Dask's
-    client would wait for ever for a server that accepts connections but sends nothing.
+    client would wait forever for a server that accepts connections but sends nothing.
     """
     try:
         with socket.create_connection((host, port), timeout=PATIENCE) as connection:
@@ -243,6 +243,11 @@ def _check_workers(client: "Client", address: str) -> None:
 
 
 def _compare(expected: Identity, found: Identity, worker: str) -> None:
+    """Check that a worker has the expected versions of the software.
+
+    Raises:
+        RejectedError: a version differs.
+    """
     for name, value in expected.items():
         if found.get(name) != value:
             what = (

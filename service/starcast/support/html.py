@@ -28,8 +28,9 @@ _PAGES = Path(__file__).parent / "pages"
 STATIC = _PAGES / "static"
 
 _CODE = re.compile(r"`([^`]+)`")
-#: A symbol with a subscript: one or two letters before it, as in T_s or S_{n-1}, or capitals in it.
-#: Other names with underscores, such as ``message_bytes``, are column names.
+#: A symbol with a subscript. It has one or two letters before the subscript, as in T_s or S_{n-1},
+#: or capitals in the subscript. Other names with underscores, such as ``message_bytes``, are names
+#: of columns.
 _INDEX = re.compile(
     r"(?:(?<![A-Za-z_])([A-Za-z\u0370-\u03ff]{1,2})_(\{[^{}]*\}|\([^()]*\)\w*|\w+)"
     r"|\b([a-z]+)_([A-Z]+))(?![A-Za-z_])"
@@ -149,6 +150,7 @@ def to_minutes(time: str) -> str:
 
 
 def _show_unprintable(value: Any) -> Any:
+    """Escape the unprintable characters of text from a template's variable."""
     is_plain = isinstance(value, str) and not isinstance(value, Markup)
     return escape_unprintable(value, LAYOUT) if is_plain else value
 

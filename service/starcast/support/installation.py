@@ -1,17 +1,20 @@
 """The installation of starcast: paths of its files, and the provenance of results.
 
 Commands look up paths before they import large modules. To find plug-ins, `importlib.metadata`
-would parse the metadata of all packages, which takes longer than most commands. This module only
-finds out whether any installed package declares a group of entry points.
+would parse the metadata of all packages, which takes longer than most commands. `is_declared` only
+finds out whether an installed package may have plug-ins at all.
 """
 
 import os
 import sys
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import platformdirs
+
+from starcast.support.errors import UnavailableError
 
 #: The prefix of all of starcast's environment variables.
 PREFIX = "STARCAST_"
@@ -59,6 +62,31 @@ def install_command(extra: str) -> str:
     return " ".join(["pip install", *(f"'{match[1]}'" for match in found)])
 
 
+def import_library(module: str, command: str = "") -> Any:
+    """Import a module of an optional library.
+
+    Args:
+        module: the full name of the module.
+        command: the command that installs the library (default: the command for the extra of
+            starcast that has the library's name).
+
+    Raises:
+        UnavailableError: the library is not installed.
+    """
+    package = module.partition(".")[0]
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        # If the missing module is a dependency of the package, the package is installed, and
+        # installing it again would not help.
+        if (error.name or "").partition(".")[0] != package:
+            raise
+        raise UnavailableError(
+            f"{package} is not installed",
+            hint=f"install it with: {command or install_command(package)}",
+        ) from None
+
+
 def is_declared(group: str) -> bool:
     """Return whether some installed package may declare entry points of the given group.
 
@@ -70,6 +98,7 @@ def is_declared(group: str) -> bool:
 
 
 def _declares(folder: str, header: bytes) -> bool:
+    """Return whether a package in a folder of the import path may declare a group's header."""
     try:
         names = os.listdir(folder or ".")  # noqa: PTH208 - paths would take longer than the search
     except NotADirectoryError:

@@ -1,4 +1,4 @@
-"""Reading of users' JSON files with limits, and checks of their values.
+"""Read users' JSON files with limits, and check their values.
 
 The Python objects parsed from JSON can take a hundred times as much memory as the JSON itself. So
 their size is estimated before the JSON is parsed, or its values are read one by one.
@@ -20,7 +20,7 @@ from starcast.support.limited import MB, decode_text
 
 Item = TypeVar("Item")
 
-#: A number that fits into 64 bits.
+#: A whole number from 0 that fits into 64 bits.
 Count = Annotated[int, pydantic.Field(strict=True, ge=0, lt=2**63)]
 #: A number, but not a string that contains a number.
 StrictNumber = Annotated[float, pydantic.Field(strict=True)]
@@ -77,7 +77,7 @@ def describe_error(error: ValueError) -> str:
     return f"{place}: {reason}" if place else reason
 
 
-#: Messages that replace those of pydantic about Python's objects.
+#: Messages that replace those of pydantic that mention objects of Python, by pydantic's error type.
 _MESSAGES = {
     "unexpected_keyword_argument": "Extra inputs are not permitted",
     "dataclass_type": "Input should be a valid dictionary",
@@ -160,7 +160,7 @@ def _decode(text: str) -> tuple[Any, int]:
 class JsonCursor:
     """A reading position in a JSON document, whose values are read one by one.
 
-    So a long list needs no more memory than its JSON text and one value.
+    A long list therefore needs only the memory of the JSON text and of one value.
 
     Args:
         data: the JSON document in UTF-8.
@@ -212,11 +212,13 @@ class JsonCursor:
             raise ValueError("further text follows its end")
 
     def _advance(self, value: Any, text: str) -> Any:
+        """Move behind a value, and return it; ``text`` is its JSON, decoded as Latin-1."""
         start = self.position
         self.position += len(text)
         return value if text.isascii() else json.loads(self.data[start : self.position])
 
     def _elements(self, opening: bytes, closing: bytes) -> Iterator[None]:
+        """Yield before each element of an object or array, whose brackets are given."""
         self._expect(opening)
         if self._peek() == closing:
             self.position += 1

@@ -24,7 +24,7 @@ _PROTECTED = {
 }
 #: Pairs of characters that TeX would combine into a ligature; braces separate them.
 _LIGATURE = re.compile(r"([-,'])(?=\1)")
-#: A letter with a combining circumflex, which the papers' trees have: pdflatex does not know it.
+#: A letter with a combining circumflex, as in names of the papers' trees. pdflatex would refuse it.
 _HAT = re.compile("([A-Za-z])\u0302")
 _LABEL = re.compile(r"[A-Za-z0-9:_.+/-]+")
 _INVISIBLE = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029\ufeff]+")
@@ -47,7 +47,8 @@ _ALIGNMENTS = frozenset("lcr")
 # All widths are in points. A column of a two-column page of the class article is 221 (A4) or 230
 # wide, the text of a one-column page 345. The indentation of a paragraph is 15.
 _COLUMN, _TEXT, _INDENTATION = 220.0, 345.0, 15.0
-#: The em and the space next to a column, in the size of the text and in a small size.
+#: The width of an em, and of the space on each side of a column, in points: for the normal size and
+#: for the small size of text.
 _NORMAL, _SMALL = (10.0, 6.0), (8.5, 3.0)
 _SMALL_STYLE = r"\footnotesize\setlength{\tabcolsep}{3pt}%"
 #: The widths of TeX's letters in em, rounded up; bold letters are wider.
@@ -161,6 +162,7 @@ class _Column:
 
     @property
     def natural(self) -> float:
+        """The width of the column if no text is wrapped, in em."""
         return max(map(_width, (self.head, *self.cells)))
 
     @property
@@ -254,6 +256,7 @@ def typeset(text: str) -> str:
 
 
 def _symbol(text: str) -> str:
+    """Return a topology's spec, an axis or a power as mathematics."""
     if text in _SYMBOLS:
         return _SYMBOLS[text]
     if "^" in text:
@@ -263,6 +266,7 @@ def _symbol(text: str) -> str:
 
 
 def _head(name: str) -> str:
+    """Return the heading of the column with this name."""
     if not _NAME.fullmatch(name):
         return escape_latex(name)
     known = next((each for each in _SYMBOLS if f"{name}_".startswith(f"{each}_")), "")
@@ -271,6 +275,7 @@ def _head(name: str) -> str:
 
 
 def _cell(column: str, value: Any) -> str:
+    """Return the value of a cell as LaTeX code."""
     text = format_value(value)
     if column.startswith("topology"):
         return typeset(text)
@@ -320,7 +325,7 @@ def _float(
 ) -> list[str]:
     head = [f"\\begin{{{environment}}}", "\\centering"]
     if caption is not None:
-        # LaTeX leaves no space between a caption and the table below it.
+        # Without this there would be no space between a caption and the table below it.
         head += [f"\\caption{{{typeset(caption)}}}", "\\medskip"]
     if label is not None:
         if not _LABEL.fullmatch(label):

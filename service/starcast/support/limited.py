@@ -1,4 +1,4 @@
-"""Reading of users' files with limits, so that a small file cannot take much memory or time.
+"""Read users' files with limits, so that a small file cannot take much memory or time.
 
 A compressed file can expand to a thousand times its size, and the header of an array can claim any
 size. All readers of such files use this module, `starcast.support.arrays` or
@@ -232,6 +232,12 @@ class _SmallReads:
 
 def read_member(archive: zipfile.ZipFile, name: str, limit: int, source: object) -> bytes:
     """Return the content of a member of an archive.
+
+    Args:
+        archive: the archive.
+        name: the name of the member.
+        limit: the maximum number of bytes.
+        source: name of the input in messages.
 
     Raises:
         Exception: an exception listed in `DAMAGE`, if the archive is damaged.

@@ -106,7 +106,7 @@ def stop() -> None:
 
 
 def current_target() -> Target | None:
-    """Return the current log file and level, for worker processes; None if nothing is logged."""
+    """Return the log file and level of this process, for its workers; None if nothing is logged."""
     return _target
 
 

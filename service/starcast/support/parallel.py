@@ -9,7 +9,7 @@ The processes of `ProcessExecutor` only compute and use no database. They end wh
 started them ends, even if it is killed. Every process has its own pipe. In
 `concurrent.futures.ProcessPoolExecutor` and similar pools, the workers share queues and locks. A
 killed worker of such a pool makes all other tasks fail, may hold a lock for which other workers
-wait for ever, and leaves locks behind that Python's resource tracker reports (docs/decisions/0020).
+wait forever, and leaves locks behind that Python's resource tracker reports (docs/decisions/0020).
 """
 
 import logging
@@ -199,6 +199,12 @@ def run_parallel(
 
 
 class _Run(Generic[Item, Result]):
+    """The tasks of one call of `run_parallel`.
+
+    Attributes:
+        running: the item of each submitted task, and the bytes that it needs.
+    """
+
     def __init__(self, workload: Workload[Item, Result], executor: Executor) -> None:
         self.running: dict[Future[Any], tuple[Item, int]] = {}
         self._workload = workload
@@ -212,6 +218,7 @@ class _Run(Generic[Item, Result]):
             future.cancel()
 
     def results(self, waiting: deque[Item]) -> Iterator[tuple[Item, Result]]:
+        """Perform all items; yield them with their results in the order of completion."""
         yield from self._work(waiting)
         if self._is_remote and self._killed:
             # Dask also gives up tasks that were only queued on killed workers. So all tasks that
@@ -227,6 +234,7 @@ class _Run(Generic[Item, Result]):
     def _work(
         self, waiting: deque[Item], slots: int | None = None
     ) -> Iterator[tuple[Item, Result]]:
+        """Perform the items, at most ``slots`` at a time (default: as many as the executor can)."""
         free = 0
         while waiting or self.running:
             # Free memory is measured only while no item is running. Items that start later must
@@ -345,6 +353,7 @@ def _reserved(
 
 
 def _given_up(names: Sequence[str], kills: int) -> LimitError:
+    """Return the error that names the tasks that were given up after so many killed workers."""
     shown = "; ".join(names[:_SHOWN])
     more = f"; and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     after = f"after {pluralize(kills, *_KILLED)}"
@@ -471,6 +480,7 @@ def _serve(connection: Connection, target: log.Target | None) -> None:
 
 
 def _attempt(connection: Connection) -> tuple[Any, BaseException | None]:
+    """Receive a call and perform it; return its result, or None and its error."""
     received = connection.recv_bytes()
     try:
         # Unpickling is within the try block, because it imports modules, and an import can fail.

@@ -25,7 +25,7 @@ def remove_resolver(resolver: Resolver) -> None:
 
 
 def resolve(spec_or_name: str) -> Any:
-    """Return the network with a spec or name that the most recently opened lab finds, or None.
+    """Return the stored network with a spec or name, or None; the lab opened last is asked first.
 
     Raises:
         InputError: several networks of a store have this name.

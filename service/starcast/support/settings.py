@@ -72,10 +72,12 @@ class Settings(BaseModel):
         None, "URI of your own Neo4j server (default: the embedded one)"
     )
     neo4j_user: str = _setting("neo4j", "user of your own Neo4j server")
-    neo4j_password: SecretStr | None = _setting(None, "its password; better in a file")
-    neo4j_password_file: Path | None = _setting(None, "file with its password")
+    neo4j_password: SecretStr | None = _setting(None, "password of this user; a file is safer")
+    neo4j_password_file: Path | None = _setting(None, "file with the password of this user")
     neo4j_database: str = _setting("neo4j", "database on the Neo4j server")
-    neo4j_port: int | None = _port("port of the embedded Neo4j (default: a free port, kept)")
+    neo4j_port: int | None = _port(
+        "port of the embedded Neo4j (default: a free port, the same at every start)"
+    )
     neo4j_heap: str = _setting("512m", "heap of the embedded Neo4j", pattern=_SIZE)
     neo4j_pagecache: str = _setting("256m", "page cache of the embedded Neo4j", pattern=_SIZE)
     neo4j_java_options: str = _setting(
@@ -86,18 +88,22 @@ class Settings(BaseModel):
     )
     neo4j_http_port: int | None = _port("port of Neo4j Browser (default: 7474 if it is free)")
     postgres_uri: str | None = _setting(
-        None, "postgresql://USER@HOST:PORT/DATABASE of your own (default: the embedded one)"
+        None, "postgresql://USER@HOST:PORT/DATABASE of your own server (default: the embedded one)"
     )
     postgres_port: int | None = _port(
-        "port of the embedded PostgreSQL (default: a free port, kept)"
+        "port of the embedded PostgreSQL (default: a free port, the same at every start)"
     )
-    postgres_password: SecretStr | None = _setting(None, "its password; better in a file")
-    postgres_password_file: Path | None = _setting(None, "file with its password")
+    postgres_password: SecretStr | None = _setting(
+        None, "password of the user in postgres_uri; a file is safer"
+    )
+    postgres_password_file: Path | None = _setting(None, "file with this password")
     postgres_owner: str | None = _setting(
         None, "role that migrates your own server (default: the user of its URI)"
     )
-    postgres_owner_password: SecretStr | None = _setting(None, "its password; better in a file")
-    postgres_owner_password_file: Path | None = _setting(None, "file with its password")
+    postgres_owner_password: SecretStr | None = _setting(
+        None, "password of postgres_owner; a file is safer"
+    )
+    postgres_owner_password_file: Path | None = _setting(None, "file with this password")
     batch: int = _setting(20_000, "rows per batch when loading into Neo4j", ge=1, le=1_000_000)
     packs: tuple[Path, ...] = _setting(
         (), f"folders with your own query packs, separated by '{os.pathsep}'"
@@ -115,7 +121,7 @@ class Settings(BaseModel):
         description="starcast's own log: JSON lines, rotated",
     )
     log_level: LogLevel = _setting(
-        "info", "least level that is logged: debug, info, warning, error or off"
+        "info", "minimum level that is logged: debug, info, warning, error or off"
     )
 
     #: The source of each value: "flag", "environment", "file" or "default".
@@ -209,6 +215,7 @@ def unknown_variables(environment: Mapping[str, str]) -> dict[str, str | None]:
 
 
 def _absolute(path: Path) -> Path:
+    """Return an absolute path, in which ~ is replaced by a home folder."""
     try:
         return path.expanduser().absolute()
     except RuntimeError:  # the path begins with ~NAME of an unknown user
@@ -216,6 +223,7 @@ def _absolute(path: Path) -> Path:
 
 
 def _nearest(name: str, known: Collection[str]) -> str | None:
+    """Return the known name that is most similar to a misspelled one, or None."""
     # Names must be more similar than for `did_you_mean`, because all variables share a prefix.
     return next(iter(get_close_matches(name, known, n=1, cutoff=0.8)), None)
 
@@ -253,7 +261,7 @@ def _read_file() -> dict[str, Any]:
     if file.stat().st_size > SMALL_TEXT:
         raise LimitError(
             f"the settings file {file} is too large: it has more than {SMALL_TEXT:,} bytes",
-            hint="correct it, or move it away",
+            hint="correct it, or give it another name",
         )
     try:
         return parse_toml(decode_text(file.read_bytes()))
@@ -261,7 +269,7 @@ def _read_file() -> dict[str, Any]:
         raise unreadable(file, error) from None
     except ValueError as error:
         raise InputError(
-            f"{file} cannot be read as TOML: {error}", hint="correct it, or move it away"
+            f"{file} cannot be read as TOML: {error}", hint="correct it, or give it another name"
         ) from None
 
 
@@ -286,6 +294,7 @@ def _input_error(details: "ErrorDetails", flags: Collection[str]) -> InputError:
 
 
 def _holds_secret(uri: str) -> bool:
+    """Return whether a URI contains a password, or the path of a file with one."""
     query = uri.partition("?")[2].replace("#", "&")
     return (
         _LOGIN.match(uri) is not None

@@ -203,7 +203,7 @@ def merge_shards(
             # Parsing a very long number takes long, so its length is checked first.
             is_task = number.isdecimal() and len(number) < _DIGITS and int(number) < first.tasks
             if not is_task or int(number) in results:
-                raise _damaged(file, f"it has an unexpected result {number}")
+                raise _damaged(file, f"it has an unexpected result of task {number}")
             results[int(number)] = _convert(file, result, values, f"the result of task {number}")
     if len(results) != first.tasks:
         missing = next(number for number in range(first.tasks) if number not in results)
@@ -215,7 +215,7 @@ def merge_shards(
 
 
 def _convert(file: Path, kind: type[ResultModel], value: object, name: str) -> ResultModel:
-    """Convert a JSON value of a shard to a type."""
+    """Convert a JSON value of a shard file to a type; ``name`` names the value in messages."""
     try:
         return kind.model_validate(value)
     except ValueError as error:
@@ -223,6 +223,7 @@ def _convert(file: Path, kind: type[ResultModel], value: object, name: str) -> R
 
 
 def _check_code(file: Path, part: _ShardFile) -> None:
+    """Check that a shard was computed by the same code as that of this process."""
     if (part.version, part.sources) == (version("starcast"), source_digest()):
         return
     code = "other sources" if part.version == version("starcast") else f"starcast {part.version}"
@@ -245,9 +246,9 @@ def _check_complete(shards: Sequence[tuple[Path, Shard]]) -> None:
     counts = sorted({shard.count for shard in files})
     if len(counts) > 1:
         raise InputError(
-            "the files belong to different divisions of the job: into"
+            "the files do not belong together: the job was divided into"
             f" {' and '.join(map(str, counts))} shards",
-            hint="merge the shards of a single division",
+            hint="merge files of the same number of shards",
         )
     missing = [
         f"{index}/{counts[0]}"
@@ -269,12 +270,12 @@ def _read(file: Path, kind: ShardKind) -> _ShardFile:
         stated = content.pop("sha256", None) if isinstance(content, dict) else None
         checksum = _checksum(content)
     except (ValueError, RecursionError):
-        raise _damaged(file, "it is incomplete, or not a file of a shard") from None
+        raise _damaged(file, "it is incomplete, or not a shard file") from None
     except OSError as error:
         raise unreadable(file, error, "name the files that `out` has written") from None
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
         raise InputError(
-            f"{file} is not a file of a shard", hint="name the files that `out` has written"
+            f"{file} is not a shard file", hint="name the files that `out` has written"
         )
     if stated != checksum:
         raise _damaged(file, "its checksum is wrong")

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
 from html import escape
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TextIO, overload
 
-from starcast.support.errors import InputError, StarcastError, UnavailableError
+from starcast.support.errors import InputError, StarcastError
 from starcast.support.errors import escape as escape_unprintable
+from starcast.support.installation import import_library
 from starcast.support.text import did_you_mean, format_value, is_numeric, pluralize, to_json
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Table:
     Attributes:
         columns: the names of the columns, in order.
         rows: one dictionary per row, with a value for each column.
-        note: a sentence about the rows, for example that more rows exist; may be empty.
+        note: text about the rows, for example how many more rows exist; may be empty.
         failure: the error that the rows report, if any; the command then ends with this error.
         spare: the columns that may be omitted in a narrow terminal, in this order.
     """
@@ -115,7 +115,7 @@ class Table:
         """Return a table with only the given columns.
 
         Raises:
-            InputError: there is no such column.
+            InputError: the table has no column of one of these names.
         """
         values = [self[name] for name in columns]
         rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*values, strict=True)]
@@ -143,7 +143,7 @@ class Table:
         Raises:
             UnavailableError: polars is not installed.
         """
-        polars = _require("polars")
+        polars = import_library("polars", "pip install polars")
         frame: pl.DataFrame = polars.DataFrame(
             [_series(polars, name, self[name]) for name in self.columns]
         )
@@ -155,8 +155,9 @@ class Table:
         Raises:
             UnavailableError: pandas is not installed.
         """
+        pandas = import_library("pandas", "pip install pandas")
         rows = [[_as_plain(row[name]) for name in self.columns] for row in self.rows]
-        return _require("pandas").DataFrame(rows, columns=list(self.columns))
+        return pandas.DataFrame(rows, columns=list(self.columns))
 
     def to_latex(
         self,
@@ -298,18 +299,6 @@ def properties(values: Mapping[str, Any]) -> Table:
     return Table(("property", "value"), rows)
 
 
-def _require(library: str) -> Any:
-    try:
-        return import_module(library)
-    except ModuleNotFoundError as error:
-        if error.name != library:
-            raise
-        raise UnavailableError(
-            f"{library} is not installed",
-            hint=f"install it with: pip install {library}",
-        ) from None
-
-
 def _as_plain(value: Any) -> Any:
     """Convert a path, an enumeration member or a fraction to a plain value for data frames."""
     if isinstance(value, Enum | Path):
@@ -318,6 +307,7 @@ def _as_plain(value: Any) -> Any:
 
 
 def _series(polars: Any, name: str, values: Sequence[Any]) -> Any:
+    """Return a column as a polars series; values without a common type become text."""
     plain = [_as_plain(value) for value in values]
     kinds = {type(value) for value in plain if value is not None}
     # polars would replace numbers in a column of text by nulls.
@@ -334,7 +324,7 @@ _renderers: list[Renderer] = []
 
 
 def register_renderer(renderer: Renderer) -> None:
-    """Set the function that renders every `Displayable` object in notebooks."""
+    """Set the function that renders all `Displayable` objects in notebooks."""
     _renderers[:] = [renderer]
 
 

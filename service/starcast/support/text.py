@@ -57,7 +57,7 @@ def did_you_mean(name: object, names: Iterable[str]) -> str:
     The result ends with a space, so that a list of all names can follow in the same hint.
     """
     known = list(names)
-    # Names with the same beginning come first, as citation before title for cite.
+    # Names with the same beginning are preferred: "citation" to "title", if the name is "cite".
     alike = [each for each in known if each[:3] == str(name)[:3]]
     close = get_close_matches(str(name), alike, n=1, cutoff=0.5) or get_close_matches(
         str(name), known, n=1
@@ -103,8 +103,9 @@ def fold_widths(widths: Iterable[Width], words: Iterable[Width], room: Width) ->
 
     Args:
         widths: the width of each column without wrapped lines.
-        words: the width of each column's longest word, its minimum width; their sum must fit.
-        room: the sum of all widths.
+        words: the minimum width of each column, that of its longest word. The sum of these widths
+            must not exceed ``room``.
+        room: the largest allowed sum of all widths.
     """
     columns = list(zip(widths, words, strict=True))
     folded = [width for width, _ in columns]

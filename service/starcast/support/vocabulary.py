@@ -40,9 +40,9 @@ NetworkFormat = Literal[
     "edges", "csv", "graph6", "metis", "json", "dot", "pajek", "adjlist", "anynet",
     "matrix-market", "graphml", "gexf", "gml", "sparse6", "ns3", "nccl-xml", "simgrid",
 ]  # fmt: skip
-#: What the weights of links are read as.
+#: The attributes of links as which the weights in a file can be read.
 Weights = Literal["capacity", "latency"]
-#: Suffixes of files whose content does not tell their format.
+#: The format of a file by its suffix, if the content of the file does not determine the format.
 NETWORK_SUFFIXES: dict[str, NetworkFormat] = {
     ".adjlist": "adjlist", ".anynet": "anynet", ".dot": "dot", ".g6": "graph6", ".gexf": "gexf",
     ".gml": "gml", ".graph": "metis", ".graph6": "graph6", ".graphml": "graphml", ".gv": "dot",
@@ -65,7 +65,7 @@ GoalDialect = Literal["loggopsim", "atlahs"]
 GOAL_DIALECTS: tuple[GoalDialect, ...] = get_args(GoalDialect)
 
 
-#: The parameter in which the runs of a comparison are equal if possible.
+#: The parameter by which a comparison pairs runs: those with equal values, if there are such.
 PairedBy = Literal["message_units", "segments"]
 #: A plot of a comparison: time against message size, or links busy in each step.
 Plot = Literal["time", "links"]

@@ -29,8 +29,9 @@ from sqlalchemy.exc import DBAPIError
 from starcast.stores.database import dumps, migrations, sessions
 from starcast.stores.database.dumps import DumpedRows, not_a_backup
 from starcast.stores.database.models import Base
-from starcast.stores.database.server_errors import first_line, sqlstate
+from starcast.stores.database.server_errors import sqlstate
 from starcast.stores.database.sessions import execute_sql, open_copy
+from starcast.stores.failures import first_line
 from starcast.support.atomic import atomic_write
 from starcast.support.errors import RejectedError, StarcastError, unreadable
 from starcast.support.json_files import Moment
@@ -59,7 +60,7 @@ _COLUMNS = text(
     " from pg_attribute where attrelid = to_regclass(:table) and attnum > 0 and not attisdropped"
     " order by attnum"
 )
-#: The statement after which no artifact counts as complete in the graph.
+#: Marks all complete artifacts as failed, because the graph does not hold the restored artifacts.
 _FORGET_GRAPH = text(
     "update materialization set state = 'failed', error = :error, finished_at = now(),"
     " found_nodes = null, found_relationships = null, found_checksum = null"
@@ -251,7 +252,14 @@ def _not_empty(rows: dict[str, int]) -> StarcastError:
 
 
 def _fill(connection: Connection, file: Path, manifest: Manifest, decoder: Path | None) -> None:
-    """Replace all rows of newly created tables by the rows of a backup file."""
+    """Replace all rows of newly created tables by the rows of a backup file.
+
+    Args:
+        connection: the transaction of the restore.
+        file: the backup.
+        manifest: the manifest of the backup.
+        decoder: the program pg_restore, which a backup of the first format needs.
+    """
     schema = migrations.enter_schema(connection)
     tables = [table.name for table in migrations.find_tables(connection)]
     if {*tables} != {*manifest.tables}:
@@ -269,6 +277,7 @@ def _fill(connection: Connection, file: Path, manifest: Manifest, decoder: Path 
 
 
 def _copy_in(connection: Connection, file: Path, name: str, rows: DumpedRows) -> None:
+    """Insert the rows of one table of a backup, whose columns must be those of the table."""
     columns, chunks = rows
     if sorted(columns) != _columns(connection, name):
         raise not_a_backup(file, f"the columns of its table {name} are {', '.join(columns)}")
@@ -316,6 +325,7 @@ def _read_member(archive: zipfile.ZipFile, table: str) -> DumpedRows:
 
 
 def _verify(connection: Connection, manifest: Manifest) -> None:
+    """Check that all tables have the row counts and checksums of a backup's manifest."""
     restored = _describe(connection)
     different = {table for table, _ in manifest.tables.items() ^ restored.tables.items()}
     if different:
@@ -326,6 +336,11 @@ def _verify(connection: Connection, manifest: Manifest) -> None:
 
 
 def _describe(connection: Connection) -> Manifest:
+    """Return the manifest of a backup that holds the current rows of the database.
+
+    Raises:
+        RejectedError: the database does not hold a complete starcast store.
+    """
     revision = migrations.check_owner(connection)
     if revision is None:
         raise RejectedError(
@@ -340,7 +355,8 @@ def _describe(connection: Connection) -> Manifest:
             f"the database lacks {', '.join(lost)}, so a backup would be incomplete",
             hint="'starcast db check' describes the differences; restore an earlier backup",
         )
-    # A backup without the rows that a policy hides would be incomplete, so make this an error.
+    # With this setting, PostgreSQL raises an error if a policy hides rows. Otherwise the backup
+    # would silently lack them.
     connection.execute(text("set local row_security = off"))
     return Manifest(
         format="starcast backup 2",
@@ -388,6 +404,7 @@ def _begins_as_zip(file: Path) -> bool:
 
 
 def _manifest(archive: zipfile.ZipFile, file: Path) -> Manifest:
+    """Return the manifest of a backup after comparing it with the members of the archive."""
     names = sorted(archive.namelist())
     if _MANIFEST not in names:
         raise not_a_backup(file, f"it contains no {_MANIFEST}")
@@ -403,7 +420,7 @@ def _manifest(archive: zipfile.ZipFile, file: Path) -> Manifest:
         details: Any = error.errors()[0]
         place = ".".join(map(str, details["loc"])) or "the text"
         raise not_a_backup(file, f"{place} of its {_MANIFEST} is not valid") from None
-    # The first format has the table of the revision, which the manifest names as well.
+    # In the first format, the manifest also lists alembic's table with the revision.
     tables = {key: each for key, each in manifest.tables.items() if key != migrations.VERSION_TABLE}
     members = [_MEMBER.format(table) for table in tables] if manifest.dumped_by is None else [_DUMP]
     if names != sorted([_MANIFEST, *members]):

@@ -33,7 +33,7 @@ _EXPECTED_KINDS = {
 }  # fmt: skip
 #: The statement of pg_restore's output that precedes the rows of a table.
 _COPY = re.compile(rb"^COPY public\.\S+ \(([^\n]*)\) FROM stdin;\n", re.MULTILINE)
-#: The rows of a table in a backup: the columns in order, and the output of COPY in pieces.
+#: The rows of a table in a backup: the names of the columns, and the output of COPY in pieces.
 DumpedRows = tuple[list[str], Iterable[bytes]]
 
 
@@ -61,7 +61,13 @@ def check_contents(file: Path, decoder: Path, dump: str, tables: Collection[str]
 
 
 def read_rows(file: Path, decoder: Path, dump: str, table: str) -> DumpedRows:
-    """Return the columns and rows of a table in a dump; see `check_contents`.
+    """Return the columns and rows of a table in a dump.
+
+    Args:
+        file: the backup, for messages.
+        decoder: the program pg_restore.
+        dump: the dump of the backup.
+        table: the name of the table.
 
     Raises:
         InputError: the dump holds no rows of the table, or cannot be read.

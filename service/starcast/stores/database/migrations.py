@@ -18,7 +18,7 @@ from sqlalchemy.exc import DBAPIError
 
 from starcast.stores import ROLE_NAMES
 from starcast.stores.database.models import Base
-from starcast.stores.database.server_errors import first_line, sqlstate
+from starcast.stores.database.server_errors import sqlstate
 from starcast.stores.database.sessions import (
     STORE_LOCK,
     execute_sql,
@@ -28,6 +28,7 @@ from starcast.stores.database.sessions import (
     wait_for_lock,
 )
 from starcast.stores.database.views import VIEWS, View
+from starcast.stores.failures import first_line
 from starcast.support.errors import BusyError, RejectedError, StarcastError, UnavailableError
 from starcast.support.installation import data_folder
 from starcast.support.progress import Reporter
@@ -156,6 +157,7 @@ def check_known(revision: str, subject: str) -> None:
     """Check that this version of starcast knows a schema revision.
 
     Args:
+        revision: the schema revision, such as ``0007``.
         subject: beginning of the error message, such as ``the schema of the database (0007)``.
 
     Raises:
@@ -167,7 +169,7 @@ def check_known(revision: str, subject: str) -> None:
     # Revisions have leading zeros, so comparing the strings compares the numbers.
     if revision < oldest:
         raise RejectedError(
-            f"{subject} is too old: this starcast upgrades from {oldest} on",
+            f"{subject} is too old: this starcast upgrades only schemas from {oldest} on",
             hint="upgrade it with the version that docs/upgrades.md names",
         )
     raise RejectedError(f"{subject} is newer than this starcast ({newest})", hint="update starcast")
@@ -297,6 +299,11 @@ def upgrade(engine: Engine, reporter: Reporter, writer: str | None = None) -> bo
 def upgrade_to(connection: Connection, revision: str, writer: str | None = None) -> None:
     """Run the migrations up to a revision, in the connection's transaction.
 
+    Args:
+        connection: an open transaction of the owner.
+        revision: the schema revision, or ``head`` for the newest one.
+        writer: another role that gets the writer's privileges.
+
     Raises:
         UnavailableError: the role may not create tables in the schema.
     """
@@ -321,7 +328,10 @@ def drop(engine: Engine) -> None:
     """Drop all starcast tables with their rows, in one transaction.
 
     Raises:
-        RejectedError, BusyError, UnavailableError: as for `upgrade`; nothing is changed.
+        RejectedError: the tables belong to another program, or to a newer or much older starcast;
+            nothing is changed.
+        BusyError: another process has been migrating the database for a minute.
+        UnavailableError: the role may not drop the tables.
     """
     with migrating(engine) as connection:
         drop_tables(connection, check_owner(connection))
@@ -389,10 +399,11 @@ def _config(connection: Connection, writer: str | None = None) -> "Config":
 
 
 def differences(engine: Engine) -> list[str]:
-    """Describe differences between the tables and the models, missing views, and foreign objects.
+    """Describe the changes that would make the schema as starcast expects it; none if it is.
 
-    Foreign objects belong to other programs, and change or hide starcast's rows: triggers, rules,
-    policies. `find_others` describes other objects in the schema, which are harmless.
+    These are differences between the tables and the models, missing views, and objects of other
+    programs that change or hide starcast's rows: triggers, rules, policies. `find_others` describes
+    further objects in the schema, which are harmless.
     """
     # Imported only here; see the module's docstring.
     from alembic.autogenerate import compare_metadata  # noqa: PLC0415
@@ -425,10 +436,12 @@ def find_others(engine: Engine) -> list[str]:
 
 
 def _names() -> list[str]:
+    """Return the names of starcast's tables and views, and of alembic's version table."""
     return [*Base.metadata.tables, VERSION_TABLE, *(view.name for view in VIEWS)]
 
 
 def _describe_change(change: object) -> str:
+    """Return a difference that alembic reports as text, such as ``add table tree``."""
     # Alembic returns a tuple (verb, object, ...), or a list of such tuples for one changed column.
     first = change[0] if isinstance(change, list) else change
     if not isinstance(first, tuple):
@@ -476,6 +489,7 @@ def _create(connection: Connection, view: View) -> None:
 
 
 def _comments() -> Iterator[str]:
+    """Yield the SQL statements that set the comments of all tables, views and columns."""
     commented = [
         ("table", table.name, table.comment, {each.name: each.comment for each in table.columns})
         for table in Base.metadata.sorted_tables
@@ -488,6 +502,7 @@ def _comments() -> Iterator[str]:
 
 
 def _grants(role: str, schema: str, *, writes: bool) -> Iterator[str]:
+    """Yield the SQL statements that grant a role its privileges on the tables and views."""
     tables = [table.name for table in Base.metadata.sorted_tables]
     yield f"grant usage on schema {schema} to {role}"
     yield f"grant select on {', '.join(_names())} to {role}"

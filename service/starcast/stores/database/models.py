@@ -94,7 +94,7 @@ class StoredNetwork(Base):
         check=ARRAY, server_default=text("'[]'"),
     )  # fmt: skip
     endpoints: Mapped[int | None] = field(
-        "number of nodes that are no switches, which have the lowest ranks; null: all nodes"
+        "number of nodes that are not switches; they have the lowest ranks; null: all nodes"
     )
     capacities: Mapped[list[Any]] = field(
         "capacity of each link, in the order of links, or empty if all are 1",
@@ -105,9 +105,9 @@ class StoredNetwork(Base):
         check=ARRAY, server_default=text("'[]'"),
     )  # fmt: skip
     capacity_unit: Mapped[float] = field(
-        "capacity in the source of a link with the capacity 1", server_default=text("1")
+        "capacity of a link of capacity 1, in the unit of the source", server_default=text("1")
     )
-    source: Mapped[str] = field("where the network comes from, or empty", server_default=text("''"))
+    source: Mapped[str] = field("origin of the network, or empty", server_default=text("''"))
     licence: Mapped[str] = field("licence of the source, or empty", server_default=text("''"))
     created_at: Mapped[datetime] = moment("when it was stored")
 
@@ -127,7 +127,7 @@ class Topology(Base):
     n: Mapped[int] = field("n of S_n and S_n,k; d of Q_d")
     k: Mapped[int | None] = field("k of S_n,k, else null")
     nodes: Mapped[Big] = field("number of nodes")
-    endpoints: Mapped[Big] = field("number of nodes that are no switches")
+    endpoints: Mapped[Big] = field("number of nodes that are not switches")
     links: Mapped[Big] = field("number of undirected links")
     degree: Mapped[Small] = field("largest number of links at a node")
     diameter: Mapped[int | None] = field(
@@ -219,7 +219,7 @@ class ScheduleStep(_Step, Base):
 
 
 class Materialization(Base):
-    """The state of one artifact in the graph store. An artifact without a row is unknown."""
+    """The state of one artifact in the graph store. Commands know only artifacts with a row."""
 
     __table_args__ = (
         counts("expected_nodes >= 0 and expected_relationships >= 0"),
@@ -233,8 +233,10 @@ class Materialization(Base):
         words=("planned", "loading", "complete", "failed"),
     )
     method: Mapped[str] = field("load method: bolt or import", words=("bolt", "import"))
-    expected_nodes: Mapped[Big] = field("its nodes")
-    expected_relationships: Mapped[Big] = field("its relationships")
+    expected_nodes: Mapped[Big] = field("number of nodes that it must have in the graph")
+    expected_relationships: Mapped[Big] = field(
+        "number of relationships that it must have in the graph"
+    )
     found_nodes: Mapped[Big | None] = field("nodes found in the graph")
     found_relationships: Mapped[Big | None] = field("relationships found in the graph")
     expected_checksum: Mapped[str] = field("checksum of the built artifact")
@@ -361,7 +363,9 @@ class ClaimRun(Base):
 class _CheckedClaim:
     """The columns that identify a claim in a verification run."""
 
-    claim_run: Mapped[int] = part_of("claim_run.id", "number of its run", sort_order=-2)
+    claim_run: Mapped[int] = part_of(
+        "claim_run.id", "number of the verification run", sort_order=-2
+    )
     claim: Mapped[str] = key("id of the claim: TS.L5", sort_order=-1, check="{} ~ '^[A-Z]+[.]'")
 
 
@@ -386,7 +390,7 @@ class ClaimVerdict(_CheckedClaim, Base):
     )
     sizes: Mapped[list[Any]] = field("sizes that were checked", check=ARRAY)
     counterexample: Mapped[dict[str, Any] | None] = field(
-        "where the claim fails; null unless it fails",
+        "counterexample; null unless the claim fails",
         check="{} is null or verdict = 'fails'",
     )
     detail: Mapped[str] = field("description of the findings")

@@ -1,4 +1,4 @@
-"""Storage of networks, the topologies that are given by their links, in PostgreSQL.
+"""Store networks (topologies that are given by their links) in PostgreSQL, and load them.
 
 A network is stored with the first ingested topology, run or record on it, or on its own. Every
 function works in the given session and never commits.
@@ -30,7 +30,7 @@ def save_network(session: Session, spec: str) -> bool:
     """Store the network with the given spec, if this process knows such a network.
 
     Returns:
-        True if it was not stored yet.
+        True if this call has stored the network, False if there is none or it was stored before.
 
     Raises:
         RejectedError: another network with the same spec is stored, or the same one with other
@@ -50,6 +50,7 @@ def save_network(session: Session, spec: str) -> bool:
 
 
 def _check_equal(network: Network, sha256: str, links: bytes) -> None:
+    """Check that a stored network, given by its digest and its links, equals a known network."""
     if sha256 != network.sha256:
         raise RejectedError(
             f"another network with the spec '{network.spec}' is stored",
@@ -59,11 +60,12 @@ def _check_equal(network: Network, sha256: str, links: bytes) -> None:
     if links != _pack_links(network):
         raise RejectedError(
             f"the network '{network.spec}' is stored with other ports",
-            hint="give its spec instead of its file, in a new process",
+            hint="start a new process, and give the spec of the network instead of its file",
         )
 
 
 def _pack_links(network: Network) -> bytes:
+    """Return the links as in the column ``links``: three integers of four bytes for each link."""
     return network.port_links().astype(_INTEGER).tobytes()
 
 
@@ -72,8 +74,8 @@ def load_network(session: Session, spec_or_name: str) -> Network | None:
 
     Raises:
         InputError: several networks have this name.
-        RejectedError: the row of the network was changed, or differs from the known network with
-            this spec.
+        RejectedError: the row of the network was edited, or differs from the network with this spec
+            that the process knows.
     """
     table = models.StoredNetwork
     query = select(table).where(or_(table.spec == spec_or_name, table.name == spec_or_name))
@@ -111,7 +113,7 @@ def describe_uses(uses: Mapping[str, int]) -> str:
 
 
 def list_networks(session: Session) -> list[Row]:
-    """Return a row for each network that is not ingested, as in a listing of topologies."""
+    """Return a row for each network that is stored but not ingested, with columns of topologies."""
     specs = session.scalars(
         select(models.StoredNetwork.spec).where(_NOT_INGESTED).order_by(models.StoredNetwork.spec)
     )
@@ -131,7 +133,7 @@ def list_networks(session: Session) -> list[Row]:
 
 
 def is_only_stored(session: Session, spec: str) -> bool:
-    """Return whether a spec is that of a stored network that is not ingested."""
+    """Return whether the network with this spec is stored but not ingested."""
     query = select(models.StoredNetwork.spec).where(_NOT_INGESTED).filter_by(spec=spec)
     return session.scalar(query) is not None
 

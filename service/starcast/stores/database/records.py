@@ -37,8 +37,8 @@ def store_all(session: Session, records: Iterable[tuple[Record, Verification]]) 
 
     Each record is combined with the stored record (`starcast.records.model.combine_verified`), so
     neither a better value nor a better bound is lost, and an unverified bound never replaces a
-    verified bound. A verification state is only stored with the bound for which it was found. An
-    invalid stored record is replaced, because earlier versions accepted some invalid records.
+    verified bound. The verification state of a bound is stored with the bound. An invalid stored
+    record is replaced, because earlier versions accepted some invalid records.
 
     Args:
         session: an open session.

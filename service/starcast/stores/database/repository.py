@@ -75,8 +75,13 @@ _COLUMNS = {
 def require(row: Stored | None, noun: str, missing: str) -> Stored:
     """Return a row, or raise an error if it is None.
 
+    Args:
+        row: the row, or None.
+        noun: the kind of object that was looked for, such as ``run``.
+        missing: the rest of the message, such as ``7 is stored``: "no run 7 is stored".
+
     Raises:
-        NotFoundError: the row is None; the message consists of ``no``, the noun, and ``missing``.
+        NotFoundError: the row is None.
     """
     if row is None:
         raise NotFoundError(f"no {noun} {missing}", hint=f"see 'starcast {noun} list'")
@@ -118,7 +123,14 @@ def count_runs(session: Session) -> dict[int, tuple[int, int]]:
 def save_experiment(
     session: Session, name: str, grid: Mapping[str, Any], points: int | None = None
 ) -> models.Experiment:
-    """Store a new experiment without runs; ``points`` is the number of points in its grids."""
+    """Store a new experiment without runs.
+
+    Args:
+        session: an open session; nothing is committed.
+        name: the name of the experiment.
+        grid: its grids as JSON values; empty for a collection of single runs.
+        points: the number of points in the grids; None without grids.
+    """
     experiment = models.Experiment(name=name, grid=dict(grid), points=points)
     session.add(experiment)
     session.flush()
@@ -194,7 +206,15 @@ def drop_run(session: Session, experiment: int, point: Parameters) -> None:
 def copy_steps(
     session: Session, model: type[models.Base], column: str, key: int | str, steps: "Profile"
 ) -> None:
-    """Insert the step profile of a run (``key`` is its number) or a schedule (``key``: its id)."""
+    """Insert the step profile of a run or a schedule.
+
+    Args:
+        session: an open session; nothing is committed.
+        model: the table, `StepProfile` or `ScheduleStep`.
+        column: the column of this table that refers to the run or schedule.
+        key: the number of the run, or the id of the schedule.
+        steps: the step profile.
+    """
     # Imported only here, because commands that read runs do not need the simulator.
     from starcast.judges.simulator.simulation import PROFILE_COLUMNS  # noqa: PLC0415
 
@@ -215,7 +235,13 @@ def artifact_columns(kind: str) -> list[str]:
 
 
 def list_artifacts(session: Session, kind: str, spec: str | None = None) -> list[Row]:
-    """Return the recorded artifacts of a kind, also incomplete ones; optionally of one topology."""
+    """Return a row for each recorded artifact of a kind, complete or not.
+
+    Args:
+        session: an open session.
+        kind: topology, forest or schedule.
+        spec: only artifacts on this topology are listed (default: all).
+    """
     query = select(_VIEW).where(_VIEW.c.kind == kind).order_by(_VIEW.c.id)
     if spec is not None:
         query = query.where(_VIEW.c.topology == spec)
@@ -223,7 +249,15 @@ def list_artifacts(session: Session, kind: str, spec: str | None = None) -> list
 
 
 def list_newest(session: Session, count: int) -> dict[str, list[tuple[str, datetime]]]:
-    """Return names and times of the newest experiments, verdicts and complete artifacts."""
+    """Return the newest experiments, claims with verdicts, and complete artifacts.
+
+    Args:
+        session: an open session.
+        count: the maximum number per kind.
+
+    Returns:
+        For each kind, pairs of a name or id and its time, newest first.
+    """
     loaded, verdict, run = models.Materialization, models.ClaimVerdict, models.ClaimRun
     queries: dict[str, Select[str, datetime]] = {
         "experiment": select(models.Experiment.name, models.Experiment.created_at),
@@ -294,7 +328,10 @@ def describe_artifact(session: Session, kind: str, artifact_id: str) -> Row:
 
 
 def _describe(kind: str, row: RowMapping) -> Row:
-    """Return an artifact's row in a listing; most values are empty if it was never saved."""
+    """Convert a row of the view `ARTIFACT` to a row of a listing.
+
+    If the artifact was planned but not saved, most values are None.
+    """
     values = {name: row[name] for name in artifact_columns(kind)}
     if values.get("arguments"):
         values["arguments"] = format_arguments(values["arguments"])
@@ -305,7 +342,7 @@ def save_topology(session: Session, topology: "Topology") -> None:
     """Store a topology with its numbers of nodes and links, replacing an earlier row.
 
     Raises:
-        RejectedError: it is a network, and another one with its spec is stored.
+        RejectedError: the topology is a network, and another network with its spec is stored.
     """
     from starcast.catalogue.entries import FAMILIES  # noqa: PLC0415 - see the module's docstring
     from starcast.stores.database.networks import save_network  # noqa: PLC0415
@@ -415,7 +452,15 @@ def save_schedule(session: Session, schedule: "Schedule", simulation: "Simulatio
 
 
 def _merge(session: Session, model: type[models.Base], structure: object, **given: Any) -> None:
-    """Store an artifact as a row of a table; columns not given are attributes of ``structure``."""
+    """Store an artifact as a row of a table, replacing an earlier row.
+
+    Args:
+        session: an open session.
+        model: the table.
+        structure: the topology, forest or schedule.
+        given: values of columns. All other columns get the attributes of ``structure`` of the same
+            names, except columns with a default in the database.
+    """
     names = [column.name for column in model.__table__.columns if column.server_default is None]
     values = {name: getattr(structure, name) for name in names if name not in given}
     session.merge(model(**values, **given))

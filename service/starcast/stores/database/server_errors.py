@@ -29,7 +29,7 @@ TOO_MANY_CONNECTIONS = "53300"
 _NO_RIGHT = "42501"
 _CONNECTION_FAILURE = "08006"
 _UNTRANSLATABLE = "22P05"
-_OTHER_TABLES = "has other tables than this starcast expects"
+_OTHER_TABLES = "does not have the tables that this starcast expects"
 _CHECK_TABLES = "run 'starcast db check'; another program or version has changed the tables"
 #: The text that psycopg and libpq put before the reason of a failed connection. A server's sentence
 #: comes after its severity, in the language of the server, and two spaces.
@@ -48,8 +48,8 @@ _LOGIN_FORMS = {
     TOO_MANY_CONNECTIONS: r"sorry, too many clients .*|too many connections for \w+ \".*"
     r"|remaining connection slots .*|no more connections allowed.*",
 }
-#: The beginning of SQLSTATEs, the error's class, the words before the server's sentence, the hint.
-#: The first match counts.
+#: For the beginning of a SQLSTATE: the class of the error, the words of the message between the
+#: server's address and the server's own sentence, and the hint. The first match counts.
 # fmt: off
 _KINDS: tuple[tuple[str, type[StarcastError], str, str], ...] = (
     ("28", UnavailableError, "refuses the login of '{user}'",
@@ -129,7 +129,7 @@ def describe_error(error: Exception, url: URL | None = None) -> StarcastError | 
 
 
 def is_about_values(error: Exception) -> bool:
-    """Return whether the server refused a value or a row; callers can explain such errors."""
+    """Return whether the server refused a value or a row, which only the caller can explain."""
     state = getattr(getattr(error, "orig", error), "sqlstate", None) or ""
     if state == _UNTRANSLATABLE:
         return False
@@ -137,7 +137,7 @@ def is_about_values(error: Exception) -> bool:
 
 
 def read_reason(error: psycopg.Error) -> tuple[str, str]:
-    """Return the SQLSTATE of an error, if it is known, and the first line of the reason.
+    """Return the SQLSTATE of an error ("" if unknown), and the first line of the server's reason.
 
     While connecting, psycopg receives only a message in which libpq has put the address before the
     server's sentence. The form of this sentence determines the SQLSTATE, since names in it are
@@ -172,11 +172,6 @@ def _name_target(url: URL | None, error: psycopg.Error) -> tuple[str, str, str]:
 def sqlstate(error: DBAPIError) -> str:
     """Return the SQLSTATE of a server's error, or an empty string for an error of the driver."""
     return getattr(error.orig, "sqlstate", None) or ""
-
-
-def first_line(error: DBAPIError) -> str:
-    """Return the first line of a server's error message."""
-    return str(error.orig).strip().partition("\n")[0]
 
 
 def conninfo(url: URL, **options: str | int) -> str:

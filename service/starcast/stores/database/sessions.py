@@ -94,10 +94,10 @@ _NO_TIME_LIMITS = text(
 )
 #: The advisory lock of a store: every command that writes holds it shared, a restore exclusively.
 STORE_LOCK = "store"
-#: Execution option of an engine: the store's lock, which its sessions verify; or None if they may
-#: only read.
+#: Name of an execution option of engines. Its value is the `Lock` of the store, which the sessions
+#: of the engine verify, or None if these sessions may only read.
 _HELD = "starcast_store_lock"
-#: Execution option of a connection: whether its transactions only read.
+#: Name of a connection's execution option, which is True if its transactions may only read.
 _READING = "starcast_reading"
 
 
@@ -132,6 +132,7 @@ class WatchedConnection(psycopg.Connection[Any]):
             raise
 
     def _watched(self, exchange: Protocol[Result]) -> Protocol[Result]:
+        """Forward an exchange of messages with the server, and check a server that is silent."""
         deadline = self._deadline()
         try:
             awaited = next(exchange)
@@ -152,6 +153,7 @@ class WatchedConnection(psycopg.Connection[Any]):
         return monotonic() + (SILENT_SECONDS if self.patience is None else self.patience)
 
     def _check_server(self) -> None:
+        """Close the connection with an OperationalError, unless the server answers a probe."""
         if self.patience is None and self._is_answered():
             return
         self.close()
@@ -159,6 +161,7 @@ class WatchedConnection(psycopg.Connection[Any]):
         raise psycopg.OperationalError(f"it has not answered for {seconds:.0f} seconds")
 
     def _is_answered(self) -> bool:
+        """Return whether the server answers a statement on a second connection."""
         target = make_conninfo(
             self.info.dsn, password=self.info.password, connect_timeout=PROBE_SECONDS
         )
@@ -204,6 +207,7 @@ def connect(url: URL) -> Engine:
 
 
 def _set_up_transaction(connection: Connection) -> None:
+    """Apply starcast's settings to a transaction that begins, and make it read-only if required."""
     # All settings are sent at once; see `migrations.declare`.
     is_reading = connection.get_execution_options().get(_READING, False)
     settings = f"{_SETTINGS}; set transaction read only" if is_reading else _SETTINGS
@@ -245,7 +249,11 @@ def holds_store(engine: Engine) -> bool:
 
 
 def verify_store_lock(engine: Engine, session: Session | Connection) -> None:
-    """Check that the store's lock is still held, if the engine holds it; see `lock_store`."""
+    """Check that the store's lock is still held, if the engine holds it; see `lock_store`.
+
+    Raises:
+        UnavailableError: the connection that held the lock was lost.
+    """
     if lock := engine.get_execution_options().get(_HELD):
         lock.verify(session)
 
@@ -368,6 +376,7 @@ def advisory_lock(
 
 
 def _release(connection: Connection) -> None:
+    """End the transaction that holds an advisory lock; ignore a lost connection."""
     try:
         connection.rollback()
     except DBAPIError as error:

@@ -82,7 +82,7 @@ CLAIM_SUMMARY = View(
         verdict.claim, -- id of the claim: TS.L5
         verdict.verdict, -- holds, holds as a bound, fails or not checkable
         verdict.sizes, -- sizes that were checked
-        verdict.counterexample, -- where the claim fails; null unless it fails
+        verdict.counterexample, -- counterexample; null unless the claim fails
         verdict.subject, -- id of the forest or schedule of the counterexample, or empty
         verdict.detail, -- description of the findings
         (select sum(evidence.seconds) from claim_evidence as evidence
@@ -138,7 +138,7 @@ ARTIFACT = View(
             -- relationships that it has in the graph
         state.started_at, -- when loading was planned
         state.finished_at, -- when it became complete or failed
-        topology.endpoints -- nodes of a topology that are no switches
+        topology.endpoints -- nodes of a topology that are not switches
     from materialization as state
     left join topology on state.kind = 'topology' and topology.spec = state.id
     left join forest on state.kind = 'forest' and forest.id = state.id

@@ -15,8 +15,8 @@ from starcast.stores.graph.driver import neo4j
 from starcast.support.errors import LimitError
 from starcast.support.limited import MB
 
-#: Memory in bytes that an answer with a row limit may take, in total or, if that is more, per row
-#: of the limit. A single row can hold any number of values.
+#: Maximum memory in bytes of an answer to a statement with a row limit: the larger one of
+#: `_ANSWER_MEMORY` and `_ROW_MEMORY` times the row limit. A row can hold any number of values.
 _ANSWER_MEMORY = 200 * MB
 _ROW_MEMORY = 2_000
 #: Bytes in the Bolt protocol that begin a string, list, map, structure or short integer, whose
@@ -124,6 +124,6 @@ def describe_timeout(timeout: float | None, text: str = "") -> LimitError:
         message = f"the statement took longer than {timeout:g} s and was stopped"
     return LimitError(
         message,
-        hint="narrow it (one topology, one forest, shorter paths, LIMIT), "
+        hint="narrow the statement (one topology, one forest, shorter paths, LIMIT), "
         "or raise STARCAST_TIMEOUT",
     )

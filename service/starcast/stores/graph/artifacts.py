@@ -65,7 +65,7 @@ DIGITS = {symbol: value for value, symbol in enumerate(ALPHABET, start=1)}
 DIGITS |= {symbol: ord(symbol) << 16 for symbol in string.ascii_uppercase + "_."}
 _BASE = len(ALPHABET) + 1
 
-#: The attributes of a schedule with the start, the end and the other columns of each row.
+#: Attributes of a schedule: the start and the end of each relationship, then its columns.
 _SEND_COLUMNS = ("sender", "receiver", "step", "tree", "port", "unit")
 
 
@@ -220,7 +220,12 @@ def link_blocks(topology: Topology) -> Iterator[Rows]:
 
 
 def _link_block(topology: Topology, *columns: NDArray[np.int64]) -> Rows:
-    """Return links as rows: lower rank, higher rank and port, and if links differ their values."""
+    """Return links as rows, with their capacities and latencies if links of the topology differ.
+
+    Args:
+        topology: the topology.
+        columns: the lower rank, the higher rank and the lower rank's port of each link.
+    """
     if topology.has_equal_links:
         return _block(LINK, topology.spec, topology, *columns)
     lower, _, port = columns
@@ -233,6 +238,7 @@ def _link_block(topology: Topology, *columns: NDArray[np.int64]) -> Rows:
 
 
 def _check_reverse_ports(topology: Topology, table: Ranks) -> None:
+    """Check that each link leads back over the reverse port, and not to its own node."""
     ranks = np.arange(topology.nodes, dtype=np.int32)
     for port, neighbours in zip(topology.ports, table, strict=True):
         back = table[topology.ports.index(topology.reverse_port(port))]
@@ -251,7 +257,7 @@ def tree_blocks(forest: Forest) -> Iterator[Rows]:
     """Yield the edges of all trees, from parent to child, in blocks sorted by tree and child.
 
     Raises:
-        RejectedError: the port array is not a forest.
+        RejectedError: the array of the forest does not describe trees.
     """
     topology = forest.topology
     reverse_ports = topology.reverse_ports()
@@ -290,7 +296,7 @@ def tree_edges_at(forest: Forest, ranks: NDArray[np.int64]) -> Rows:
     """Return the edges of all trees that begin or end at the given nodes.
 
     Raises:
-        RejectedError: the port array is not a forest.
+        RejectedError: the array of the forest does not describe trees.
     """
     topology = forest.topology
     reverse_ports = topology.reverse_ports()
@@ -316,6 +322,7 @@ def sends_at(schedule: Schedule, ranks: NDArray[np.int64]) -> Rows:
 
 
 def _select_sends(schedule: Schedule, rows: slice | NDArray[np.bool_]) -> list[NDArray[np.generic]]:
+    """Return the columns of the relationships for the given rows: `_SEND_COLUMNS` and combine."""
     columns = [getattr(schedule, name)[rows] for name in _SEND_COLUMNS]
     combine = np.zeros(len(columns[0])) if schedule.combine is None else schedule.combine[rows]
     return [*columns, combine]
@@ -339,7 +346,10 @@ def _block(
 def join_blocks(
     blocks: Iterable[Rows], relationship: Relationship, artifact_id: str, topology: Topology
 ) -> Rows:
-    """Combine the blocks of an artifact into one sorted table of rows, which may be empty."""
+    """Combine the blocks of an artifact into one sorted table of rows, which may be empty.
+
+    The other arguments are the attributes of the result; see `Rows`.
+    """
     empty = np.empty((2 + len(relationship.columns), 0), dtype=np.int64)
     table = np.concatenate([empty, *(block.table for block in blocks)], axis=1)
     return Rows(relationship, artifact_id, topology, table).sorted()

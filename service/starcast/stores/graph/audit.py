@@ -32,6 +32,7 @@ def pair(graph: Graph, store: UUID) -> None:
     """Pair an empty graph with a PostgreSQL database, or check an existing pairing.
 
     Args:
+        graph: the graph store.
         store: id of the PostgreSQL database.
 
     Raises:
@@ -67,6 +68,7 @@ def find_owner(graph: Graph, expected: UUID | None = None) -> str | None:
     """Return the id of the paired PostgreSQL database, or None if the graph is empty.
 
     Args:
+        graph: the graph store.
         expected: id of the only accepted database; by default any database is accepted.
 
     Raises:
@@ -143,7 +145,7 @@ def _check_empty(graph: Graph) -> None:
 
 
 def find_index_faults(graph: Graph) -> list[str]:
-    """Describe each declared index or constraint that is missing or differs in the graph."""
+    """Describe each index or constraint that is missing in the graph, or not as declared."""
     stored = _read_indexes(graph)
     faults = []
     for index in INDEXES:
@@ -170,7 +172,7 @@ def drop_wrong_indexes(graph: Graph) -> None:
 
 
 def _serves_as(found: Row, declared: Index) -> bool:
-    """Return whether an existing index in the graph can replace a declared index."""
+    """Return whether an index that exists in the graph serves the purpose of a declared index."""
     # A constraint left by an earlier version also serves as an index, and so does an index that is
     # still being filled after an import.
     is_usable = found["state"] in {"ONLINE", "POPULATING"}
@@ -178,6 +180,7 @@ def _serves_as(found: Row, declared: Index) -> bool:
 
 
 def _read_indexes(graph: Graph) -> dict[str, Row]:
+    """Return all indexes of the graph by name, with their state, uniqueness and properties."""
     rows = graph.read(
         "SHOW INDEXES YIELD name, state, labelsOrTypes, properties, owningConstraint "
         # Neo4j's own token look-up indexes have neither labels nor properties.
@@ -289,6 +292,7 @@ def _describe_relationships(counts: dict[str, int]) -> list[str]:
 
 
 def _count_at(graph: Graph, name: str, topologies: Sequence[str]) -> int:
+    """Count the relationships of a type at nodes of the given topologies."""
     cypher = (
         f"MATCH (n:{NODE.name})-[r:{_quote(name)}]-() WHERE n.topology IN $specs "
         "RETURN count(DISTINCT r) AS count"

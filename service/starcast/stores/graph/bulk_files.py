@@ -322,7 +322,13 @@ def _width(column: NDArray[Any]) -> int:
 
 
 def _fill(lines: NDArray[np.uint8], offset: int, values: NDArray[Any]) -> None:
-    """Write one value into each line of an import file, starting at byte ``offset`` of the line."""
+    """Write one value into each line, starting at byte ``offset`` of the line.
+
+    Args:
+        lines: the lines of an import file, uint8 ``[lines, length of a line]``; changed in place.
+        offset: the index of the first byte.
+        values: one value per line, all with the same number of bytes.
+    """
     strides = (lines.shape[1],)
     # A view with the stride of a line fills one field of all lines in one assignment.
     target: NDArray[Any] = np.ndarray(len(lines), values.dtype, lines.data, offset, strides)
@@ -332,7 +338,14 @@ def _fill(lines: NDArray[np.uint8], offset: int, values: NDArray[Any]) -> None:
 def _fill_digits(
     lines: NDArray[np.uint8], offset: int, width: int, values: NDArray[np.int64]
 ) -> None:
-    """Write a number of up to ``width`` digits into each line of an import file, with zeros."""
+    """Write a number into each line of an import file, with leading zeros; see `_fill`.
+
+    Args:
+        lines: the lines; changed in place.
+        offset: the index of the first byte.
+        width: the number of digits.
+        values: one number per line.
+    """
     # Division of 32-bit integers is several times as fast, and most numbers fit in 32 bits.
     rest = values.astype(np.uint32 if width < 10 else np.uint64)
     while width:

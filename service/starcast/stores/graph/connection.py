@@ -56,10 +56,14 @@ TransactionWork = Callable[[neo4j.ManagedTransaction], "QueryResult"]
 
 @dataclass(frozen=True)
 class Notice:
-    """A notification from the server, such as a deprecation or an unknown name in a statement."""
+    """A notification from the server, such as a deprecation or an unknown name in a statement.
+
+    Attributes:
+        status: the GQLSTATUS code.
+        text: the description of the status.
+    """
 
     status: str
-    severity: str
     text: str
 
 
@@ -238,6 +242,8 @@ class Graph:
         timeout: float | None,
         row_limit: int | None,
     ) -> TransactionWork:
+        """Return a function that runs a statement in a transaction, as the driver requires it."""
+
         @neo4j.unit_of_work(timeout=timeout)
         def work(transaction: neo4j.ManagedTransaction) -> QueryResult:
             # The driver treats a killed connection as transient and runs this function again.
@@ -266,6 +272,7 @@ class Graph:
         return cast("TransactionWork", work)  # the decorator's return type is untyped
 
     def _check_server(self) -> None:
+        """Check that the server answers, is Neo4j and is new enough, and set `version`."""
         with self._translate_errors(None), self._interruptible():
             # Unlike a transaction, this is not retried, so a stopped server is reported at once.
             self.driver.verify_connectivity()
@@ -331,6 +338,7 @@ class Graph:
     def _translate_server_error(
         self, error: neo4j.exceptions.Neo4jError, timeout: float | None
     ) -> StarcastError:
+        """Return the error to raise for an error that the server reports, by its code and text."""
         code = error.code or ""
         lines = (error.message or "").strip().splitlines()
         text = lines[0] if lines else code
@@ -416,7 +424,7 @@ def fetch_result(result: neo4j.Result, row_limit: int | None) -> QueryResult:
     more = row_limit is not None and len(records) > row_limit
     summary = result.consume()
     notices = tuple(
-        Notice(status.gql_status, status.raw_severity or "", status.status_description)
+        Notice(status.gql_status, status.status_description)
         for status in summary.gql_status_objects
         if status.is_notification
     )
@@ -454,6 +462,11 @@ def _as_data(value: Any) -> Any:
 
 
 def _fetch(result: neo4j.Result, limit: int) -> list[neo4j.Record]:
+    """Fetch at most ``limit`` rows of a result, as long as enough memory is available.
+
+    Raises:
+        LimitError: the rows do not fit into the available memory.
+    """
     process = psutil.Process()
     resident_before = process.memory_info().rss
     records: list[neo4j.Record] = []

@@ -1,4 +1,4 @@
-"""Reading the graph: counts, checksums, artifact nodes, and all relationships at given nodes.
+"""Read the graph: counts, checksums, artifact nodes, and all relationships at given nodes.
 
 A single artifact is read in pages, which are ranges of node keys, so that neither a result nor a
 transaction grows with the topology. The entire store is read by scanning each relationship type and
@@ -53,6 +53,12 @@ def read_content(graph: Graph, kind: str, artifact_id: str, topology: Topology) 
     """Return the counts and checksums of an artifact, computed by the server.
 
     Only nodes with keys of the topology, and relationships that start there, are counted.
+
+    Args:
+        graph: the database.
+        kind: topology, forest or schedule.
+        artifact_id: the artifact's id.
+        topology: the artifact's topology.
     """
     elements = [*([NODE] if kind == "topology" else []), RELATIONSHIP_OF[kind]]
     parameters = {**_CHECKSUM_PARAMETERS, "artifact": artifact_id, "first": first_key(topology)}
@@ -72,7 +78,7 @@ def _content(element: Element, row: Row) -> Content:
 
 
 def read_all_contents(graph: Graph) -> dict[tuple[str, str], Content]:
-    """Return the content of every artifact, by kind and id, computed by the server.
+    """Return the counts and checksums of every artifact, by kind and id, computed by the server.
 
     Unlike `read_content`, this also counts nodes and relationships outside an artifact's topology,
     and includes ids that occur on relationships only, without an artifact's node.
@@ -147,7 +153,7 @@ def _sums(element: Element, first: str) -> str:
     allowed = str(len(tests))
     for each in element.properties:
         if not each.always:
-            tests.append(f"{variable}.{each.name} IS :: {each.type}")  # which null is, too
+            tests.append(f"{variable}.{each.name} IS :: {each.type}")  # null passes this test too
             allowed += f" + toInteger({variable}.{each.name} IS NOT NULL)"
     tests.append(f"size(keys({variable})) = {allowed}")
     if element is NODE:
@@ -173,10 +179,10 @@ class StoredNode(NamedTuple):
 def read_artifact_nodes(
     graph: Graph, artifact_id: str | None = None
 ) -> dict[tuple[str, str], list[StoredNode]]:
-    """Return the nodes of all artifacts, or of those with one id, by kind and id.
+    """Return the node of each artifact, or of the artifacts with one id, by kind and id.
 
-    An artifact has several nodes only in a manually edited graph. A missing id is returned as the
-    empty string.
+    The values are lists, because an artifact may have several nodes in a manually edited graph. A
+    missing id is returned as the empty string.
     """
     labels = "|".join(label.name for label in LABEL_OF.values())
     condition = "" if artifact_id is None else "WHERE $id IN [o.spec, o.id]"
@@ -205,7 +211,13 @@ def find_node_differences(
     nodes: Sequence[StoredNode],
     state: GraphState = GraphState.COMPLETE,
 ) -> list[str]:
-    """Describe how an artifact's nodes in the graph differ from the single expected node."""
+    """Describe how an artifact's nodes in the graph differ from the single expected node.
+
+    Args:
+        artifact: the artifact.
+        nodes: the nodes in the graph that have the artifact's label and id.
+        state: the expected state of the node.
+    """
     name = f"(:{artifact.label.name})"
     if len(nodes) != 1:
         return [

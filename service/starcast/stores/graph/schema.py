@@ -209,12 +209,12 @@ TOPOLOGY = Label(
         _integer("n", "its first size parameter"),
         _integer("k", "its second size parameter, in S_n,k", always=False),
         _integer("nodes", "number of nodes"),
-        _integer("endpoints", "number of nodes that are no switches; they have the lowest ranks"),
+        _integer("endpoints", "number of nodes that are not switches; they have the lowest ranks"),
         _integer("links", "number of undirected links"),
         _integer("degree", "largest number of links at a node"),
         _integer("diameter", "largest distance, in links; absent if it is not known", always=False),
         _boolean("has_translations", "whether the graph looks the same from every node"),
-        _string("source", "the paper that defines the family, or where a network comes from"),
+        _string("source", "the paper that defines the family, or the origin of a network"),
         Property(
             "reverse_ports",
             PropertyType.INTEGERS,
@@ -357,17 +357,19 @@ def find_titles(topology: "Topology") -> Sequence[str]:
 #: nodes are derived from the spec.
 _NUMBERED_FAMILIES = ("star", "nk-star", "hypercube")
 
-#: The numbers that replace family, n and k in the keys of other families' nodes are at least this.
+#: The smallest number that replaces family, n and k in the keys of other families' nodes.
 _FIRST_NUMBER = 1 << 20
-#: The numbers that the relational store in use keeps, by spec; see `draw_number`.
+#: These numbers by the spec of the topology, as the relational store in use records them; see
+#: `draw_number`.
 KEY_NUMBERS: dict[str, int] = {}
 
 
 def draw_number(topology: "Topology") -> int | None:
-    """Return a number for the keys of a topology's nodes that `KEY_NUMBERS` does not contain.
+    """Return an unused number of 21 bits for the keys of a topology's nodes.
 
     Returns:
-        A number of 21 bits; None if no number is needed, or the topology has one.
+        A number that `KEY_NUMBERS` does not contain; None if the keys need no number, or the
+        topology has one already.
     """
     if topology.family in _NUMBERED_FAMILIES or topology.spec in KEY_NUMBERS:
         return None
@@ -379,6 +381,7 @@ def draw_number(topology: "Topology") -> int | None:
 
 
 def _usual_number(spec: str) -> int:
+    """Return the number of 21 bits that a topology gets unless it is taken."""
     # Python's own hash of a text differs between processes.
     return _FIRST_NUMBER + (crc32(spec.encode()) >> 12)
 

@@ -36,7 +36,8 @@ from starcast.topologies import Topology
 #: Time limit for creating indexes, in seconds. The nodes of S10 take 15 s on an idle machine.
 _INDEX_SECONDS = 3_600
 
-#: Called after each transaction, with the number of rows that it wrote or deleted.
+#: A function that is called after each transaction, with the number of rows that it wrote or
+#: deleted.
 Advance = Callable[[int], object]
 
 
@@ -358,7 +359,15 @@ def _repeat(
     batch: int,
     advance: Advance = lambda _: None,
 ) -> int:
-    """Repeat a Cypher statement until it deletes less than a batch; return the total deleted."""
+    """Repeat a Cypher statement until it deletes less than a batch; return the total deleted.
+
+    Args:
+        graph: the database.
+        cypher: a statement that deletes up to ``$batch`` elements, as `_delete` returns it.
+        parameters: its other parameters.
+        batch: maximum number of nodes or relationships per transaction.
+        advance: called after each transaction.
+    """
     total = 0
     deleted = batch
     while deleted == batch:
