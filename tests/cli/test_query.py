@@ -339,7 +339,7 @@ def test_a_picture_can_be_drawn_in_levels_or_as_a_ring(starcast: Starcast, home:
     words = "query run substar topology=S4 'pattern=***4' -f svg"
     refused = starcast(f"{words} --layout levels", home=home)
     assert (refused.code, refused.out) == (2, "")
-    assert "use the --layout ring" in refused.err
+    assert "use the layout 'ring'" in refused.err
 
 
 @pytest.mark.slow
