@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import starcast
-from starcast import forest, network, schedule, simulate, topology
+from starcast import network, topology
 from starcast.support import resolvers
 from starcast.support.errors import LimitError
 from starcast.support.progress import Silent
@@ -210,19 +210,6 @@ def test_large_networks_have_no_profile_but_distances(monkeypatch: pytest.Monkey
         with pytest.raises(LimitError):
             ask()
     assert ring.distances(5).tolist() == [5, 4, 3, 2, 1, 0, 1, 2, 3, 4]
-
-
-@every_graph
-@pytest.mark.parametrize("ports", ["all", "one"])
-def test_collectives_run_on_networks(name: str, ports: str) -> None:
-    made = network(GRAPHS[name], name=name)
-    root = made.nodes // 2
-    tree = forest(made, "breadth-first", root=root)
-    assert tree.heights.max() == made.distances(root).max()
-    for collective in ("broadcast", "scatter", "gather", "reduce", "allgather", "allreduce"):
-        built = schedule(made, collective, "forest(base=breadth-first)", ports=ports, root=root)
-        result = simulate(built)
-        assert (result.complete, result.violation) == (True, None), collective
 
 
 def test_a_network_shows_itself() -> None:
