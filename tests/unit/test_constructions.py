@@ -20,10 +20,9 @@ from oracles import (
     tseng_sheu,
 )
 from starcast.topologies import Topology, topology
-from starcast.topologies.necklaces import displacements
 from starcast.trees import Forest, constructions, forest
 from starcast.trees.construction import CONSTRUCTIONS, count_edges, translate_ports
-from starcast.trees.multinode import cycle_word, path_word, phase_2_ports, walk
+from starcast.trees.multinode import cycle_word, path_word, walk
 from support.meeting import places, refused
 
 #: Trees as dictionaries of parents, given the root and the n of the topology.
@@ -182,24 +181,6 @@ def test_constructions_are_refused_on_other_families(spec: str) -> None:
             if family != topology(spec).family:
                 with refused(name, "not defined on", spec):
                     forest(spec, name)
-
-
-def test_displacements_follow_the_definition() -> None:
-    """On S_6, several nodes of a necklace may have the same smallest cycle."""
-    for n in (5, 6):
-        expected = [scatter_trees.displacement(x) for x in star_graph.nodes(n)[1:]]
-        assert displacements(n).tolist() == [0, *expected]
-
-
-def test_hamiltonian_paths_and_cycles_follow_the_definitions() -> None:
-    """The path is that of Ehrlich's Algorithm E, which the oracle executes literally."""
-    for n in range(1, 9):
-        assert path_word(n).tolist() == allgather_trees.ehrlich(n)
-    for n in range(2, 9):
-        assert cycle_word(n).tolist() == allgather_trees.cycle_types(n)
-    for n in range(2, 8):
-        first = [x for x in star_graph.nodes(n) if x[0] == 1]
-        assert phase_2_ports(n).tolist() == [x.index(n) + 1 for x in first]
 
 
 def test_hamiltonian_paths_and_cycles_of_s9_visit_every_node_once() -> None:
