@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import starcast
-from oracles import event_times
 from starcast import family, schedule, simulate, timing, topology
 from starcast.collectives.columns import schedule_from_columns
 from starcast.collectives.model import COLLECTIVES, REDUCTIONS, describe_schedule
@@ -35,12 +34,12 @@ from support.examples import max_examples
 from support.fix_plugins import restored_registries
 from support.irregular import graph_of
 from support.meeting import refused
+from support.same_times import assert_same_times
 from support.simulator_cases import (
     MUTATIONS,
     assert_same_verdict,
     fault_sets,
     mutate,
-    plan_of,
     random_schedules,
 )
 
@@ -118,7 +117,8 @@ def test_times_equal_those_of_the_event_simulation(
     data: st.DataObject, execution: ExecutionModel
 ) -> None:
     judged = data.draw(random_schedules(SPEC, symmetric=False))
-    assert_times(judged, execution)
+    if not simulate(judged).violation:
+        assert_same_times(judged, execution, (64, 100, 1))
 
 
 @pytest.mark.parametrize("execution", EXECUTION_MODELS)
@@ -127,22 +127,8 @@ def test_times_equal_those_of_the_event_simulation(
 def test_times_along_trees_equal_those_of_the_event_simulation(
     collective: Collective, ports: Ports, execution: ExecutionModel
 ) -> None:
-    assert_times(schedule(switched(), collective, TREE, ports=ports, root=2), execution)
-
-
-def assert_times(judged: starcast.Schedule, execution: ExecutionModel) -> None:
-    if simulate(judged).violation:
-        return
-    found = timing(judged, 64, 100, 1, execution)
-    machine = event_times.Machine(Fraction(64), Fraction(100), Fraction(1))
-    expected = event_times.timed(plan_of(judged), machine, by_steps=execution == "synchronous")
-    nodes = judged.topology.labels().tolist()
-    assert found.time == expected.time
-    assert found.arrivals.tolist() == [
-        -1 if expected.arrivals[node] is None else expected.arrivals[node] for node in nodes
-    ]
-    ends = [packet.end for packet in expected.packets]
-    assert execution == "synchronous" or found.packets.end.tolist() == ends
+    judged = schedule(switched(), collective, TREE, ports=ports, root=2)
+    assert_same_times(judged, execution, (64, 100, 1))
 
 
 def rows_of_hub(collective: Collective, ports: Ports, **values: list[int]) -> starcast.Schedule:
