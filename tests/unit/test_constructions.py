@@ -20,6 +20,7 @@ from oracles import (
     tseng_sheu,
 )
 from starcast.topologies import Topology, topology
+from starcast.topologies.necklaces import displacements
 from starcast.trees import Forest, constructions, forest
 from starcast.trees.construction import CONSTRUCTIONS, count_edges, translate_ports
 from starcast.trees.multinode import cycle_word, path_word, walk
@@ -181,6 +182,13 @@ def test_constructions_are_refused_on_other_families(spec: str) -> None:
             if family != topology(spec).family:
                 with refused(name, "not defined on", spec):
                     forest(spec, name)
+
+
+def test_displacements_follow_the_definition() -> None:
+    """On S_6, several nodes of a necklace may have the same smallest cycle."""
+    for n in (5, 6):
+        expected = [scatter_trees.displacement(x) for x in star_graph.nodes(n)[1:]]
+        assert displacements(n).tolist() == [0, *expected]
 
 
 def test_hamiltonian_paths_and_cycles_of_s9_visit_every_node_once() -> None:

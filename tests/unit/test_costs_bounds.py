@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oracles import paper_costs
+from oracles import paper_costs, star_graph
 from oracles.paper_costs import Asked
 from starcast import costs
 from starcast.collectives.model import COLLECTIVES
@@ -62,6 +62,16 @@ def test_bounds_on_steps_and_transmissions_equal_those_of_the_tables(
     )
     assert result.steps == paper_costs.least_steps(size, collective, asked)
     assert result.transmissions == paper_costs.least_transmissions(size, collective, asked)
+
+
+def test_the_one_port_allgather_bound_corrects_the_logarithm_of_li_et_al() -> None:
+    """The paper has ceil(log2(N-1)), which is one start-up too few if N-1 is a power of two."""
+    for spec, printed in [("S3,1", 1), ("S5,1", 2), ("S9,1", 3), ("S4,1", 2), ("S5,2", 5)]:
+        nodes = as_topology(spec).nodes
+        assert star_graph.ceil_log2(nodes - 1) == printed
+        ours = bound(spec, "allgather", "one").start_ups
+        assert ours == max(as_topology(spec).diameter, star_graph.ceil_log2(nodes))
+        assert (ours > max(as_topology(spec).diameter, printed)) == (nodes - 1 in (2, 4, 8))
 
 
 def test_the_source_of_a_bound_is_the_paper_that_states_it() -> None:

@@ -79,21 +79,3 @@ def assert_metrics(own: Forest) -> None:
     }
     assert own.sizes.tolist() == metrics["sizes"]
     assert own.leaves.tolist() == metrics["leaves"]
-
-
-def test_metrics_have_the_known_values() -> None:
-    for spec, construction, metric, value in [
-        ("S5", "greedy", "heights", [6]),
-        ("S5", "greedy", "leaves", [44]),
-        ("S2", "multiple", "heights", [1]),
-        ("S3", "multiple", "heights", [5, 4]),
-        ("S5", "multiple", "heights", [10, 10, 10, 10]),
-        ("S6", "multiple", "heights", [12, 13, 14, 13, 12]),
-        ("S5", "multiple", "congestion", 2),
-        ("S5", "recursive-substar", "heights", [7]),
-        ("S5", "shortest-path", "branches", [[24, 24, 24, 24]]),
-        ("S5,3", "nk-multiple", "heights", [8, 9, 9, 7]),
-        ("Q4", "binomial", "branches", [[1, 2, 4, 8]]),
-        ("Q1", "edge-disjoint-binomial", "heights", [1]),
-    ]:
-        assert describe_forest(forest(spec, construction), [metric]) == {metric: value}

@@ -11,10 +11,12 @@ import pytest
 from oracles.simulator import execute_all
 from starcast import Fault, Schedule, schedule, schedule_from_columns, simulate, timing
 from starcast.collectives.algorithm import algorithms_on
+from starcast.collectives.one_to_all import build_scatter
 from starcast.collectives.reductions import reverse_schedule
 from starcast.formats import export, read_schedule
 from starcast.topologies import as_topology
-from support.meeting import refused
+from starcast.trees import forest
+from support.meeting import assert_complete, refused
 from support.simulator_cases import assert_same_verdict, flipped, kept, plan_of
 
 REVERSED = {"gather": "scatter", "reduce": "broadcast", "reduce-scatter": "allgather"}
@@ -189,6 +191,16 @@ def test_an_exported_reduction_is_read_back_unchanged(
     read = read_schedule(file, spec, collective, ports=written.ports)
     for name, column in written.columns.present().items():
         assert np.array_equal(getattr(read, name), column)
+
+
+def test_reversing_a_scatter_on_an_nk_star_uses_the_reverse_ports() -> None:
+    """In S_{5,2} the two ends of a link may have different ports."""
+    topology = as_topology("S5,2")
+    draft = build_scatter(forest(topology, "nk-greedy"), "all", 2)
+    scatter = draft.complete(topology, "scatter", "nk-greedy")
+    gather = reverse_schedule(scatter)
+    assert any(topology.reverse_port(port) != port for port in np.unique(scatter.port).tolist())
+    assert_complete(gather)
 
 
 @pytest.mark.parametrize(
