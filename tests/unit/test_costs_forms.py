@@ -13,7 +13,7 @@ from oracles import paper_costs, star_graph
 from oracles.paper_costs import Asked
 from starcast import costs
 from starcast.collectives import algorithms
-from starcast.costs import model, pipelines
+from starcast.costs import model
 from starcast.support.integers import ceil_div
 from starcast.topologies import as_topology
 from starcast.trees import forest
@@ -93,13 +93,6 @@ def test_the_schedule_has_as_many_units_as_the_cost_formula_assumes(key: tuple[s
 
 
 @pytest.mark.parametrize("n", range(2, 9))
-def test_the_heights_of_single_trees_are_computed_without_building_them(n: int) -> None:
-    topology = as_topology(f"S{n}")
-    for name in single_trees(topology):
-        assert pipelines.tree_height(topology, name) == forest(topology, name).height, name
-
-
-@pytest.mark.parametrize("n", range(2, 7))
 def test_the_closed_form_of_dimension_change_uses_the_height_of_its_base(n: int) -> None:
     """With a base of height h_T, start-ups are h_T instead of Theorem 3's D_n.
 

@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 from itertools import product
-from math import gcd
 from pathlib import Path
 
 import networkx as nx
@@ -65,13 +64,6 @@ def hub(endpoints: int) -> Network:
 
 
 SPEC = switched().spec
-
-
-def test_the_test_network_tells_nodes_from_endpoints() -> None:
-    network = switched()
-    assert (network.nodes, network.endpoints) == (12, 7)
-    assert gcd(12, 7) == 1
-    assert network.labels()[7:].tolist() == SWITCHES
 
 
 @pytest.mark.parametrize("ports", PORTS)
