@@ -5,8 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from oracles import (
     allgather_trees,
@@ -142,16 +140,6 @@ def assert_has_its_properties(built: Forest) -> None:
     built.verify()
     assert built.is_shortest_path or built.construction not in SHORTEST
     assert built.is_edge_disjoint or built.construction not in EDGE_DISJOINT
-
-
-@given(st.sampled_from(cases("S3", "S4", "S5", "S6", "S4,2", "S5,3", "S6,3", "Q5")), st.data())
-def test_changing_the_root_translates_the_trees(case: Case, data: st.DataObject) -> None:
-    network = topology(case.spec)
-    root = data.draw(st.integers(0, network.nodes - 1))
-    at_identity, translated = (forest(network, case.name, root=rank) for rank in (0, root))
-    rows = translate_ports(network, at_identity.parent_port, root)
-    assert np.array_equal(translated.parent_port, rows)
-    translated.verify()
 
 
 LARGE = cases("S8", "S9", "S9,5", "S20,3", "S35,2", "Q16")
