@@ -52,8 +52,7 @@ def built(base: Base, **arguments: int | str) -> Schedule:
 
 def plan_of(schedule: Schedule) -> Plan:
     """Convert a schedule to the oracle's `Plan`; an invalid rank becomes an unused label."""
-    given = schedule.topology
-    topology = network_world(given) if isinstance(given, Network) else world(given.spec)
+    topology = world_of(schedule.topology)
     columns = zip(*(getattr(schedule, name).tolist() for name in COLUMNS), strict=True)
     rows = [
         Row(step, named(topology.nodes, sender), port, named(topology.nodes, receiver), tree, unit)
@@ -65,6 +64,21 @@ def plan_of(schedule: Schedule) -> Plan:
     what = schedule.collective, topology.nodes[schedule.root], schedule.units
     rules = schedule.ports == "one", schedule.packets
     return Plan(topology, *what, *rules, rows, schedule.symmetric)
+
+
+def world_of(topology: Topology) -> World:
+    """Return the oracle's form of a topology: its own, if it defines the family."""
+    if isinstance(topology, Network):
+        return network_world(topology)
+    if topology.family in ("star", "nk-star", "hypercube"):
+        return world(topology.spec)
+    labels = topology.labels().tolist()
+    across = {
+        (labels[node], port): labels[end]
+        for port in topology.ports
+        for node, end in enumerate(topology.neighbours(port).tolist())
+    }
+    return World(labels, across, {})
 
 
 def network_world(network: Network) -> World:

@@ -31,6 +31,7 @@ from starcast.support.errors import InputError, LimitError, RejectedError
 from starcast.support.parallel import local_processes
 from starcast.topologies import permutations, topology
 from starcast.trees import forest
+from support.shards import seal
 
 BASES = ("greedy", "multiple", "recursive-substar", "edge-disjoint")
 #: Forests, each with the number m of symbols that are permuted within a block. For m = n, there is
@@ -288,11 +289,9 @@ def refusal(files: list[Path], kind: shards.ShardKind = "forest") -> str:
 
 def rewritten(file: Path, target: Path, **values: object) -> Path:
     """Copy a shard with changed values and a correct checksum."""
-    content = json.loads(file.read_text(encoding="utf-8"))
-    content |= values
+    content = json.loads(file.read_text(encoding="utf-8")) | values
     content.pop("sha256")
-    content["sha256"] = shards._checksum(content)
-    target.write_text(json.dumps(content), encoding="utf-8")
+    target.write_bytes(seal(content))
     return target
 
 

@@ -239,19 +239,6 @@ def test_roots_pictures_and_errors_can_use_labels_from_0(
     assert "node 210 " in refused(starcast("forest verify f.npz --labels 0"), 6)[0]
 
 
-@pytest.mark.slow
-def test_verification_by_blocks_prints_heights_congestion_and_loads(starcast: Starcast) -> None:
-    result = starcast("forest verify S7 multiple --blocks --format json")
-    assert result.code == 0, result.err
-    (row,) = result.json
-    built = forest("S7", "multiple")
-    assert row["id"] == built.id
-    assert row["heights"] == built.heights.tolist()
-    assert row["congestion"] == 2
-    histogram = {int(load): links for load, links in row["load_histogram"].items()}
-    assert histogram == built.load_histogram()
-
-
 def test_shards_of_a_verification_by_blocks_are_merged(starcast: Starcast) -> None:
     words = "forest verify S7 dimension-change --base greedy --i 2"
     root = "--root 7654321 --blocks"
@@ -262,7 +249,11 @@ def test_shards_of_a_verification_by_blocks_are_merged(starcast: Starcast) -> No
     alone = starcast(f"{words} {root} --format json")
     shown = [result.json[0] | {"seconds": 0} for result in (merged, alone)]
     assert shown[0] == shown[1]
-    assert shown[0]["id"] == "S7:dimension-change(base=greedy,i=2):7654321"
+    built = forest("S7", "dimension-change", "7654321", base="greedy", i=2)
+    assert shown[0]["id"] == built.id
+    assert (shown[0]["heights"], shown[0]["congestion"]) == (built.heights.tolist(), 1)
+    histogram = {int(load): links for load, links in shown[0]["load_histogram"].items()}
+    assert histogram == built.load_histogram()
     error, hint = refused(starcast("forest merge 2.json"), 2)
     assert error == "1 shard is missing: 1/2"
     assert hint == "run them, then merge all files; nothing was stored"

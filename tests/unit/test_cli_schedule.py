@@ -7,7 +7,6 @@ import pytest
 
 from starcast.collectives import algorithms, schedule
 from starcast.collectives.algorithm import algorithms_on
-from starcast.collectives.model import COLUMNS
 from starcast.judges.simulator import Fault, simulate
 from starcast.lab import Lab
 from starcast.support.errors import InputError, RejectedError
@@ -81,18 +80,6 @@ def test_a_profile_has_a_row_for_each_step(starcast: Starcast) -> None:
     result = simulate(schedule("S4", "alltoall", "exact"))
     assert [row["step"] for row in found] == list(range(1, result.steps + 1))
     assert [row["links_used"] for row in found] == result.links_used.tolist()
-
-
-def test_schedule_rows_prints_every_column_with_labels_of_nodes(starcast: Starcast) -> None:
-    result = starcast("schedule rows S3 alltoall exact --format csv")
-    listed = result.rows
-    built = schedule("S3", "alltoall", "exact")
-    labels = built.topology.labels()
-    assert list(listed[0]) == list(COLUMNS)
-    assert [int(row["unit"]) for row in listed] == built.unit.tolist()
-    assert [row["sender"] for row in listed] == labels[built.sender].tolist()
-    every = starcast("schedule rows S3 alltoall exact --expand -f csv").out
-    assert len(every.splitlines()) == 6 * len(built) + 1
 
 
 def test_a_file_with_rows_can_replace_an_algorithm(starcast: Starcast, tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import matplotlib as mpl
-import numpy as np
 import pytest
 from matplotlib.axes import Axes
 
@@ -26,34 +25,9 @@ from starcast.support.axes import QUESTION
 from starcast.support.errors import InputError, UnavailableError
 from starcast.support.html import STATIC
 from starcast.support.text import format_value
+from support.colour_vision import COLOUR_VISION, smallest_distance
 from support.html_page import Page
 from support.stored_runs import PROVENANCE, along, cells, priced_run, side
-
-#: Linear RGB as seen with each kind of dichromacy; from Machado, Oliveira and Fernandes 2009.
-COLOUR_VISION = {
-    "normal": np.eye(3),
-    "protanopia": [
-        [0.152286, 1.052583, -0.204868],
-        [0.114503, 0.786281, 0.099216],
-        [-0.003882, -0.048116, 1.051998],
-    ],
-    "deuteranopia": [
-        [0.367322, 0.860646, -0.227968],
-        [0.280085, 0.672501, 0.047413],
-        [-0.011820, 0.042940, 0.968881],
-    ],
-    "tritanopia": [
-        [1.255528, -0.076749, -0.178779],
-        [-0.078411, 0.930809, 0.147602],
-        [0.004733, 0.691367, 0.303900],
-    ],
-}
-#: Linear RGB to CIE XYZ, divided by the white point.
-TO_XYZ = np.array([
-    [0.4339, 0.3762, 0.1899],
-    [0.2126, 0.7152, 0.0722],
-    [0.0177, 0.1095, 0.8728],
-])  # fmt: skip
 
 SIZES = (16, 256, 4096, 65536)
 
@@ -397,14 +371,7 @@ def test_colours_of_curves_and_trees_differ_with_every_kind_of_colour_blindness(
     style = (STATIC / "starcast.css").read_text()
     colours = re.findall(r"--tree-[0-9]: #([0-9a-f]{6})", style)[8 * mode : 8 * (mode + 1)]
     assert len(colours) == 8
-    channels = np.array([list(bytes.fromhex(colour)) for colour in colours]) / 255
-    light = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
-    for matrix in COLOUR_VISION.values():
-        # CIELAB, in which a distance of about 2.3 is just noticeable between areas side by side.
-        x, y, z = np.cbrt(np.clip(light @ np.transpose(matrix), 0, 1) @ TO_XYZ.T).T
-        lab = np.array([116 * y, 500 * (x - y), 200 * (y - z)])
-        distances = np.linalg.norm(lab[:, :, None] - lab[:, None], axis=0)
-        assert distances[np.triu_indices(8, 1)].min() > 7
+    assert all(smallest_distance(colours, vision) > 7 for vision in COLOUR_VISION.values())
 
 
 def test_every_curve_has_its_own_style() -> None:

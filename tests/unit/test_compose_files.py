@@ -42,11 +42,6 @@ def test_no_variable_is_written_without_braces() -> None:
     assert re.findall(r"(?<!\$)(?:\$\$)*\$\w+", CODE) == []
 
 
-def test_every_paragraph_of_the_example_environment_has_a_comment() -> None:
-    paragraphs = EXAMPLE.strip().split("\n\n")
-    assert [paragraph for paragraph in paragraphs if not paragraph.startswith("#")] == []
-
-
 def test_settings_in_the_example_environment_have_the_defaults_of_the_code() -> None:
     for name in ("batch", "row_limit", "timeout"):
         assert float(VALUES[f"STARCAST_{name.upper()}"]) == Settings.model_fields[name].default

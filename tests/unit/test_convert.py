@@ -19,7 +19,7 @@ from starcast.support.errors import InputError, RejectedError, UnavailableError
 from starcast.topologies import Topology, topology
 from starcast.trees import Forest, forest, plain_constructions
 
-SPECS = ("S2", "S3", "S4", "S5", "S4,1", "S4,2", "S5,3", "Q1", "Q4")
+SPECS = ("S2", "S3", "S4", "S5", "S4,1", "S4,2", "S5,3", "Q1", "Q4", "Mesh3x4")
 PLAIN = [(spec, name) for spec in ("S4", "S5", "S4,2", "Q3") for name in plain_constructions(spec)]
 
 every_forest = pytest.mark.parametrize(("spec", "construction"), PLAIN)
@@ -51,7 +51,7 @@ def test_networkx_finds_the_distances_degree_and_diameter_of_the_topology() -> N
         graph = to_networkx(network)
         assert type(graph) is nx.Graph
         assert (graph.number_of_nodes(), graph.number_of_edges()) == (network.nodes, network.links)
-        assert {degree for _, degree in graph.degree} == {network.degree}
+        assert [graph.degree(rank) for rank in range(network.nodes)] == network.degrees.tolist()
         distances = nx.single_source_shortest_path_length(graph, 0)
         assert [distances[rank] for rank in range(network.nodes)] == network.distances().tolist()
         assert max(distances.values()) == network.diameter

@@ -31,6 +31,7 @@ CASES: list[tuple[str, Collective, str, Ports, dict[str, int]]] = [
     ("S4", "gather", "one-port", "one", {}),
     ("S3", "allgather", "necklace", "all", {}),
     ("S3", "alltoall", "exact", "all", {}),
+    ("Mesh3x4", "allgather", "greedy", "all", {}),
 ]
 HEADER = "step,sender,port,unit\n"
 COMBINE = "step,sender,port,unit,combine\n"

@@ -65,6 +65,7 @@ def test_a_smallest_cut_of_a_random_network_is_as_small_as_networkx_says(seed: i
     for source, target in permutations(range(found.nodes), 2):
         cut = find_smallest_cut(found, source, target)
         paths = find_disjoint_paths(found, source, target)
+        assert all(nx.is_simple_path(graph, path) for path in paths)
         left = nx.Graph(graph)
         is_adjacent = left.has_edge(source, target)
         left.remove_edges_from([(source, target)])

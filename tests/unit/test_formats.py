@@ -40,6 +40,7 @@ CASES: list[tuple[str, Any, str, Any, dict[str, Any]]] = [
     ("S4", "allgather", "dimension-change", "all", {}),
     ("S4", "alltoall", "exact", "all", {}),
     ("S4", "scatter", "edge-disjoint", "all", {"messages": 1, "copies": 2}),
+    ("Mesh3x4", "broadcast", "forest", "all", {"base": "breadth-first"}),
 ]
 REDUCTIONS: list[tuple[str, Any, str, Any, dict[str, Any]]] = [
     ("S3", "reduce", "multiple", "all", {"root": 4}),
@@ -49,7 +50,9 @@ REDUCTIONS: list[tuple[str, Any, str, Any, dict[str, Any]]] = [
     ("S3", "allreduce", "multiple", "all", {"root": 1}),
     ("Q3", "allreduce", "binomial", "all", {}),
 ]
-each_topology = pytest.mark.parametrize("spec", ["S2", "S4", "S5", "S4,2", "S5,3", "Q1", "Q4"])
+each_topology = pytest.mark.parametrize(
+    "spec", ["S2", "S4", "S5", "S4,2", "S5,3", "Q1", "Q4", "Mesh3x4"]
+)
 
 
 @pytest.fixture(params=CASES, ids=lambda case: "-".join(map(str, case[:4])))

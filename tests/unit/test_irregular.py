@@ -1,6 +1,5 @@
 """Topologies without translations: partial matchings as ports, more ports than links at a node."""
 
-import io
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,10 +23,8 @@ from starcast import (
 )
 from starcast.collectives.algorithm import parse_schedule_id
 from starcast.collectives.columns import schedule_from_csv
-from starcast.costs import Machine, bottleneck_cut, lower_bound
-from starcast.costs.tables import CostProblem, build_table
+from starcast.costs import Machine, lower_bound
 from starcast.formats import render
-from starcast.formats.graphs import to_scipy
 from starcast.formats.reading import read_schedule
 from starcast.judges.simulator import Fault
 from starcast.queries.parameters import Parameter, Type, bind
@@ -244,66 +241,6 @@ def test_bounds_are_those_of_the_root(spec: str) -> None:
     assert cost.bytes >= Fraction(6 * (t.nodes - 1), min(dict(graph.degree).values()))
 
 
-def test_a_path_is_broadcast_from_its_middle_in_half_its_length() -> None:
-    machine = Machine(Fraction(1), Fraction(0))
-    assert lower_bound("Line7", "broadcast", "all", Fraction(1), machine, root="x3").steps == 3
-    assert lower_bound("Line7", "broadcast", "all", Fraction(1), machine).steps == 6
-    assert (
-        lower_bound("Line9", "scatter", "all", Fraction(1), machine, 1, root=4).transmissions == 20
-    )
-
-
-def test_a_bridge_bounds_every_collective_that_crosses_it() -> None:
-    machine = Machine(Fraction(1), Fraction(1))
-    half = topology("Barbell6").nodes // 2
-    expected = {"broadcast": 1, "scatter": half, "allgather": half, "alltoall": half**2}
-    for collective, messages in expected.items():
-        cost = lower_bound("Barbell6", collective, "all", Fraction(1), machine)
-        assert cost.bytes == messages
-        assert f"1 link between {half} and {half} nodes" in cost.source or messages == 1
-    assert bottleneck_cut("Barbell6", Fraction(1), machine).bytes == half
-    with refused("copies is 2, more than 1 on Barbell6"):
-        lower_bound("Barbell6", "broadcast", "all", Fraction(1), machine, copies=2)
-    problem = CostProblem("Barbell6", "allgather", "all", Fraction(1), machine, bounds="cut")
-    (cut,) = [row for row in build_table(problem) if row.name == "bottleneck cut"]
-    assert cut.cost.bytes == half
-
-
-def read_neighbours(lines: list[str], skip: int) -> list[list[int]]:
-    """Return the numbers in each line of a file, without the first ones."""
-    return [[int(word) for word in line.split() if word.isdigit()][skip:] for line in lines]
-
-
-@pytest.mark.whole
-@every_spec
-def test_exported_graphs_have_exactly_the_links(spec: str) -> None:
-    t = topology(spec)
-    expected = graph_of(t)
-    links = {frozenset(link) for link in expected.edges}
-
-    def content(to: str) -> str:
-        return b"".join(render(t, to)).decode()
-
-    _, head, *rows = content("metis").splitlines()
-    assert head == f"{t.nodes} {len(links)}"
-    assert read_neighbours(rows, 0) == [
-        [end + 1 for end in sorted(expected[node])] for node in range(t.nodes)
-    ]
-    rows = content("anynet").splitlines()
-    assert read_neighbours(rows, 2) == [sorted(expected[node]) for node in range(t.nodes)]
-    graph = nx.from_graph6_bytes(content("graph6").strip().encode())
-    assert set(map(frozenset, graph.edges)) == links
-    for graph in (
-        nx.parse_graphml(content("graphml")),
-        nx.read_gexf(io.BytesIO(content("gexf").encode())),
-    ):
-        assert {frozenset(map(int, link[:2])) for link in graph.edges} == links
-    assert content("dot").count(" -- ") == len(links)
-    matrix = to_scipy(t)
-    assert matrix.sum() == 2 * len(links)
-    assert not matrix.diagonal().any()
-
-
 def test_labels_of_any_form_survive_tree_files() -> None:
     tree = forest("Barbell6", "breadth-first", root="Node.10")
     (root,) = newick.loads(b"".join(render(tree, "newick")).decode().strip())
@@ -311,35 +248,6 @@ def test_labels_of_any_form_survive_tree_files() -> None:
     assert names == set(topology("Barbell6").labels().tolist())
     (found,) = json.loads(b"".join(render(tree, "json")))["trees"]
     assert found["label"] == "Node.10"
-
-
-@pytest.mark.whole
-@few_nodes
-@pytest.mark.parametrize("collective", ["broadcast", "allgather", "scatter", "allreduce"])
-def test_schedule_files_are_read_back(spec: str, collective: str, tmp_path: Path) -> None:
-    built = schedule(spec, collective, "forest", base="breadth-first", root=1)
-    columns = built.columns
-    for names in (built.topology.labels(), [f"#{rank}" for rank in range(built.topology.nodes)]):
-        path = tmp_path / "rows.csv"
-        lines = ["step,sender,port,receiver,unit,tree,combine"]
-        combine = np.zeros(len(built), dtype=bool) if columns.combine is None else columns.combine
-        for step, sender, port, receiver, unit, adds in zip(
-            built.step, built.sender, built.port, built.receiver, built.unit, combine, strict=True
-        ):
-            lines.append(f"{step},{names[sender]},{port},{names[receiver]},{unit},0,{int(adds)}")
-        if columns.combine is None:
-            lines = [line.rpartition(",")[0] for line in lines]
-        path.write_text("\n".join(lines))
-        read = schedule_from_csv(path, spec, collective, root=1)
-        assert np.array_equal(read.sender, built.sender)
-        assert np.array_equal(read.receiver, built.receiver)
-        assert simulate(read).complete
-    for to in ("goal", "msccl-xml"):
-        path = tmp_path / f"schedule.{to}"
-        starcast.export(built, path, to)
-        read = read_schedule(path, spec, collective, root=1)
-        assert simulate(read).complete
-        assert read.steps == built.steps
 
 
 def test_a_file_with_labels_and_ranks_is_refused(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ from support.meeting import refused
 #: For each topology, every algorithm in each of its port models.
 CATALOGUE = [
     (spec, algorithm.collective, algorithm.name, ports)
-    for spec in ("S3", "Q3", "S4,2", "S4")
+    for spec in ("S3", "Q3", "S4,2", "S4", "Mesh2x3")
     for algorithm in algorithms_on(topology(spec), None)
     for ports in algorithm.ports
 ]

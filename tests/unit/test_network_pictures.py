@@ -163,7 +163,7 @@ def points(curve: list[complex]) -> np.ndarray:
 
 
 def test_every_node_and_every_link_is_drawn_once() -> None:
-    for spec in ["S2", "S3", "S4", "S5", "S5,3", "Q4"]:
+    for spec in ["S2", "S3", "S4", "S5", "S5,3", "Q4", "BP2", "T3x4"]:
         network = topology(spec)
         drawn = Picture(draw_topology(network))
         assert sorted(drawn.boxes) == sorted(network.labels().tolist())

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import starcast
-from starcast import forest, network, schedule, simulate, topology
+from starcast import network, topology
 from starcast.support import resolvers
 from starcast.support.errors import LimitError
 from starcast.support.progress import Silent
@@ -44,14 +44,6 @@ def test_links_at_a_node_have_different_colours_and_at_most_one_is_spare(
         here = [colour for colour, link in zip(colours, links, strict=True) if node in link]
         assert len(here) == len({*here})
     assert max(colours, default=0) <= max(dict(graph.degree).values())
-
-
-@every_graph
-def test_rustworkx_needs_as_many_colours_or_one_more_or_less(name: str) -> None:
-    graph = nx.convert_node_labels_to_integers(GRAPHS[name])
-    oracle = rx.graph_misra_gries_edge_color(rx.networkx_converter(graph))
-    ours = colour_links(len(graph), sorted(graph.edges))
-    assert abs(len({*ours}) - len({*oracle.values()})) <= 1
 
 
 def test_the_ports_of_a_network_never_change() -> None:
@@ -210,19 +202,6 @@ def test_large_networks_have_no_profile_but_distances(monkeypatch: pytest.Monkey
         with pytest.raises(LimitError):
             ask()
     assert ring.distances(5).tolist() == [5, 4, 3, 2, 1, 0, 1, 2, 3, 4]
-
-
-@every_graph
-@pytest.mark.parametrize("ports", ["all", "one"])
-def test_collectives_run_on_networks(name: str, ports: str) -> None:
-    made = network(GRAPHS[name], name=name)
-    root = made.nodes // 2
-    tree = forest(made, "breadth-first", root=root)
-    assert tree.heights.max() == made.distances(root).max()
-    for collective in ("broadcast", "scatter", "gather", "reduce", "allgather", "allreduce"):
-        built = schedule(made, collective, "forest(base=breadth-first)", ports=ports, root=root)
-        result = simulate(built)
-        assert (result.complete, result.violation) == (True, None), collective
 
 
 def test_a_network_shows_itself() -> None:

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oracles import event_times
-from starcast import Schedule, Timing, schedule, simulate, timing
+from starcast import Schedule, schedule, simulate, timing
 from starcast.costs import Machine, price_simulation
-from starcast.judges.simulator import Fault, packets
+from starcast.judges.simulator import packets
 from starcast.support.errors import InputError, RejectedError
 from starcast.support.vocabulary import EXECUTION_MODELS, ExecutionModel
-from starcast.topologies import as_topology, topology
+from starcast.topologies import as_topology
 from support.examples import max_examples
-from support.simulator_cases import Base, bases, built, changed, down, fault_sets, plan_of
+from support.same_times import Numbers, assert_same_times
+from support.simulator_cases import Base, bases, built, changed, fault_sets
 
 #: Topologies on which the schedules of all sources have at most some ten thousand rows.
 SMALL = ("S2", "S3", "S4", "S3,1", "S3,2", "S4,2", "Q1", "Q2", "Q3")
@@ -31,50 +30,6 @@ MACHINES = (
     (Fraction(23, 7), Fraction(5, 3), Fraction(1, 9)),
     (3, 1, 0),
 )
-
-Numbers = tuple[Any, Any, Any]
-
-
-def assert_same_times(
-    judged: Schedule, execution: ExecutionModel, machine: Numbers, faults: list[Fault] | None = None
-) -> Timing:
-    """Assert that time, arrivals and busy links equal those of the event-by-event simulation."""
-    found = timing(judged, *machine, execution=execution, faults=faults or ())
-    expected = event_times.timed(
-        plan_of(judged),
-        event_times.Machine(*map(Fraction, machine)),
-        down(faults or ()),
-        by_steps=execution == "synchronous",
-    )
-    assert found.time == expected.time
-    nodes = topology(judged.topology.spec).labels().tolist()
-    assert found.arrivals.tolist() == [
-        -1 if expected.arrivals[node] is None else expected.arrivals[node] for node in nodes
-    ]
-    assert found.link_busy.tolist() == [
-        [expected.link_busy.get((node, port), 0) for port in judged.topology.ports]
-        for node in nodes
-    ]
-    assert_path_is_tight(found, expected)
-    return found
-
-
-def assert_path_is_tight(found: Timing, expected: event_times.Times) -> None:
-    """Assert that the critical path consists of executed packets and has no gap until the end."""
-    path = found.critical_path
-    if not path:
-        assert found.time == 0 or found.execution == "synchronous"
-        return
-    executed = {
-        (packet.rows[0].step, packet.rows[0].sender, packet.rows[0].port, packet.start, packet.end)
-        for packet in expected.packets
-    }
-    assert all((s.step, s.sender, s.port, s.start, s.end) in executed for s in path)
-    assert path[-1].end == found.time
-    if found.execution == "asynchronous":
-        assert path[0].start == 0
-        assert all(before.end == after.start for before, after in pairwise(path))
-        assert [send.waits_for == "" for send in path] == [True] + [False] * (len(path) - 1)
 
 
 @pytest.mark.parametrize(

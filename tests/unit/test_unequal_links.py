@@ -3,7 +3,6 @@
 import re
 from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import starcast
-from oracles import event_times
 from starcast import Schedule, costs, simulate, timing
 from starcast.collectives.model import COLUMNS
 from starcast.costs import Machine, execute_in_model, lower_bound, price_simulation
@@ -23,6 +21,7 @@ from starcast.support.vocabulary import EXECUTION_MODELS, Collective, ExecutionM
 from starcast.topologies import topology
 from starcast.topologies.networks import Network
 from support.examples import max_examples
+from support.same_times import assert_same_times
 from support.simulator_cases import assert_same_verdict, changed, mutated, no_rows, plan_of
 
 MACHINES = [
@@ -131,31 +130,7 @@ def test_times_equal_those_of_the_event_simulation(
 ) -> None:
     flood = data.draw(floods(collective))
     machine = data.draw(st.sampled_from(MACHINES))
-    assert_times(flood, machine, execution)
-
-
-def assert_times(flood: Schedule, machine: tuple[Any, Any, Any], execution: ExecutionModel) -> None:
-    """Compare all times with those of the oracle, and with the priced execution."""
-    network = flood.topology
-    found = timing(flood, *machine, execution=execution)
-    expected = event_times.timed(
-        plan_of(flood),
-        event_times.Machine(*map(Fraction, machine)),
-        by_steps=execution == "synchronous",
-    )
-    assert found.time == expected.time
-    nodes = network.labels().tolist()
-    assert found.arrivals.tolist() == [
-        -1 if expected.arrivals[node] is None else expected.arrivals[node] for node in nodes
-    ]
-    assert found.link_busy.tolist() == [
-        [expected.link_busy.get((node, port), 0) for port in network.ports] for node in nodes
-    ]
-    path = found.critical_path
-    if execution == "asynchronous":
-        assert found.packets.end.tolist() == [packet.end for packet in expected.packets]
-        assert all(before.end == after.start for before, after in pairwise(path))
-    assert not path or path[-1].end == found.time
+    found = assert_same_times(flood, execution, machine)
     unit, t_s, t_c = map(Fraction, machine)
     simulation, critical = execute_in_model(flood, unit, Machine(t_s, t_c), execution)
     assert price_simulation(simulation, unit, Machine(t_s, t_c), critical).time == found.time
