@@ -190,6 +190,7 @@ def test_a_wrong_password_is_reported_and_not_shown(graph_address: GraphAddress)
     """Neither the right nor the wrong password is in the error."""
     error = refused(graph_address, password="not-the-password")
     assert "refuses the login of 'neo4j'" in error.message
+    assert "STARCAST_NEO4J_PASSWORD_FILE" in error.hint
     assert "not-the-password" not in str(error)
     assert graph_address.password not in repr(graph_address)
 
