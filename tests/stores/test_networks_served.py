@@ -199,12 +199,6 @@ def test_files_of_families_carry_no_network(tmp_path: Path) -> None:
             assert "network" not in archive.files
 
 
-def test_the_explorer_in_a_browser_shows_a_network(tab: Page, spec: str) -> None:
-    tab.goto(f"/explore/{spec}?forest=breadth-first:10")
-    expect(tab.locator("[data-node]")).to_have_count(5)
-    expect(tab.locator("[data-node='K_ln']")).to_be_visible()
-
-
 def test_the_explorer_draws_levels_from_the_chosen_node(tab: Page, spec: str) -> None:
     tab.goto(f"/explore/{spec}?node=K_ln")
     tab.get_by_text("Levels from here").click()

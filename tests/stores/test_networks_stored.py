@@ -267,20 +267,17 @@ def test_a_changed_network_in_a_file_is_refused(
         lab.import_experiment(file)
 
 
-def test_shards_carry_their_networks(
+def test_shards_carry_their_networks_and_roots(
     lab: Lab, edges: Path, tmp_path: Path, forget: Callable[[], None]
 ) -> None:
     parts = [tmp_path / f"{number}.json" for number in (1, 2)]
     for number, part in enumerate(parts, start=1):
-        lab.experiment("e", topology=edges, **GRID, segments=[1, 2], shard=f"{number}/2", out=part)
+        lab.experiment(
+            "e", topology=edges, **GRID, root=["0", "centre"], shard=f"{number}/2", out=part
+        )
     forget()
     assert lab.merge_experiment(*parts)["created"] == 4
     assert lab.topologies()["used_by"] == ["4 runs"]
-
-
-def test_processes_know_the_networks_of_their_tasks(lab: Lab, edges: Path) -> None:
-    made = lab.experiment("e", topology=edges, **GRID, segments=[1, 2], jobs=2)
-    assert made["created"] == 4
 
 
 def test_backups_hold_networks(
@@ -423,15 +420,6 @@ def test_a_file_without_roots_can_be_read_by_earlier_versions(lab: Lab, tmp_path
     assert '"root"' not in (tmp_path / "e.json").read_text()
     lab.drop_experiment("e")
     assert lab.import_experiment(tmp_path / "e.json")["created"] == [2]
-
-
-def test_shards_have_roots(lab: Lab, edges: Path, tmp_path: Path) -> None:
-    parts = [tmp_path / f"{number}.json" for number in (1, 2)]
-    for number, part in enumerate(parts, start=1):
-        lab.experiment(
-            "e", topology=edges, **GRID, root=["0", "centre"], shard=f"{number}/2", out=part
-        )
-    assert lab.merge_experiment(*parts)["created"] == 4
 
 
 def test_lists_of_topologies_in_queries_take_names(

@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from html import escape, unescape
+from html import unescape
 from typing import Any
 
 import numpy as np
@@ -90,19 +90,6 @@ def test_query_results_equal_those_of_the_lab(client: TestClient, filled: Lab) -
         problem = client.get(f"{API}/queries/{name}/answer{wrong}").json()
         assert problem["status"] in {404, 422}
         assert problem["hint"]
-
-
-@pytest.mark.slow
-def test_a_picture_of_a_query_result_is_drawn(client: TestClient) -> None:
-    values = "topology=S4&source=1234&target=4321"
-    query = "paths/shortest-paths"
-    found = {each["query"]: each["url"] for each in get(client, "/queries?search=short")["items"]}
-    assert get(client, f"/{found[query]}")["drawable"]
-    picture = client.get(f"{API}/queries/{query}/answer.svg?{values}&picture_layout=ring")
-    assert picture.text.startswith("<svg")
-    page = client.get(f"/queries/{query}?{values}").text
-    assert escape(f"api/v1/queries/{query}/answer.svg?{values}") in page
-    assert "CALL" in page or "MATCH" in page
 
 
 @pytest.mark.slow
@@ -216,15 +203,6 @@ def test_pages_show_the_stored_artifacts_with_the_rights_of_the_reader_role(
         assert response.status_code == 200, path
         assert word in response.text, path
     service.close()
-
-
-def test_the_page_of_an_experiment_shows_minutes_and_the_symbols_of_the_machine(
-    client: TestClient,
-) -> None:
-    page = client.get("/experiments/ours").text
-    assert re.search(r"<td>20\d\d-\d\d-\d\d \d\d:\d\d</td>", page)
-    assert "t_s" in page
-    assert ">t s" not in page
 
 
 STORED_PAGES = ("/artifacts", "/experiments", "/experiments/ours", "/compare?name=ours&name=theirs")
