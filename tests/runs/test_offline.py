@@ -356,20 +356,6 @@ def test_a_drop_by_import_keeps_everything_else(own: Settings, both: set[str]) -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stage", ["written", "imported", "compared"])
-def test_a_drop_by_import_killed_before_the_switch_drops_nothing(
-    own: Settings, both: set[str], stage: str
-) -> None:
-    """The old store stays in use, and all its artifacts are complete."""
-    before = in_force(own)
-    dies(own, stage, "drop-by-import")
-    with opened(own) as stores:
-        assert in_force(own) == before
-        assert set(states(stores).values()) == {"complete"}
-        assert_complete(stores, both | NEW_IDS)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("stage", ["marked", "changed"])
 def test_a_drop_by_import_killed_at_the_switch_is_finished_by_the_next_command(
     own: Settings, both: set[str], stage: str

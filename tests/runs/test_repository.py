@@ -15,7 +15,7 @@ from starcast.experiments.point import Point
 from starcast.judges.simulator import simulate
 from starcast.stores.database import models, repository
 from starcast.stores.database.sessions import open_session
-from starcast.support.errors import NotFoundError, RejectedError
+from starcast.support.errors import RejectedError
 from starcast.topologies import Topology
 from starcast.trees import Forest, forest
 from support.experiments import make_point
@@ -124,17 +124,6 @@ def test_artifacts_that_others_depend_on_cannot_be_deleted(engine: Engine) -> No
             repository.drop_artifact(session, kind, artifact_id)
         tables = (models.Topology, models.Forest, models.Tree, models.Schedule)
         assert count(session, *tables) == [0, 0, 0, 0]
-
-
-def test_unknown_objects_are_not_found(engine: Engine) -> None:
-    with open_session(engine) as session:
-        for load in (
-            lambda: repository.load_forest(session, "S5:greedy:12345"),
-            lambda: repository.load_experiment(session, "none"),
-            lambda: repository.load_run(session, 1),
-        ):
-            with pytest.raises(NotFoundError, match=r"^no .* '?(S5:greedy:12345|none|1)"):
-                load()
 
 
 def test_a_run_reads_back_with_exact_costs_and_its_profile(engine: Engine) -> None:
