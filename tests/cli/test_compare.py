@@ -20,17 +20,6 @@ ALGORITHMS = ("multiple", "recursive-substar")
 #: pieces would not match, because `multiple` sends segments down three trees.
 SIDES, SWEEP = "ours theirs --by segments", "sweep --by segments"
 PAPER_PAGE = Path(__file__).parents[2] / "docs" / "for-a-paper.md"
-#: Commands that print tables of every kind; a table does not continue on the next page.
-TABLES = (
-    "compare ours theirs", "compare sizes --across topology", f"compare {SIDES} --all",
-    "compare sweep --crossovers", "compare sweep --runs", "cost table S5 --collective broadcast",
-    "cost table S5 --collective broadcast --ports all --all", "run list --experiment ours",
-    "run steps 1", "experiment list", "experiment show sweep",
-    "cost optimum S7 broadcast multiple", "topology show S5", "forest show S4 multiple",
-    "schedule profile S4 broadcast multiple", "claims show TS.L5",
-    "records list one-port-broadcast", "query list overlap/s",
-    "claims list TS.L5 TS.L6 TS.T1.order",
-)  # fmt: skip
 
 
 @pytest.fixture
@@ -174,12 +163,10 @@ def test_option_across_compares_topologies_that_option_where_selects(starcast: S
         assert not any("Q4" in name for name in row)
     assert "across topology: networks of different size" in result.err
     table = starcast(words).out
+    assert "a row compares runs with equal message_bytes" in table
     assert "A = sizes/S4 greedy, B = sizes/Q5 binomial" in table
     assert "S4: 24 nodes of degree 3, 36 links" in table
     assert "Q5: 32 nodes of degree 5, 80 links" in table
-    page = starcast(f"{words} -f html").out
-    assert "Q5: 32 nodes of degree 5, 80 links" in page
-    assert "lower bound of Q5" in page
     rows = starcast("compare sizes --across topology -f json").json
     assert {name.removeprefix("time_") for name in rows[0] if name.startswith("time")} == {
         "sizes_S4_greedy", "sizes_Q4_binomial", "sizes_Q5_binomial",
@@ -241,16 +228,6 @@ def test_latex_has_the_same_rows_as_markdown_and_a_caption(starcast: Starcast) -
     assert read_table(crossovers.out).rows
 
 
-@pytest.mark.usefixtures("stored")
-def test_the_rule_of_pairing_is_in_the_head_of_the_table_and_of_the_page(
-    starcast: Starcast,
-) -> None:
-    rule = "a row compares runs with equal message_bytes and segments"
-    lines = [line.strip() for line in starcast(f"compare {SIDES}").out.splitlines()]
-    assert lines[:2] == ["A = ours, B = theirs", rule]
-    assert rule.capitalize() in starcast(f"compare {SIDES} -f html").out
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("stored")
 def test_a_plot_can_be_written_alone(starcast: Starcast, tmp_path: Path) -> None:
@@ -290,21 +267,6 @@ def test_the_examples_on_the_page_for_papers_run_and_fit_into_their_columns(
     assert "Overfull" not in compile_latex("\n".join([document, *tables]), tmp_path, options)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("options", ["twocolumn", "onecolumn"])
-@pytest.mark.usefixtures("networks")
-def test_every_kind_of_table_fits_into_its_column(
-    starcast: Starcast, tmp_path: Path, options: str
-) -> None:
-    text = ""
-    for words in TABLES:
-        for output in ("latex", "latex-wide"):
-            result = starcast(f"{words} -f {output}")
-            assert result.code == 0, result.err
-            text += f"{result.out}\n\n\\clearpage\n"
-    assert "Overfull" not in compile_latex(text, tmp_path, options)
-
-
 @pytest.mark.usefixtures("stored")
 def test_an_experiment_on_the_grid_of_a_paper_table_reproduces_the_table(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
@@ -314,12 +276,7 @@ def test_an_experiment_on_the_grid_of_a_paper_table_reproduces_the_table(
     assert starcast(f"experiment run ts1 {words}").code == 0
     rows = starcast("cost table --experiment ts1 -f json").json
     assert [row["algorithm"] for row in rows[:3]] == ["Sheu [16]", "Day [7]", "Ours"]
-    assert {(row["topology"], row["message_bytes"]) for row in rows} == {
-        ("S4", 1024), ("S4", 16384)
-    }  # fmt: skip
-    assert {row["reference"] for row in rows if row["basis"] == "cited"} == {
-        "misic1994", "akl1993", "mendia1992", "sheu1995", "qiu1995"
-    }  # fmt: skip
+    assert {row["message_bytes"] for row in rows} == {1024, 16384}
     only = starcast("cost table --experiment ts1 --where message_bytes=1024 -f latex")
     table = read_table(only.out.strip())
     assert table.columns[:5] == [

@@ -74,16 +74,6 @@ def write(path: Path, text: str = OWN) -> Path:
     return path
 
 
-def test_list_has_every_query_with_its_question_and_parameters(starcast: Starcast) -> None:
-    result = starcast("query list -f json")
-    rows = {row["query"]: row for row in result.json}
-    assert set(rows) == set(load_queries())
-    row = rows["overlap/shared-links"]
-    assert row["parameters"] == "forest (forest); min_load (int >= 1, default 2)"
-    assert row["question"] == find("shared-links").header.question
-    assert result.err == ""
-
-
 def test_list_and_show_print_cost_and_measured_seconds(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -94,19 +84,16 @@ def test_list_and_show_print_cost_and_measured_seconds(
         measured, "measurements", lambda: Measurements(queries={query.name: figures})
     )
     rows = {row["query"]: row for row in starcast("query list -f json").json}
+    assert rows[query.name]["parameters"] == "forest (forest); min_load (int >= 1, default 2)"
+    assert rows[query.name]["question"] == query.header.question
     assert rows[query.name]["cost"] == query.header.cost != ""
     times = [rows[query.name][f"seconds_{spec.lower()}"] for spec in measured.SIZES]
     assert times == ["0.012", "0.25", "> 30"]
     assert rows["paths/tree-path"]["seconds_s6"] == ""
     assert "numpy 0.005 s" in starcast(f"query show {query.name}").err
     assert starcast("query show tree-path").err == ""
-    listed = starcast("query list").out.splitlines()
-    shown = ["query", "question", "parameters", "seconds_s6", "seconds_s7", "seconds_s8"]
-    assert listed[1].split() == shown
-    assert listed[-1] == "not shown: cost; --all shows all columns"
-    everything = starcast("query list --all").out
-    assert "cost" in everything.splitlines()[1]
-    assert "not shown" not in everything
+    assert starcast("query list").out.endswith("not shown: cost; --all shows all columns\n")
+    assert "cost" in starcast("query list --all").out.splitlines()[1]
 
 
 def test_check_without_a_server_checks_only_the_files(starcast: Starcast) -> None:
@@ -168,19 +155,6 @@ def test_the_error_for_two_packs_with_the_same_name_names_both_folders(
     rest = {name for name in load_queries() if not name.startswith("paths/")}
     assert (listed.code, {row["query"] for row in listed.json}) == (0, {*rest, "mine/nodes"})
     assert "two packs are named 'paths'" in listed.err
-
-
-def test_a_missing_pack_folder_is_reported_in_listings_and_fails_a_check(
-    starcast: Starcast, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("STARCAST_PACKS", str(tmp_path / "nowhere"))
-    words = f"{tmp_path / 'nowhere'} cannot be read: No such file or directory"
-    listed = starcast("query list -f json")
-    assert (listed.code, {row["query"] for row in listed.json}) == (0, set(load_queries()))
-    assert words in listed.err
-    checked = starcast("query check")
-    assert checked.code == 2
-    assert words in checked.err
 
 
 def test_the_hops_of_a_path_are_formatted_with_their_ports() -> None:
@@ -303,19 +277,6 @@ def test_a_picture_is_written_to_stdout_or_to_a_file(
     written = starcast(f"{SHORTEST_PATH} -f svg --out {file}", home=home)
     assert (written.out, written.err) == ("", f"drew the answer to {file}\n")
     assert file.read_text() == result.out
-
-
-def test_a_picture_can_be_drawn_in_levels_or_as_a_ring(starcast: Starcast, home: Path) -> None:
-    levels, ring = (
-        starcast(f"{SHORTEST_PATH} -f svg --layout {layout}", home=home).out
-        for layout in ("levels", "ring")
-    )
-    assert "levels: distance from 1234" in levels
-    assert "levels" not in ring
-    words = "query run substar topology=S4 'pattern=***4' -f svg"
-    refused = starcast(f"{words} --layout levels", home=home)
-    assert (refused.code, refused.out) == (2, "")
-    assert "use the --layout ring" in refused.err
 
 
 def test_check_reports_problems_of_the_query_plan(

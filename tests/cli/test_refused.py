@@ -84,8 +84,6 @@ REFUSED = {
         "topology export S4 --to dot --out no/s4.dot": "cannot be written",
         "schedule export S4 broadcast multiple --to parquet": "parquet is not text",
         "schedule export S4 broadcast multiple --to chrome-trace --t-c -1": "t_c is -1, a neg",
-        "cost table S13": "",
-        "cost table S4 --ports both": "",
         "cost table S4 -m much": "",
         "cost table S4 --t-s 0": "",
         "cost table S4 --t-c -1": "",

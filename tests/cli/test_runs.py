@@ -3,7 +3,6 @@
 import json
 import re
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -172,43 +171,6 @@ def test_experiments_with_an_invalid_grid_are_listed(starcast: Starcast, engine:
     table = starcast("experiment list").out
     assert "S4 X9" in table
     assert "3 of 4" not in table
-
-
-@pytest.mark.usefixtures("database")
-def test_every_axis_of_a_grid_has_an_option(starcast: Starcast) -> None:
-    """The command that `experiment show` prints has the same grid, so it stores no new run."""
-    words = (
-        "experiment run wide --topology S4 --collective broadcast --collective "
-        "allgather --algorithm edge-disjoint --ports all --messages best --messages "
-        "degree --copies 1 --copies degree --faults none --faults '1 node' --faults "
-        "'2134 1234-4231@2' --seed 5 --seed 6 -m 90 --t-s 7 --t-c 1/3 --jobs 1"
-    )
-    assert "runs executed and stored, 0 were stored before" in starcast(words).err
-    shown = starcast("experiment show wide -f json")
-    rows = shown.json
-    expected = set(product(("broadcast", "allgather"), (1, 3)))
-    assert set(cells(rows, "collective", "copies")) == expected
-    assert {row["seed"] for row in rows if len(row["faults"]) == 1} == {5, 6}
-    named = {tuple(row["faults"]) for row in rows if row["seed"] == 0}
-    assert named == {(), ("2134", "1234-4231@2")}
-    assert {row["segments"] for row in rows} > {3}
-    (command,) = re.findall(r"^starcast (experiment run .*)", shown.err, re.MULTILINE)
-    assert "0 runs executed and stored" in starcast(command).err
-
-
-@pytest.mark.usefixtures("database")
-def test_the_column_base_is_shown_only_if_an_algorithm_takes_a_base_construction(
-    starcast: Starcast,
-) -> None:
-    words = "experiment run some --topology S4 --collective allgather -m 9"
-    assert starcast(f"{words} --algorithm dimension-change --base greedy --base necklace").code == 0
-    assert [row["base"] for row in starcast("run list -f json").json] == ["greedy", "necklace"]
-    table = starcast("run list").out
-    assert "base" in table
-    assert "copies" not in table
-    assert starcast("experiment drop some").code == 0
-    assert starcast(f"{words} --algorithm necklace").code == 0
-    assert "base" not in starcast("run list").out
 
 
 @pytest.mark.slow

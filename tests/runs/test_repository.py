@@ -11,7 +11,6 @@ from sqlalchemy.orm import Session
 
 from starcast.collectives import Schedule, schedule
 from starcast.experiments.execution import execute, price_run
-from starcast.experiments.point import Point
 from starcast.judges.simulator import simulate
 from starcast.stores.database import models, repository
 from starcast.stores.database.sessions import open_session
@@ -124,21 +123,6 @@ def test_artifacts_that_others_depend_on_cannot_be_deleted(engine: Engine) -> No
             repository.drop_artifact(session, kind, artifact_id)
         tables = (models.Topology, models.Forest, models.Tree, models.Schedule)
         assert count(session, *tables) == [0, 0, 0, 0]
-
-
-def test_a_run_reads_back_with_exact_costs_and_its_profile(engine: Engine) -> None:
-    execution = execute(POINT)
-    assert execution.simulation is not None
-    number = store_run(engine)
-    with open_session(engine) as session:
-        read = repository.load_run(session, number)
-        profile = repository.load_profile(session, number)
-    assert Point.of(read) == POINT
-    assert set(read.costs) == set(price_run(POINT, execution).costs)
-    assert all(isinstance(cost.time, Fraction) for cost in read.costs)
-    assert [step.step for step in profile] == list(range(1, execution.simulation.steps + 1))
-    assert [step.links_used for step in profile] == execution.simulation.links_used.tolist()
-    assert [step.largest_packet for step in profile] == execution.simulation.packet_sizes.tolist()
 
 
 def test_postgresql_computes_decimals_of_exact_fractions(engine: Engine) -> None:

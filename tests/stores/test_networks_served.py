@@ -133,11 +133,6 @@ def test_a_site_shows_networks(
     assert f'"{spec}:breadth-first:10"' in files[f"explore/{spec}.html"].decode()
 
 
-def test_explore_writes_a_page_of_a_network(lab: Lab, spec: str, tmp_path: Path) -> None:
-    lab.explore("cities", out=tmp_path / "page.html")
-    assert f'"{spec}"' in (tmp_path / "page.html").read_text()
-
-
 def test_a_forest_file_carries_its_network(
     lab: Lab, forget: Callable[[], None], tmp_path: Path, spec: str
 ) -> None:
