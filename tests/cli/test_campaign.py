@@ -16,7 +16,7 @@ from neo4j import Driver
 from sqlalchemy import URL
 
 from campaign import fuzz
-from campaign.actions import KINDS, choose, perform
+from campaign.actions import KINDS, Entry, choose, perform, summarize
 from campaign.floods import ATTACKS, attack
 from campaign.output import Done, find_problems
 from campaign.proxy import Fault, Proxy
@@ -120,6 +120,14 @@ def test_documented_exit_codes_and_errors_are_not_problems() -> None:
         assert find_problems(Done(("x",), code, "", err)) == []
     assert find_problems(Done(("x",), -9, "", ""), signals=frozenset({9})) == []
     assert find_problems(Done(("x",), -9, "", ""), signals=frozenset({15})) != []
+
+
+def test_the_summary_counts_actions_results_and_problems() -> None:
+    entries = [
+        Entry(0, 7, "kill", "kill after 1 s: ingest S5", {"exit -9": 1}, (), 3.5),
+        Entry(1, 7, "kill", "terminate", {"exit 130": 1}, ("S4 is lost",), 2.5),
+    ]
+    assert summarize(entries)[2:] == ["| kill | 2 | exit -9: 1, exit 130: 1 | 1 | 6 |"]
 
 
 @pytest.mark.parametrize("kind", fuzz.TEXTS)

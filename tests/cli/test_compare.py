@@ -20,6 +20,17 @@ ALGORITHMS = ("multiple", "recursive-substar")
 #: pieces would not match, because `multiple` sends segments down three trees.
 SIDES, SWEEP = "ours theirs --by segments", "sweep --by segments"
 PAPER_PAGE = Path(__file__).parents[2] / "docs" / "for-a-paper.md"
+#: Commands that print tables of every kind; a table does not continue on the next page.
+TABLES = (
+    "compare ours theirs", "compare sizes --across topology", f"compare {SIDES} --all",
+    "compare sweep --crossovers", "compare sweep --runs", "cost table S5 --collective broadcast",
+    "cost table S5 --collective broadcast --ports all --all", "run list --experiment ours",
+    "run steps 1", "experiment list", "experiment show sweep",
+    "cost optimum S7 broadcast multiple", "topology show S5", "forest show S4 multiple",
+    "schedule profile S4 broadcast multiple", "claims show TS.L5",
+    "records list one-port-broadcast", "query list overlap/s",
+    "claims list TS.L5 TS.L6 TS.T1.order",
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -104,12 +115,32 @@ def _data(page: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.usefixtures("stored")
-def test_the_html_page_shows_the_stored_steps(starcast: Starcast, tmp_path: Path) -> None:
+def test_the_html_page_contains_rows_curves_crossovers_and_commands(
+    starcast: Starcast, tmp_path: Path
+) -> None:
     file = tmp_path / "page.html"
-    result = starcast(f"compare {SIDES} -f html --out {file}")
+    result = starcast(f"compare {SWEEP} -f html --out {file}")
     assert (result.code, result.out) == (0, "")
     assert f"written to {file}" in result.err
     text = file.read_text(encoding="utf-8")
+    words = {word.strip() for word in re.findall(r">([^<>]+)<", text)}
+    for row in starcast(f"compare {SWEEP} -f json").json:
+        times = [row[f"time_sweep_{name.replace('-', '_')}"] for name in ALGORITHMS]
+        assert {format_value(time) for time in times} <= words
+    repeat, elsewhere = re.findall(r"^ *(starcast experiment.*?) *$", result.err, re.MULTILINE)
+    assert repeat == "starcast experiment reproduce sweep"
+    assert elsewhere.startswith("starcast experiment run sweep")
+    assert {repeat, elsewhere} <= words
+    for row in starcast(f"compare {SWEEP} --crossovers -f json").json:
+        assert row["message_bytes"] in words
+    (panel,) = _data(text)
+    assert {curve["label"] for curve in panel["curves"]} == set(ALGORITHMS)
+    assert not re.search(r"""(src|href)=["']?(https?:|//)""", text)
+
+
+@pytest.mark.usefixtures("stored")
+def test_the_html_page_shows_the_stored_steps(starcast: Starcast) -> None:
+    text = starcast(f"compare {SIDES} -f html").out
     (panel,) = _data(text)
     profiles = [{name: each[name] for name in ("run", "links_used")} for each in panel["profiles"]]
     for name in ("ours", "theirs"):
@@ -163,10 +194,12 @@ def test_option_across_compares_topologies_that_option_where_selects(starcast: S
         assert not any("Q4" in name for name in row)
     assert "across topology: networks of different size" in result.err
     table = starcast(words).out
-    assert "a row compares runs with equal message_bytes" in table
     assert "A = sizes/S4 greedy, B = sizes/Q5 binomial" in table
     assert "S4: 24 nodes of degree 3, 36 links" in table
     assert "Q5: 32 nodes of degree 5, 80 links" in table
+    page = starcast(f"{words} -f html").out
+    assert "Q5: 32 nodes of degree 5, 80 links" in page
+    assert "lower bound of Q5" in page
     rows = starcast("compare sizes --across topology -f json").json
     assert {name.removeprefix("time_") for name in rows[0] if name.startswith("time")} == {
         "sizes_S4_greedy", "sizes_Q4_binomial", "sizes_Q5_binomial",
@@ -180,7 +213,6 @@ def test_invalid_columns_and_conditions_are_refused_in_one_sentence(starcast: St
         ("--where topology=S9", 3, "no run of this comparison has topology = S9"),
         ("--where topology=S4 --where algorithm=binomial", 3, "'sizes' has no run with"),
         ("--where topology=S4", 2, "nothing to compare"),
-        ("--runs --crossovers", 2, "--crossovers and --runs cannot be combined"),
     ):
         assert message in refused(starcast(f"compare sizes {words}"), code)[0]
 
@@ -230,14 +262,52 @@ def test_latex_has_the_same_rows_as_markdown_and_a_caption(starcast: Starcast) -
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("stored")
+@pytest.mark.parametrize(
+    ("suffix", "magic"), [(".svg", b"<?xml"), (".pdf", b"%PDF-"), (".png", b"\x89PNG")]
+)
+def test_plots_are_written_next_to_the_listing(
+    starcast: Starcast, tmp_path: Path, suffix: str, magic: bytes
+) -> None:
+    listed = starcast(f"compare {SIDES} -f csv")
+    out = tmp_path / f"plot{suffix}"
+    result = starcast(f"compare {SIDES} -f csv --plot {out}")
+    assert (result.code, result.out) == (0, listed.out)
+    assert list(tmp_path.iterdir()) == [out]
+    assert f"written to {out}" in result.err
+    assert out.read_bytes().startswith(magic)
+
+
+@pytest.mark.usefixtures("stored")
+def test_runs_are_listed_in_columns_that_do_not_depend_on_the_experiments(
+    starcast: Starcast,
+) -> None:
+    rows = starcast(f"compare {SIDES} --runs -f csv").rows
+    assert {row["side"] for row in rows} == {"ours", "theirs"}
+    assert {len([each for each in rows if each["pair"] == row["pair"]]) for row in rows} == {2}
+    named = starcast("compare sweep --runs -f csv").rows
+    assert list(named[0]) == list(rows[0])
+    assert starcast(f"compare {SIDES} --runs").out.count("theirs") == len(rows) // 2
+    error, _ = refused(starcast(f"compare {SIDES} --runs --crossovers"), 2)
+    assert error == "--crossovers and --runs cannot be combined"
+
+
+@pytest.mark.usefixtures("stored")
+def test_the_rule_of_pairing_is_in_the_head_of_the_table_and_of_the_page(
+    starcast: Starcast,
+) -> None:
+    rule = "a row compares runs with equal message_bytes and segments"
+    lines = [line.strip() for line in starcast(f"compare {SIDES}").out.splitlines()]
+    assert lines[:2] == ["A = ours, B = theirs", rule]
+    assert rule.capitalize() in starcast(f"compare {SIDES} -f html").out
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("stored")
 def test_a_plot_can_be_written_alone(starcast: Starcast, tmp_path: Path) -> None:
     height = {}
-    listed = starcast(f"compare {SIDES} -f csv")
     for name, option in (("time", "--plot-only time"), ("links", "--plot-only links"), ("all", "")):
         file = tmp_path / f"{name}.svg"
-        result = starcast(f"compare {SIDES} -f csv --plot {file} {option}")
-        assert (result.code, result.out) == (0, listed.out)
-        assert f"written to {file}" in result.err
+        assert starcast(f"compare {SIDES} --plot {file} {option}").code == 0
         found = re.search(r'height="([\d.]+)pt"', file.read_text(encoding="utf-8"))
         assert found is not None
         height[name] = float(found[1])
@@ -267,6 +337,21 @@ def test_the_examples_on_the_page_for_papers_run_and_fit_into_their_columns(
     assert "Overfull" not in compile_latex("\n".join([document, *tables]), tmp_path, options)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("options", ["twocolumn", "onecolumn"])
+@pytest.mark.usefixtures("networks")
+def test_every_kind_of_table_fits_into_its_column(
+    starcast: Starcast, tmp_path: Path, options: str
+) -> None:
+    text = ""
+    for words in TABLES:
+        for output in ("latex", "latex-wide"):
+            result = starcast(f"{words} -f {output}")
+            assert result.code == 0, result.err
+            text += f"{result.out}\n\n\\clearpage\n"
+    assert "Overfull" not in compile_latex(text, tmp_path, options)
+
+
 @pytest.mark.usefixtures("stored")
 def test_an_experiment_on_the_grid_of_a_paper_table_reproduces_the_table(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
@@ -276,7 +361,12 @@ def test_an_experiment_on_the_grid_of_a_paper_table_reproduces_the_table(
     assert starcast(f"experiment run ts1 {words}").code == 0
     rows = starcast("cost table --experiment ts1 -f json").json
     assert [row["algorithm"] for row in rows[:3]] == ["Sheu [16]", "Day [7]", "Ours"]
-    assert {row["message_bytes"] for row in rows} == {1024, 16384}
+    assert {(row["topology"], row["message_bytes"]) for row in rows} == {
+        ("S4", 1024), ("S4", 16384)
+    }  # fmt: skip
+    assert {row["reference"] for row in rows if row["basis"] == "cited"} == {
+        "misic1994", "akl1993", "mendia1992", "sheu1995", "qiu1995"
+    }  # fmt: skip
     only = starcast("cost table --experiment ts1 --where message_bytes=1024 -f latex")
     table = read_table(only.out.strip())
     assert table.columns[:5] == [

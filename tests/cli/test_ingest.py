@@ -1,5 +1,6 @@
 """`starcast ingest`, `topology`, `forest` and `schedule` with servers: output and exit codes."""
 
+import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,12 +12,14 @@ from sqlalchemy import URL
 
 from campaign.proxy import Proxy
 from starcast.ingest import Stores
+from starcast.ingest.both_stores import lock_stores
 from starcast.stores import GraphAddress
 from starcast.stores.graph.writer import BoltWriter
+from starcast.support.progress import Silent
 from starcast.trees import Forest, forest
 from support import fix_cli
-from support.checks import assert_stored, counts, stored_counts
-from support.fix_cli import Result, Starcast
+from support.checks import assert_stored, counts, states, stored_counts
+from support.fix_cli import Result, Starcast, name_store
 from support.fix_servers import without_password
 from support.plans import plan
 from support.striking import ctrl_c
@@ -72,9 +75,9 @@ def test_an_ingest_applies_its_options_and_creates_everything_once(
     assert f"over Bolt: {sum(thing.rows for thing in what.artifacts):,} rows" in first.err
     assert f"created {things}" in first.err
     assert "rows/s" in first.err
+    assert_stored(stores, what)
     second = starcast(f"ingest {trees} {schedules}")
     assert second == Result(0, "", f"nothing to create: {things} of {things} are already stored\n")
-    assert_stored(stores, what)
 
 
 def test_a_dry_run_needs_no_server(
@@ -114,14 +117,28 @@ def test_a_dry_run_also_estimates_an_ingest_that_is_too_large(
     assert "too large to ingest: 39,916,800 nodes" in result.err
 
 
-def test_an_ingest_that_is_too_large_is_refused(starcast: Starcast, stores: Stores) -> None:
-    """The error names nodes, relationships and time. The graph is paired, but nothing is stored."""
-    error, hint = refused(starcast("ingest S11"), 7)
-    assert "39,916,800 nodes and 199,584,000 relationships" in error
-    assert "rows for loading over Bolt" in error
-    assert "min of writing and comparing" in error
-    assert "--dry-run" in hint
-    assert counts(stores.graph) == (1, 0)
+@pytest.mark.parametrize(
+    ("words", "code", "error", "hint"),
+    [
+        ("S5 --schedules all --segments 0", 2, "segments is 0", ""),
+        ("S4 --method import", 2, "only with the embedded Neo4j", "Bolt"),
+        ("S11", 7, "39,916,800 nodes and 199,584,000 relationships", "--dry-run"),
+        ("S11", 7, "rows for loading over Bolt", "--dry-run"),
+        ("S11", 7, "min of writing and comparing", "--dry-run"),
+    ],
+)
+def test_an_impossible_ingest_is_refused(
+    starcast: Starcast, stores: Stores, words: str, code: int, error: str, hint: str
+) -> None:
+    """The error names the wrong value, or nodes, relationships and time. Nothing is stored.
+
+    Limits and load methods are checked after the graph has been paired with the database.
+    """
+    actual = refused(starcast(f"ingest {words}"), code)
+    assert error in actual[0]
+    assert hint in actual[1]
+    is_paired = code == 7 or "--method" in words
+    assert counts(stores.graph) == (int(is_paired), 0)
     assert set(stored_counts(stores).values()) == {0}
 
 
@@ -141,6 +158,66 @@ def test_a_dry_run_reports_the_load_method_for_the_embedded_stack(
         result = starcast(f"ingest {words} --dry-run")
         assert (result.code, way in result.err.splitlines()[0]) == (0, True), result.err
     assert not (tmp_path / "nothing").exists()
+
+
+def test_a_server_that_is_not_running_is_reported(
+    starcast: Starcast, stores: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The exit code is 4 for either server, and the store on the other server remains empty."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    for name, uri, server in (
+        ("NEO4J", f"bolt://127.0.0.1:{port}", f"Neo4j at bolt://127.0.0.1:{port}"),
+        ("POSTGRES", f"postgresql://a@127.0.0.1:{port}/b", f"PostgreSQL at 127.0.0.1:{port}"),
+    ):
+        with monkeypatch.context() as other:
+            other.setenv(f"STARCAST_{name}_URI", uri)
+            assert server in refused(starcast("ingest S3"), 4)[0]
+    assert untouched(stores)
+
+
+def test_a_wrong_password_is_reported(starcast: Starcast, stores: Stores, tmp_path: Path) -> None:
+    """The exit code is 4. The fixture checks that no password is printed."""
+    (tmp_path / "NEO4J").write_text("not-the-password", encoding="utf-8")
+    error, hint = refused(starcast("ingest S3"), 4)
+    assert "refuses the login" in error
+    assert "not-the-password" not in error
+    assert "STARCAST_NEO4J_PASSWORD_FILE" in hint
+    assert untouched(stores)
+
+
+@pytest.mark.usefixtures("clean_graph")
+def test_a_database_without_the_schema_is_refused(
+    starcast: Starcast, fresh_database: URL, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The exit code is 6, and a hint names the command to run."""
+    monkeypatch.delenv("STARCAST_POSTGRES_PASSWORD_FILE")
+    name_store(monkeypatch, fresh_database)
+    assert "starcast db upgrade" in refused(starcast("ingest S3"), 6)[1]
+
+
+def test_a_concurrent_ingest_is_refused(starcast: Starcast, stores: Stores) -> None:
+    """The exit code of `ingest` and of `drop` is 5."""
+    with lock_stores(stores, wait=False, reporter=Silent()):
+        assert "--wait" in refused(starcast("ingest S3"), 5)[1]
+        refused(starcast("topology drop S3"), 5)
+    assert starcast("ingest S3 --wait").code == 0
+
+
+def test_ctrl_c_ends_an_ingest(
+    starcast: Starcast, stores: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The exit code is 130, one word is printed, and complete artifacts remain stored."""
+    with monkeypatch.context() as other:
+        other.setattr(Forest, "verify", Mock(side_effect=KeyboardInterrupt))
+        result = starcast("ingest S4 --trees greedy")
+    assert result.code == 130
+    assert result.err.splitlines()[-1] == "interrupted"
+    assert "Traceback" not in result.err
+    assert states(stores) == {"S4": "complete", "S4:greedy:1234": "failed"}
+    assert starcast("ingest S4 --trees greedy").code == 0
+    assert_stored(stores, plan("S4", "greedy"))
 
 
 @pytest.fixture
@@ -186,6 +263,25 @@ def test_ctrl_c_ends_an_ingest_if_neo4j_has_stopped_responding(
         result = starcast("ingest S4 --method bolt")
     assert result.code == 130
     assert time.monotonic() - began < 12
+
+
+def test_the_list_commands_print_the_stored_artifacts(starcast: Starcast, stores: Stores) -> None:
+    """Every command group lists its artifacts. Forests and schedules can be listed by topology."""
+    del stores
+    assert starcast("topology list -f json").json == []
+    starcast("ingest S4 --schedules greedy")
+    starcast("ingest S3 --trees greedy")
+    topologies = starcast("topology list -f json").json
+    assert [(row["id"], row["nodes"], row["links"], row["state"]) for row in topologies] == [
+        ("S3", 6, 6, "complete"),
+        ("S4", 24, 36, "complete"),
+    ]
+    trees = starcast("forest list S3 -f csv").rows
+    assert [(row["id"], row["root_label"]) for row in trees] == [("S3:greedy:123", "123")]
+    assert starcast("schedule list S9 -f json").json == []
+    schedules = starcast("schedule list -f markdown").out.splitlines()
+    assert len(schedules) == 3
+    assert "S4:broadcast:greedy:all:segments=1:1234" in schedules[2]
 
 
 def test_the_show_commands_print_properties_and_can_verify_the_graph(
@@ -242,3 +338,15 @@ def test_an_unknown_id_is_not_found(starcast: Starcast, stores: Stores) -> None:
             error, hint = refused(starcast(f"{noun} {verb} {near}5"), 3)
             assert f"no {noun} '{near}5' is stored" in error
             assert near in hint
+
+
+def test_the_drop_commands_refuse_artifacts_with_dependents(
+    starcast: Starcast, stores: Stores
+) -> None:
+    """The error names the dependents. With --cascade, they are dropped too."""
+    starcast("ingest S4 --schedules greedy")
+    error, hint = refused(starcast("topology drop S4"), 6)
+    assert "S4 has dependents: S4:broadcast:greedy:all:segments=1:1234, S4:greedy:1234" in error
+    assert "--cascade" in hint
+    assert starcast("topology drop S4 --cascade").code == 0
+    assert counts(stores.graph) == (1, 0)

@@ -1,5 +1,6 @@
 """`starcast new` writes plug-ins that work as they are."""
 
+import shlex
 from pathlib import Path
 from typing import get_args
 
@@ -73,3 +74,12 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 def test_a_name_that_is_a_word_of_python_works(tmp_path: Path) -> None:
     with Lab(Settings.load()) as lab:
         assert lab.new_plugin("construction", "for", folder=tmp_path).name == "for_.py"
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("servers")
+def test_a_new_construction_can_be_ingested(starcast: Starcast, tmp_path: Path) -> None:
+    path = starcast("new construction own-trees --folder", tmp_path).out.strip()
+    stored = starcast(f"--plugin {shlex.quote(path)} ingest S4 --trees own-trees")
+    assert stored.code == 0, stored.err
+    assert "S4:own-trees:1234" in stored.out

@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from sqlalchemy import URL, Engine, text
 
 from starcast.collectives import Schedule, schedule
 from starcast.experiments import execution
-from starcast.stores.database import migrations
+from starcast.stores.database import migrations, sessions
 from support.fix_cli import Starcast, name_store, refused
 from support.fix_store import FilledDatabase
 from support.stored_runs import cells
@@ -120,10 +121,6 @@ def test_messages_about_one_run_or_unit_use_the_singular(
     lost = "run once S4 broadcast greedy -m 8 --no-store"
     messages = [starcast(f"{lost} --faults 2143-{other}").err for other in ("1243", "4123", "3142")]
     assert sum("1 unit is missing at the end" in words for words in messages) == 1
-    root = starcast("run once S4 broadcast greedy -m 8 --faults 1234 --no-store")
-    assert "with faults at 1234: 23 units are missing at the end" in root.err
-    copies = "run once S4 allgather edge-disjoint -m 8 --copies 2 --messages 2 --no-store"
-    assert "no unit is missing at the end" in starcast(f"{copies} --faults '1 node' --seed 3").err
 
 
 @pytest.mark.usefixtures("database")
@@ -173,6 +170,59 @@ def test_experiments_with_an_invalid_grid_are_listed(starcast: Starcast, engine:
     assert "3 of 4" not in table
 
 
+@pytest.mark.usefixtures("database")
+def test_a_grid_comes_from_a_file_and_options_replace_its_axes(
+    starcast: Starcast, tmp_path: Path
+) -> None:
+    file = tmp_path / "grid.toml"
+    file.write_text(
+        'topology = "S4"\nalgorithm = ["multiple", "greedy"]\n'
+        'message_bytes = [64, "23/3"]\nt_s = 7\n'
+    )
+    assert "4 runs executed" in starcast(f"experiment run both --grid {file}").err
+    assert "2 runs executed" in starcast(f"experiment run one --grid {file} -m 9").err
+    rows = starcast("run list --experiment one -f json").json
+    figures = [(row["algorithm"], row["message_bytes"], row["t_s"]) for row in rows]
+    assert figures == [("greedy", 9, 7), ("multiple", 9, 7)]
+
+
+@pytest.mark.usefixtures("database")
+def test_every_axis_of_a_grid_has_an_option(starcast: Starcast) -> None:
+    """The command that `experiment show` prints has the same grid, so it stores no new run."""
+    words = (
+        "experiment run wide --topology S4 --collective broadcast --collective "
+        "allgather --algorithm edge-disjoint --ports all --messages best --messages "
+        "degree --copies 1 --copies degree --faults none --faults '1 node' --faults "
+        "'2134 1234-4231@2' --seed 5 --seed 6 -m 90 --t-s 7 --t-c 1/3 --jobs 1"
+    )
+    assert "runs executed and stored, 0 were stored before" in starcast(words).err
+    shown = starcast("experiment show wide -f json")
+    rows = shown.json
+    expected = set(product(("broadcast", "allgather"), (1, 3)))
+    assert set(cells(rows, "collective", "copies")) == expected
+    assert {row["seed"] for row in rows if len(row["faults"]) == 1} == {5, 6}
+    named = {tuple(row["faults"]) for row in rows if row["seed"] == 0}
+    assert named == {(), ("2134", "1234-4231@2")}
+    assert {row["segments"] for row in rows} > {3}
+    (command,) = re.findall(r"^starcast (experiment run .*)", shown.err, re.MULTILINE)
+    assert "0 runs executed and stored" in starcast(command).err
+
+
+@pytest.mark.usefixtures("database")
+def test_the_column_base_is_shown_only_if_an_algorithm_takes_a_base_construction(
+    starcast: Starcast,
+) -> None:
+    words = "experiment run some --topology S4 --collective allgather -m 9"
+    assert starcast(f"{words} --algorithm dimension-change --base greedy --base necklace").code == 0
+    assert [row["base"] for row in starcast("run list -f json").json] == ["greedy", "necklace"]
+    table = starcast("run list").out
+    assert "base" in table
+    assert "copies" not in table
+    assert starcast("experiment drop some").code == 0
+    assert starcast(f"{words} --algorithm necklace").code == 0
+    assert "base" not in starcast("run list").out
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("database")
 def test_an_example_grid_runs_by_name_and_can_be_exported_to_a_file(
@@ -204,6 +254,26 @@ def test_experiment_show_prints_how_to_run_several_grids_again(
     assert [row["topology"] for row in starcast("experiment list -f json").json] == [["S4", "Q4"]]
     assert "starcast experiment grid two > two.toml" in starcast("experiment show two").err
     assert starcast("experiment grid two").out.startswith('title = "Two"\n\n[[grid]]\n')
+
+
+@pytest.mark.usefixtures("database")
+def test_run_once_executes_an_allgather_and_reports_units_lost_to_faults(
+    starcast: Starcast,
+) -> None:
+    words = "run once S4 allgather edge-disjoint -m 8 --copies 2 -f json"
+    result = starcast(f"{words} --messages 2 --faults '1 node' --seed 3")
+    assert result.code == 0
+    assert "no unit is missing at the end" in result.err
+    (row,) = starcast("run list -f json").json
+    assert {"copies": 2, "segments": 2, "seed": 3, "missing": 0}.items() <= row.items()
+    assert len(row["faults"]) == 1
+    facts = starcast("run show 1 -f json").json
+    again = facts["reproduce"].removeprefix("starcast ")
+    assert starcast(f"{again} --no-store -f json").json == result.json
+    lost = starcast("run once S4 broadcast greedy -m 8 --faults 1234 --no-store")
+    assert lost.code == 0
+    assert "with faults at 1234: 23 units are missing at the end" in lost.err
+    assert "root" in lost.err.replace("with faults at 1234", "")
 
 
 def lines_of(
@@ -289,6 +359,54 @@ def test_option_all_and_csv_show_every_column_of_runs(
         assert list(starcast(f"{words} -f csv").rows[0]) == list(rows[0])
 
 
+@pytest.mark.usefixtures("wide")
+def test_tables_of_reproduced_runs_and_of_experiments_fit_on_a_terminal(
+    starcast: Starcast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head, body, _ = table_of(
+        lines_of(starcast, monkeypatch, 100, "experiment reproduce copies-under-faults")
+    )
+    assert {"run", "faults", "message_bytes", "agrees"} <= set(head)
+    assert not {"status", "steps", "profile"} & set(head), "the same in all runs"
+    assert [cell[0] for cell in body] == [str(number) for number in range(1, len(body) + 1)]
+    head, body, below = table_of(lines_of(starcast, monkeypatch, 100, "experiment list"))
+    assert {"experiment", "runs", "topology", "algorithm"} <= set(head)
+    assert [cell[0] for cell in body] == ["copies-under-faults"]
+    (gone,) = re.findall(r"not shown: (.*); --all shows all columns", below)
+    listed = starcast("experiment list -f json").json[0]
+    unsaid = set(listed) - set(head) - set(gone.split(", ")) - {"points"}
+    assert all(listed[name] is None for name in unsaid)
+
+
+@pytest.mark.usefixtures("database")
+def test_without_runs_the_tables_are_empty_at_any_terminal_width(
+    starcast: Starcast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for room, words in product((60, 100, 200), ("run list", "experiment list")):
+        assert table_of(lines_of(starcast, monkeypatch, room, words))[1] == []
+
+
+def test_reproduce_reports_for_every_run_whether_its_figures_agree(
+    starcast: Starcast, two: URL
+) -> None:
+    agreed = starcast("experiment reproduce ours -f json")
+    assert (agreed.code, "all figures agree in 4 of 4 runs" in agreed.err) == (0, True)
+    found = cells(agreed.json, "run", "agrees", "profile")
+    assert found == [(number, True, "same") for number in range(1, 5)]
+    assert "agrees" in starcast("experiment reproduce 2").out
+    engine = sessions.connect(two)
+    with engine.begin() as connection:
+        connection.execute(text("update cost set steps = 77 where run = 3 and kind = 'simulated'"))
+    engine.dispose()
+    result = starcast("experiment reproduce ours -f json --jobs 2")
+    assert result.code == 6
+    assert "error: 1 run differs from the stored figures" in result.err
+    # Tseng & Sheu 1997, Theorem 1: h + p - 1 steps, with height h = 8 and p = 4 segments.
+    assert [row["steps"] for row in result.json if not row["agrees"]] == ["was 77, is 11"]
+    assert starcast("experiment reproduce none").code == 3
+    assert starcast("experiment reproduce 99").code == 3
+
+
 @pytest.mark.usefixtures("two")
 def test_the_commands_that_compare_prints_reproduce_the_experiments(starcast: Starcast) -> None:
     explained, _, commands = starcast("compare ours theirs").err.partition("reproduce with:")
@@ -340,6 +458,8 @@ REFUSED = {
         f"experiment run ours --algorithm greedy {GRID}": "the stored experiment 'ours' has",
         "experiment run new --topology S4 --algorithm greedy": "the grid has no m",
         "experiment run new --grid /nowhere.toml": "the grid /nowhere.toml cannot be read",
+        "experiment run new --grid tseng": "the grid tseng cannot be read",
+        f"experiment run ours --algorithm multiple {GRID} --jobs 0": "the number of jobs is 0,",
         f"run once {POINT} --faults '5 mice'": "the fault '5' is not on S4: the label '5'",
         f"run once {POINT} --faults '1 node' --seed x": "seed is 'x', which is not a whole number",
         "run once S4 scatter perfectly-balanced -m 1": "scatter by perfectly-balanced on S4 is not",
@@ -347,7 +467,11 @@ REFUSED = {
     },
     3: {
         "run show 99": "no run 99 is stored",
+        "run list --experiment none": "no experiment 'none' is stored",
         "experiment show none": "no experiment 'none' is stored",
+        "experiment grid none": "no experiment 'none' is stored",
+        "compare ours none": "no experiment 'none' is stored",
+        "compare ours 99": "no run 99 is stored",
         "compare ours theirs --baseline none": "the baseline 'none' is not part of this comparison",
     },
     7: {f"run once {POINT} --segments 1000000000": "multiple on S4 with segments = 1000000000"},

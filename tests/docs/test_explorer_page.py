@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, exp
 from oracles.reductions import Sums
 from starcast.collectives import Schedule
 from starcast.drawing.explorer import build_page, build_schedule, name_schedule
-from starcast.judges.simulator import Fault, Simulation, simulate
+from starcast.judges.simulator import Fault, simulate
 from starcast.support.text import pluralize
 from starcast.topologies import topology
 from starcast.topologies.disjoint_paths import find_disjoint_paths
@@ -366,16 +366,6 @@ def single_source(built: Schedule) -> Schedule:
     return built.replace_rows(built.columns, symmetric=False, collective=collective, forest=None)
 
 
-def assert_missing(page: Page, result: Simulation) -> None:
-    """Check that a page names the units that a simulation under faults does not deliver."""
-    line = page.locator("#faults .result")
-    assert line.get_attribute("data-missing") == str(result.missing)
-    shown = page.locator("#faults .undelivered")
-    text = shown.inner_text() if shown.count() else ""
-    pairs = [(label, int(unit)) for unit, label in re.findall(r"unit (\d+) at (\w+)", text)]
-    assert tuple(pairs) == result.undelivered
-
-
 FAULTS = [
     ("broadcast:multiple", "one", ["2134@2"]),
     ("broadcast:multiple", "one", ["1234"]),
@@ -403,7 +393,12 @@ def test_under_faults_the_page_shows_the_same_results_as_the_simulator(
         built = built.expand() if source == "all" else single_source(built)
     result = simulate(built, [Fault.parse(text) for text in faults])
     page = open_page("S4", f"schedule={name}&source={source}&faults={','.join(faults)}&step=2")
-    assert_missing(page, result)
+    line = page.locator("#faults .result")
+    assert line.get_attribute("data-missing") == str(result.missing)
+    shown = page.locator("#faults .undelivered")
+    text = shown.inner_text() if shown.count() else ""
+    pairs = [(label, int(unit)) for unit, label in re.findall(r"unit (\d+) at (\d+)", text)]
+    assert tuple(pairs) == result.undelivered
     busy = page.eval_on_selector_all(
         ".chart:first-of-type .bar title", "all => all.map(t => t.textContent)"
     )
@@ -462,6 +457,15 @@ def test_the_picture_can_be_saved_as_svg_and_png(open_page: Open) -> None:
     large = open_page("S7", "schedule=broadcast:multiple&step=3", SMALL)
     assert saved(large, "#save-png").startswith(b"\x89PNG")
     assert saved(large, "#save-svg").count(b"data-node") == 5_040
+
+
+def test_a_narrow_screen_has_no_horizontal_scroll_bar(open_page: Open) -> None:
+    page = open_page("S5", "forest=multiple&node=54321", Mode(360, 740))
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    box = page.locator("#stage").bounding_box()
+    assert box
+    assert box["width"] <= 360
+    assert box["height"] > 300
 
 
 @pytest.mark.whole
@@ -676,6 +680,15 @@ def test_a_printed_page_contains_the_entire_picture_and_its_legend(
         assert 0 <= box["y"] <= box["y"] + box["height"] <= paper[1]
 
 
+def test_the_page_follows_the_dark_mode_of_the_browser(open_page: Open) -> None:
+    light, dark = (open_page("S4", mode=Mode(scheme=scheme)) for scheme in ("light", "dark"))
+    colour = "getComputedStyle(document.body).backgroundColor"
+    assert light.evaluate(colour) == "rgb(255, 255, 255)"
+    assert dark.evaluate(colour) == "rgb(18, 22, 28)"
+    fills = [node(page, "4321").locator("rect").get_attribute("fill") for page in (light, dark)]
+    assert fills == ["#ffffff", "#12161c"]
+
+
 def test_all_sources_of_a_symmetric_schedule_can_be_shown_if_translations_keep_ports(
     open_page: Open,
 ) -> None:
@@ -739,7 +752,12 @@ def test_the_replay_owes_switches_nothing(
     page = open_page("Switched12", state)
     expect(page.locator("#step-text")).to_contain_text(f"step {built.steps} of")
     if faults:
-        assert_missing(page, result)
+        line = page.locator("#faults .result")
+        assert line.get_attribute("data-missing") == str(result.missing)
+        shown = page.locator("#faults .undelivered")
+        text = shown.inner_text() if shown.count() else ""
+        pairs = [(label, int(unit)) for unit, label in re.findall(r"unit (\d+) at (\w+)", text)]
+        assert tuple(pairs) == result.undelivered
     elif collective == "allreduce":
         assert all(said.endswith(", complete") for said in spoken(page)[:7])
     expect(page.locator("#legend")).to_contain_text("square: a switch, which only forwards")

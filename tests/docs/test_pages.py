@@ -234,6 +234,16 @@ def test_the_witness_of_a_record_opens_in_the_explorer(tab: Page) -> None:
 
 
 @pytest.mark.slow
+def test_the_explorer_shows_the_topology_and_state_in_its_url(tab: Page) -> None:
+    """The data come from the API. Requests to other hosts and console errors fail the test."""
+    for path in ("/explore/S4?schedule=broadcast:multiple&step=2", "/explore/S4?forest=multiple"):
+        tab.goto(path)
+        tab.wait_for_load_state("networkidle")
+        expect(tab.get_by_role("heading", level=1)).to_contain_text("S4")
+        expect(tab.locator("[data-node]")).to_have_count(24)
+
+
+@pytest.mark.slow
 def test_a_slow_response_does_not_replace_a_later_choice(tab: Page) -> None:
     tab.goto("/explore/S4")
     tab.wait_for_selector("body[data-ready]")

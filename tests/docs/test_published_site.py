@@ -71,6 +71,11 @@ def tab(browser: Browser) -> Iterator[Page]:
     assert problems == []
 
 
+def test_the_home_page_does_not_explain_a_field_that_it_does_not_have(site: Path) -> None:
+    home = (site / "index.html").read_text()
+    assert "How to write a topology" not in home
+
+
 def test_every_link_is_relative_and_leads_to_a_file_and_every_file_is_linked(site: Path) -> None:
     linked = {site / "index.html", site / "starcast-site.json"}
     waiting = [site / "index.html"]

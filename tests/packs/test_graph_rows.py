@@ -92,12 +92,8 @@ def test_the_checksum_is_the_sum_of_the_checksums_of_the_rows(
     assert artifacts.checksum(table) == sum(mixed([v, v + 5]) for v in huge.tolist())
 
 
-@pytest.mark.parametrize("block", [7, artifacts.BLOCK])
-def test_labels_enter_the_checksum_of_nodes_as_numbers_in_base_37(
-    monkeypatch: pytest.MonkeyPatch, block: int
-) -> None:
-    """The digits 1..36 stand for the characters 0..9a..z. Blocks are computed one by one."""
-    monkeypatch.setattr(artifacts, "BLOCK", block)
+def test_labels_enter_the_checksum_of_nodes_as_numbers_in_base_37() -> None:
+    """The digits 1..36 stand for the characters 0..9a..z."""
     network = topology("S4")
     expected = 0
     for rank, label in enumerate(network.labels().tolist()):
@@ -138,6 +134,12 @@ def test_the_checksum_depends_on_every_column(index: int) -> None:
         assert before != after
 
 
+def test_the_checksum_does_not_depend_on_the_order() -> None:
+    """Checksums of pages can be added, and the server may read rows in any order."""
+    before, after = changed(lambda table: np.random.default_rng(1).permutation(table, axis=1))
+    assert before == after
+
+
 def test_a_topology_with_inconsistent_reverse_ports_is_rejected(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -165,6 +167,15 @@ def test_blocks_are_small_and_together_have_all_rows(
     assert max(map(len, blocks)) <= 50
     assert artifacts.rows_content(blocks) == artifacts.rows_content([joined_rows])
     assert same_rows(artifact.rows, joined_rows)
+
+
+def test_the_checksum_of_nodes_does_not_depend_on_the_block_size(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Labels are computed for one block of ranks at a time."""
+    joined_rows = artifacts.node_checksum(topology("S5"))
+    monkeypatch.setattr(artifacts, "BLOCK", 7)
+    assert artifacts.node_checksum(topology("S5")) == joined_rows
 
 
 def test_joining_no_blocks_gives_no_rows() -> None:

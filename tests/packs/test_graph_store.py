@@ -143,6 +143,19 @@ def test_the_topology_node_has_all_properties(graph: Graph, s4: Topology) -> Non
     assert reader.find_node_differences(graph_artifact(s4), [node]) == []
 
 
+@pytest.mark.parametrize("batch", [1, 7, 24, 1000])
+def test_the_batch_size_does_not_change_the_result(
+    graph: Graph, bolt: BoltWriter, batch: int
+) -> None:
+    """A batch may end between rows with the same start node. Every row advances the progress."""
+    bolt.prepare()
+    network, writer, written = topology("S3"), BoltWriter(graph, batch), list[int]()
+    writer.begin(graph_artifact(network))
+    writer.write(graph_artifact(network), written.append)
+    assert sum(written) == network.nodes + network.links
+    assert reader.read_content(graph, "topology", "S3", network) == graph_artifact(network).content
+
+
 def test_results_do_not_depend_on_the_page_size(
     graph: Graph, bolt: BoltWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,5 +1,6 @@
 """Graph verification: scope, samples and skips. For manual edits see `test_graph_edits.py`."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -63,6 +64,15 @@ def test_a_deleted_node_is_reported_in_every_artifact(stored: Stores) -> None:
     rebuild(stored, ["S4"], LoadMethod.BOLT)
     assert verify(stored, checksums=True) == []
     assert_stored(stored, LARGER)
+
+
+@pytest.mark.slow
+def test_a_changed_key_is_described(stored: Stores) -> None:
+    """Keys identify the ends of relationships, so the rows at the node differ."""
+    stored.graph.write("MATCH (n:Node {label: '4321'}) SET n.key = 7")
+    lines = described(verify(stored))
+    assert "S4: the key, rank, label, title, is_switch or topology of node 4321 differs" in lines
+    assert any("to the key 7 (" in line for line in lines)
 
 
 @pytest.mark.slow
@@ -141,6 +151,22 @@ def test_verification_of_a_sample_describes_every_kind_of_edit(
     assert len(lines) == 7
 
 
+@pytest.mark.slow
+def test_verifying_a_sample_reads_only_the_sampled_nodes(stores: Stores) -> None:
+    """The number of records read depends on the degree, not on the size of the topology."""
+    profiled = ProfiledGraph(stores.graph)
+    hits = []
+    for spec in ("S4", "S6"):
+        ingest(stores, plan(spec, "greedy", "greedy"))
+        profiled.hits = 0
+        assert verify(replace(stores, graph=profiled), [spec], Sample(2, seed=1)) == []
+        hits.append(profiled.hits)
+        drop(stores, "topology", spec, cascade=True)
+    degrees = (3, 5)
+    assert hits[1] < hits[0] * degrees[1] / degrees[0] * 1.5
+    assert hits[1] < plan("S6").artifacts[0].nodes
+
+
 def test_sampled_nodes_are_looked_up_by_key_even_in_a_tiny_graph(stores: Stores) -> None:
     """In a tiny graph the planner prefers a scan, and would keep that plan as the graph grows."""
     ingest(stores, plan("S2", "greedy", "greedy"))
@@ -167,19 +193,21 @@ def test_counts_read_together_include_those_of_orphans(stored: Stores) -> None:
 
 
 class ProfiledGraph(Graph):
-    """A graph connection that collects the operators of the plans."""
+    """A graph connection that counts the server's record accesses and collects plan operators."""
 
     def __init__(self, graph: Graph) -> None:
         self.__dict__.update(graph.__dict__)
+        self.hits = 0
         self.operators: set[str] = set()
 
     def run(self, cypher: str, *arguments: Any, **options: Any) -> QueryResult:
-        """Profile the statement, and record its operators."""
+        """Profile the statement, and record its accesses and operators."""
         if cypher.startswith("SHOW"):
             return super().run(cypher, *arguments, **options)
         result = super().run(f"PROFILE {cypher}", *arguments, **options)
         assert result.plan is not None
         for operator in plan_operators(result.plan):
+            self.hits += int(operator["args"].get("DbHits", 0))
             self.operators.add(operator_name(operator))
         return result
 

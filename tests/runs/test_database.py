@@ -330,6 +330,11 @@ def test_the_error_for_a_failed_connection_names_the_cause_but_not_the_password(
     assert failed.value.__suppress_context__
 
 
+def test_a_server_that_stops_during_a_statement_is_unavailable(engine: Engine) -> None:
+    with pytest.raises(UnavailableError), sessions.open_session(engine) as session:
+        session.execute(text("select pg_terminate_backend(pg_backend_pid())"))
+
+
 def busy(engine: Engine, striking: threading.Thread) -> None:
     """Run transactions under a lock until the signal arrives."""
     with sessions.advisory_lock(engine, "this", BusyError("busy")) as lock:

@@ -19,7 +19,7 @@ from starcast.experiments.design import Grid
 from starcast.experiments.running import run_experiment
 from starcast.ingest import Stores, ingest, parse_request
 from starcast.stores import GraphAddress
-from starcast.stores.database import backup, sessions
+from starcast.stores.database import backup, migrations, sessions
 from starcast.stores.graph.connection import Graph
 from starcast.support.errors import BusyError, UnavailableError
 from starcast.support.progress import Silent
@@ -55,6 +55,23 @@ def test_consecutive_transactions_use_different_sessions(pooled_engine: Engine) 
     """Without different sessions, the other tests here would prove nothing."""
     pids = [scalars(pooled_engine, "select pg_backend_pid()") for _ in range(4)]
     assert any(pid != pids[0] for pid in pids)
+
+
+def test_a_schema_can_be_created_and_upgraded_behind_the_pooler(pooled: URL) -> None:
+    engine = sessions.connect(pooled)
+    assert migrations.upgrade(engine, Silent())
+    assert not migrations.upgrade(engine, Silent())
+    assert migrations.differences(engine) == []
+    migrations.drop(engine)
+    assert migrations.current(engine) is None
+    engine.dispose()
+
+
+def test_a_statement_can_be_repeated_in_another_session(pooled_engine: Engine) -> None:
+    """A prepared statement would exist in one session and be executed in another."""
+    for number in range(20):
+        with sessions.open_session(pooled_engine) as session:
+            assert session.scalar(text("select :number + 1"), {"number": number}) == number + 1
 
 
 def test_a_lock_is_held_across_transactions(pooled_engine: Engine, engine: Engine) -> None:

@@ -19,6 +19,7 @@ from starcast.stores import Role
 from starcast.stores.database import migrations, models, repository, sessions
 from starcast.stores.database.repository import list_artifacts
 from starcast.stores.database.views import VIEWS
+from starcast.support.errors import UnavailableError
 from starcast.support.progress import Silent
 from support.claim_runs import check_and_store
 from support.fix_cli import Starcast, name_store
@@ -402,6 +403,13 @@ def test_the_writer_is_not_a_superuser_and_cannot_change_tables(engine: Engine) 
     ):
         with pytest.raises(DBAPIError, match=r"permission denied|must be owner"):
             execute(engine, statement)
+
+
+def test_a_write_in_a_read_only_session_is_refused_with_one_sentence(engine: Engine) -> None:
+    """Sessions are read-only on a replica, or through default_transaction_read_only."""
+    change = ("set transaction read only", "insert into experiment (name) values ('x')")
+    with pytest.raises(UnavailableError, match="read-only"), sessions.translated_errors(engine.url):
+        execute(engine, *change)
 
 
 def test_an_upgrade_grants_rights_to_a_role_created_later(migrated: Engine) -> None:

@@ -155,6 +155,12 @@ def test_a_lost_lock_ends_an_experiment_before_it_writes_again(engine: Engine) -
     assert run_experiment(engine, "all", GRID, Silent()).created == 29
 
 
+def test_a_lock_lost_after_the_last_run_is_not_an_error(engine: Engine) -> None:
+    cutting = Countdown(32, partial(cut_off_lock_holder, engine))
+    assert run_experiment(engine, "all", GRID, cutting).created == 32
+    assert len(runs(engine, "all")) == 32
+
+
 @pytest.mark.parametrize("kept", [0, 5])
 def test_a_concurrent_write_of_another_process_is_reported_as_busy(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, kept: int

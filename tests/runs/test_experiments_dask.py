@@ -1,6 +1,7 @@
 """With real Dask workers: killed workers lose no results, unusable clusters are refused."""
 
 import os
+import shutil
 import signal
 import socket
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import pytest
 from sqlalchemy import URL, Engine
 
 from starcast.catalogue import plugins
+from starcast.catalogue.plugins import pack
 from starcast.claims import load, select_claims, verify
 from starcast.experiments.design import Grid, grid_command
 from starcast.experiments.running import run_experiment
@@ -31,7 +33,8 @@ from starcast.support.parallel import Workload, run_parallel
 from starcast.support.progress import Silent
 from support.break_off import Countdown
 from support.dask_cluster import Cluster, cluster
-from support.experiments import figures
+from support.experiments import figures, runs
+from support.fix_plugins import EXAMPLES
 from support.fix_servers import environment_for
 from support.workers import running_command, wait_until
 
@@ -195,6 +198,27 @@ def test_a_worker_refuses_a_task_that_exceeds_its_memory(executor: DaskExecutor)
         run_parallel([3], work, executor) as results,
     ):
         list(results)
+
+
+@pytest.mark.usefixtures("registries")
+def test_plug_ins_are_sent_to_the_workers(
+    engine: Engine, cluster_of_two: Cluster, tmp_path: Path
+) -> None:
+    folder, hidden = tmp_path / "plugins", tmp_path / "hidden"
+    shutil.copytree(EXAMPLES, folder)
+    plugins.load(sorted(map(str, folder.glob("*.py"))))
+    design = Grid({
+        "topology": ["R4", "S4"], "algorithm": ["forest(base=highest-ports)"], "segments": [1, 4],
+        "message_bytes": ["64"],
+    })  # fmt: skip
+    packed = pack()
+    folder.rename(hidden)
+    with connect(cluster_of_two.address, packed) as executor:
+        run_experiment(engine, "dask", design, Silent(), executor=executor)
+    hidden.rename(folder)
+    run_experiment(engine, "local", design, Silent(), jobs=1)
+    assert {run.status for run in runs(engine, "dask")} == {"complete"}
+    assert figures(engine, "dask") == figures(engine, "local")
 
 
 def test_ctrl_c_ends_the_client_but_not_the_cluster(

@@ -33,6 +33,7 @@ from starcast.stores.database.sessions import open_session
 from starcast.support.errors import BusyError, InputError, NotFoundError, RejectedError
 from starcast.support.progress import Silent
 from support.experiments import make_point
+from support.fix_cli import Starcast, name_store
 from support.fix_plugins import load_examples
 from support.fix_servers import execute, scalars
 from support.recorder import Recorder
@@ -324,3 +325,26 @@ def test_runs_of_another_version_of_a_loaded_plug_in_are_refused(
     ):
         import_experiments(colleague, file)
     assert not any(rows(colleague).values())
+
+
+@pytest.mark.slow
+def test_the_commands_export_and_import_move_runs_to_another_store(
+    stored: Engine,
+    colleague: Engine,
+    tmp_path: Path,
+    starcast: Starcast,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    file = tmp_path / "both.json.gz"
+    name_store(monkeypatch, stored.url)
+    exported = starcast("experiment", "export", "a", "b", "--out", str(file))
+    assert (exported.code, exported.err) == (0, f"{file}: 10 runs\n")
+    name_store(monkeypatch, colleague.url)
+    imported = starcast("experiment", "import", str(file), "-f", "csv")
+    assert imported.code == 0
+    assert "a,8,0\n" in imported.out
+    execute(colleague, "update cost set time = '1' where kind = 'simulated'")
+    refused = starcast("experiment", "import", str(file))
+    assert refused.code == 6
+    assert "nothing was stored" in refused.err
+    assert starcast("experiment", "import", str(file), "--as", "c").code == 2

@@ -81,6 +81,14 @@ def test_kill_9_ends_the_workers_too_and_the_next_run_completes_the_experiment(
     finishes(engine)
 
 
+def test_sigterm_ends_an_experiment_like_ctrl_c(
+    engine: Engine, started: subprocess.Popen[str]
+) -> None:
+    code, errors = end_by(started.terminate, started)
+    assert (code, "Traceback" in errors) == (130, False)
+    assert all_whole(engine)
+
+
 def test_killed_workers_lose_no_run(engine: Engine, started: subprocess.Popen[str]) -> None:
     """The results equal those of an undisturbed run, even if the kernel kills a worker."""
     wait_until(lambda: workers_of(started.pid))

@@ -11,10 +11,11 @@ from sqlalchemy.orm import Session
 
 from starcast.collectives import Schedule, schedule
 from starcast.experiments.execution import execute, price_run
+from starcast.experiments.point import Point
 from starcast.judges.simulator import simulate
 from starcast.stores.database import models, repository
 from starcast.stores.database.sessions import open_session
-from starcast.support.errors import RejectedError
+from starcast.support.errors import NotFoundError, RejectedError
 from starcast.topologies import Topology
 from starcast.trees import Forest, forest
 from support.experiments import make_point
@@ -123,6 +124,32 @@ def test_artifacts_that_others_depend_on_cannot_be_deleted(engine: Engine) -> No
             repository.drop_artifact(session, kind, artifact_id)
         tables = (models.Topology, models.Forest, models.Tree, models.Schedule)
         assert count(session, *tables) == [0, 0, 0, 0]
+
+
+def test_unknown_objects_are_not_found(engine: Engine) -> None:
+    with open_session(engine) as session:
+        for load in (
+            lambda: repository.load_forest(session, "S5:greedy:12345"),
+            lambda: repository.load_experiment(session, "none"),
+            lambda: repository.load_run(session, 1),
+        ):
+            with pytest.raises(NotFoundError, match=r"^no .* '?(S5:greedy:12345|none|1)"):
+                load()
+
+
+def test_a_run_reads_back_with_exact_costs_and_its_profile(engine: Engine) -> None:
+    execution = execute(POINT)
+    assert execution.simulation is not None
+    number = store_run(engine)
+    with open_session(engine) as session:
+        read = repository.load_run(session, number)
+        profile = repository.load_profile(session, number)
+    assert Point.of(read) == POINT
+    assert set(read.costs) == set(price_run(POINT, execution).costs)
+    assert all(isinstance(cost.time, Fraction) for cost in read.costs)
+    assert [step.step for step in profile] == list(range(1, execution.simulation.steps + 1))
+    assert [step.links_used for step in profile] == execution.simulation.links_used.tolist()
+    assert [step.largest_packet for step in profile] == execution.simulation.packet_sizes.tolist()
 
 
 def test_postgresql_computes_decimals_of_exact_fractions(engine: Engine) -> None:

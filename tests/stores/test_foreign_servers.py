@@ -112,6 +112,17 @@ def test_settings_of_a_database_do_not_reach_a_transaction(
         assert other.execute("show datestyle").fetchone() == (b"German, DMY",)
 
 
+@pytest.mark.parametrize("style", ["German", "SQL, DMY", "Postgres, DMY"])
+def test_experiments_are_run_and_listed_whatever_the_style_of_dates(
+    style: str, migrated: Engine, starcast: Starcast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_up(migrated.url, datestyle=style, client_encoding="SQL_ASCII")
+    name_store(monkeypatch, migrated.url)
+    assert starcast(RUN).code == 0
+    result = starcast("run list --format json")
+    assert (result.code, len(result.json)) == (0, 1), result.err
+
+
 def test_variables_of_libpq_do_not_change_the_meaning_of_values(
     migrated: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,6 +211,15 @@ def test_the_doctor_counts_free_connections(
         else:
             assert findings["PostgreSQL"].verdict is Verdict.DOWN
         assert findings["Neo4j"].verdict is Verdict.OK
+
+
+def test_the_missing_right_is_named(
+    limited: URL, starcast: Starcast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name_store(monkeypatch, limited)
+    error, hint = refused(starcast("run list"), 4)
+    assert "permission denied for table" in error
+    assert hint.startswith("log in as another role")
 
 
 @pytest.mark.parametrize("table", ["run", "step_profile"])

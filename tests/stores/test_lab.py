@@ -8,17 +8,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sqlalchemy import URL
 
 import starcast as package
 from starcast import Forest, Lab, connect, forest, topology
 from starcast.support.errors import (
     InputError,
     NotFoundError,
+    RejectedError,
     UnavailableError,
 )
 from starcast.support.settings import Settings
 from support.fix_cli import Starcast
 from support.fix_lab import GRID
+from support.fix_servers import without_password
 
 S4 = topology("S4")
 MULTIPLE = "S4:multiple:1234"
@@ -56,9 +59,17 @@ def test_forests_defined_by_the_user_are_stored_under_their_own_names(lab: Lab) 
         "S4:broadcast:greedy:all:segments=2:1234",
     }
     assert np.array_equal(lab.forest(mine.id).parent_port, array)
+    assert lab.query("overlap/load-histogram", forest=mine.id).rows == [
+        {"load": 0, "links": 49},
+        {"load": 1, "links": 23},
+    ]
+    assert len(lab.verify()) == 0
+    lab.rebuild(mine.id)
     assert lab.show(mine.id, verify=True)["height"] == mine.height
     again = lab.ingest("S4", trees=mine)
-    assert (again.rows, again.note) == ([], "nothing to create: 2 of 2 are already stored")
+    assert not again.rows
+    assert again.note == "nothing to create: 2 of 2 are already stored"
+    assert lab.drop("S4", cascade=True)["dropped"][-1] == "S4"
 
 
 def test_query_files_run_with_and_without_a_header(filled: Lab, tmp_path: Path) -> None:
@@ -153,6 +164,21 @@ def defined_here(topology, root):
         lab.experiment("others", grid=grid, jobs=2)
     lab.ingest("S4", trees="defined-here")
     assert lab.show("S4:defined-here:1234", verify=True)["trees"] == 1
+
+
+@pytest.mark.slow
+def test_a_backup_is_restored_into_empty_stores_only(
+    filled: Lab, tmp_path: Path, fresh_database: URL
+) -> None:
+    manifest = filled.backup(tmp_path / "b.backup")
+    assert manifest["rows"] > 0
+    with pytest.raises(RejectedError):
+        filled.restore(tmp_path / "b.backup")
+    uri, password = without_password(fresh_database), fresh_database.password
+    with connect(postgres_uri=uri, postgres_password=password) as other:
+        assert other.restore(tmp_path / "b.backup", graph=False)["rows"] == manifest["rows"]
+        assert other.runs().rows == filled.runs().rows
+        assert other.schema()["differences"] == []
 
 
 def test_values_that_only_python_can_pass_are_refused(filled: Lab) -> None:

@@ -1,6 +1,8 @@
 """The lock of a store: commands that write share it, and a restore excludes all of them."""
 
 import inspect
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,13 +17,13 @@ from sqlalchemy import URL, Engine, func, insert, select, update
 from starcast import Lab, network
 from starcast.ingest import open_stores
 from starcast.ingest.verification import verify
-from starcast.stores import GraphAddress
+from starcast.stores import GraphAddress, Role
 from starcast.stores.database import backup, migrations, models, sessions
 from starcast.support.errors import BusyError, UnavailableError
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
 from support.experiments import cut_off_lock_holder
-from support.fix_servers import execute, scalars, without_password
+from support.fix_servers import environment_for, execute, scalars, without_password
 from support.workers import wait_until
 
 GRID = {"topology": "S3", "algorithm": "multiple", "message_bytes": 1}
@@ -212,6 +214,28 @@ def test_a_writer_whose_lock_is_lost_stores_nothing(lab: Lab, migrated: Engine) 
             pytest.fail("a session was opened without the lock")
 
 
+def test_a_role_that_may_only_read_needs_no_lock(
+    lab: Lab,
+    file: Path,
+    settings: Settings,
+    migrated: Engine,
+    role_url: Callable[[URL, Role], URL],
+) -> None:
+    url = role_url(migrated.url, "reader")
+    reading = Settings.load(
+        postgres_uri=without_password(url), postgres_password=url.password,
+        neo4j_uri=settings.neo4j_uri, neo4j_password=settings.neo4j_password,
+    )  # fmt: skip
+    with (
+        sessions.lock_store(migrated, "restoring a backup", Silent(), exclusive=True),
+        Lab(reading) as reader,
+    ):
+        assert reader.runs()["experiment"] == lab.runs()["experiment"] == ["stored"]
+        reader.backup(file)
+    with Lab(reading) as reader, pytest.raises(UnavailableError, match="permission denied"):
+        reader.experiment("new", grid=GRID)
+
+
 def repeat_until(
     ended: threading.Event, settings: Settings, write: Callable[[Lab, int], Any]
 ) -> int:
@@ -275,3 +299,60 @@ def test_the_graph_holds_all_complete_artifacts_after_ingests_and_restores(
         writer.result(60)
     with open_stores(settings) as stores:
         assert verify(stores) == []
+
+
+@pytest.mark.parametrize("rounds", [1, pytest.param(50, marks=pytest.mark.slow)])
+def test_two_restores_at_once_run_one_after_the_other(
+    settings: Settings, file: Path, migrated: Engine, rounds: int
+) -> None:
+    def restore() -> None:
+        with Lab(settings) as other:
+            other.restore(file, replace=True, graph=False, wait=True)
+
+    for _ in range(rounds):
+        with ThreadPoolExecutor() as pool:
+            for restored in [pool.submit(restore) for _ in range(2)]:
+                restored.result(60)
+        assert count_runs(migrated) == 1
+    kept = [backup.read_manifest(each).tables["run"].rows for each in kept_backups(settings)]
+    assert kept == [1] * (2 * rounds)
+
+
+_HANGING = """
+import sys, time
+from starcast.cli.app import main
+from starcast.stores.database import backup
+
+def restore(*arguments, **options):
+    # During an operation, `print` writes to stderr.
+    print("restoring", file=sys.__stdout__, flush=True)
+    time.sleep(600)
+
+backup.restore = restore
+main()
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_restore_releases_the_lock(
+    lab: Lab, file: Path, migrated: Engine, tmp_path: Path
+) -> None:
+    words = ["restore", str(file), "--replace", "--no-graph"]
+    with subprocess.Popen(
+        [sys.executable, "-c", _HANGING, *words],
+        env=environment_for(migrated.url, tmp_path),
+        # Without a terminal, the command does not ask.
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "restoring\n"
+            with pytest.raises(BusyError, match=RESTORING):
+                lab.experiment("new", grid=GRID)
+        finally:
+            process.kill()
+    lab.experiment("new", grid=GRID, wait=True)
+    lab.restore(file, replace=True, graph=False)
+    assert count_runs(migrated) == 1

@@ -45,7 +45,20 @@ def _broadcast(spec: str, algorithm: str, **options: Any) -> dict[str, Any]:
 #: The answers are known from formulas of the papers, or by counting on paper.
 QUESTIONS = [
     Question("How many nodes has S7?", "show_topology", {"topology": "S7"}, _fact("nodes"), 5040),
+    Question(
+        "How long is the longest of all shortest paths in S7?",
+        "show_topology", {"topology": "S7"}, _fact("diameter"), 9,
+    ),
+    Question(
+        "What is the mean distance in a hypercube of 16 nodes?",
+        "show_topology", {"topology": "Q4"}, _fact("exact_mean_distance"), "32/15",
+    ),
     Question("Which topologies are stored?", "topologies", {}, _rows("id"), ["S4"]),
+    Question(
+        "How many links has the stored graph?",
+        "ask", {"statement": "MATCH (:Node)-[l:LINK]->(:Node) RETURN count(l) AS links"},
+        _rows("links"), [36],
+    ),
     Question(
         "Which forests are stored on S4?",
         "ask",
@@ -69,6 +82,26 @@ QUESTIONS = [
         lambda found: len(found["rows"][0]["path"]) - 1, 4,
     ),
     Question(
+        "Over how many directed links do two trees of the forest run?",
+        "query", {"query": "overlap/load-histogram", "parameters": {"forest": FOREST}},
+        lambda found: sum(row["load"] * row["links"] for row in found["rows"]), 3 * 23,
+    ),
+    Question(
+        "Who is the parent of the root's neighbour 2134 in the greedy tree?",
+        "query",
+        {
+            "query": "paths/tree-path",
+            "parameters": {
+                "forest": "S4:greedy:1234", "tree": 0, "source": "1234", "target": "2134",
+            },
+        },
+        lambda found: found["rows"][0]["path"], ["1234", "2134"],
+    ),
+    Question(
+        "How many links of S6 carry more than two trees of 'multiple'?",
+        "show_forest", {"source": "S6", "construction": "multiple"}, _fact("congestion"), 2,
+    ),
+    Question(
         "Are the trees of 'edge-disjoint' on S5 edge-disjoint?",
         "show_forest", {"source": "S5", "construction": "edge-disjoint"}, _fact("edge_disjoint"),
         True,
@@ -83,6 +116,14 @@ QUESTIONS = [
         "Which algorithms for an alltoall take messages one by one in the one-port model?",
         "algorithms", {"topology": "S4", "collective": "alltoall"},
         lambda found: "one-port" in _rows("algorithm")(found), True,
+    ),
+    Question(
+        "How many steps does a broadcast by recursive substars take on S5? (2n-3)",
+        "simulate_schedule", _broadcast("S5", "recursive-substar"), _fact("steps"), 7,
+    ),
+    Question(
+        "And if a node can send only one packet at a time? (n(n-1)/2)",
+        "simulate_schedule", _broadcast("S5", "recursive-substar", ports="one"), _fact("steps"), 10,
     ),
     Question(
         "Does the broadcast by 'multiple' reach all nodes when a link of the root is broken?",
@@ -156,6 +197,8 @@ def test_a_program_finds_known_answers_with_the_tools() -> None:
 #: Calls of tools that are refused, and a part of the message.
 REFUSED = [
     ("ask", {"statement": "CREATE (n:Node)"}, "must begin with a reading clause"),
+    ("ask", {"statement": "MATCH (n) SET n.x = 1 RETURN n"}, "SET"),
+    ("ask", {"statement": "CALL db.labels() YIELD label RETURN label"}, "CALL"),
     ("ask", {"statement": "-"}, "tools read no files"),
     (
         "ask",

@@ -133,6 +133,11 @@ def test_a_site_shows_networks(
     assert f'"{spec}:breadth-first:10"' in files[f"explore/{spec}.html"].decode()
 
 
+def test_explore_writes_a_page_of_a_network(lab: Lab, spec: str, tmp_path: Path) -> None:
+    lab.explore("cities", out=tmp_path / "page.html")
+    assert f'"{spec}"' in (tmp_path / "page.html").read_text()
+
+
 def test_a_forest_file_carries_its_network(
     lab: Lab, forget: Callable[[], None], tmp_path: Path, spec: str
 ) -> None:
@@ -192,6 +197,12 @@ def test_files_of_families_carry_no_network(tmp_path: Path) -> None:
         forest(spec, "breadth-first").save(tmp_path / "f.npz")
         with np.load(tmp_path / "f.npz") as archive:
             assert "network" not in archive.files
+
+
+def test_the_explorer_in_a_browser_shows_a_network(tab: Page, spec: str) -> None:
+    tab.goto(f"/explore/{spec}?forest=breadth-first:10")
+    expect(tab.locator("[data-node]")).to_have_count(5)
+    expect(tab.locator("[data-node='K_ln']")).to_be_visible()
 
 
 def test_the_explorer_draws_levels_from_the_chosen_node(tab: Page, spec: str) -> None:

@@ -267,17 +267,20 @@ def test_a_changed_network_in_a_file_is_refused(
         lab.import_experiment(file)
 
 
-def test_shards_carry_their_networks_and_roots(
+def test_shards_carry_their_networks(
     lab: Lab, edges: Path, tmp_path: Path, forget: Callable[[], None]
 ) -> None:
     parts = [tmp_path / f"{number}.json" for number in (1, 2)]
     for number, part in enumerate(parts, start=1):
-        lab.experiment(
-            "e", topology=edges, **GRID, root=["0", "centre"], shard=f"{number}/2", out=part
-        )
+        lab.experiment("e", topology=edges, **GRID, segments=[1, 2], shard=f"{number}/2", out=part)
     forget()
     assert lab.merge_experiment(*parts)["created"] == 4
     assert lab.topologies()["used_by"] == ["4 runs"]
+
+
+def test_processes_know_the_networks_of_their_tasks(lab: Lab, edges: Path) -> None:
+    made = lab.experiment("e", topology=edges, **GRID, segments=[1, 2], jobs=2)
+    assert made["created"] == 4
 
 
 def test_backups_hold_networks(
@@ -388,10 +391,18 @@ def test_roots_of_experiments_are_stored_and_matched(
     assert lab.runs(experiment="labels")["root"] == [None, None, "12", "12"]
     single = lab.run("Mesh4x5", "broadcast", GRID["algorithm"], message_bytes=64, root="#7")
     assert single.run.root == "12"
+    # The nodes of rank 0 are compared, and the centres.
+    crossed = lab.compare("e", across="topology", everything=True)
+    assert "note" not in crossed.columns
+    assert {(row["message_bytes"], row["root"]) for row in crossed.rows} == {
+        (size, root) for size in (64, 1024) for root in (None, "centre")
+    }
     conditions = ["root=centre", "topology=S4", "topology=bells"]
     chosen = lab.compare("e", across="topology", conditions=conditions)
     assert [side.name for side in chosen.comparison.sides] == [f"e/{spec}", "e/S4"]
     assert {run.root for side in chosen.comparison.sides for run in side.runs} == {"centre"}
+    rooted = lab.compare("e", across="root", conditions={"topology": ["bells"]})
+    assert set(rooted["verdict"]) == {"better"}
     number = next(row["run"] for row in lab.runs(experiment="e").rows if row["root"] == "centre")
     assert lab.show_run(number)["root_label"]
     file = tmp_path / "e.json"
@@ -412,6 +423,15 @@ def test_a_file_without_roots_can_be_read_by_earlier_versions(lab: Lab, tmp_path
     assert '"root"' not in (tmp_path / "e.json").read_text()
     lab.drop_experiment("e")
     assert lab.import_experiment(tmp_path / "e.json")["created"] == [2]
+
+
+def test_shards_have_roots(lab: Lab, edges: Path, tmp_path: Path) -> None:
+    parts = [tmp_path / f"{number}.json" for number in (1, 2)]
+    for number, part in enumerate(parts, start=1):
+        lab.experiment(
+            "e", topology=edges, **GRID, root=["0", "centre"], shard=f"{number}/2", out=part
+        )
+    assert lab.merge_experiment(*parts)["created"] == 4
 
 
 def test_lists_of_topologies_in_queries_take_names(

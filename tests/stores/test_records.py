@@ -57,6 +57,16 @@ def test_all_records_of_starcast_can_be_stored_and_read_back(engine: Engine, pro
             assert np.array_equal(array, record.witness[name])
 
 
+def test_a_stored_record_is_only_replaced_by_a_better_one(engine: Engine) -> None:
+    best = shipped_record("one-port-broadcast", "S4")
+    worse = replace(best, bound=4)
+    assert store(engine, worse) == 1
+    assert store(engine, worse) == 0
+    assert store(engine, best) == 1
+    assert store(engine, worse, best) == 0
+    assert scalars(engine, "select bound from record") == [best.bound]
+
+
 def test_a_wrong_record_is_rejected_and_nothing_is_stored(engine: Engine) -> None:
     best = shipped_record("one-port-broadcast", "S4")
     other = shipped_record("bisection-width", "S4")

@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from html import unescape
+from html import escape, unescape
 from typing import Any
 
 import numpy as np
@@ -93,6 +93,19 @@ def test_query_results_equal_those_of_the_lab(client: TestClient, filled: Lab) -
 
 
 @pytest.mark.slow
+def test_a_picture_of_a_query_result_is_drawn(client: TestClient) -> None:
+    values = "topology=S4&source=1234&target=4321"
+    query = "paths/shortest-paths"
+    found = {each["query"]: each["url"] for each in get(client, "/queries?search=short")["items"]}
+    assert get(client, f"/{found[query]}")["drawable"]
+    picture = client.get(f"{API}/queries/{query}/answer.svg?{values}&picture_layout=ring")
+    assert picture.text.startswith("<svg")
+    page = client.get(f"/queries/{query}?{values}").text
+    assert escape(f"api/v1/queries/{query}/answer.svg?{values}") in page
+    assert "CALL" in page or "MATCH" in page
+
+
+@pytest.mark.slow
 def test_experiments_with_too_many_runs_are_refused(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,6 +150,15 @@ def test_a_comparison_has_the_rows_curves_and_crossovers_of_the_lab(
     assert shown["sides"] == ["ours", "theirs"]
     assert shown["crossovers"] == plain(expected.crossovers())
     assert any(panel["profiles"] for panel in shown["panels"])
+    panels = shown["panels"]
+    times = {run["time"] for run in plain(filled.runs())}
+    spots = [spot for panel in panels for curve in panel["curves"] for spot in curve["spots"]]
+    assert {spot["time"] for spot in spots} <= times
+    for panel in panels:
+        (each,) = panel["bounds"]
+        bound = {spot["message_bytes"]: spot["time"] for spot in each["spots"]}
+        for curve in panel["curves"]:
+            assert all(spot["time"] >= bound[spot["message_bytes"]] for spot in curve["spots"])
     text = client.get(f"{API}/compare.csv?name=ours&name=theirs").text
     assert text == expected.to_csv()
     by = "name=ours&name=theirs&by=segments"
@@ -194,6 +216,15 @@ def test_pages_show_the_stored_artifacts_with_the_rights_of_the_reader_role(
         assert response.status_code == 200, path
         assert word in response.text, path
     service.close()
+
+
+def test_the_page_of_an_experiment_shows_minutes_and_the_symbols_of_the_machine(
+    client: TestClient,
+) -> None:
+    page = client.get("/experiments/ours").text
+    assert re.search(r"<td>20\d\d-\d\d-\d\d \d\d:\d\d</td>", page)
+    assert "t_s" in page
+    assert ">t s" not in page
 
 
 STORED_PAGES = ("/artifacts", "/experiments", "/experiments/ours", "/compare?name=ours&name=theirs")
