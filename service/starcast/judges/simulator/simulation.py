@@ -87,7 +87,9 @@ class Traffic:
         steps = _last_step(step)
         same_packet = repeats_previous(step, self.rows.sender[executed], self.rows.port[executed])
         begins = np.flatnonzero(~same_packet)
-        links = np.bincount(step[begins], minlength=steps + 1)[1:]
+        # Steps are sorted, so they are counted without the copy as int64 that np.bincount makes.
+        ends = np.searchsorted(step[begins], np.arange(1, steps + 1, dtype=step.dtype), side="right")
+        links = np.diff(ends, prepend=0)
         if len(begins) == len(step):  # every packet has one unit
             return links, (links > 0).astype(np.int64)
         return links, _greatest_per_step(np.diff(begins, append=len(step)), links)
