@@ -88,8 +88,8 @@ class Traffic:
         same_packet = repeats_previous(step, self.rows.sender[executed], self.rows.port[executed])
         begins = np.flatnonzero(~same_packet)
         # Steps are sorted, so they are counted without the copy as int64 that np.bincount makes.
-        ends = np.searchsorted(step[begins], np.arange(1, steps + 1, dtype=step.dtype), side="right")
-        links = np.diff(ends, prepend=0)
+        every_step = np.arange(1, steps + 1, dtype=step.dtype)
+        links = np.diff(np.searchsorted(step[begins], every_step, side="right"), prepend=0)
         if len(begins) == len(step):  # every packet has one unit
             return links, (links > 0).astype(np.int64)
         return links, _greatest_per_step(np.diff(begins, append=len(step)), links)
