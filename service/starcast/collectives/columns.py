@@ -32,7 +32,7 @@ from starcast.collectives.model import (
 )
 from starcast.collectives.rows import DTYPES, Columns
 from starcast.support.arrays import Integers
-from starcast.support.errors import InputError, LimitError, StarcastError, unreadable
+from starcast.support.errors import InputError, LimitError, errors_in, unreadable
 from starcast.support.limited import open_lines
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology, as_topology
@@ -290,10 +290,8 @@ def schedule_from_csv(
         raise unreadable(path, error) from None
     except UnicodeError:
         raise InputError(f"{path} is not UTF-16 text", hint="convert the file to UTF-8") from None
-    try:
+    with errors_in(path):
         return schedule_from_columns(columns, topology, collective, ports=ports, root=origin)
-    except StarcastError as error:
-        raise type(error)(f"{path}: {error.message}", hint=error.hint) from None
 
 
 class _Reader:

@@ -30,7 +30,7 @@ from starcast.support.axes import (
     read_axis,
     read_word,
 )
-from starcast.support.errors import InputError, LimitError, StarcastError, unreadable
+from starcast.support.errors import InputError, LimitError, StarcastError, errors_in, unreadable
 from starcast.support.installation import data_folder
 from starcast.support.limited import parse_toml, read_text
 from starcast.support.runs import Run
@@ -403,10 +403,8 @@ def read_design(
     # A file in the working directory takes precedence over an example of the same name.
     is_example = name in shipped and not Path(name).exists()
     parsed = _parse(name, shipped[name] if is_example else Path(name))
-    try:
+    with errors_in(f"in {name}"):
         return Design.from_json(convert(parsed), options)
-    except StarcastError as error:
-        raise type(error)(f"in {name}: {error.message}", hint=error.hint) from None
 
 
 def stored_design(experiment: "models.Experiment") -> Design:
@@ -477,10 +475,8 @@ def _read_grids(tables: Any, options: Mapping[str, Any]) -> list[Grid]:
     grids: list[Grid] = []
     total = 0
     for number, table in enumerate(tables, start=1):
-        try:
+        with errors_in(f"grid {number}"):
             grids.append(Grid({**table, **options}))
-        except StarcastError as error:
-            raise type(error)(f"grid {number}: {error.message}", hint=error.hint) from None
         total += len(grids[-1].points())
         if total > _MAX_POINTS:
             raise LimitError(

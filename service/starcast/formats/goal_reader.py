@@ -21,7 +21,7 @@ from starcast.support.errors import (
     InputError,
     LimitError,
     RejectedError,
-    StarcastError,
+    errors_in,
     unreadable,
 )
 from starcast.support.limited import open_lines
@@ -122,12 +122,10 @@ def schedule_from_goal(
     except UnicodeError:
         reader.fail("is not UTF-16 text", hint="convert the file to UTF-8")
     columns = reader.columns()
-    try:
+    with errors_in(path):
         schedule = schedule_from_columns(columns, network, collective, ports=ports, root=origin)
         if reader.has_comments or (violation := execute(schedule).violation) is None:
             return schedule
-    except StarcastError as error:
-        raise type(error)(f"{path}: {error.message}", hint=error.hint) from None
     kind = RejectedError if reader.is_certain else InputError
     raise kind(
         f"{path}: with the units that follow from the tags, the sends are not "

@@ -30,7 +30,7 @@ from starcast.formats.msccl_elements import (
     ElementReader,
     Instruction,
 )
-from starcast.support.errors import RejectedError, StarcastError
+from starcast.support.errors import RejectedError, errors_in
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
 
@@ -72,14 +72,12 @@ def schedule_from_msccl(
             or the simulator finds a violation. The message names the rank, thread block and step.
     """
     network, origin = check_request(topology, collective, ports, root)
-    try:
+    with errors_in(path):
         elements = ElementReader(network, collective)
         elements.read(path)
         execution = _Execution(elements, network, collective, origin)
         execution.run()
         return execution.schedule(ports)
-    except StarcastError as error:
-        raise type(error)(f"{path}: {error.message}", hint=error.hint) from None
 
 
 class _Message(NamedTuple):

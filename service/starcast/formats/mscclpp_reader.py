@@ -26,7 +26,7 @@ from starcast.formats.chunks import (
     Sum,
     find_mismatch,
 )
-from starcast.support.errors import InputError, StarcastError
+from starcast.support.errors import InputError, errors_in
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
 
@@ -92,7 +92,7 @@ def schedule_from_mscclpp(
     from starcast.formats.mscclpp_plan import read_plan  # noqa: PLC0415 - pydantic
 
     network, origin = check_request(topology, collective, ports, root)
-    try:
+    with errors_in(path):
         plan = read_plan(path)
         mismatch = find_mismatch(plan.collective, len(plan.gpus), plan.inplace, network, collective)
         if mismatch:
@@ -100,8 +100,6 @@ def schedule_from_mscclpp(
         execution = _Execution(plan, network, collective, origin)
         execution.run_all(execution.blocks, execution.advance)
         return execution.schedule(ports)
-    except StarcastError as error:
-        raise type(error)(f"{path}: {error.message}", hint=error.hint) from None
 
 
 def _numbers(references: "Sequence[References]", kind: str) -> list[int]:

@@ -7,6 +7,9 @@ input, because this module escapes control characters in them and shortens long 
 
 import errno
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import ClassVar
 
 #: Maximum length of a message; a hint may be twice as long.
@@ -146,6 +149,23 @@ def unreadable(
         hint: what the user can do.
     """
     return InputError(f"{file} cannot be read: {error.strerror or error}", hint=hint)
+
+
+@contextmanager
+def errors_in(place: str | Path) -> Iterator[None]:
+    """Begin the message of every error in the context with its place, such as a file.
+
+    Example:
+        >>> with errors_in("grid 2"):
+        ...     raise InputError("'message_bytes' is empty", hint="give a value")
+        Traceback (most recent call last):
+            ...
+        starcast.support.errors.InputError: grid 2: 'message_bytes' is empty (give a value)
+    """
+    try:
+        yield
+    except StarcastError as error:
+        raise type(error)(f"{place}: {error.message}", hint=error.hint) from None
 
 
 def is_disk_full(error: BaseException) -> bool:
