@@ -206,7 +206,10 @@ def divisors(n: int) -> list[int]:
 
 
 def broadcasts(check: ClaimCheck) -> Iterator[Execution]:
-    """Yield broadcasts along EDT of few and many messages; the number of copies divides n-1."""
+    """Yield broadcasts of 1, 2, n-2, n-1 and n messages on the edge-disjoint trees EDT.
+
+    Each message is sent in x copies, for every divisor x of n-1.
+    """
     for broadcast in executions(
         "broadcast",
         "edge-disjoint",

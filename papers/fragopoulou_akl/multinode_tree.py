@@ -440,7 +440,10 @@ LISTED = (
 
 @checks("FA.B.list")
 def listed_necklaces(check: ClaimCheck) -> None:
-    """Check the two necklaces at distance K-1 = 5 that Appendix B lists for n = 5."""
+    """Check the two necklaces that Appendix B lists for n = 5.
+
+    They must be orbits of the rotation R, at distance 5 (the diameter minus 1) from 12..n.
+    """
     rotated = stars.rotation(check)
     distance = check.distances()
     sizes = stars.return_times(check)

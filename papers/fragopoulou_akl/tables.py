@@ -456,7 +456,11 @@ for _name, _cell in CELLS.items():
 
 @checks("FA.Tab2.allport-near-1-time")
 def near_balanced_scatter(check: ClaimCheck) -> None:
-    """Check the steps of a scatter over the tree of Definition 13, and their order of growth."""
+    """Check the number of steps of a scatter over the near-balanced tree (Definition 13).
+
+    It must equal the number of necklaces besides that of 12..n, and a closed form. Its quotient by
+    the lower bound must have the stated order of growth.
+    """
     schedule, simulation = run_cell(check, CELLS["Tab2.allport-near-1"])
     count = len(stars.leader_distances(check))
     what = "steps of near-balanced, and necklaces without the root's"
@@ -468,7 +472,11 @@ def near_balanced_scatter(check: ClaimCheck) -> None:
 
 @checks("FA.Tab3.allport-near-1-time", memory=Memory(2 * BYTES_PER_ROW))
 def rule_9_exchange(check: ClaimCheck) -> None:
-    """Check the steps of the alltoall of Rule 9, and their order of growth."""
+    """Check the number of steps of the alltoall that serves one necklace after the other (Rule 9).
+
+    It must equal the sum of the distances of the necklaces, and a closed form. Its quotient by the
+    lower bound must have the stated order of growth.
+    """
     schedule, simulation = run_cell(check, CELLS["Tab3.allport-near-1"])
     total = stars.leader_distances(check).sum()
     what = "steps of Rule 9, and the sum of the distances of the necklaces"

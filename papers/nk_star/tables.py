@@ -1,4 +1,7 @@
-"""Li, Chen, Xiang & Yao: Tables 1 and 2, and Lemmas 1 and 2 (the tables' rows 'optimal')."""
+"""Checks of Tables 1 and 2 of Li, Chen, Xiang & Yao 2007.
+
+Lemmas 1 and 2 give the rows 'optimal' of the tables, and are checked here too.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

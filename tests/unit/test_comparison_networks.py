@@ -136,7 +136,7 @@ def test_several_axes_can_be_crossed_and_all_other_axes_must_agree() -> None:
 
 
 @pytest.mark.parametrize("axis", [*(axis for axis in QUESTION if axis not in CROSSABLE), "seed"])
-def test_axes_that_define_the_problem_cannot_be_crossed(axis: str) -> None:
+def test_compared_runs_cannot_differ_in_axes_that_define_the_problem(axis: str) -> None:
     with pytest.raises(InputError, match=f"cannot differ in {axis}: ") as refused:
         compare([sweep("S5", "Q7")], across=[axis])
     assert "topology, ports, root, execution, t_s, t_c" in refused.value.hint

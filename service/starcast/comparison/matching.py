@@ -228,7 +228,8 @@ class _Pairing:
             for side in (baseline, other)
         }
         self.partners: dict[Run, list[Run | None]] = {run: [] for run in baseline.runs}
-        #: The choices on which the sides have some value in common, without the last choice.
+        #: The axes of ``points.choice`` on which the two sides have a value in common, except
+        #: ``points.by``.
         self._common = [
             axis
             for axis in points.choice

@@ -138,13 +138,16 @@ class ImportLoader:
         return import_all(self.stores, self.settings, artifacts, self.reporter, on_stage)
 
     def delete(self, artifacts: Sequence[Artifact], on_stage: Callable[[str], None]) -> None:
-        """Import all artifacts except the given ones into a new store."""
+        """Delete the given artifacts by importing all others into a new store."""
         import_remaining(self.stores, self.settings, artifacts, self.reporter, on_stage)
         for artifact in artifacts:
             self.reporter.say(f"{artifact.kind} {artifact.id}: dropped")
 
     def rebuild(self, artifacts: Sequence[Artifact], *, is_outdated: bool) -> list[Loaded]:  # noqa: ARG002
-        """Import all stored artifacts, even those that are missing in Neo4j, into a new store."""
+        """Replace Neo4j's store by a new one with all artifacts recorded in PostgreSQL.
+
+        Artifacts that are missing in Neo4j are imported too.
+        """
         began = time.monotonic()
         with self.stores.session() as session:
             complete = recorded_artifacts(session)

@@ -37,7 +37,7 @@ def check_drawable(query: Query, values: Mapping[str, Any]) -> Topology:
     if not _node_columns(query):
         names = ", ".join(column.name for column in query.columns)
         raise InputError(
-            f"{query.name} cannot be drawn: none of its columns contains nodes ({names})",
+            f"{query.name} cannot be drawn: none of its columns ({names}) contains nodes",
             hint="use another format; columns of nodes are declared as 'name (node): meaning'",
         )
     topologies = named_topologies(query.parameters, values)
