@@ -1,8 +1,9 @@
-"""Fragopoulou & Akl 1996, sections 4.3 and 4.4: broadcast and allgather in copies, under faults.
+"""Checks of Fragopoulou & Akl 1996, sections 4.3 and 4.4: broadcast and allgather under faults.
 
-The first part determines which copies of a broadcast message cannot reach a node because of faults.
-As in Fragopoulou & Akl 1996, a node forwards a copy in a tree only if the copy arrived in that
-tree. The simulator is less strict: a node that has a unit sends it in every tree.
+Every message is sent in several copies, each in its own tree. The first part determines which
+copies of a broadcast message cannot reach a node because of faults. As in the paper, a node
+forwards a copy in a tree only if the copy arrived in that tree. The simulator is less strict: a
+node that has a unit sends it in every tree.
 """
 
 from collections.abc import Iterable, Iterator
@@ -150,7 +151,16 @@ def trees_of_unit(schedule: Schedule, unit: int) -> list[int]:
 def count_missing(
     cuts: Cuts, faults: PossibleFaults, fault_sets: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return, for each set of faults, how many (healthy node, unit) pairs are not delivered."""
+    """Return the number of (healthy node, unit) pairs not delivered, for each set of faults.
+
+    Args:
+        cuts: the result of `blocked_copies`.
+        faults: all possible faults.
+        fault_sets: numbers of faults, int64 ``[sets, size]``.
+
+    Returns:
+        int64 ``[sets]``.
+    """
     missing = np.zeros(len(fault_sets), dtype=np.int64)
     for index, chosen in enumerate(fault_sets):
         faulty_nodes = faults.nodes[chosen[chosen < len(faults.nodes)]]
@@ -161,7 +171,9 @@ def count_missing(
 
 
 def _cuts_of_copy(schedule: Schedule, faults: PossibleFaults, unit: int, tree: int) -> Cuts:
-    """Return whether each fault cuts the path of a unit in a tree to each node.
+    """Return which faults block a copy of a unit on its way to which nodes.
+
+    The copy is sent along one tree.
 
     Returns:
         bool ``[faults, nodes]``.
@@ -278,7 +290,10 @@ def some_copies_survive(check: ClaimCheck) -> None:
 
 @checks("EDT.FT.steps", given=broadcasts)
 def steps_of_copies(check: ClaimCheck, broadcast: Execution) -> None:
-    """Check the bounds on the steps of a broadcast that sends each message in several copies."""
+    """Check the bounds on the number of steps of a broadcast that sends M messages in x copies.
+
+    The broadcast uses the edge-disjoint trees EDT.
+    """
     n = check.n
     messages, copies, steps = broadcast.messages, broadcast.argument("copies"), broadcast.steps
     place = {"x": copies, **broadcast.place}
@@ -301,9 +316,10 @@ _SAMPLE = ((1, 2), (1, 3), (3, 3))
 
 @checks("EDT.FT.divides", memory=Memory(64, of_pairs=all_pairs))
 def copies_that_do_not_divide(check: ClaimCheck) -> None:
-    """Check whether x copies, assigned round robin, suffice if x does not divide n-1.
+    """Check whether x copies that are assigned to trees round robin suffice for any x up to n-1.
 
-    They suffice if the broadcast survives any x-1 faults and takes no more steps than stated.
+    They suffice if the broadcast survives any x-1 faults and takes no more steps than stated. The
+    paper treats the numbers x that divide n-1.
     """
     n = check.n
     instead = check.correction()
@@ -343,7 +359,7 @@ def _survives_all_faults(check: ClaimCheck, schedule: Schedule, copies: int) -> 
 
 @checks("EDT.FT-example")
 def example(check: ClaimCheck) -> None:
-    """Check the two packets of the paper's example.
+    """Check the steps of the two packets in the paper's example.
 
     Also check that copies on any two subtrees survive any single fault.
     """

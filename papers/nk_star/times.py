@@ -1,8 +1,8 @@
-"""Li, Chen, Xiang & Yao, sections 4, 5, 7 and 8: executed times of both broadcasts.
+"""Checks of Li, Chen, Xiang & Yao 2007, sections 4, 5, 7 and 8: times of executed broadcasts.
 
 Sections 4 and 7 treat the one-to-all broadcast, sections 5 and 8 the all-to-all broadcast, each on
-the tree SP and on the trees MT. Theorems 2, 3, 8 and 9 state orders O(..); the expressions
-in them are verified as exact times. D is the diameter and N the number of nodes.
+the tree SP and on the trees MT (see `common`). Theorems 2, 3, 8 and 9 state orders O(..); the
+expressions in them are verified as exact times. D is the diameter and N the number of nodes.
 """
 
 from collections.abc import Iterator
@@ -82,7 +82,7 @@ def _best_of_halves(line: Pipeline, b: Fraction) -> Fraction:
 
 
 def _slopes_as_stated(line: Pipeline, T_s: Fraction, b: Fraction) -> Iterator[bool]:  # noqa: N803
-    """Yield, for p = 1/4, 2/4, .. segments, whether the time falls or rises as stated.
+    """Yield whether the time falls or rises as stated, for p = 1/4, 2/4, .. segments.
 
     It must fall before the optimal p and rise after it.
     """
@@ -198,7 +198,10 @@ def many_trees_one_port(check: ClaimCheck, broadcast: Broadcast) -> None:
 
 @checks("NK.opt-broadcast", given=broadcasts(ONE_TREE, "all"), memory=common.BROADCASTS)
 def all_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
-    """Compare the all-port bytes of the broadcast on SP with the bound m/(n-1) of Lemma 1."""
+    """Check whether the all-port bytes of the broadcast on SP have the order of Lemma 1's bound.
+
+    The bound is m/(n-1).
+    """
     diameter = nk_diameter(*check.n_and_k)
     p = broadcast.segments
     schedule = broadcast.schedule
@@ -212,7 +215,10 @@ def all_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
 
 @checks("NK.opt-broadcast-oneport", given=broadcasts(ONE_TREE, "one"), memory=common.BROADCASTS)
 def one_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
-    """Compare the one-port bytes of the broadcast on SP with the bound m of Lemma 1."""
+    """Check whether the one-port bytes of the broadcast on SP have the order of Lemma 1's bound.
+
+    The bound is m.
+    """
     n = check.n
     schedule = broadcast.schedule
     enough = broadcast.shares >= n - 1
@@ -238,7 +244,10 @@ one_port = executions("allgather", ONE_TREE, ports="one")
 
 @checks("NK.S5-copies", given=all_port, memory=common.ALLGATHERS)
 def allgather_is_many_broadcasts(check: ClaimCheck, allgather: Execution) -> None:
-    """Compare the transmissions of the all-to-all broadcast with those of one broadcast."""
+    """Check the number of one-to-all broadcasts in an all-to-all broadcast.
+
+    It is the quotient of their transmissions.
+    """
     nodes = arrangements(*check.n_and_k)
     broadcast = check.execute(check.schedule("broadcast", ONE_TREE, "all", segments=1))
     copies = Fraction(allgather.simulation.transmissions, broadcast.transmissions)
@@ -371,10 +380,10 @@ def one_port_bytes_are_optimal(check: ClaimCheck, allgather: Execution) -> None:
 
 
 def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Fraction) -> None:
-    """Check the catalogue's schedule on MT, which uses only label changes, if it is small enough.
+    """Check an executed allgather on the trees MT that uses no dimension changes.
 
-    The schedule has to execute every level and to take at most ``steps`` steps. The largest packets
-    of its steps have to add up to at least ``share`` messages.
+    It is skipped if it has too many rows. The schedule must execute every level and take at most
+    ``steps`` steps. The largest packets of its steps must add up to at least ``share`` messages.
     """
     sources = 1 if check.topology.translation_keeps_ports else check.nodes
     if check.degree * (check.nodes - 1) * sources > _MAX_ROWS:

@@ -1,4 +1,4 @@
-"""Tseng & Sheu 1997, sections 2 to 4: the star graph, the trees L(r) and L-hat, and their paths.
+"""Checks of Tseng & Sheu 1997, sections 2 to 4: the star graph, and the trees L(r) and L-hat.
 
 L(r) is the greedy shortest-path tree with root r (starcast's `greedy`). The label of rho^i(r) is
 that of r, shifted right by i positions. L-hat are the n-1 trees L(rho^i(r)), each with the path
@@ -159,7 +159,10 @@ def generating_automorphisms(check: ClaimCheck) -> Iterator[tuple[Ranks, NDArray
 
 @checks("TS.L3", given=forests("greedy", roots=None))
 def greedy_links_lead_closer(check: ClaimCheck, tree: Forest) -> None:
-    """Check that the greedy tree L(r) has the stated ports and spans, and its links lead closer."""
+    """Check that the greedy tree L(r) is a spanning tree whose links lead closer to the root.
+
+    Its ports must be those of Definition 1.
+    """
     root = tree.root
     what = f"ports of L({check.label(root)})"
     stated = greedy_dimensions(check, root)
@@ -186,7 +189,10 @@ def congestion_towards_roots(check: ClaimCheck, root: int) -> None:
 
 @checks("TS.D2", given=forests("multiple", roots=3))
 def reversed_trees(check: ClaimCheck, forest: Forest) -> None:
-    """Check that every tree L-hat is a greedy tree with its path p_i reversed, and spans."""
+    """Check that every tree L-hat is a spanning tree, and a greedy tree with its path p_i reversed.
+
+    `ShiftPath` defines the path.
+    """
     root = forest.root
     check.equal("number of trees", forest.trees, check.n - 1, of=forest)
     paths = shift_paths(check, root)
@@ -236,7 +242,7 @@ def level_outside_branch(check: ClaimCheck, path: ShiftPath) -> int:
 
 @checks("TS.h", given=forests("multiple"))
 def greatest_height(check: ClaimCheck, forest: Forest) -> None:
-    """Check the lower and the upper bound on the largest height of the trees L-hat."""
+    """Check the stated lower and upper bounds on the largest height of the trees L-hat."""
     what = "greatest height of the trees L̂"
     height = max(heights(forest))
     check.at_least(what, height, diameter(check.n) + check.n - 1, of=forest)
@@ -306,9 +312,9 @@ def cycle_notation(cycles: list[list[int]]) -> str:
 
 @checks("TS.L6-disjoint", given=ClaimCheck.roots)
 def paths_are_disjoint(check: ClaimCheck, root: int) -> None:
-    """Check where the paths p_i (`ShiftPath`) of a root keep the root's first symbol.
+    """Check that no two of the paths p_1, .., p_{n-1} from a root share a link.
 
-    Also check that no two of the paths share a link.
+    Also check which of their nodes have the root's first symbol. `ShiftPath` defines the paths.
     """
     label_symbols = stars.symbols(check)
     ends = []
