@@ -36,10 +36,11 @@ if TYPE_CHECKING:
 _HOME = {"home": HomeOption}
 _PORTS = {
     "neo4j_port": Annotated[
-        int | None, typer.Option(help="Port of Neo4j (default: the last one, or a free one).")
+        int | None, typer.Option(help="Port of Neo4j (default: the one used last, or a free one).")
     ],
     "postgres_port": Annotated[
-        int | None, typer.Option(help="Port of PostgreSQL (default: the last one, or a free one).")
+        int | None,
+        typer.Option(help="Port of PostgreSQL (default: the one used last, or a free one)."),
     ],
     "browser": Annotated[
         bool | None,

@@ -63,10 +63,11 @@ class BoltLoader:
             self.reporter.say(f"{artifact.kind} {artifact.id}: dropped")
 
     def rebuild(self, artifacts: Sequence[Artifact], *, is_outdated: bool) -> list[Loaded]:
-        """Delete artifacts, given in build order, and all orphaned data; write the artifacts again.
+        """Rebuild artifacts in Neo4j: delete them and all orphaned data, and write them again.
 
         Args:
-            artifacts: the artifacts; all stored artifacts if the graph has an older schema.
+            artifacts: the artifacts in build order; all stored artifacts if the graph has an older
+                schema.
             is_outdated: whether the graph has an older schema.
         """
         stores = self.stores

@@ -346,7 +346,7 @@ class Forests(Artifacts):
             all_trees: draw all trees side by side.
             load: draw the links of the topology, wider the more trees use them.
             layout: arrangement of the nodes, as for ``topology draw`` (default: by the levels of
-                each tree; with ``load``, the default layout of the topology's family).
+                each tree; with ``load``, the default of the topology).
             force: draw even if the tree has more than 128 nodes.
             options: `ForestOptions`.
 
