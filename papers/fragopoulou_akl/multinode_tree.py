@@ -325,10 +325,10 @@ def random_numbering(check: ClaimCheck, seed: int) -> NDArray[np.int64]:
 
 
 def check_numbering(check: ClaimCheck, numbering: Numbering) -> None:
-    """Check that a numbering follows section 3.2.
+    """Check that a numbering of the nodes follows section 3.2.
 
-    Nodes are numbered distance by distance, the necklace N_k1 first at distance k, and each
-    necklace rotation by rotation.
+    Nodes must be numbered distance by distance, and within a distance necklace by necklace,
+    beginning with N_k1. Each node of a necklace must be the rotation of the previous node.
     """
     of = numbering.of
     m = numbering.m

@@ -74,14 +74,14 @@ class Cycles(NamedTuple):
 
     @property
     def internal_steps(self) -> NDArray[np.int64]:
-        """The steps that bring a node's internal cycles into place, by the paper's formula (1)."""
+        """The number of steps that bring a node's internal cycles into place (formula (1))."""
         begins = self.misplaced & (self.first == np.arange(self.first.shape[1]))
         steps = np.where(self.first == 0, self.length - 1, self.length + 1)
         return np.asarray(np.where(begins, steps, 0).sum(axis=1))
 
     @property
     def external_steps(self) -> NDArray[np.int64]:
-        """The steps that bring a node's external chains into place, by the paper's formula (2)."""
+        """The number of steps that bring a node's external chains into place (formula (2))."""
         at_first = np.where(self.end[:, 0] > 0, -1, 1)
         return np.where(self.beta > 0, self.chained + self.beta + at_first, 0)
 

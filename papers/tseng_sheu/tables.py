@@ -176,10 +176,10 @@ def check_time_order(
 
 
 def check_best_segments(check: ClaimCheck, pipeline: Pipeline, square: Fraction) -> None:
-    """Check that sqrt(square m T_c/T_s) is the best number p of segments, for several m.
+    """Check that a stated number p of segments minimizes the time of a pipeline, for several m.
 
-    The time is compared at 64 fractions, 1/16 to 4 times the stated optimum. It is convex in p, so
-    they suffice.
+    The stated number is sqrt(``square`` m T_c/T_s). Its time is compared with that of 64 fractions,
+    1/16 to 4 times this number. They suffice, because the time is convex in p.
     """
     # The optimum ranges from 1/8, less than one segment, to 64.
     for power in range(-3, 7):

@@ -126,7 +126,10 @@ def check_star_size(check: ClaimCheck) -> None:
 
 @checks("TS.size", memory=Memory(36, power=2))
 def size_and_symmetry(check: ClaimCheck) -> None:
-    """Check nodes, degree and diameter of S_n, and that automorphisms reach all nodes and links."""
+    """Check the number of nodes, the degree and the diameter of S_n, and its symmetry.
+
+    Automorphisms must map any node to any other node, and any link to any other link.
+    """
     check_star_size(check)
     ports = np.array(check.ports)
     node_images = []

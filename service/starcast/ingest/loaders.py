@@ -158,7 +158,7 @@ class ImportLoader:
         return share_seconds(artifacts, time.monotonic() - began)
 
     def replaced_topologies(self, artifacts: Sequence[Artifact]) -> list[str] | None:  # noqa: ARG002
-        """Return None, because the entire store is replaced."""
+        """Return None: not only some topologies, but the entire store is replaced."""
         return None
 
 
