@@ -192,7 +192,10 @@ def no_schedule_beats_bound(check: ClaimCheck, bound: Bound) -> None:
 
 
 def bound_is_met(check: ClaimCheck, bound: Bound) -> None:
-    """Check that no schedule beats the bound, and that the algorithms named with it attain it."""
+    """Check that no schedule beats a bound, and that `Bound.algorithms` attain it.
+
+    The schedules are those of `lower_bound_counts.unit_schedules`.
+    """
     stated = check_count(check, bound)
     for schedule in lower_bound_counts.unit_schedules(check, bound.collective, bound.ports):
         measured = getattr(check.execute(schedule), bound.quantity)

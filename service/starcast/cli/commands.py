@@ -551,7 +551,10 @@ def uninstall(
 
 
 def _describe_remains() -> Iterator[str]:
-    """Yield phrases on files that other programs installed for starcast, and how to remove them."""
+    """Yield a sentence for each file or folder of other programs that starcast does not delete.
+
+    It names the file and the way to remove it.
+    """
     yield f"the Python packages in {sys.prefix}; delete this folder, or use pip"
     uv = Path(os.environ.get("UV_CACHE_DIR") or user_cache_path("uv"))
     if uv.is_dir():
