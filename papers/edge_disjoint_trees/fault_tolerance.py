@@ -83,9 +83,9 @@ class PossibleFaults:
         return ", ".join(describe_fault(self.network, fault) for fault in faults) or "none"
 
     def sets(self, size: int) -> NDArray[np.int64]:
-        """Return sets of ``size`` faults: all sets of one or, if few, of two faults, or a sample.
+        """Return sets of ``size`` faults: all sets if ``size`` is 1, or 2 and there are few sets.
 
-        In half of the random sample, all faults of a set are next to one node.
+        Otherwise return a random sample. In half of it, all faults of a set are next to one node.
 
         Returns:
             numbers of faults, int64 ``[sets, size]``.
@@ -131,7 +131,9 @@ def blocked_copies(schedule: Schedule, faults: PossibleFaults) -> Cuts:
 
 
 def count_blocked_copies(cuts: Cuts, faults: PossibleFaults) -> NDArray[np.uint8]:
-    """Return how many copies of each unit each single fault blocks on their way to each node.
+    """Return the number of copies that a fault blocks, for each unit, fault and node.
+
+    The copies are those of the unit that are sent to the node.
 
     Returns:
         uint8 ``[units, faults, nodes]``; 0 for the faulty node itself.

@@ -134,7 +134,11 @@ def _count_dimensions(check: ClaimCheck, rotated: Ranks) -> NDArray[np.int64]:
 
 @checks("EDT.L3")
 def necklaces(check: ClaimCheck) -> None:
-    """Check the sizes of necklaces (orbits of R), distances along them, and two examples."""
+    """Check that the number of nodes of every necklace (orbit of the rotation R) divides n-1.
+
+    It must be n-1 if the nodes do not start with 1. All nodes of a necklace must have the same
+    distance from the identity. Also check two examples of the paper.
+    """
     n = check.n
     rotated = stars.rotation(check)
     sizes = stars.return_times(check)

@@ -211,9 +211,9 @@ def check_ports(check: ClaimCheck, what: str, forest: Forest, expected: Tree) ->
 
 @checks("TS.D3")
 def label_changes_span(check: ClaimCheck) -> None:
-    """Check that label changes LC(x,T) are spanning trees, and equal the catalogue's.
+    """Check that label changes LC(x, T) are spanning trees, rooted at the image of T's root.
 
-    On S_4, also check the paper's example.
+    They must equal starcast's construction `label-change`. On S_4, also check the paper's example.
     """
     for tree in sample_trees(check, other_roots=True):
         for x in check.roots(3):
@@ -245,9 +245,10 @@ def check_label_example(check: ClaimCheck) -> None:
 
 @checks("TS.D4")
 def dimension_changes_span(check: ClaimCheck) -> None:
-    """Check that dimension changes DC(i,T) are spanning trees, and equal the catalogue's.
+    """Check that dimension changes DC(i, T) are spanning trees with the root of the tree T.
 
-    On S_4, also check the paper's example.
+    They must equal starcast's construction `dimension-change`. On S_4, also check the paper's
+    example.
     """
     for tree in sample_trees(check, other_roots=True):
         stated = check.label(tree.root)

@@ -273,7 +273,10 @@ def sample_paths(check: ClaimCheck) -> Iterator[ShiftPath]:
 
 @checks("TS.L5-path", given=sample_paths)
 def path_lengths(check: ClaimCheck, path: ShiftPath) -> None:
-    """Check the end and the length of a path p_i from a root r to rho^i(r); see `ShiftPath`."""
+    """Check that the path p_i from a root r ends at rho^i(r) and has n + gcd(n, i) - 2 links.
+
+    `ShiftPath` defines the path.
+    """
     root, end = int(path.nodes[0]), int(path.nodes[-1])
     place = {"node": root, "i": path.i}
     goal = shifted_root(check, root, path.i)
@@ -283,7 +286,11 @@ def path_lengths(check: ClaimCheck, path: ShiftPath) -> None:
 
 @checks("TS.L5-cycles")
 def cycles_of_shifts(check: ClaimCheck) -> None:
-    """Check the cycles of a root r as a permutation of rho^i(r), and the paper's example."""
+    """Check the permutation that maps the position of each symbol in r to that in rho^i(r).
+
+    It must have the gcd(n, i) cycles that formula (2) states, for every root r and shift i. Also
+    check the paper's example.
+    """
     n = check.n
     for root in check.roots(6):
         label = check.label(root)
@@ -317,7 +324,8 @@ def cycle_notation(cycles: list[list[int]]) -> str:
 def paths_are_disjoint(check: ClaimCheck, root: int) -> None:
     """Check that no two of the paths p_1, .., p_{n-1} from a root share a link.
 
-    Also check which of their nodes have the root's first symbol. `ShiftPath` defines the paths.
+    On p_i, all nodes after the root must have the root's first symbol in position i+1. `ShiftPath`
+    defines the paths.
     """
     label_symbols = stars.symbols(check)
     ends = []
