@@ -292,9 +292,9 @@ def some_copies_survive(check: ClaimCheck) -> None:
 
 @checks("EDT.FT.steps", given=broadcasts)
 def steps_of_copies(check: ClaimCheck, broadcast: Execution) -> None:
-    """Check the bounds on the number of steps of a broadcast that sends M messages in x copies.
+    """Check that a broadcast of M messages in x copies takes at most ceil(Mx/(n-1)) + D + 3 steps.
 
-    The broadcast uses the edge-disjoint trees EDT.
+    D is the diameter. The broadcast uses the edge-disjoint trees EDT.
     """
     n = check.n
     messages, copies, steps = broadcast.messages, broadcast.argument("copies"), broadcast.steps

@@ -243,7 +243,7 @@ def phase_1_is_local(check: ClaimCheck) -> None:
 
 @checks("FA.A1.rule1")
 def messages_by_rule_1(check: ClaimCheck) -> None:
-    """Check the number of messages that rule 1 assigns to each link, and that a link carries.
+    """Check the number of messages that rule 1 assigns to each link, and the number it carries.
 
     The paper states (n-2)! messages, and one less on links of type n. Rule 1 determines the links
     of phase 2 of algorithm 1; see `phase_2`.

@@ -328,9 +328,9 @@ compare = partial(star_vs_hypercube.compare, bounds=COUNTS, amounts=star_vs_hype
 
 
 def networks_differ_by(check: ClaimCheck, row: tuple[Ratio, tuple[str, ...]]) -> None:
-    """Check the factors by which cells of Table 6 differ between S_n and the hypercube.
+    """Check the factor by which cells of Table 6 differ between S_n and the hypercube.
 
-    Constant factors are ignored.
+    Constant factors are ignored; the argument ``row`` is a value of `_FACTORS`.
     """
     factor, cells = row
     star_vs_hypercube.check_counts(check)

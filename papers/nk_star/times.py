@@ -139,7 +139,10 @@ def _check_pipeline(correction: ClaimCheck, broadcast: Broadcast, line: Pipeline
 
 @checks("NK.T2", given=broadcasts(ONE_TREE, "all"), memory=common.BROADCASTS)
 def one_tree_all_port(check: ClaimCheck, broadcast: Broadcast) -> None:
-    """Check the all-port time that Theorem 2 states for a broadcast on the tree SP."""
+    """Check whether an all-port broadcast on the tree SP takes at most the time of Theorem 2.
+
+    The broadcast has the best integer number of segments; `_stated_times` returns the stated time.
+    """
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
     _check_best(check, broadcast, _stated_times(n, diameter))
@@ -160,7 +163,10 @@ def _one_tree_shares(diameter: int, segments: NDArray[np.int64]) -> NDArray[Any]
 
 @checks("NK.T3", given=broadcasts(ONE_TREE, "one"), memory=common.BROADCASTS)
 def one_tree_one_port(check: ClaimCheck, broadcast: Broadcast) -> None:
-    """Check the one-port time that Theorem 3 states for a broadcast on the tree SP."""
+    """Check whether a one-port broadcast on the tree SP takes at most the time of Theorem 3.
+
+    The broadcast has the best integer number of segments; `_stated_times` returns the stated time.
+    """
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
     _check_best(check, broadcast, _stated_times(n, diameter, n - 1))
@@ -173,7 +179,10 @@ def one_tree_one_port(check: ClaimCheck, broadcast: Broadcast) -> None:
 
 @checks("NK.T8", given=broadcasts(MANY_TREES, "all"), memory=common.BROADCASTS)
 def many_trees_all_port(check: ClaimCheck, broadcast: Broadcast) -> None:
-    """Check the all-port time that Theorem 8 states for a broadcast on the trees MT."""
+    """Check whether an all-port broadcast on the trees MT takes at most the time of Theorem 8.
+
+    The broadcast has the best integer number of segments; `_stated_times` returns the stated time.
+    """
     n, k = check.n_and_k
     _check_best(check, broadcast, _stated_times(n, 2 * nk_diameter(n, k)))
     correction = check.correction()
@@ -187,7 +196,10 @@ def many_trees_all_port(check: ClaimCheck, broadcast: Broadcast) -> None:
 
 @checks("NK.T9", given=broadcasts(MANY_TREES, "one"), memory=common.BROADCASTS)
 def many_trees_one_port(check: ClaimCheck, broadcast: Broadcast) -> None:
-    """Check the one-port time that Theorem 9 states for a broadcast on the trees MT."""
+    """Check whether a one-port broadcast on the trees MT takes at most the time of Theorem 9.
+
+    The broadcast has the best integer number of segments; `_stated_times` returns the stated time.
+    """
     n, k = check.n_and_k
     _check_best(check, broadcast, _stated_times(n, 2 * nk_diameter(n, k), n - 1))
     correction = check.correction()

@@ -276,7 +276,10 @@ def sent_units(schedule: Schedule, slots: NDArray[Any]) -> NDArray[np.int64]:
     memory=Memory(BYTES_PER_ROW, of_pairs=lambda topology: topology.n <= _ALL_SOURCES),
 )
 def algorithm2_delivers_everything(check: ClaimCheck, allgather: Execution) -> None:
-    """Check the allgather of Algorithm 2: its last step, and the segments in each packet."""
+    """Check that the last step of the allgather of Algorithm 2 is step D_n, the diameter.
+
+    Also check the segments in its packets.
+    """
     n = check.n
     schedule = allgather.schedule
     check.equal("number of the last step", allgather.steps, diameter(n), of=schedule)

@@ -323,9 +323,9 @@ def allport_broadcast_is_optimal(check: ClaimCheck) -> None:
 
 @checks("TS.opt.S42-startup", memory=collectives.ALGORITHM_1)
 def startup_of_short_messages(check: ClaimCheck) -> None:
-    """Check the orders of growth of Theorem 2's broadcast time for short messages.
+    """Check that Theorem 2's broadcast time is O(n^2 T_s) for short messages.
 
-    It is O(n^2 T_s), and O(n/log n) times the bound of Lemma 1.
+    Also check that it is O(n/log n) times the bound of Lemma 1.
     """
     collectives.check_algorithm1(check, "one")
     what = "time of Theorem 2 over n^2 T_s where m T_c <= n^2 T_s"
@@ -341,9 +341,9 @@ def startup_of_short_messages(check: ClaimCheck) -> None:
 
 @checks("TS.opt.S42-transmission", memory=collectives.ALGORITHM_1)
 def transmission_of_long_messages(check: ClaimCheck) -> None:
-    """Check the orders of growth of Theorem 2's broadcast time for long messages.
+    """Check that Theorem 2's broadcast time is O(m T_c) for long messages.
 
-    It is O(m T_c), and O(1) times the bound of Lemma 1.
+    Also check that it is O(1) times the bound of Lemma 1.
     """
     collectives.check_algorithm1(check, "one")
     what = "time of Theorem 2 over m T_c where m T_c >= n^2 T_s"

@@ -245,7 +245,10 @@ def level_outside_branch(check: ClaimCheck, path: ShiftPath) -> int:
 
 @checks("TS.h", given=forests("multiple"))
 def greatest_height(check: ClaimCheck, forest: Forest) -> None:
-    """Check the stated lower and upper bounds on the largest height of the trees L-hat."""
+    """Check that the largest height of the trees L-hat is between D_n + n - 1 and 2 D_n.
+
+    D_n is the diameter.
+    """
     what = "greatest height of the trees L̂"
     height = max(heights(forest))
     check.at_least(what, height, diameter(check.n) + check.n - 1, of=forest)
