@@ -1,6 +1,6 @@
 """Closed forms of the papers: counts of nodes, distances and necklaces, and times of pipelines.
 
-All are independent of `starcast.costs` and of computed arrays.
+None of them uses `starcast.costs` or computed arrays, so they can check both.
 """
 
 from collections.abc import Callable, Iterator
@@ -57,7 +57,7 @@ def distance_sum(n: int) -> Number:
 
 
 def even_share(n: int) -> Number:
-    """Return ceil((n!-1)/(n-1)): a message for each other node, shared by a node's n-1 links."""
+    """Return ceil((n!-1)/(n-1)): one message for each other node, divided among n-1 links."""
     return ceil(divide(factorial(n) - 1, n - 1))
 
 
@@ -78,17 +78,20 @@ def arrangements(n: int, k: int) -> Number:
 
 
 def starting_necklaces(n: int) -> int:
-    """Return how many necklaces of S_n have nodes that start with 1, without that of 12..n.
+    """Return the number of necklaces of S_n whose nodes start with 1, except that of 12..n.
 
-    The number is the sum of phi(d) d^m m! over the divisors d of n-1, divided by n-1, minus 1. Here
-    phi is Euler's function and m = (n-1)/d.
+    It is the sum of phi(d) d^m m! over the divisors d of n-1, divided by n-1, minus 1. Here phi is
+    Euler's function and m = (n-1)/d.
     """
     fixed = sum(_phi(d) * d**m * factorial(m) for d, m in _divisors(n - 1))
     return int(fixed) // (n - 1) - 1
 
 
 def full_necklaces(n: int) -> int:
-    """Return how many necklaces of S_n have n-1 nodes that start with 1, by Möbius inversion."""
+    """Return the number of necklaces of S_n whose n-1 nodes start with 1.
+
+    It is computed by Möbius inversion.
+    """
     free = sum(_moebius(d) * d**m * int(factorial(m)) for d, m in _divisors(n - 1))
     return int(free) // (n - 1) - (n == 2)  # on S_2, excludes the necklace of 12
 
@@ -138,9 +141,9 @@ def smallest_branch(n: int) -> Number:
 
 
 def rule_9_quotient(n: int) -> Number:
-    """Return the steps of the alltoall of Rule 9 divided by their lower bound, ceil(t_n/(n-1)).
+    """Return the number of steps of the alltoall of Rule 9, divided by ceil(t_n/(n-1)).
 
-    t_n is the sum of all distances from a node.
+    This divisor is a lower bound for it; t_n is the sum of all distances from a node.
     """
     return divide(rule_9_steps(n), ceil(divide(distance_sum(n), n - 1)))
 
@@ -257,7 +260,7 @@ class Pipeline:
         return self.slot * (self.height + p - 1) * (T_s + divide(self.share * b, p))
 
     def square(self, T_s: Number, b: Number) -> Number:  # noqa: N803
-        """Return the square of q, the best real number p of segments, for T_s > 0."""
+        """Return q^2, where the real number q of segments gives the smallest time; T_s > 0."""
         return divide((self.height - 1) * self.share * b, T_s)
 
     def least(self, T_s: Number, b: Number) -> Number:  # noqa: N803

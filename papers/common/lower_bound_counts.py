@@ -35,7 +35,7 @@ _MAX_ROWS = 10_000_000
 
 
 class NetworkCounts(NamedTuple):
-    """The counts from which bounds follow, for one node that represents all nodes.
+    """The counts from which bounds follow, for one node of a vertex-transitive network.
 
     Attributes:
         nodes: number of nodes.
@@ -88,7 +88,7 @@ def ceil_log2(count: int) -> int:
 
 
 def count_doublings(count: int) -> int:
-    """Return how many doublings of the number 1 reach ``count``, by doubling it step by step."""
+    """Return the number of doublings from 1 to at least ``count``, by doubling step by step."""
     reached = 1
     doublings = 0
     while reached < count:
@@ -140,10 +140,10 @@ def single_trees(topology: Topology) -> tuple[str, ...]:
 
 
 def algorithms_on(topology: Topology, collective: str) -> tuple[Algorithm, ...]:
-    """Return starcast's algorithms of a collective on a topology that come from papers.
+    """Return starcast's algorithms for a collective on a topology, without required arguments.
 
-    They have no required arguments. Algorithms that are defined on every topology are omitted,
-    except the ring on topologies whose Hamiltonian cycle is constructed and not searched for.
+    Algorithms that are defined on every topology are omitted, because they are from no paper. An
+    exception is the ring on topologies whose Hamiltonian cycle is constructed and not searched for.
     """
     has_cycle = topology.family in ("star", "hypercube")
     return tuple(

@@ -69,7 +69,10 @@ def check_counts(
 
 
 def describe_cell(cell: str) -> str:
-    """Return a cell's id in words: ``alltoall-oneport-time`` is "steps of one-port alltoall"."""
+    """Return a cell's id in words, such as "steps of one-port alltoall".
+
+    The id of this cell is ``alltoall-oneport-time``.
+    """
     *named, what = cell.split("-")
     of = sorted(named, key=lambda word: word not in _WORDS)
     return f"{_WORDS.get(what, what)} of {' '.join(_WORDS.get(word, word) for word in of)}"
@@ -93,7 +96,10 @@ class Order(NamedTuple):
 
 
 class GrowthCell(NamedTuple):
-    """A table cell with an order of growth: its row, the bound, the network, the stated order."""
+    """A table cell with an order of growth.
+
+    It names the row, the closed form of the bound, the network, and the stated order.
+    """
 
     row: str
     bound: ClosedForm
@@ -114,7 +120,7 @@ class GrowthCell(NamedTuple):
 def growth_cells(
     table: str, bounds: Mapping[str, ClosedForm], orders: Mapping[str, tuple[Order, Order]]
 ) -> dict[str, GrowthCell]:
-    """Return the cells of a table of orders of growth, by claim id.
+    """Return the cells of a table that states orders of growth, by claim id.
 
     Args:
         table: prefix of the claim ids.
@@ -143,7 +149,7 @@ def messages_and_copies(n: int) -> list[tuple[int, ...]]:
 
 
 def order(check: ClaimCheck, what: str, quotient: ClosedForm, amounts: Amounts) -> None:
-    """Check that a quotient is bounded by one constant for all n and all ``amounts``, such as M."""
+    """Check that a quotient is at most a constant, for all n and all ``amounts``, such as M."""
     check.order(what, partial(_greatest, quotient, amounts))
 
 
@@ -168,8 +174,9 @@ def compare(
     bounds: Mapping[str, ClosedForm],
     amounts: Amounts,
 ) -> None:
-    """Check that the quotient ``comparison`` of two bounds has positive constant bounds.
+    """Check that two networks' bounds differ by a given factor, up to constants.
 
+    Their quotient ``comparison``, with the factor removed, must be bounded from above and below.
     The bounds are those on S_n and on the hypercube in the given rows of a table.
     """
     for row in rows:

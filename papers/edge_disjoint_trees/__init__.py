@@ -1,1 +1,1 @@
-"""Claims of Fragopoulou & Akl 1996: edge-disjoint spanning trees and fault tolerance."""
+"""Checks of Fragopoulou & Akl 1996: edge-disjoint spanning trees and fault tolerance."""

@@ -1,4 +1,4 @@
-"""Fragopoulou & Akl 1996, sections 4 and 5: broadcasts of M messages, and other collectives.
+"""Checks of Fragopoulou & Akl 1996, sections 4 and 5: broadcasts of M messages, other collectives.
 
 EDT are the paper's n-1 edge-disjoint spanning trees, starcast's construction `edge-disjoint`. The
 paper calls them subtrees, and numbers them 2..n.
@@ -28,9 +28,10 @@ from ..common.closed_forms import diameter, distance_sum
 def execute_copies(
     check: ClaimCheck, collective: str, messages: int, copies: int, root: int = 0
 ) -> Execution:
-    """Execute a collective along the edge-disjoint trees EDT, and return its execution.
+    """Execute a collective on the edge-disjoint trees EDT, and return its execution.
 
-    The check records whether the schedule is valid.
+    Each message is sent in the given number of copies. The check records whether the schedule is
+    valid.
     """
     return execute(check, collective, "edge-disjoint", root=root, messages=messages, copies=copies)
 
@@ -68,7 +69,10 @@ long_broadcasts = executions(
 
 @checks("EDT.S41-pipe")
 def pipelined_steps(check: ClaimCheck) -> None:
-    """Check the number of steps of pipelined broadcasts along shortest-path trees."""
+    """Check that pipelined broadcasts of M messages along shortest-path trees take M + D - 1 steps.
+
+    D is the diameter. In a pipelined broadcast, the messages follow one another down the tree.
+    """
     for messages in (1, 2, 3, check.n - 1, 2 * check.n):
         for tree in shortest_path_trees(check):
             create = partial(pipelined, tree, messages)
@@ -137,7 +141,10 @@ def fewest_steps(check: ClaimCheck) -> tuple[NDArray[np.int64], NDArray[np.str_]
 
 @checks("EDT.S42-bound")
 def lower_bound(check: ClaimCheck) -> None:
-    """Check that the catalogue's broadcasts obey the lower bounds of sections 4.1 and 4.2."""
+    """Check whether starcast's broadcasts obey the lower bounds of sections 4.1 and 4.2.
+
+    Both are bounds on the number of steps of a broadcast of M messages.
+    """
     n = check.n
     messages = np.array(numbers_of_messages(n))
     bound = -(-messages // (n - 1)) + diameter(n)
@@ -153,9 +160,9 @@ def lower_bound(check: ClaimCheck) -> None:
 
 @checks("EDT.SNB.steps")
 def steps_of_broadcasts(check: ClaimCheck) -> None:
-    """Check the steps of broadcasts along EDT.
+    """Check that a broadcast of M messages along EDT takes at most ceil(M/(n-1)) + D + 3 steps.
 
-    They send 1 to 2n messages from the identity, and n messages from other sources.
+    D is the diameter. The identity broadcasts 1 to 2n messages, and other sources n messages.
     """
     n = check.n
     for broadcast in broadcasts(check):
@@ -175,7 +182,11 @@ def transmissions_of_broadcasts(check: ClaimCheck, broadcast: Execution) -> None
 
 @checks("EDT.SNB.speedup")
 def speedup_in_the_limit(check: ClaimCheck) -> None:
-    """Compare the additional steps for n-1 more messages along one tree and along EDT."""
+    """Check that broadcasts of many messages are n-1 times as fast along EDT as along one tree.
+
+    If n-1 messages are added, the quotient of the additional steps must be n-1. It is the limit of
+    the quotient of all steps.
+    """
     for messages in range(1, 2 * check.n):
         # If n-1 messages are added, the number of steps grows by the same amount for every M, along
         # one tree as along EDT. So for large M, the quotient of both numbers of steps tends to the
@@ -196,7 +207,10 @@ def speedup_in_the_limit(check: ClaimCheck) -> None:
 
 @checks("EDT.SNB.links")
 def directed_links_are_used(check: ClaimCheck) -> None:
-    """Check which directed links broadcasts of n-1 or more messages along EDT use."""
+    """Check whether broadcasts of n-1 or more messages along EDT use every directed link.
+
+    In fact, links to the source are not used.
+    """
     instead = check.correction()
     what = "whether the directed link carries a message"
     for broadcast in long_broadcasts(check):
@@ -212,7 +226,10 @@ def directed_links_are_used(check: ClaimCheck) -> None:
 
 @checks("EDT.SNB-links-undirected", given=long_broadcasts)
 def undirected_links_are_used(check: ClaimCheck, broadcast: Execution) -> None:
-    """Check that a broadcast uses every link in at least one direction."""
+    """Check that a broadcast along EDT uses every link in at least one direction.
+
+    It has n-1 or more messages.
+    """
     used = used_links(broadcast.schedule)
     reverse = [used[row, port] for port, row in enumerate(check.neighbours)]
     either = used | np.stack(reverse, axis=1)
@@ -225,7 +242,10 @@ def undirected_links_are_used(check: ClaimCheck, broadcast: Execution) -> None:
 
 @checks("EDT.concl-optimal")
 def steps_against_the_bound(check: ClaimCheck) -> None:
-    """Compare the number of steps of a broadcast along EDT with the lower bound."""
+    """Compare the number of steps of a broadcast along EDT with the lower bound.
+
+    For M messages and diameter D, the bound is ceil(M/(n-1)) + D - 1.
+    """
     n = check.n
     instead = check.correction()
     for broadcast in broadcasts(check):
@@ -291,9 +311,10 @@ def execute_acknowledged(
 
 @checks("EDT.MNB.steps", given=allgathers)
 def allgather_steps(check: ClaimCheck, allgather: Execution) -> None:
-    """Check the steps of an allgather along EDT, with and without acknowledgements.
+    """Check that an allgather of M messages per node along EDT takes M(n!-1) steps.
 
-    Also check that in each step one message crosses a link of every subtree.
+    It is executed with and without acknowledgements. Also check that in each step one message
+    crosses a link of every subtree.
     """
     schedule = allgather.schedule
     messages = allgather.messages
@@ -330,7 +351,7 @@ def scatters_from_roots(check: ClaimCheck) -> Iterator[Execution]:
 
 @checks("EDT.SC.steps", given=scatters_from_roots)
 def scatter_steps(check: ClaimCheck, scatter: Execution) -> None:
-    """Check the steps of a scatter along EDT.
+    """Check that a scatter of M messages per node along EDT takes M(n!-1) steps.
 
     Also check that messages to the deepest nodes leave first.
     """
@@ -350,7 +371,10 @@ def scatter_steps(check: ClaimCheck, scatter: Execution) -> None:
 
 
 def _first_hops(schedule: Schedule) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the tree and the unit of each row that the root sends, by tree, then by step."""
+    """Return the tree and the unit of each row in which the root sends.
+
+    The rows are sorted by tree, then by step.
+    """
     leaves = np.flatnonzero(schedule.sender == schedule.root)
     order = leaves[np.lexsort((schedule.step[leaves], schedule.tree[leaves]))]
     return schedule.tree[order].astype(np.int64), schedule.unit[order].astype(np.int64)
@@ -382,7 +406,11 @@ def _levels_by_distances(n: int) -> Number:
 
 @checks("EDT.SC.transmissions")
 def scatter_transmissions(check: ClaimCheck) -> None:
-    """Check the number of transmissions of scatters along EDT, and its order of growth."""
+    """Check the number of transmissions of scatters of M messages per node along EDT.
+
+    It must be M(n-1) times `level_sum`. Also check that it has the order of M(n-1) t_n, where t_n
+    is the sum of all distances from a node.
+    """
     for scatter in scatters(check):
         check_transmissions(check, scatter, (check.n - 1) * int(level_sum(check.n)))
     check.same_order("transmissions / (M(n-1) t_n)", _levels_by_distances)
@@ -393,7 +421,11 @@ def scatter_transmissions(check: ClaimCheck) -> None:
 
 @checks("EDT.TE.conflict-free")
 def alltoall_is_conflict_free(check: ClaimCheck) -> None:
-    """Check that alltoalls along EDT have no conflicts, and in which order messages are sent."""
+    """Check that alltoalls along EDT have no conflicts.
+
+    Also check the order of messages: the destinations in a subtree must be the rotations of those
+    in the previous subtree.
+    """
     for alltoall in alltoalls(check):
         check_conflict_free(check, alltoall)
     schedule = execute_copies(check, "alltoall", 1, check.n - 1).schedule
@@ -409,9 +441,10 @@ def alltoall_is_conflict_free(check: ClaimCheck) -> None:
 
 @checks("EDT.TE.steps")
 def alltoall_steps(check: ClaimCheck) -> None:
-    """Check the steps of alltoalls of M messages along EDT.
+    """Check that alltoalls of M messages per node pair along EDT take M times `level_sum` steps.
 
-    Also check how the steps beyond M(n!-1) grow.
+    Also check that the steps beyond M(n!-1) have at most the order of M t_n, where t_n is the sum
+    of all distances from a node.
     """
     for alltoall in alltoalls(check):
         stated = alltoall.messages * int(level_sum(check.n))
@@ -422,7 +455,11 @@ def alltoall_steps(check: ClaimCheck) -> None:
 
 @checks("EDT.TE.transmissions")
 def alltoall_transmissions(check: ClaimCheck) -> None:
-    """Check the number of transmissions of alltoalls along EDT, and its order of growth."""
+    """Check the number of transmissions of alltoalls of M messages along EDT.
+
+    It must be M n!(n-1) times `level_sum`. Also check that it has the order of M n!(n-1) t_n, where
+    t_n is the sum of all distances from a node.
+    """
     per_message = factorial(check.n) * (check.n - 1) * int(level_sum(check.n))
     for alltoall in alltoalls(check):
         check_transmissions(check, alltoall, per_message)

@@ -1,8 +1,9 @@
-"""Fragopoulou & Akl 1996, sections 4.3 and 4.4: broadcast and allgather in copies, under faults.
+"""Checks of Fragopoulou & Akl 1996, sections 4.3 and 4.4: broadcast and allgather under faults.
 
-The first part determines which copies of a broadcast message cannot reach a node because of faults.
-As in Fragopoulou & Akl 1996, a node forwards a copy in a tree only if the copy arrived in that
-tree. The simulator is less strict: a node that has a unit sends it in every tree.
+Every message is sent in several copies, each in its own tree. The first part determines which
+copies of a broadcast message cannot reach a node because of faults. As in the paper, a node
+forwards a copy in a tree only if the copy arrived in that tree. The simulator is less strict: a
+node that has a unit sends it in every tree.
 """
 
 from collections.abc import Iterable, Iterator
@@ -82,9 +83,9 @@ class PossibleFaults:
         return ", ".join(describe_fault(self.network, fault) for fault in faults) or "none"
 
     def sets(self, size: int) -> NDArray[np.int64]:
-        """Return sets of ``size`` faults: all sets of one or, if few, of two faults, or a sample.
+        """Return sets of ``size`` faults: all sets if ``size`` is 1, or 2 and there are few sets.
 
-        In half of the random sample, all faults of a set are next to one node.
+        Otherwise return a random sample. In half of it, all faults of a set are next to one node.
 
         Returns:
             numbers of faults, int64 ``[sets, size]``.
@@ -130,7 +131,9 @@ def blocked_copies(schedule: Schedule, faults: PossibleFaults) -> Cuts:
 
 
 def count_blocked_copies(cuts: Cuts, faults: PossibleFaults) -> NDArray[np.uint8]:
-    """Return how many copies of each unit each single fault blocks on their way to each node.
+    """Return the number of copies that a fault blocks, for each unit, fault and node.
+
+    The copies are those of the unit that are sent to the node.
 
     Returns:
         uint8 ``[units, faults, nodes]``; 0 for the faulty node itself.
@@ -150,7 +153,16 @@ def trees_of_unit(schedule: Schedule, unit: int) -> list[int]:
 def count_missing(
     cuts: Cuts, faults: PossibleFaults, fault_sets: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return, for each set of faults, how many (healthy node, unit) pairs are not delivered."""
+    """Return the number of (healthy node, unit) pairs not delivered, for each set of faults.
+
+    Args:
+        cuts: the result of `blocked_copies`.
+        faults: all possible faults.
+        fault_sets: numbers of faults, int64 ``[sets, size]``.
+
+    Returns:
+        int64 ``[sets]``.
+    """
     missing = np.zeros(len(fault_sets), dtype=np.int64)
     for index, chosen in enumerate(fault_sets):
         faulty_nodes = faults.nodes[chosen[chosen < len(faults.nodes)]]
@@ -161,7 +173,9 @@ def count_missing(
 
 
 def _cuts_of_copy(schedule: Schedule, faults: PossibleFaults, unit: int, tree: int) -> Cuts:
-    """Return whether each fault cuts the path of a unit in a tree to each node.
+    """Return which faults block a copy of a unit on its way to which nodes.
+
+    The copy is sent along one tree.
 
     Returns:
         bool ``[faults, nodes]``.
@@ -206,7 +220,10 @@ def divisors(n: int) -> list[int]:
 
 
 def broadcasts(check: ClaimCheck) -> Iterator[Execution]:
-    """Yield broadcasts along EDT of few and many messages; the number of copies divides n-1."""
+    """Yield broadcasts of 1, 2, n-2, n-1 and n messages on the edge-disjoint trees EDT.
+
+    Each message is sent in x copies, for every divisor x of n-1.
+    """
     for broadcast in executions(
         "broadcast",
         "edge-disjoint",
@@ -275,7 +292,10 @@ def some_copies_survive(check: ClaimCheck) -> None:
 
 @checks("EDT.FT.steps", given=broadcasts)
 def steps_of_copies(check: ClaimCheck, broadcast: Execution) -> None:
-    """Check the bounds on the steps of a broadcast that sends each message in several copies."""
+    """Check that a broadcast of M messages in x copies takes at most ceil(Mx/(n-1)) + D + 3 steps.
+
+    D is the diameter. The broadcast uses the edge-disjoint trees EDT.
+    """
     n = check.n
     messages, copies, steps = broadcast.messages, broadcast.argument("copies"), broadcast.steps
     place = {"x": copies, **broadcast.place}
@@ -298,9 +318,10 @@ _SAMPLE = ((1, 2), (1, 3), (3, 3))
 
 @checks("EDT.FT.divides", memory=Memory(64, of_pairs=all_pairs))
 def copies_that_do_not_divide(check: ClaimCheck) -> None:
-    """Check whether x copies, assigned round robin, suffice if x does not divide n-1.
+    """Check whether x copies that are assigned to trees round robin suffice for any x up to n-1.
 
-    They suffice if the broadcast survives any x-1 faults and takes no more steps than stated.
+    They suffice if the broadcast survives any x-1 faults and takes no more steps than stated. The
+    paper treats the numbers x that divide n-1.
     """
     n = check.n
     instead = check.correction()
@@ -340,7 +361,7 @@ def _survives_all_faults(check: ClaimCheck, schedule: Schedule, copies: int) -> 
 
 @checks("EDT.FT-example")
 def example(check: ClaimCheck) -> None:
-    """Check the two packets of the paper's example.
+    """Check the steps of the two packets in the paper's example.
 
     Also check that copies on any two subtrees survive any single fault.
     """

@@ -1,4 +1,4 @@
-"""Fragopoulou & Akl 1996, sections 2 and 3: operations on S_n, Definitions 6 to 8, SPT and SPG.
+"""Checks of Fragopoulou & Akl 1996, sections 2 and 3: operations on S_n, the trees SPT and SPG.
 
 SPT is the paper's tree of shortest paths, rooted at the identity, and SPG its graph of n-1 trees of
 shortest paths, one through each neighbour of the identity. They are starcast's constructions
@@ -91,7 +91,10 @@ def translations_keep_dimensions(check: ClaimCheck) -> None:
 
 @checks("EDT.L2")
 def rotation_of_links(check: ClaimCheck) -> None:
-    """Check how the rotation R changes links' dimensions, nodes' first symbols and distances."""
+    """Check the effects of the rotation R on links and nodes.
+
+    It must rotate dimensions, change every first symbol but 1, and keep the distance between nodes.
+    """
     rotated = stars.rotation(check)
     first = stars.symbols(check)[:, 0]
     links = (check.ranks, check.neighbours)
@@ -131,7 +134,11 @@ def _count_dimensions(check: ClaimCheck, rotated: Ranks) -> NDArray[np.int64]:
 
 @checks("EDT.L3")
 def necklaces(check: ClaimCheck) -> None:
-    """Check the sizes of necklaces (orbits of R), distances along them, and two examples."""
+    """Check that the number of nodes of every necklace (orbit of the rotation R) divides n-1.
+
+    It must be n-1 if the nodes do not start with 1. All nodes of a necklace must have the same
+    distance from the identity. Also check two examples of the paper.
+    """
     n = check.n
     rotated = stars.rotation(check)
     sizes = stars.return_times(check)
@@ -345,9 +352,9 @@ def spt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.L4", given=shortest_path_trees)
 def spt_subtrees(check: ClaimCheck, forest: Forest) -> None:
-    """Check that SPT has shortest paths, and which nodes are in each of its subtrees.
+    """Check that the paths in the tree SPT are shortest paths, and check its subtrees.
 
-    Subtree k must have the nodes with symbol 1 in position k.
+    Subtree k must consist of the nodes with symbol 1 in position k.
     """
     check.passes(checkers.rooted, forest)
     k = stars.positions(stars.symbols(check))[0]

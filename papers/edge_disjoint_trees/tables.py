@@ -1,4 +1,4 @@
-"""Fragopoulou & Akl 1996, Tables 1 to 4: lower bounds for M messages in x copies.
+"""Checks of Fragopoulou & Akl 1996, Tables 1 to 4: lower bounds for M messages in x copies.
 
 Each copy of a message reaches a node over its own path, which shares no link with the paths of the
 other copies. So the source sends a message over x of its links, a node receives it x times, and
@@ -133,16 +133,19 @@ compare = partial(star_vs_hypercube.compare, bounds=BOUNDS, amounts=messages_and
 
 @checks("EDT.hyper.degree", memory=NETWORKS)
 def allgather_and_scatter_steps(check: ClaimCheck) -> None:
-    """Check that allgather and scatter take fewer steps on hypercubes, by a factor of log n."""
+    """Check that allgather and scatter take fewer steps on hypercubes, by a factor of log n.
+
+    The lower bounds of Table 4 are compared; constant factors are ignored.
+    """
     check_counts(check)
     compare(check, "star / hypercube / log n", "ft-allgather-time", "ft-scatter-time")
 
 
 @checks("EDT.hyper.te-time", memory=NETWORKS)
 def alltoall_steps(check: ClaimCheck) -> None:
-    """Check the factor log n that the paper states for alltoall steps on S_n and hypercubes.
+    """Check whether alltoalls take fewer steps on hypercubes, by a factor of log n, as stated.
 
-    In fact the quotient of the steps is bounded.
+    In fact the quotient of the lower bounds on S_n and on hypercubes is bounded.
     """
     check_counts(check)
     compare(check, "star / hypercube / log n", ALLTOALL_TIME)
@@ -157,7 +160,10 @@ def alltoall_steps(check: ClaimCheck) -> None:
 
 @checks("EDT.hyper.diameter", memory=NETWORKS)
 def scatter_and_alltoall_transmissions(check: ClaimCheck) -> None:
-    """Check that scatter and alltoall take fewer transmissions on S_n, by a factor of log n."""
+    """Check that scatter and alltoall take fewer transmissions on S_n, by a factor of log n.
+
+    The lower bounds of Table 4 are compared; constant factors are ignored.
+    """
     check_counts(check)
     rows = ("ft-scatter-transmissions", "ft-alltoall-transmissions")
     compare(check, "hypercube / star / log n", *rows)
@@ -165,7 +171,10 @@ def scatter_and_alltoall_transmissions(check: ClaimCheck) -> None:
 
 @checks("EDT.hyper.broadcast", memory=NETWORKS)
 def broadcast_steps(check: ClaimCheck) -> None:
-    """Check that the bounds on broadcast steps grow exactly as stated, on both networks."""
+    """Check that the bounds on the number of steps of broadcasts have exactly the stated orders.
+
+    Both networks, S_n and the hypercube, are checked.
+    """
     check_counts(check)
     for cell in CELLS.values():
         if cell.row in ("broadcast-time", "ft-broadcast-time"):
@@ -175,7 +184,10 @@ def broadcast_steps(check: ClaimCheck) -> None:
 
 @checks("EDT.hyper.other", memory=NETWORKS)
 def broadcast_transmissions(check: ClaimCheck) -> None:
-    """Check that broadcasts on S_n and on hypercubes take equally many transmissions, in order."""
+    """Check that broadcasts have equal orders of transmissions on S_n and on hypercubes.
+
+    The lower bounds of Table 4 are compared.
+    """
     check_counts(check)
     collectives = ("broadcast", "ft-broadcast", "ft-allgather")
     rows = [f"{collective}-transmissions" for collective in collectives]
@@ -285,7 +297,10 @@ def amounts(degree: int, cell: BoundCell) -> Iterator[tuple[int, int]]:
 
 
 def check_bound(check: ClaimCheck, cell: BoundCell) -> None:
-    """Check that a cell's bound equals its count, and that no schedule beats the bound."""
+    """Check that a cell's bound equals the bound derived from counts on the network.
+
+    Also check that no executed schedule takes less.
+    """
     size = check.n
     node = lower_bound_counts.count_from_node(check, degree=size if cell.table == 3 else size - 1)
     for messages, x in amounts(check.degree, cell):
@@ -299,7 +314,7 @@ def check_bound(check: ClaimCheck, cell: BoundCell) -> None:
 
 
 def _check_fragment(check: ClaimCheck, cell: BoundCell, node: NetworkCounts) -> None:
-    """Check that the first term of a damaged row, which is legible, is a lower bound too."""
+    """Check that the first term of a row that is only partly legible is a lower bound too."""
     other = check.reading(
         "the term with which the damaged row begins, ceil(Mx(N-1)/degree): "
         "a bound too, and a weaker one"

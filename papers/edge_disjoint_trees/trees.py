@@ -1,4 +1,8 @@
-"""Fragopoulou & Akl 1996, section 3: edge-disjoint trees EDT, depth, traversal, translations."""
+"""Checks of Fragopoulou & Akl 1996, section 3: the n-1 edge-disjoint spanning trees EDT.
+
+The checks are about the trees' parents and children, depth, depth-first traversals, and images
+under rotation and translation.
+"""
 
 from collections.abc import Iterator
 from itertools import count, permutations
@@ -218,7 +222,10 @@ def depth_bound(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.depth", given=edt_forests)
 def optimal_depth(check: ClaimCheck, forest: Forest) -> None:
-    """Compare the depth of EDT with a lower bound and, on S_4, with trees of less depth."""
+    """Check whether EDT has the smallest depth that n-1 edge-disjoint trees can have.
+
+    The depth is compared with a lower bound and, on S_4, with trees that are less deep.
+    """
     height = max(heights(forest))
     bound = least_depth(check)
     depth = _depth_of_lower_trees(check) if check.n == 4 else None
@@ -236,9 +243,10 @@ def optimal_depth(check: ClaimCheck, forest: Forest) -> None:
 
 
 def _depth_of_lower_trees(check: ClaimCheck) -> int | None:
-    """Return the depth of the trees of `_LOWER_TREE`, the S_4 trees less deep than EDT.
+    """Return the depth of three trees on S_4 that are less deep than EDT.
 
-    The result is None if they lack a property that the claim requires.
+    The trees are `_LOWER_TREE` and its rotations. The result is None if they lack a property that
+    the claim requires.
     """
     tree = np.array([int(port) for port in _LOWER_TREE], dtype=np.uint8)
     forest = Forest(check.topology, _with_rotations(check, tree))
@@ -254,7 +262,10 @@ def _depth_of_lower_trees(check: ClaimCheck) -> int | None:
 
 @checks("EDT.twice", given=edt_forests)
 def links_are_in_one_tree(check: ClaimCheck, forest: Forest) -> None:
-    """Check how many of the edge-disjoint trees EDT use each directed link."""
+    """Check whether each directed link is in exactly one of the edge-disjoint trees EDT.
+
+    In fact, links to the root are in none.
+    """
     loads = checkers.loads(check.topology, forest.parent_port, forest.root)
     check.equal("trees that have the directed link", loads, 1, link=check.links, of=forest)
     instead = check.correction()
@@ -268,7 +279,10 @@ def links_are_in_one_tree(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.root", given=edt_forests)
 def edt_at_other_roots(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the trees EDT at other roots are edge-disjoint, and images under translations."""
+    """Check that EDT at other roots are edge-disjoint spanning trees.
+
+    They must be the images of EDT at the identity under translations.
+    """
     for root in check.roots():
         translated = edt(check, root)
         if not check.passes(checkers.spanning, translated):

@@ -1,1 +1,1 @@
-"""Claims of Fragopoulou & Akl 1993: communication on star graphs with spanning trees."""
+"""Checks of Fragopoulou & Akl 1993: communication on star graphs with spanning trees."""

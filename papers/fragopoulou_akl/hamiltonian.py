@@ -1,4 +1,8 @@
-"""Fragopoulou & Akl 1993, sections 3.1 and 4: rotated Hamiltonian paths, and allgather on them."""
+"""Checks of Fragopoulou & Akl 1993, sections 3.1 and 4: rotated Hamiltonian paths, and allgather.
+
+Algorithm 1 is an allgather along n-1 Hamiltonian paths that are rotations of one another. Section 4
+describes an allgather along Hamiltonian cycles.
+"""
 
 from dataclasses import replace
 from itertools import islice
@@ -133,7 +137,11 @@ def one_source(check: ClaimCheck) -> Schedule:
 
 @checks("FA.A1.1", memory=ONE_SOURCE)
 def phase_1(check: ClaimCheck) -> None:
-    """Check phase 1 of algorithm 1: its steps, which messages arrive, and that none conflict."""
+    """Check phase 1 of algorithm 1, an allgather: it must take (n-1)! steps without a conflict.
+
+    After these steps, the message of a source must have reached exactly the nodes of
+    `arrives_in_phase_1`, once each.
+    """
     label_symbols = stars.symbols(check)
     schedule = one_source(check)
     part = select_rows(schedule, label_symbols[schedule.receiver, 0] != 1)
@@ -172,10 +180,11 @@ def _check_no_conflict(
 
 @checks("FA.A1.2", memory=ONE_SOURCE)
 def phase_2(check: ClaimCheck) -> None:
-    """Check phase 2 of algorithm 1: its steps, and that it follows phase 1 and obeys rule 1.
+    """Check phase 2 of algorithm 1, an allgather: its number of steps, and that it obeys rule 1.
 
-    Also check that it has no conflict. By rule 1, a node with the first symbol of a source receives
-    the source's message from the neighbour that starts with the last symbol of the source.
+    It must follow phase 1, take ceil(((n-1)!-1)/(n-1)) steps and have no conflict. By rule 1, a
+    node with the first symbol of a source receives the source's message from the neighbour that
+    starts with the last symbol of the source.
     """
     phase_1_steps = factorial(check.n - 1)
     label_symbols = stars.symbols(check)
@@ -202,7 +211,10 @@ def phase_2(check: ClaimCheck) -> None:
 
 @checks("FA.A1.local")
 def phase_1_is_local(check: ClaimCheck) -> None:
-    """Check that in each step of phase 1, the incoming link type determines the outgoing type."""
+    """Check that in each step of phase 1, the type of the incoming link determines the next one.
+
+    So a node can forward a message without knowing its source.
+    """
     n = check.n
     first = stars.symbols(check)[:, 0]
     forest = check.forest("rotated-hamiltonian")
@@ -231,9 +243,10 @@ def phase_1_is_local(check: ClaimCheck) -> None:
 
 @checks("FA.A1.rule1")
 def messages_by_rule_1(check: ClaimCheck) -> None:
-    """Check how many messages rule 1 assigns to each link, and how many a link carries.
+    """Check the number of messages that rule 1 assigns to each link, and the number it carries.
 
-    Rule 1 determines the links of phase 2 of algorithm 1; see `phase_2`.
+    The paper states (n-2)! messages, and one less on links of type n. Rule 1 determines the links
+    of phase 2 of algorithm 1; see `phase_2`.
     """
     n = check.n
     label_symbols = stars.symbols(check)
@@ -265,7 +278,7 @@ def algorithm_1_steps(check: ClaimCheck, allgather: Execution) -> None:
 
 @checks("FA.A1.transmissions", given=allgathers, memory=ONE_SOURCE)
 def algorithm_1_transmissions(check: ClaimCheck, allgather: Execution) -> None:
-    """Check the printed number of transmissions of the allgather of algorithm 1, n!(n-1)."""
+    """Check whether the allgather of algorithm 1 takes n!(n-1) transmissions, as printed."""
     count = factorial(check.n)
     transmissions = allgather.transmissions
     check.equal("transmissions", transmissions, count * (check.n - 1), of=allgather.schedule)
@@ -274,7 +287,7 @@ def algorithm_1_transmissions(check: ClaimCheck, allgather: Execution) -> None:
 
 @checks("FA.SLA", memory=Memory(BYTES_PER_ROW, power=0, of_pairs=all_pairs))
 def allgather_along_a_cycle(check: ClaimCheck) -> None:
-    """Check the allgather of section 4: its steps and transmissions, along one or several cycles.
+    """Check that the allgather of section 4 takes n!-1 steps and n!(n!-1) transmissions.
 
     All sources use one common Hamiltonian cycle, or each source its own.
     """
@@ -300,7 +313,7 @@ def arrives_in_phase_1(label_symbols: Perms, q: int) -> NDArray[np.int64]:
 
 
 def select_rows(schedule: Schedule, selected: NDArray[np.bool_]) -> Schedule:
-    """Return a copy of a schedule that has only the selected rows."""
+    """Return a copy of a schedule with only the rows for which ``selected`` is True."""
     columns = {name: getattr(schedule, name)[selected] for name in COLUMNS}
     return replace(schedule, **columns)
 
@@ -371,7 +384,10 @@ def repeated_paths(check: ClaimCheck, messages: int) -> Schedule:
 
 @checks("FA.Tab1.allport-paths-M-time", memory=Memory(5 * BYTES_PER_ROW))
 def runs_one_after_the_other(check: ClaimCheck) -> None:
-    """Check the steps of M consecutive executions of algorithm 1, which do not overlap."""
+    """Check the number of steps of M executions of algorithm 1, one after the other.
+
+    The paper states ceil(M(n!-1)/(n-1)) steps in total.
+    """
     n = check.n
     correction = check.correction()
     for messages in any_messages(n):
@@ -386,5 +402,8 @@ def runs_one_after_the_other(check: ClaimCheck) -> None:
     memory=Memory(5 * BYTES_PER_ROW),
 )
 def overlapping_runs(check: ClaimCheck, run: Execution) -> None:
-    """Check the steps of M executions of algorithm 1 that overlap."""
+    """Check the number of steps of M executions of algorithm 1 that overlap.
+
+    It must be ceil(M(n!-1)/(n-1)).
+    """
     check.equal("steps of all runs", run.steps, shared_others(check.n, run.messages), **run.place)

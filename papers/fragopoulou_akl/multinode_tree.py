@@ -1,9 +1,12 @@
-"""Fragopoulou & Akl 1993, section 3.2 and Appendix B: the tree MBST, Theorem 8, algorithm 2.
+"""Checks of Fragopoulou & Akl 1993, section 3.2 and Appendix B: the tree MBST and algorithm 2.
+
+MBST is a spanning tree built from necklaces (starcast's construction `necklace`). Algorithm 2 is an
+allgather along the tree's translates, and Theorem 8 states why it has no conflict.
 
 The paper does not specify the order of necklaces at the same distance, nor which of several nodes
-of a necklace comes first. Its claims are therefore checked for the numbering used by starcast's
-`necklace` (read off the schedule of algorithm 2), and for random numberings that section 3.2 and
-Appendix B allow.
+of a necklace comes first. Its claims are therefore checked for the numbering of nodes used by
+starcast's `necklace` (derived from the schedule of algorithm 2), and for random numberings that
+section 3.2 and Appendix B allow.
 """
 
 from collections.abc import Iterator
@@ -82,9 +85,10 @@ def first_nodes_exist(check: ClaimCheck) -> None:
 
 @checks("FA.MBST-first")
 def generators_lead_to_each_other(check: ClaimCheck) -> None:
-    """Check the generators of N_k1, the first necklace at each distance k.
+    """Check that the first necklace at each distance k is linked to the first one at distance k-1.
 
-    The link of type v from the generator, and its rotations, must lead to N_(k-1)1.
+    In the paper, these necklaces are N_k1 and N_(k-1)1. The link of type v from the generator of
+    N_k1 must lead to the generator of N_(k-1)1, and the same must hold for their rotations.
     """
     neighbours = check.neighbours.T
     distance = check.distances()
@@ -114,9 +118,9 @@ def generators_lead_to_each_other(check: ClaimCheck) -> None:
 
 @checks("FA.MBST-clusters")
 def cluster_sizes(check: ClaimCheck) -> None:
-    """Check the number and sizes of algorithm 2's clusters.
+    """Check whether algorithm 2 has ceil((n!-1)/(n-1)) clusters of n-1 nodes each.
 
-    A cluster is the set of nodes that receive in the same step.
+    A cluster is the set of nodes that receive the message of 12..n in the same step.
     """
     n = check.n
     schedule = algorithm_2(check)
@@ -201,7 +205,10 @@ def parents_receive_earlier(check: ClaimCheck) -> None:
 
 @checks("FA.A2", memory=ONE_SOURCE)
 def algorithm_2_steps_and_transmissions(check: ClaimCheck) -> None:
-    """Check algorithm 2's steps and transmissions: for one source and, on small graphs, for all."""
+    """Check that algorithm 2 takes ceil((n!-1)/(n-1)) steps and n!(n!-1) transmissions.
+
+    The schedule of one source is executed and, on small graphs, that of all sources.
+    """
     count = factorial(check.n)
     schedules = [algorithm_2(check)]
     if check.n <= _ALL_SOURCES:
@@ -211,9 +218,10 @@ def algorithm_2_steps_and_transmissions(check: ClaimCheck) -> None:
 
 
 def scheduled_numbering(check: ClaimCheck) -> Numbering:
-    """Return the numbering of nodes by algorithm 2's schedule: m = (i-1)(n-1) + v - 1.
+    """Return the numbering of nodes that the schedule of algorithm 2 implies.
 
-    Node number m receives the message in step i over a link of type v.
+    A node that receives the message in step i over a link of type v has the number m = (i-1)(n-1) +
+    v - 1.
     """
     schedule = algorithm_2(check)
     m = np.zeros(check.nodes, dtype=np.int64)
@@ -231,17 +239,23 @@ def numberings(check: ClaimCheck) -> Iterator[Numbering]:
 
 
 def clusters_of(check: ClaimCheck, m: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return ceil(m/(n-1)), the step in which node number m receives the message in algorithm 2."""
+    """Return the step in which each node receives the message in algorithm 2.
+
+    It is ceil(m/(n-1)) for node number m.
+    """
     return np.asarray(-(-m // (check.n - 1)))
 
 
 def types_of(check: ClaimCheck, m: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return v(x) = (m(x) - 1) mod (n-1) + 2, the type of the link to the parent of node x."""
+    """Return the type of the link from each node to its parent, given the nodes' numbers.
+
+    In the paper's notation, v(x) = (m(x) - 1) mod (n-1) + 2.
+    """
     return np.asarray((m - 1) % (check.n - 1) + 2)
 
 
 def parents_of(check: ClaimCheck, numbering: Numbering) -> Ranks:
-    """Return the parent of each node x: its neighbour over the link of type v(x).
+    """Return the parent of each node: its neighbour over the link of the type in `types_of`.
 
     The root 12..n is returned as its own parent.
     """
@@ -311,10 +325,10 @@ def random_numbering(check: ClaimCheck, seed: int) -> NDArray[np.int64]:
 
 
 def check_numbering(check: ClaimCheck, numbering: Numbering) -> None:
-    """Check that a numbering follows section 3.2.
+    """Check that a numbering of the nodes follows section 3.2.
 
-    Nodes are numbered distance by distance, the necklace N_k1 first at distance k, and each
-    necklace rotation by rotation.
+    Nodes must be numbered distance by distance, and within a distance necklace by necklace,
+    beginning with N_k1. Each node of a necklace must be the rotation of the previous node.
     """
     of = numbering.of
     m = numbering.m
@@ -350,13 +364,16 @@ def nodes_at_distance_1(check: ClaimCheck) -> None:
 
 @cached
 def inner_profile(check: ClaimCheck) -> NDArray[np.int64]:
-    """Return the number of nodes at each distance 2, 3, .., K-1, where K is the diameter."""
+    """Return the number of nodes at each of the distances 2, 3, .., K-1 from 12..n.
+
+    K is the diameter.
+    """
     return check.profile()[2:-1]
 
 
 @checks("FA.B.D2")
 def nodes_at_distance_2(check: ClaimCheck) -> None:
-    """Check the number of nodes at distance 2 from 12..n."""
+    """Check whether 2(n-1) nodes are at distance 2 from 12..n, as stated."""
     count = int(inner_profile(check)[0])
     check.equal("nodes at distance 2", count, 2 * (check.n - 1))
     check.correction().equal("nodes at distance 2", count, (check.n - 1) * (check.n - 2))
@@ -387,9 +404,10 @@ def listed_nodes(check: ClaimCheck, last: int) -> int:
 
 
 def nodes_before_last(check: ClaimCheck, parity: tuple[int, str]) -> None:
-    """Check that at least (l-1)!(n-1) nodes are at distance K-1 (l = 4 for even n, 3 for odd n).
+    """Check that at least (l-1)!(n-1) nodes are at distance K-1 from 12..n; K is the diameter.
 
-    K is the diameter. The necklaces of `listed_nodes` alone must have as many such nodes.
+    l is 4 for even n and 3 for odd n. The necklaces of `listed_nodes` alone must have as many
+    nodes.
     """
     n = check.n
     last, necklaces = parity
@@ -440,7 +458,10 @@ LISTED = (
 
 @checks("FA.B.list")
 def listed_necklaces(check: ClaimCheck) -> None:
-    """Check the two necklaces at distance K-1 = 5 that Appendix B lists for n = 5."""
+    """Check the two necklaces that Appendix B lists for n = 5.
+
+    They must be orbits of the rotation R, at distance 5 (the diameter minus 1) from 12..n.
+    """
     rotated = stars.rotation(check)
     distance = check.distances()
     sizes = stars.return_times(check)

@@ -1,4 +1,7 @@
-"""Fragopoulou & Akl 1993, sections 5 to 9: scatter and gather (rules 5 and 8), total exchange."""
+"""Checks of Fragopoulou & Akl 1993, sections 5 to 9: scatter, gather and alltoall.
+
+The paper calls the alltoall total exchange.
+"""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -58,7 +61,7 @@ def scatter_along(
 
 
 def scatter_roots(check: ClaimCheck) -> tuple[int, ...]:
-    """Return a small selection of the sample roots for scatters."""
+    """Return a few of the sample roots, for scatters."""
     roots = check.roots()
     return roots[:: max(1, len(roots) // 4)]
 
@@ -74,9 +77,9 @@ def random_balanced_trees(check: ClaimCheck) -> Iterator[tuple[Forest, str]]:
 
 @checks("FA.R5")
 def largest_subtree_determines_steps(check: ClaimCheck) -> None:
-    """Check that scatters by rule 5 take as many steps as the largest subtree has nodes.
+    """Check that a scatter by rule 5 takes as many steps as the root's largest subtree has nodes.
 
-    Also check the order of messages.
+    Also check that the messages to the farthest nodes of each subtree leave first.
     """
     for forest, name in spanning_trees(check):
         largest = checkers.branch_sizes(check.topology, forest.parent_port, forest.root).max()
@@ -155,7 +158,11 @@ def spanning_trees(check: ClaimCheck) -> Iterator[tuple[Forest, str]]:
 
 @checks("FA.S51.steps", memory=SCATTERS)
 def balanced_scatter(check: ClaimCheck) -> None:
-    """Check the steps and transmissions of scatters over the balanced trees at several roots."""
+    """Check that scatters over the balanced trees take ceil((n!-1)/(n-1)) steps.
+
+    They must take t_n transmissions, where t_n is the sum of all distances from a node. Several
+    roots are tried.
+    """
     roots = scatter_roots(check)
     schedules = [check.schedule("scatter", "balanced", root=root) for root in roots]
     schedules += [scatter_along(check, *drawn) for drawn in random_balanced_trees(check)]
@@ -179,7 +186,11 @@ def one_port_scatters(check: ClaimCheck) -> Iterator[tuple[Schedule, Forest]]:
 
 @checks("FA.R8", given=one_port_scatters)
 def one_port_scatter(check: ClaimCheck, scatter: tuple[Schedule, Forest]) -> None:
-    """Check a one-port scatter by rule 8: the order of messages, the steps and transmissions."""
+    """Check that a one-port scatter by rule 8 takes n!-1 steps and t_n transmissions.
+
+    t_n is the sum of all distances from a node. Also check the order of messages: one subtree after
+    the other, the farthest nodes of a subtree first.
+    """
     schedule, forest = scatter
     check_furthest_first(check, schedule, forest, in_turn=True)
     stated = (factorial(check.n) - 1, distance_sum(check.n))
@@ -188,7 +199,10 @@ def one_port_scatter(check: ClaimCheck, scatter: tuple[Schedule, Forest]) -> Non
 
 @checks("FA.R8-clock", given=one_port_scatters)
 def last_message_of_each_subtree(check: ClaimCheck, scatter: tuple[Schedule, Forest]) -> None:
-    """Check in which step of a scatter the root sends its last message into each subtree."""
+    """Check the step in which a scatter's root sends the last message into each subtree.
+
+    This must be the total number of nodes in this and all earlier subtrees.
+    """
     schedule, forest = scatter
     from_root = schedule.sender == schedule.root
     last = np.zeros(check.n + 1, dtype=np.int64)
@@ -201,7 +215,10 @@ def last_message_of_each_subtree(check: ClaimCheck, scatter: tuple[Schedule, For
 
 @checks("FA.gather", memory=SCATTERS)
 def gather_is_reversed_scatter(check: ClaimCheck) -> None:
-    """Check that each gather is the reversed scatter, with its steps and transmissions."""
+    """Check that each gather is a scatter with reversed time and links.
+
+    It must have the same number of steps and transmissions.
+    """
     for algorithm in ("balanced", "near-balanced", "perfectly-balanced", "one-port"):
         ports = "one" if algorithm == "one-port" else "all"
         for messages in (check.n - 1,) if algorithm == "perfectly-balanced" else (1, 2):
@@ -237,7 +254,7 @@ def _sorted_rows(columns: tuple[NDArray[np.integer], ...]) -> NDArray[np.int64]:
 
 
 def amounts(check: ClaimCheck) -> tuple[int, ...]:
-    """Return sample numbers M of messages: small, near n-1, and multiples of n-1."""
+    """Return sample values of M, the number of messages: small, near n-1, and multiples of n-1."""
     n = check.n
     return tuple(sorted({1, 2, 3, n - 2, n - 1, n, 2 * (n - 1)} - {0}))
 
@@ -253,7 +270,11 @@ def balanced_scatter_of_messages(check: ClaimCheck) -> None:
 
 @checks("FA.M.near", memory=SCATTERS)
 def near_balanced_scatter_of_messages(check: ClaimCheck) -> None:
-    """Check the steps of scatters over the tree `near-balanced` (Def. 13), and their growth."""
+    """Check the number of steps of scatters of M messages per node over the near-balanced tree.
+
+    It must be M times the size of the tree's largest subtree. Its quotient by the lower bound must
+    have the stated order of growth. The tree is that of Definition 13.
+    """
     for messages in amounts(check):
         schedule = check.schedule("scatter", "near-balanced", messages=messages)
         check.takes(schedule, messages * largest_branch(check.n), M=messages)
@@ -275,7 +296,11 @@ def least_steps(check: ClaimCheck) -> None:
 
 @checks("FA.M.perfect", memory=SCATTERS)
 def perfectly_balanced_scatter(check: ClaimCheck) -> None:
-    """Check the paths, shares and steps of scatters over the perfectly balanced tree (Def. 15)."""
+    """Check that scatters over the perfectly balanced tree take ceil(M(n!-1)/(n-1)) steps.
+
+    The tree is that of Definition 15, and M a multiple of n-1. Also check the paths of the
+    messages, and that the trees that contain a node carry equally many of its messages.
+    """
     for messages in (check.n - 1, 2 * (check.n - 1)):
         for root in scatter_roots(check):
             scatter = execute(check, "scatter", "perfectly-balanced", root=root, messages=messages)
@@ -287,7 +312,10 @@ def perfectly_balanced_scatter(check: ClaimCheck) -> None:
 def _check_shares(
     check: ClaimCheck, schedule: Schedule, messages: int, place: dict[str, Any]
 ) -> None:
-    """Check that each node's messages use the trees of Definition 15, equally many on each tree."""
+    """Check that each node's messages arrive over the trees of Definition 15 that contain the node.
+
+    Equally many messages must arrive over each of these trees.
+    """
     forest = check.forest("perfectly-balanced", root=schedule.root)
     receiver = schedule.receiver
     above = forest.parent_port[schedule.tree, receiver]
@@ -304,9 +332,10 @@ def _check_shares(
 
 @checks("FA.M.multiple")
 def shares_are_integers(check: ClaimCheck) -> None:
-    """Check that M messages split evenly over the trees of Definition 15 iff n-1 divides M.
+    """Check that M messages can be divided evenly among trees if and only if n-1 divides M.
 
-    A node of period p appears k = (n-1)/p times and gets the share M/k each time.
+    The trees are those of Definition 15. A node of period p is in k = (n-1)/p of them, and each
+    brings it M/k messages.
     """
     degree = check.n - 1
     period = stars.periods(check)[1:]
@@ -319,7 +348,10 @@ def shares_are_integers(check: ClaimCheck) -> None:
 
 @checks("FA.S52-only", memory=SCATTERS)
 def other_trees_take_longer(check: ClaimCheck) -> None:
-    """Check whether scatters take more steps along other trees than along those of Def. 15."""
+    """Check whether scatters along other trees take more steps than along perfectly balanced ones.
+
+    The perfectly balanced trees are those of Definition 15.
+    """
     n = check.n
     perfect = check.schedule("scatter", "perfectly-balanced", messages=n - 1)
     words = "no other trees take so few steps with the fewest transmissions too, M t_n"
@@ -411,7 +443,7 @@ def check_groups(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
 
 
 def check_mean_distance(check: ClaimCheck) -> Fraction:
-    """Check the closed form of the mean distance d between nodes against a search, and return d."""
+    """Check the closed form of the mean distance d between nodes against a search; return d."""
     mean = Fraction(distance_sum(check.n), int(factorial(check.n)))
     check.equal("mean distance, by search", Fraction(check.distance_sum, check.nodes), mean)
     return mean
@@ -419,7 +451,10 @@ def check_mean_distance(check: ClaimCheck) -> Fraction:
 
 @checks("FA.R9.conflict-free", memory=ONE_SOURCE)
 def rule_9_is_conflict_free(check: ClaimCheck) -> None:
-    """Check that the schedule of alltoall `necklace` follows rule 9 and has no conflict."""
+    """Check that the alltoall `necklace` follows rule 9 and has no conflict.
+
+    By rule 9, all nodes serve one necklace after the other; see `check_groups`.
+    """
     schedule = check.schedule("alltoall", "necklace")
     check_groups(check, schedule, 1)
     check_conflict_free(check, schedule)
@@ -437,9 +472,9 @@ def rule_9_transmissions(check: ClaimCheck, exchange: Execution) -> None:
 
 @checks("FA.R9.time", given=rule_9, memory=ONE_SOURCE)
 def rule_9_time(check: ClaimCheck, exchange: Execution) -> None:
-    """Check whether the alltoall of rule 9 takes h d steps.
+    """Check whether the alltoall of rule 9 takes h d steps, as stated.
 
-    h is the number of necklaces, and d the mean distance.
+    h is the number of necklaces besides that of 12..n, and d the mean distance between nodes.
     """
     steps = exchange.steps
     h = len(np.unique(stars.leaders(check))) - 1
@@ -468,7 +503,7 @@ def number_of_necklaces(check: ClaimCheck) -> None:
 def rule_9_bound(check: ClaimCheck, exchange: Execution) -> None:
     """Check whether the alltoall of rule 9 takes at most (2(n-1)! - 1) d steps.
 
-    d is the mean distance.
+    d is the mean distance between nodes.
     """
     nodes = 2 * factorial(check.n - 1)
     steps = exchange.steps
@@ -479,7 +514,10 @@ def rule_9_bound(check: ClaimCheck, exchange: Execution) -> None:
 
 @checks("FA.R9.order", given=rule_9, memory=ONE_SOURCE)
 def rule_9_order(check: ClaimCheck, exchange: Execution) -> None:
-    """Check the closed form for the steps of the alltoall of rule 9, and its order of growth."""
+    """Check the number of steps of the alltoall of rule 9 against its closed form.
+
+    Also check the order of growth of its quotient by the lower bound.
+    """
     stated = rule_9_steps(check.n)
     check.equal("steps, in closed form", exchange.steps, stated, of=exchange.schedule)
     check.order("steps / ceil(t_n/(n-1))", rule_9_quotient)
@@ -487,7 +525,11 @@ def rule_9_order(check: ClaimCheck, exchange: Execution) -> None:
 
 @checks("FA.R10", memory=Memory(6 * BYTES_PER_ROW, power=2))
 def rule_10(check: ClaimCheck) -> None:
-    """Check the steps and transmissions of the alltoall of rule 10, and that it has no conflict."""
+    """Check the number of steps and transmissions of the alltoall of rule 10.
+
+    For M messages per pair of nodes, M a multiple of n-1, it must take ceil(M t_n/(n-1)) steps and
+    M n! t_n transmissions without a conflict. t_n is the sum of all distances from a node.
+    """
     n = check.n
     # Rule 10 is defined only for multiples of n-1.
     for messages in (n - 1, 2 * (n - 1)):
@@ -500,7 +542,11 @@ def rule_10(check: ClaimCheck) -> None:
 
 @checks("FA.S8", given=executions("alltoall", "one-port", ports="one"), memory=ONE_SOURCE)
 def one_port_exchange(check: ClaimCheck, exchange: Execution) -> None:
-    """Check steps and transmissions of the one-port alltoall: one message travels at a time."""
+    """Check that the one-port alltoall takes t_n steps and n! t_n transmissions.
+
+    t_n is the sum of all distances from a node. In each step, one message of every source must be
+    on its way.
+    """
     schedule, simulation = exchange
     what = "messages on their way from a source in a step"
     check.equal(what, np.bincount(schedule.step)[1:], 1, step=lambda index: index + 1, of=schedule)
@@ -512,7 +558,10 @@ def one_port_exchange(check: ClaimCheck, exchange: Execution) -> None:
 
 @checks("FA.open", memory=ONE_SOURCE)
 def exact_exchange(check: ClaimCheck) -> None:
-    """Check that the alltoall `exact` takes ceil(t_n/(n-1)) steps; t_n is a node's distance sum."""
+    """Check that the alltoall `exact` takes ceil(t_n/(n-1)) steps without a conflict.
+
+    t_n is the sum of all distances from a node.
+    """
     schedule = check.schedule("alltoall", "exact")
     check_conflict_free(check, schedule)
     check.takes(schedule, shared_distances(check.n))

@@ -1,4 +1,8 @@
-"""Fragopoulou & Akl 1993, section 5: balanced trees, Definitions 7 and 13 to 16, Theorems 9, 10."""
+"""Checks of Fragopoulou & Akl 1993, section 5: balanced trees.
+
+They are the balanced trees of section 5.1, the near-balanced tree (Definitions 7, 13 and 14,
+Theorem 9), and the perfectly balanced trees (Definitions 15 and 16, Theorem 10).
+"""
 
 from functools import partial
 from typing import Literal
@@ -143,9 +147,10 @@ def _inner_children(label: list[int], *, repaired: bool) -> list[int]:
 
 
 def seen_from_children(network: CachedTopology, below: Dimensions) -> Dimensions:
-    """Return whether each node is a child of its neighbour across each dimension.
+    """Return the parents that follow from a children function, bool ``[nodes, n]``.
 
-    The argument ``below`` is the children function.
+    An entry is True if the node is a child of its neighbour across the dimension. The argument
+    ``below`` is the children function.
     """
     function = np.zeros_like(below)
     for j, heads in zip(network.ports, network.neighbours, strict=True):
@@ -160,7 +165,10 @@ def translation_and_inverse(network: CachedTopology, root: int) -> tuple[Ranks, 
 
 
 def parents_at_root(network: CachedTopology, root: int, *, repeated: bool) -> Dimensions:
-    """Return the corrected parent function of Definition 14; of Definition 16 if ``repeated``."""
+    """Return the corrected parent function of the near-balanced tree at a root (Definition 14).
+
+    With ``repeated``, it is that of the perfectly balanced trees (Definition 16).
+    """
     _, c = translation_and_inverse(network, root)
     starts_with_1 = stars.symbols(network)[c][:, 0] == 1
     leaves = leaf_parents(network, c, repeated=repeated)
@@ -324,7 +332,10 @@ def repaired_functions_are_inverse(check: ClaimCheck, construction: str) -> None
 
 
 def trees_at_roots_are_translates(check: ClaimCheck, construction: str) -> None:
-    """Check that the trees of Definition 14 or 16 are translations of the trees at 12..n."""
+    """Check that the trees at other roots are translations of the trees at 12..n.
+
+    They are those of Definition 14 or 16.
+    """
     repeated = construction == DEFINITION_15
     above = parent_function(check, "right", repeated=repeated)
     for root in check.roots():
@@ -394,9 +405,10 @@ def near_balanced_has_shortest_paths(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T9.5", given=near_balanced)
 def subtree_sizes_differ_by_a_factor(check: ClaimCheck, forest: Forest) -> None:
-    """Check the sizes of the near-balanced tree's largest and smallest subtree.
+    """Check the sizes of the largest and of the smallest subtree of the near-balanced tree.
 
-    Also check the order of growth of their quotient.
+    They are compared with closed forms and with the bounds 2(n-1)! - 1 and (n-1)!. Also check the
+    order of growth of their quotient.
     """
     n = check.n
     substar = int(factorial(n - 1))
@@ -416,7 +428,10 @@ def subtree_sizes_differ_by_a_factor(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T10.1", given=perfectly_balanced)
 def substars_are_in_one_subtree(check: ClaimCheck, forest: Forest) -> None:
-    """Check that nodes with 1 in position i are only in the subtree of type i of Definition 15."""
+    """Check that nodes with symbol 1 in position i are only in the subtree of type i.
+
+    The subtrees are those of Definition 15.
+    """
     position = stars.positions(stars.symbols(check))[0]
     nodes = np.flatnonzero(position > 1)
     for tree, row in enumerate(forest.parent_port):
@@ -464,7 +479,10 @@ def perfectly_balanced_has_shortest_paths(check: ClaimCheck, forest: Forest) -> 
 
 @checks("FA.T10.6", given=perfectly_balanced)
 def subtrees_have_one_size(check: ClaimCheck, forest: Forest) -> None:
-    """Check that each subtree of Definition 15 has one node per necklace, but for that of 12..n."""
+    """Check that all subtrees of Definition 15 have equally many nodes: one of each necklace.
+
+    The necklace of 12..n is not counted.
+    """
     sizes = checkers.branch_sizes(check.topology, forest.parent_port, 0).sum(axis=0)
     place = {"tree": lambda tree: tree, "of": forest}
     check.equal("nodes of a subtree", sizes, sizes[0], **place)

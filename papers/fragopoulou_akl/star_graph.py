@@ -1,4 +1,7 @@
-"""Fragopoulou & Akl 1993, sections 1 to 3: the star graph, rotation, translation, and moves."""
+"""Checks of Fragopoulou & Akl 1993, sections 1 to 3: the star graph, its rotation and translations.
+
+Also checks of the rules that list, for each node, the links ("moves") that lead closer to 12..n.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -106,7 +109,10 @@ def node_of_cycles(n: int, *cycles: tuple[int, ...]) -> int:
 
 @checks("FA.S1-degree")
 def degree_and_diameter_below_hypercube(check: ClaimCheck) -> None:
-    """Check degree and diameter of S_n, and that they grow more slowly than on the hypercube."""
+    """Check the degree and the diameter of S_n, and that they grow more slowly than on hypercubes.
+
+    S_n is compared with the smallest hypercube that has at least n! nodes.
+    """
     n = check.n
     check.equal("different neighbours of a node", check.degrees, n - 1, node=check.ranks)
     check.equal("diameter", check.diameter, diameter(n))
@@ -152,7 +158,7 @@ def substars(check: ClaimCheck) -> None:
 
 @checks("FA.d", given=ClaimCheck.roots)
 def mean_distance(check: ClaimCheck, root: int) -> None:
-    """Check the mean and the sum of the distances from a root of S_n."""
+    """Check the mean and the sum of the distances from a root of S_n against their closed forms."""
     n = check.n
     total = int(check.distances(root).sum(dtype=np.int64))
     mean = n + divide(2, n) + harmonic(n) - 4
@@ -199,7 +205,7 @@ def rotation_keeps_links(check: ClaimCheck) -> None:
 
 @checks("FA.T3-coordinates")
 def rotation_by_coordinates(check: ClaimCheck) -> None:
-    """Check that the rotation of a node x is R(x) = r(x_1) r(x_n) r(x_2) .. r(x_{n-1})."""
+    """Check the formula R(x) = r(x_1) r(x_n) r(x_2) .. r(x_{n-1}) for the rotation of a node x."""
     images = stars.rotation_function(check.n)[stars.symbols(check)].astype(np.uint8)
     columns = [images[:, 0], images[:, check.n - 1], images[:, 1 : check.n - 1]]
     stated = permutations.rank(np.column_stack(columns))
@@ -371,9 +377,9 @@ def rules_list_moves_closer(check: ClaimCheck) -> None:
 
 @checks("FA.R4-effect")
 def effect_of_rule_4(check: ClaimCheck) -> None:
-    """Check how the moves towards 12..n that rule 4 lists change the cycles of a node.
+    """Check how a move that rule 4 lists changes the cycles of a node with at least two cycles.
 
-    The node has at least two cycles.
+    A move is a link that leads closer to 12..n.
     """
     first = stars.symbols(check)[:, 0]
     tails = np.flatnonzero((first != 1) & (cycle_counts(check) > 1))
@@ -383,7 +389,7 @@ def effect_of_rule_4(check: ClaimCheck) -> None:
 
 
 def _check_rule_4a(check: ClaimCheck, tails: NDArray[np.int64]) -> None:
-    """Check the moves of rule 4 (a) over the first symbol, which leaves its cycle."""
+    """Check the moves of rule 4 (a): the first symbol of the node must leave its cycle."""
     leading = stars.symbols(check)[:, 0]
     first = leading[tails]
     minima = cycle_minima(check)
@@ -403,7 +409,10 @@ def _check_rule_4a(check: ClaimCheck, tails: NDArray[np.int64]) -> None:
 
 
 def _check_rule_4b(check: ClaimCheck, tails: NDArray[np.int64], dimension: int) -> None:
-    """Check the moves of rule 4 (b) over a symbol in a cycle without 1, which merge two cycles."""
+    """Check the moves of rule 4 (b) across one dimension: they must merge two cycles.
+
+    The symbol of the dimension is in a cycle without 1, which is merged with the cycle of 1.
+    """
     label_symbols = stars.symbols(check)
     minima = cycle_minima(check)
     cycles = cycle_counts(check)

@@ -1,8 +1,9 @@
-"""Fragopoulou & Akl 1993, section 2, Tables 1 to 6 and the abstract: lower bounds, steps, growth.
+"""Checks of Fragopoulou & Akl 1993, section 2, Tables 1 to 6 and the abstract.
 
-Tables 1 to 3 state the steps and transmissions of the paper's algorithms: `CELLS` has one row per
-algorithm and number of messages M, and each row gives two claims. Tables 4 and 5 state the bounds
-of section 2 for the star graph S_n and the hypercube Q_k, and Table 6 their orders of growth.
+Tables 1 to 3 state the numbers of steps and transmissions of the paper's algorithms: `CELLS` has
+one row per algorithm and number of messages M, and each row gives two claims. Tables 4 and 5 state
+the lower bounds of section 2 for the star graph S_n and the hypercube Q_k, and Table 6 their orders
+of growth.
 """
 
 from collections.abc import Callable
@@ -64,17 +65,23 @@ class Bound:
 
 
 def others(n: int, messages: int = 1) -> int:
-    """Return M(n!-1): M messages for each of the other nodes of S_n."""
+    """Return M(n!-1), the number of messages from one node of S_n to all others.
+
+    There are M messages for each node.
+    """
     return messages * (int(factorial(n)) - 1)
 
 
 def pairs(n: int, messages: int = 1) -> int:
-    """Return M n!(n!-1): M messages for each ordered pair of nodes of S_n."""
+    """Return M n!(n!-1), the number of messages between all nodes of S_n.
+
+    There are M messages for each ordered pair of nodes.
+    """
     return int(factorial(n)) * others(n, messages)
 
 
 def shared_others(n: int, messages: int = 1) -> int:
-    """Return ceil(M(n!-1)/(n-1)): M messages for each other node, shared by n-1 links."""
+    """Return ceil(M(n!-1)/(n-1)): M messages for each other node, divided among n-1 links."""
     return ceil_div(others(n, messages), n - 1)
 
 
@@ -185,7 +192,10 @@ def no_schedule_beats_bound(check: ClaimCheck, bound: Bound) -> None:
 
 
 def bound_is_met(check: ClaimCheck, bound: Bound) -> None:
-    """Check that no schedule beats the bound, and that the algorithms named with it attain it."""
+    """Check that no schedule beats a bound, and that `Bound.algorithms` attain it.
+
+    The schedules are those of `lower_bound_counts.unit_schedules`.
+    """
     stated = check_count(check, bound)
     for schedule in lower_bound_counts.unit_schedules(check, bound.collective, bound.ports):
         measured = getattr(check.execute(schedule), bound.quantity)
@@ -208,7 +218,10 @@ check_rows(
 
 @checks("FA.S2-optimal")
 def algorithms_meet_all_bounds(check: ClaimCheck) -> None:
-    """Check whether the paper's algorithms for one message meet all nine bounds."""
+    """Check whether the paper's algorithms for one message attain all lower bounds of section 2.
+
+    There are nine bounds.
+    """
     for cell, bound in BOUNDS.items():
         if cell == RULE_9_CELL:
             schedule, simulation = execute(check, "alltoall", "necklace")
@@ -224,9 +237,10 @@ def algorithms_meet_all_bounds(check: ClaimCheck) -> None:
 
 @checks("FA.abstract")
 def abstract(check: ClaimCheck) -> None:
-    """Check that allgather and scatter meet their bounds, and the order of growth of Rule 9.
+    """Check the abstract: allgather and scatter attain their lower bounds, and the alltoall almost.
 
-    Rule 9 is an alltoall.
+    The alltoall is that of Rule 9. Its number of steps must equal a closed form, and its quotient
+    by the lower bound must have the stated order of growth.
     """
     for bound in BOUNDS.values():
         if bound.collective != "alltoall":
@@ -240,7 +254,10 @@ def abstract(check: ClaimCheck) -> None:
 
 
 def check_paper_meets(check: ClaimCheck, bound: Bound) -> None:
-    """Check that the paper's algorithms attain a bound, or starcast's if the paper has none."""
+    """Check that the paper's algorithms attain a bound.
+
+    If the paper has no such algorithm, starcast's algorithm for the bound is executed.
+    """
     own = [algorithm for algorithm in bound.algorithms if algorithm != _EXACT]
     for algorithm, ports in own or bound.algorithms:
         run = execute(check, bound.collective, algorithm, ports)
@@ -250,7 +267,9 @@ def check_paper_meets(check: ClaimCheck, bound: Bound) -> None:
 
 
 def check_rule_9(check: ClaimCheck) -> Schedule:
-    """Check that the steps of the alltoall of Rule 9 are the sum of all necklaces' distances.
+    """Check that the number of steps of the alltoall of Rule 9 is the sum of necklace distances.
+
+    The distance of a necklace is that of its nodes from 12..n.
 
     Returns:
         The schedule of Rule 9.
@@ -309,9 +328,9 @@ compare = partial(star_vs_hypercube.compare, bounds=COUNTS, amounts=star_vs_hype
 
 
 def networks_differ_by(check: ClaimCheck, row: tuple[Ratio, tuple[str, ...]]) -> None:
-    """Check the factors by which cells of Table 6 differ between S_n and the hypercube.
+    """Check the factor by which cells of Table 6 differ between S_n and the hypercube.
 
-    Constant factors are ignored.
+    Constant factors are ignored; the argument ``row`` is a value of `_FACTORS`.
     """
     factor, cells = row
     star_vs_hypercube.check_counts(check)
@@ -335,7 +354,10 @@ check_rows(networks_differ_by, _FACTORS, memory=star_vs_hypercube.NETWORKS)
 
 @checks("FA.hyper.other", memory=star_vs_hypercube.NETWORKS)
 def other_cells_are_of_one_order(check: ClaimCheck) -> None:
-    """Check whether cells of Table 6 without a stated factor are of one order on both networks."""
+    """Check whether the other cells of Table 6 have the same order on S_n and on the hypercube.
+
+    These are the cells for which the paper states no factor.
+    """
     star_vs_hypercube.check_counts(check)
     equal_cells = ("allgather-transmissions", "allgather-oneport-time", "scatter-oneport-time")
     correction = check.correction()
@@ -456,7 +478,11 @@ for _name, _cell in CELLS.items():
 
 @checks("FA.Tab2.allport-near-1-time")
 def near_balanced_scatter(check: ClaimCheck) -> None:
-    """Check the steps of a scatter over the tree of Definition 13, and their order of growth."""
+    """Check the number of steps of a scatter over the near-balanced tree (Definition 13).
+
+    It must equal the number of necklaces besides that of 12..n, and a closed form. Its quotient by
+    the lower bound must have the stated order of growth.
+    """
     schedule, simulation = run_cell(check, CELLS["Tab2.allport-near-1"])
     count = len(stars.leader_distances(check))
     what = "steps of near-balanced, and necklaces without the root's"
@@ -468,7 +494,11 @@ def near_balanced_scatter(check: ClaimCheck) -> None:
 
 @checks("FA.Tab3.allport-near-1-time", memory=Memory(2 * BYTES_PER_ROW))
 def rule_9_exchange(check: ClaimCheck) -> None:
-    """Check the steps of the alltoall of Rule 9, and their order of growth."""
+    """Check the number of steps of the alltoall that serves one necklace after the other (Rule 9).
+
+    It must equal the sum of the distances of the necklaces, and a closed form. Its quotient by the
+    lower bound must have the stated order of growth.
+    """
     schedule, simulation = run_cell(check, CELLS["Tab3.allport-near-1"])
     total = stars.leader_distances(check).sum()
     what = "steps of Rule 9, and the sum of the distances of the necklaces"

@@ -1,1 +1,1 @@
-"""Claims of Li, Chen, Xiang & Yao 2007: broadcast in (n,k)-star graphs with spanning trees."""
+"""Checks of Li, Chen, Xiang & Yao 2007: broadcast in (n,k)-star graphs with spanning trees."""

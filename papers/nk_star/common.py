@@ -1,9 +1,9 @@
-"""Reference for S_{n,k}: labels, executed broadcasts on the trees SP and MT, link loads.
+"""Functions for the checks of Li, Chen, Xiang & Yao 2007 on (n,k)-star graphs S_{n,k}.
 
-SP(r) is the paper's spanning tree of shortest paths to the root r, and MT are n-1 such trees with
-shifted roots, changed so that all have the root Id = 12..k. They are starcast's constructions
-`nk-greedy` and `nk-multiple`. A residual link exchanges the first symbol for a symbol that the
-label lacks.
+They compute labels, executed broadcasts on the trees SP and MT, and link loads. SP(r) is the
+paper's spanning tree of shortest paths to the root r, and MT are n-1 such trees with shifted roots,
+changed so that all have the root Id = 12..k. They are starcast's constructions `nk-greedy` and
+`nk-multiple`. A residual link exchanges the first symbol for a symbol that the label lacks.
 """
 
 from collections import Counter
@@ -74,14 +74,14 @@ class Cycles(NamedTuple):
 
     @property
     def internal_steps(self) -> NDArray[np.int64]:
-        """The steps that bring a node's internal cycles into place, by the paper's formula (1)."""
+        """The number of steps that bring a node's internal cycles into place (formula (1))."""
         begins = self.misplaced & (self.first == np.arange(self.first.shape[1]))
         steps = np.where(self.first == 0, self.length - 1, self.length + 1)
         return np.asarray(np.where(begins, steps, 0).sum(axis=1))
 
     @property
     def external_steps(self) -> NDArray[np.int64]:
-        """The steps that bring a node's external chains into place, by the paper's formula (2)."""
+        """The number of steps that bring a node's external chains into place (formula (2))."""
         at_first = np.where(self.end[:, 0] > 0, -1, 1)
         return np.where(self.beta > 0, self.chained + self.beta + at_first, 0)
 
@@ -120,7 +120,11 @@ def shifted_roots(network: CachedTopology) -> list[int]:
 
 
 def shifted_places(n: int, last: int, places: int) -> NDArray[np.int64]:
-    """Return the image of each of 0..n if 2..last are shifted cyclically by ``places``, int64."""
+    """Return the image of each of 0..n if 2..last are shifted cyclically by ``places``.
+
+    Returns:
+        int64 ``[n+1]``.
+    """
     shifted = np.arange(n + 1)
     if last > 1:
         shifted[2 : last + 1] = (np.arange(last - 1) + places) % (last - 1) + 2
@@ -249,7 +253,10 @@ class Broadcast:
         return min((self.time(p, T_s, b), p) for p in candidates)
 
     def best_on(self, grid: Parameters) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Return the smallest time at each point of a grid, and the segments that give it."""
+        """Return the smallest time at each point of a grid.
+
+        Also return the number of segments that gives it.
+        """
         times, segments = zip(*(self.best(*load) for load in grid.each()), strict=True)
         return exact_array(times), np.array(segments)
 
@@ -297,7 +304,10 @@ _ALGORITHM = "nk-greedy with dimension changes"
 
 
 def link_classes(network: CachedTopology) -> tuple[tuple[int, ...], ...]:
-    """Return the ports of each class of links that automorphisms map to each other."""
+    """Return the classes of equivalent links, each as a tuple of ports.
+
+    Automorphisms map every link of a class to every other.
+    """
     n, k = network.n_and_k
     if k in (1, n - 1):
         return (network.ports,)
@@ -305,10 +315,10 @@ def link_classes(network: CachedTopology) -> tuple[tuple[int, ...], ...]:
 
 
 def class_loads(check: ClaimCheck, construction: str) -> NDArray[Any]:
-    """Return the load of a directed link on each level, for each class of links (`link_classes`).
+    """Return the number of messages over a directed link of each class, on each level of the trees.
 
-    The load is in messages. A message is divided evenly among all trees of the construction and
-    their images under the dimension changes that S_{n,k} admits.
+    The allgather divides each message evenly among all trees of the construction and their images
+    under the dimension changes that S_{n,k} admits. `link_classes` defines the classes.
 
     Returns:
         fractions ``[levels, classes]``.
@@ -332,12 +342,18 @@ def class_loads(check: ClaimCheck, construction: str) -> NDArray[Any]:
 
 
 def all_port_bytes(loads: NDArray[Any]) -> Fraction:
-    """Return the all-port bytes divided by m: the sum of the largest loads of all levels."""
+    """Return the all-port bytes of an allgather divided by m.
+
+    They are the sum of the largest loads of all levels; ``loads`` is the result of `class_loads`.
+    """
     return sum((max(level) for level in loads), Fraction(0))
 
 
 def one_port_bytes(network: CachedTopology, loads: NDArray[Any]) -> Fraction:
-    """Return the one-port bytes divided by m: the sum of the loads of all ports and levels."""
+    """Return the one-port bytes of an allgather divided by m.
+
+    They are the sum of the loads of all ports and levels; ``loads`` is the result of `class_loads`.
+    """
     sizes = [len(ports) for ports in link_classes(network)]
     return sum((loads @ sizes).tolist(), Fraction(0))
 
@@ -353,7 +369,7 @@ def last_sub_slot(network: CachedTopology, loads: NDArray[Any]) -> int:
 
 
 def bytes_by_class(loads: NDArray[Any]) -> Fraction:
-    """Return the sum of all loads, over classes and levels, which is at least `all_port_bytes`."""
+    """Return the sum of all loads of `class_loads`, which is at least `all_port_bytes`."""
     return sum(loads.ravel().tolist(), Fraction(0))
 
 
@@ -361,10 +377,10 @@ def bytes_formula(n: int, k: int) -> Number:
     """Return `bytes_by_class` of the tree SP, and of the trees MT, in closed form.
 
     It is at least `all_port_bytes`, with equality for k = 1 and k = n-1, where there is only one
-    class. By Definition 3, those of the N nodes that begin with a symbol beyond k have a residual
-    link to their parent in SP. These are N(n-k)/n links, which n-k ports share. The other
-    kN/n - 1 links of SP are exchanges, which k-1 ports share. SP(r) is SP(Id) relabelled, and MT
-    has the same undirected links.
+    class. In the tree SP (Definition 3), each of the N nodes that begins with a symbol beyond k has
+    a residual link to its parent. These are N(n-k)/n links, which n-k ports share. The other kN/n -
+    1 links of SP are exchanges, which k-1 ports share. SP(r) is SP(Id) relabelled, and MT has the
+    same undirected links.
     """
     nodes = arrangements(n, k)
     if k in (1, n - 1):
@@ -373,7 +389,10 @@ def bytes_formula(n: int, k: int) -> Number:
 
 
 def optimal_bytes(n: int, k: int) -> Number:
-    """Return the bytes in the bound of Lemma 2 as a multiple of m: (N-1)/(n-1) for N nodes."""
+    """Return (N-1)/(n-1), the coefficient of m T_c in the all-port bound of Lemma 2.
+
+    N is the number of nodes.
+    """
     return divide(arrangements(n, k) - 1, n - 1)
 
 
@@ -408,10 +427,10 @@ def height_bound(n: int, k: int) -> int:
 
 
 def greatest_quotient(*terms: tuple[Number, Number]) -> Number:
-    """Return the largest quotient of a measured and a stated time, over all T_s and m T_c.
+    """Return the largest quotient of a measured and a stated time over all T_s and m T_c.
 
-    Both times are sums of terms that are linear in such a parameter. ``terms`` has, for each
-    parameter, its coefficient in the measured and in the stated time.
+    Both times are linear in T_s and m T_c. ``terms`` has, for each of these parameters, its
+    coefficient in the measured time and in the stated time.
     """
     return greatest(divide(measured, stated) for measured, stated in terms)
 
@@ -446,7 +465,10 @@ def greatest_quotient(*terms: tuple[Number, Number]) -> Number:
 
 
 def contains_shared_links(network: CachedTopology) -> NDArray[np.bool_]:
-    """Return whether each link w -> v of the proof above has port k+s and is in all t trees."""
+    """Return whether each link w -> v of the proof above is in all t trees that the proof names.
+
+    The link must also have port k+s.
+    """
     n, k = network.n_and_k
     neighbours = dict(zip(network.ports, network.neighbours, strict=True))
     rows = network.forest(MANY_TREES).parent_port

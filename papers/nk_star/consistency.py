@@ -1,4 +1,4 @@
-"""Li, Chen, Xiang & Yao: comparison of the tables with the theorems and the conclusion.
+"""Checks of Li, Chen, Xiang & Yao 2007: whether tables, theorems and conclusion agree.
 
 All expressions are as printed (cleaned as described in docs/definitions/nk-star.md). They are
 compared as exact numbers.

@@ -1,4 +1,8 @@
-"""Li, Chen, Xiang & Yao: Tables 1 and 2, and Lemmas 1 and 2 (the tables' rows 'optimal')."""
+"""Checks of Tables 1 and 2 of Li, Chen, Xiang & Yao 2007.
+
+Lemmas 1 and 2 are checked here too: they give the rows 'optimal' of the tables. The trees SP and MT
+are described in `common`.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -68,7 +72,10 @@ def _check_one_tree(check: ClaimCheck, ports: str) -> None:
 
 
 def one_tree_start_up(check: ClaimCheck, ports: str) -> None:
-    """Check the order of growth of the broadcast time on the tree SP for T_c = 0."""
+    """Check the start-up time of the broadcast on the tree SP, and its order of growth.
+
+    The start-up time is the time for T_c = 0.
+    """
     _check_one_tree(check, ports)
     if ports == "all":
         check.order("D T_s over D T_s", lambda n, k: divide(nk_diameter(n, k), nk_diameter(n, k)))
@@ -78,7 +85,10 @@ def one_tree_start_up(check: ClaimCheck, ports: str) -> None:
 
 
 def one_tree_transmission(check: ClaimCheck, ports: str) -> None:
-    """Check the order of growth of the broadcast time on the tree SP for T_s = 0."""
+    """Check the transmission time of the broadcast on the tree SP, and its order of growth.
+
+    The transmission time is the time for T_s = 0.
+    """
     _check_one_tree(check, ports)
     if ports == "all":
         check.order("m T_c over m T_c/(n-1)", lambda n, _: divide(1, divide(1, n - 1)))
@@ -89,7 +99,7 @@ def one_tree_transmission(check: ClaimCheck, ports: str) -> None:
 
 
 def one_tree_overall(check: ClaimCheck, ports: str) -> None:
-    """Check the order of growth of the broadcast time on the tree SP."""
+    """Check the order of growth of the broadcast time on the tree SP for all T_s and T_c."""
     _check_one_tree(check, ports)
     if ports == "all":
         what = "time over D T_s + m T_c/(n-1) + 2 sqrt(m(D-1)T_s T_c/(n-1))"
@@ -134,9 +144,9 @@ register_cells(one_tree_overall, "one-tree-overall")
 
 
 def _check_many_trees(check: ClaimCheck, ports: str) -> None:
-    """Check the height of the trees MT, and the slots of a broadcast of 1 and 2 segments per tree.
+    """Check that a broadcast on the trees MT takes h+p-1 slots, for p = 1 and 2 segments per tree.
 
-    The trees must be at most 2D high, where D is the diameter.
+    The height h must be at most 2D, where D is the diameter.
     """
     n, k = check.n_and_k
     height = common.greatest_height(check, MANY_TREES)
@@ -153,7 +163,10 @@ def _check_many_trees(check: ClaimCheck, ports: str) -> None:
 
 
 def many_trees_start_up(check: ClaimCheck, ports: str) -> None:
-    """Check the order of growth of the broadcast time on the trees MT for T_c = 0."""
+    """Check the order of growth of the start-up time of the broadcast on the trees MT.
+
+    The start-up time is the time for T_c = 0.
+    """
     _check_many_trees(check, ports)
     if ports == "all":
         what = "2D T_s, no less than the time with T_c = 0, over (2D-1)T_s"
@@ -164,10 +177,10 @@ def many_trees_start_up(check: ClaimCheck, ports: str) -> None:
 
 
 def many_trees_transmission(check: ClaimCheck, ports: str) -> None:
-    """Check the order of growth of the all-port broadcast time on the trees MT for T_s = 0.
+    """Check the order of growth of the all-port transmission time on the trees MT.
 
-    If there are many segments, each additional segment adds a slot whose largest packet has c
-    segments, where c is the congestion.
+    The transmission time is the time for T_s = 0. If there are many segments, each additional
+    segment adds a slot whose largest packet has c segments, where c is the congestion.
     """
     _check_many_trees(check, ports)
     broadcast = common.execute_broadcast(check, MANY_TREES, ports)
@@ -180,7 +193,7 @@ def many_trees_transmission(check: ClaimCheck, ports: str) -> None:
 
 
 def many_trees_overall(check: ClaimCheck, ports: str) -> None:
-    """Check the order of growth of the all-port broadcast time on the trees MT."""
+    """Check the order of growth of the all-port broadcast time on MT for all T_s and T_c."""
     _check_many_trees(check, ports)
 
     def quotient(n: int, k: int) -> Number:
@@ -193,7 +206,10 @@ def many_trees_overall(check: ClaimCheck, ports: str) -> None:
 
 
 def many_trees_one_port(check: ClaimCheck, ports: str) -> None:
-    """Check that one-port broadcasts on MT take O(n m) bytes, for every number of segments."""
+    """Check whether one-port broadcasts on the trees MT take O(m T_c) transmission time, as stated.
+
+    m is the size of the message. All numbers of segments are considered.
+    """
     n, k = check.n_and_k
     _check_many_trees(check, ports)
     loads = common.link_loads(check, MANY_TREES)
@@ -305,7 +321,11 @@ LINES = (
 
 
 def _check_levels(check: ClaimCheck, line: TableLine) -> None:
-    """Check the height of the trees, and the bytes of all levels of an all-to-all broadcast."""
+    """Check the executions behind a row of Table 2, an all-to-all broadcast.
+
+    Compared are the height of the trees with the diameter D (at most 2D for MT), and the bytes of
+    all levels with their closed form.
+    """
     n, k = check.n_and_k
     loads = common.class_loads(check, line.trees)
     levels = len(loads)
@@ -416,7 +436,11 @@ def bounded_schedules(check: ClaimCheck, bound: Bound) -> Iterator[Schedule]:
 
 
 def check_counts(check: ClaimCheck, bound: Bound) -> None:
-    """Check the counts from which a lower bound follows, by breadth-first search."""
+    """Check the counts from which a lower bound follows, by breadth-first search.
+
+    These are the distances from a source, and the number of messages that a node receives; for the
+    one-port model also the number of doublings until all nodes are informed.
+    """
     n, k = check.n_and_k
     for source in (0, check.nodes - 1):
         lower_bound_counts.check_source(check, source, nk_diameter(n, k))
@@ -446,7 +470,7 @@ def check_time(check: ClaimCheck, bound: Bound) -> None:
 
 
 def start_up_order(check: ClaimCheck, bound: Bound) -> None:
-    """Check the order of growth of a lower bound if bytes cost nothing (T_c = 0)."""
+    """Check that a lower bound has the stated order if bytes cost nothing (T_c = 0)."""
     check_counts(check, bound)
     what = "the lemma with T_c = 0 over D T_s"
     # For T_c = 0, the bound is the maximum of the start-ups and 0.
@@ -464,7 +488,7 @@ _CELLS: dict[tuple[str, str], tuple[str, Callable[[int, int], Number]]] = {
 
 
 def transmission_order(check: ClaimCheck, bound: Bound) -> None:
-    """Check the order of growth of a lower bound if start-ups cost nothing (T_s = 0)."""
+    """Check that a lower bound has the stated order if start-ups cost nothing (T_s = 0)."""
     check_counts(check, bound)
     name, cell = _CELLS[bound.collective, bound.ports]
     what = f"the lemma with T_s = 0 over {name} T_c"
@@ -472,7 +496,10 @@ def transmission_order(check: ClaimCheck, bound: Bound) -> None:
 
 
 def check_lemma(check: ClaimCheck, collective: str) -> None:
-    """Check the lower bounds of Lemma 1 or 2 for a collective, for both port models."""
+    """Check that no schedule of a collective takes less time than Lemma 1 or 2 states.
+
+    Both port models are checked.
+    """
     for ports in ("all", "one"):
         check_time(check, Bound(collective, ports))
 

@@ -1,8 +1,8 @@
-"""Li, Chen, Xiang & Yao, sections 4, 5, 7 and 8: executed times of both broadcasts.
+"""Checks of Li, Chen, Xiang & Yao 2007, sections 4, 5, 7 and 8: times of executed broadcasts.
 
 Sections 4 and 7 treat the one-to-all broadcast, sections 5 and 8 the all-to-all broadcast, each on
-the tree SP and on the trees MT. Theorems 2, 3, 8 and 9 state orders O(..); the expressions
-in them are verified as exact times. D is the diameter and N the number of nodes.
+the tree SP and on the trees MT (see `common`). Theorems 2, 3, 8 and 9 state orders O(..); the
+expressions in them are verified as exact times. D is the diameter and N the number of nodes.
 """
 
 from collections.abc import Iterator
@@ -82,7 +82,7 @@ def _best_of_halves(line: Pipeline, b: Fraction) -> Fraction:
 
 
 def _slopes_as_stated(line: Pipeline, T_s: Fraction, b: Fraction) -> Iterator[bool]:  # noqa: N803
-    """Yield, for p = 1/4, 2/4, .. segments, whether the time falls or rises as stated.
+    """Yield whether the time falls or rises as stated, for p = 1/4, 2/4, .. segments.
 
     It must fall before the optimal p and rise after it.
     """
@@ -139,7 +139,10 @@ def _check_pipeline(correction: ClaimCheck, broadcast: Broadcast, line: Pipeline
 
 @checks("NK.T2", given=broadcasts(ONE_TREE, "all"), memory=common.BROADCASTS)
 def one_tree_all_port(check: ClaimCheck, broadcast: Broadcast) -> None:
-    """Check the all-port time that Theorem 2 states for a broadcast on the tree SP."""
+    """Check whether an all-port broadcast on the tree SP takes at most the time of Theorem 2.
+
+    The broadcast has the best integer number of segments; `_stated_times` returns the stated time.
+    """
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
     _check_best(check, broadcast, _stated_times(n, diameter))
@@ -160,7 +163,10 @@ def _one_tree_shares(diameter: int, segments: NDArray[np.int64]) -> NDArray[Any]
 
 @checks("NK.T3", given=broadcasts(ONE_TREE, "one"), memory=common.BROADCASTS)
 def one_tree_one_port(check: ClaimCheck, broadcast: Broadcast) -> None:
-    """Check the one-port time that Theorem 3 states for a broadcast on the tree SP."""
+    """Check whether a one-port broadcast on the tree SP takes at most the time of Theorem 3.
+
+    The broadcast has the best integer number of segments; `_stated_times` returns the stated time.
+    """
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
     _check_best(check, broadcast, _stated_times(n, diameter, n - 1))
@@ -173,7 +179,10 @@ def one_tree_one_port(check: ClaimCheck, broadcast: Broadcast) -> None:
 
 @checks("NK.T8", given=broadcasts(MANY_TREES, "all"), memory=common.BROADCASTS)
 def many_trees_all_port(check: ClaimCheck, broadcast: Broadcast) -> None:
-    """Check the all-port time that Theorem 8 states for a broadcast on the trees MT."""
+    """Check whether an all-port broadcast on the trees MT takes at most the time of Theorem 8.
+
+    The broadcast has the best integer number of segments; `_stated_times` returns the stated time.
+    """
     n, k = check.n_and_k
     _check_best(check, broadcast, _stated_times(n, 2 * nk_diameter(n, k)))
     correction = check.correction()
@@ -187,7 +196,10 @@ def many_trees_all_port(check: ClaimCheck, broadcast: Broadcast) -> None:
 
 @checks("NK.T9", given=broadcasts(MANY_TREES, "one"), memory=common.BROADCASTS)
 def many_trees_one_port(check: ClaimCheck, broadcast: Broadcast) -> None:
-    """Check the one-port time that Theorem 9 states for a broadcast on the trees MT."""
+    """Check whether a one-port broadcast on the trees MT takes at most the time of Theorem 9.
+
+    The broadcast has the best integer number of segments; `_stated_times` returns the stated time.
+    """
     n, k = check.n_and_k
     _check_best(check, broadcast, _stated_times(n, 2 * nk_diameter(n, k), n - 1))
     correction = check.correction()
@@ -198,7 +210,10 @@ def many_trees_one_port(check: ClaimCheck, broadcast: Broadcast) -> None:
 
 @checks("NK.opt-broadcast", given=broadcasts(ONE_TREE, "all"), memory=common.BROADCASTS)
 def all_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
-    """Compare the all-port bytes of the broadcast on SP with the bound m/(n-1) of Lemma 1."""
+    """Check whether the all-port bytes of the broadcast on SP have the order of Lemma 1's bound.
+
+    The bound is m/(n-1).
+    """
     diameter = nk_diameter(*check.n_and_k)
     p = broadcast.segments
     schedule = broadcast.schedule
@@ -212,7 +227,10 @@ def all_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
 
 @checks("NK.opt-broadcast-oneport", given=broadcasts(ONE_TREE, "one"), memory=common.BROADCASTS)
 def one_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
-    """Compare the one-port bytes of the broadcast on SP with the bound m of Lemma 1."""
+    """Check whether the one-port bytes of the broadcast on SP have the order of Lemma 1's bound.
+
+    The bound is m.
+    """
     n = check.n
     schedule = broadcast.schedule
     enough = broadcast.shares >= n - 1
@@ -238,7 +256,10 @@ one_port = executions("allgather", ONE_TREE, ports="one")
 
 @checks("NK.S5-copies", given=all_port, memory=common.ALLGATHERS)
 def allgather_is_many_broadcasts(check: ClaimCheck, allgather: Execution) -> None:
-    """Compare the transmissions of the all-to-all broadcast with those of one broadcast."""
+    """Check the number of one-to-all broadcasts in an all-to-all broadcast.
+
+    It is the quotient of their transmissions.
+    """
     nodes = arrangements(*check.n_and_k)
     broadcast = check.execute(check.schedule("broadcast", ONE_TREE, "all", segments=1))
     copies = Fraction(allgather.simulation.transmissions, broadcast.transmissions)
@@ -371,10 +392,10 @@ def one_port_bytes_are_optimal(check: ClaimCheck, allgather: Execution) -> None:
 
 
 def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Fraction) -> None:
-    """Check the catalogue's schedule on MT, which uses only label changes, if it is small enough.
+    """Check an executed allgather on the trees MT that uses no dimension changes.
 
-    The schedule has to execute every level and to take at most ``steps`` steps. The largest packets
-    of its steps have to add up to at least ``share`` messages.
+    It is skipped if it has too many rows. The schedule must execute every level and take at most
+    ``steps`` steps. The largest packets of its steps must add up to at least ``share`` messages.
     """
     sources = 1 if check.topology.translation_keeps_ports else check.nodes
     if check.degree * (check.nodes - 1) * sources > _MAX_ROWS:

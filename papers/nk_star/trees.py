@@ -1,4 +1,7 @@
-"""Li, Chen, Xiang & Yao, sections 2 to 7: the (n,k)-star, distances, and the trees SP and MT."""
+"""Checks of Li, Chen, Xiang & Yao 2007, sections 2 to 7: the (n,k)-star and its spanning trees.
+
+The trees SP and MT are described in `common`.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +38,7 @@ def leaves(parents: Ranks) -> NDArray[np.intp]:
 
 @checks("NK.size")
 def nk_star_size(check: ClaimCheck) -> None:
-    """Check the degree, the number of nodes and the diameter of S_{n,k}."""
+    """Check the degree, number of nodes and diameter of S_{n,k} against the stated formulas."""
     n, k = check.n_and_k
     check.equal("neighbours of each node", check.degrees, n - 1, node=check.ranks)
     for root in check.roots():

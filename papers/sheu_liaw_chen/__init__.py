@@ -1,6 +1,8 @@
-"""Sheu, Liaw & Chen 1993: the star graph, the broadcast, streams of M messages, lower bounds.
+"""Checks of Sheu, Liaw & Chen 1993: the star graph, the broadcast, lower bounds.
 
-`PORT_MODELS` has one row per claim about streams: closed form, order, and their quotient.
+Also checks of streams: broadcasts of M messages, one after another, from one source. `PORT_MODELS`
+has one row per claim about streams: the number of steps in closed form, the stated order of growth,
+and their quotient.
 """
 
 from collections.abc import Iterator
@@ -28,9 +30,9 @@ from ..tseng_sheu.trees import check_star_size
 
 @checks("SLC.size")
 def star_size(check: ClaimCheck) -> None:
-    """Check the nodes, degree and diameter of S_n.
+    """Check the number of nodes, the degree and the diameter of S_n.
 
-    Another reading of the paper rounds the diameter up.
+    The diameter is also compared with the paper's formula rounded up.
     """
     check_star_size(check)
     ceiling_reading = check.reading("the brackets as the ceiling")
@@ -135,7 +137,10 @@ def greatest_quotient(steps: ClosedForm, order: ClosedForm, n: int) -> Number:
 
 
 def stream_steps(check: ClaimCheck, row: PortModel) -> None:
-    """Check the steps of every executed stream of messages, and their order of growth."""
+    """Check the number of steps of every executed stream of M messages against its closed form.
+
+    Also check its order of growth.
+    """
     streams = executions("broadcast", "recursive-substar", ports=row.ports, messages=LENGTHS)
     for stream in streams(check):
         stated = row.steps(check.n, stream.messages)
@@ -194,7 +199,7 @@ def every_node_receives_once(check: ClaimCheck, broadcast: Execution) -> None:
 
 @checks("SLC.T4", memory=STREAMS)
 def number_of_steps(check: ClaimCheck) -> None:
-    """Check the number of steps of every broadcast, and the height of its tree."""
+    """Check that every broadcast takes 2n-3 steps, and that its tree has this height."""
     stated = 2 * check.n - 3
     for schedule, simulation in broadcasts(check):
         place = {"node": schedule.root, "of": schedule}
@@ -205,7 +210,7 @@ def number_of_steps(check: ClaimCheck) -> None:
 
 @checks("SLC.ports", given=streams, memory=STREAMS)
 def links_are_used_once(check: ClaimCheck, stream: Execution) -> None:
-    """Check that in a stream no link carries two messages in one step.
+    """Check that in a stream of messages no link carries two messages in one step.
 
     Also check that no message goes back to its sender.
     """

@@ -1,1 +1,1 @@
-"""Claims of Tseng & Sheu 1997: broadcast in a star graph along multiple spanning trees."""
+"""Checks of Tseng & Sheu 1997: broadcast in a star graph along multiple spanning trees."""

@@ -1,4 +1,8 @@
-"""Tseng & Sheu 1997, sections 4 and 5: executions of Algorithms 1 and 2 and of cited ones."""
+"""Checks of Tseng & Sheu 1997, sections 4 and 5: executions of Algorithms 1 and 2.
+
+Algorithm 1 is a broadcast and Algorithm 2 an allgather. Algorithms of other papers that Tseng &
+Sheu compare with theirs are executed as well.
+"""
 
 from fractions import Fraction
 from functools import partial
@@ -53,7 +57,7 @@ def height(check: ClaimCheck, construction: str) -> int:
 def algorithm1(ports: str = "all") -> Provider[Execution]:
     """Return a provider of executions of Algorithm 1, the broadcast along the trees L-hat.
 
-    Section 4.2 describes its one-port form.
+    Section 4.2 of the paper describes its one-port form.
     """
     return executions("broadcast", "multiple", ports=ports, segments=SEGMENTS)
 
@@ -61,7 +65,8 @@ def algorithm1(ports: str = "all") -> Provider[Execution]:
 def algorithm2(ports: str = "all", base: str = "greedy") -> Provider[Execution]:
     """Return a provider of executions of Algorithm 2, the allgather along changed trees.
 
-    Section 5.2 describes its one-port form.
+    The trees are changes of the construction ``base``. Section 5.2 of the paper describes the
+    one-port form.
     """
     return executions("allgather", "dimension-change", ports=ports, base=base)
 
@@ -113,12 +118,15 @@ def check_single_tree(
 
 
 def check_sheu93(check: ClaimCheck, segments: tuple[int, ...] = SEGMENTS) -> None:
-    """Check the broadcast of Sheu, Liaw & Chen 1993 (the paper's [16]) on its tree."""
+    """Check the height and the time of the broadcast of Sheu, Liaw & Chen 1993 (reference [16])."""
     check_single_tree(check, "recursive-substar", "messages", 2 * check.n - 3, segments)
 
 
 def check_day(check: ClaimCheck, segments: tuple[int, ...] = SEGMENTS) -> None:
-    """Check the broadcast of Day & Tripathi (the paper's [7]) on a greedy tree."""
+    """Check the height and the time of the broadcast of Day & Tripathi (reference [7]).
+
+    It uses a greedy tree.
+    """
     check_single_tree(check, "greedy", "segments", diameter(check.n), segments)
 
 
@@ -197,7 +205,12 @@ def waiting_slots(schedule: Schedule, p: int) -> NDArray[np.int64]:
 
 
 def link_slots(schedule: Schedule, slots: NDArray[Any]) -> NDArray[np.int64]:
-    """Return for each row a number that identifies its slot, given as ``slots``, and its link."""
+    """Return for each row a number that identifies its link and its slot.
+
+    Args:
+        schedule: the schedule.
+        slots: the number of each row's slot.
+    """
     # Ports are below 256 (uint8), so slot, sender and port fit into one number.
     sender_slots = slots.astype(np.int64) * schedule.topology.nodes + schedule.sender
     return np.asarray(sender_slots * 256 + schedule.port)
@@ -212,7 +225,7 @@ def packet_sizes(schedule: Schedule) -> NDArray[np.int64]:
 
 @checks("TS.T2.simulation", memory=Memory(BYTES_PER_ROW * max(FOLLOWED)))
 def one_port_simulation(check: ClaimCheck) -> None:
-    """Check Algorithm 1's one-port form, in which a slot has one sub-slot per dimension.
+    """Check the one-port form of Algorithm 1, in which a slot has one sub-slot per dimension.
 
     The sub-slots of a slot must send the same segments as the all-port slot.
     """
@@ -263,7 +276,10 @@ def sent_units(schedule: Schedule, slots: NDArray[Any]) -> NDArray[np.int64]:
     memory=Memory(BYTES_PER_ROW, of_pairs=lambda topology: topology.n <= _ALL_SOURCES),
 )
 def algorithm2_delivers_everything(check: ClaimCheck, allgather: Execution) -> None:
-    """Check the allgather of Algorithm 2: last step, packets, and the segments over each link."""
+    """Check that the last step of the allgather of Algorithm 2 is step D_n, the diameter.
+
+    Also check the segments in its packets.
+    """
     n = check.n
     schedule = allgather.schedule
     check.equal("number of the last step", allgather.steps, diameter(n), of=schedule)
@@ -280,7 +296,7 @@ def algorithm2_delivers_everything(check: ClaimCheck, allgather: Execution) -> N
 
 
 def all_sources(check: ClaimCheck, schedule: Schedule) -> Schedule:
-    """Return the rows of the allgather of Algorithm 2 for all sources."""
+    """Return the schedule of Algorithm 2 with the rows of all sources, given that of one source."""
     return check.build(schedule.expand, "Algorithm 2 for all sources")
 
 
@@ -303,13 +319,19 @@ def check_allgather_time(
 
 @checks("TS.T3.time", given=algorithm2(), memory=ONE_SOURCE)
 def time_of_theorem3(check: ClaimCheck, allgather: Execution) -> None:
-    """Check the time of the allgather of Algorithm 2 on L(I), the greedy tree at the identity."""
+    """Check the all-port time of the allgather of Algorithm 2 that Theorem 3 states.
+
+    The tree is L(I), the greedy tree at the identity.
+    """
     check_allgather_time(check, allgather.schedule, allgather.simulation, diameter(check.n))
 
 
 @checks("TS.S52", given=algorithm2("one"), memory=ONE_SOURCE)
 def one_port_allgather(check: ClaimCheck, allgather: Execution) -> None:
-    """Check the one-port allgather of Algorithm 2: its sub-slots, their dimensions, its time."""
+    """Check that the one-port allgather of Algorithm 2 takes (n-1) D_n sub-slots.
+
+    D_n is the diameter. All rows of a sub-slot must cross the same dimension. Also check the time.
+    """
     n = check.n
     schedule = allgather.schedule
     check.equal("sub-slots", allgather.steps, (n - 1) * diameter(n), of=schedule)

@@ -1,9 +1,9 @@
-"""Tseng & Sheu 1997: times in closed form, and Tables 1 and 2 (start-up, transmission, overall).
+"""Checks of Tseng & Sheu 1997, Tables 1 and 2: start-up, transmission and overall times.
 
 A time is a function of n, the time T_s of a start-up, and the transmission time b = m T_c of a
-message, which has p segments per tree. Numbers in brackets, such as [16], are references of
-the paper. `TIMES` and `ORDERS` hold the rows of Table 1, and `OURS` one row per claim about
-Algorithm 2 in Table 2.
+message, which has p segments per tree. Numbers in brackets, such as [16], are references of the
+paper. `TIMES` and `ORDERS` hold the rows of Table 1, and `OURS` one row per claim about Algorithm 2
+in Table 2.
 """
 
 from collections.abc import Callable
@@ -40,12 +40,12 @@ from .collectives import SMALL
 
 
 def sheu93(n: int) -> Pipeline:
-    """Return the pipeline of Sheu et al. [16] in the paper: time (2n-4+p)(T_s + b/p)."""
+    """Return the pipeline of Sheu et al. [16]: time (2n-4+p)(T_s + b/p)."""
     return Pipeline(2 * n - 3)
 
 
 def day(n: int) -> Pipeline:
-    """Return the pipeline of Day [7] in the paper: time (D_n-1+p)(T_s + b/p); D_n: diameter."""
+    """Return the pipeline of Day [7]: time (D_n-1+p)(T_s + b/p), where D_n is the diameter."""
     return Pipeline(diameter(n))
 
 
@@ -55,7 +55,7 @@ def sheu95(n: int) -> Pipeline:
 
 
 def theorem1(n: int) -> Pipeline:
-    """Return the pipeline of Theorem 1, formula (3): time (h+p-1)(T_s + 2b/(p(n-1))).
+    """Return the pipeline of Theorem 1, equation (3): time (h+p-1)(T_s + 2b/(p(n-1))).
 
     The height h is that of Lemma 5.
     """
@@ -63,7 +63,7 @@ def theorem1(n: int) -> Pipeline:
 
 
 def theorem2(n: int) -> Pipeline:
-    """Return the pipeline of Theorem 2, with n-1 times the time of formula (3)."""
+    """Return the pipeline of Theorem 2, with n-1 times the time of equation (3)."""
     return Pipeline(multiple_height(n), Fraction(2, n - 1), n - 1)
 
 
@@ -123,7 +123,10 @@ def lemma1_oneport(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
 
 
 def phases(n: int) -> int:
-    """Return the sum of ceil(log2 i), i = 2..n: the phases of the broadcasts of Akl and Mendia."""
+    """Return the number of phases of the broadcasts of Akl and Mendia: the sum of ceil(log2 i).
+
+    The sum is over i = 2..n.
+    """
     # The closed form n c - 2^c + 1, c = ceil(log2 n), uses only integers, so it is exact for huge
     # n.
     power = (n - 1).bit_length()
@@ -131,7 +134,7 @@ def phases(n: int) -> int:
 
 
 def sum_of_phases(n: int) -> int:
-    """Return the sum of ceil(log2 i), i = 2..n, term by term, to check `phases`."""
+    """Return the sum of ceil(log2 i), i = 2..n, computed term by term to check `phases`."""
     return sum((i - 1).bit_length() for i in range(2, n + 1))
 
 
@@ -154,7 +157,10 @@ QUOTIENTS: dict[str, Callable[[int], Number]] = {
 
 
 def check_quotient(check: ClaimCheck, words: str) -> None:
-    """Check that an entry of `QUOTIENTS`, given by its key ``words``, is bounded."""
+    """Check that the quotient of a time and a stated order is bounded.
+
+    The argument ``words`` is its key in `QUOTIENTS`.
+    """
     check.order(words, QUOTIENTS[words])
 
 
@@ -170,10 +176,10 @@ def check_time_order(
 
 
 def check_best_segments(check: ClaimCheck, pipeline: Pipeline, square: Fraction) -> None:
-    """Check that sqrt(square m T_c/T_s) is the best number p of segments, for several m.
+    """Check that a stated number p of segments minimizes the time of a pipeline, for several m.
 
-    The time is compared at 64 fractions, 1/16 to 4 times the stated optimum. It is convex in p, so
-    they suffice.
+    The stated number is sqrt(``square`` m T_c/T_s). Its time is compared with that of 64 fractions,
+    1/16 to 4 times this number. They suffice, because the time is convex in p.
     """
     # The optimum ranges from 1/8, less than one segment, to 64.
     for power in range(-3, 7):
@@ -191,10 +197,10 @@ PARTS = ("startup", "transmission", "overall")
 
 
 def check_phases(check: ClaimCheck) -> None:
-    """Check the sum of ceil(log2 i), and that a one-port broadcast takes no more phases.
+    """Check the closed form of the sum of ceil(log2 i), i = 2..n.
 
-    The paper does not describe the cited algorithms, so a broadcast from starcast's records is
-    executed.
+    Also check that a one-port broadcast takes no more phases than this sum. The paper does not
+    describe the cited algorithms, so a broadcast from starcast's records is executed.
     """
     n = check.n
     check.equal("sum of ceil(log2 i), i = 2..n", phases(n), sum_of_phases(n))
@@ -280,7 +286,7 @@ IN_PART: dict[str, Callable[[int, Number, Number], bool]] = {
 
 
 def order_of_part(check: ClaimCheck, cell: tuple[str, str]) -> None:
-    """Check a cell of Table 1: the order of growth of one part of the row's time.
+    """Check that a part of a time in Table 1 has the stated order of growth.
 
     The argument ``cell`` is the name of the row and one of `PARTS`.
     """
@@ -337,16 +343,19 @@ def short_necklaces_squared(n: int) -> Number:
 
 @checks("TS.Tab2.frago-ham-startup")
 def hamiltonian_startup(check: ClaimCheck) -> None:
-    """Check the steps of the allgather on rotated Hamiltonian paths, and their order of growth."""
+    """Check the number of steps of the allgather on rotated Hamiltonian paths.
+
+    It must be ceil((n!-1)/(n-1)) and have the stated order of growth.
+    """
     collectives.check_hamiltonian(check)
     check_quotient(check, "ceil((n!-1)/(n-1)) over (n-1)!")
 
 
 @checks("TS.Tab2.frago-ham-transmission")
 def hamiltonian_transmission(check: ClaimCheck) -> None:
-    """Check the messages per link in the allgather on rotated Hamiltonian paths.
+    """Check the number of messages per link in the allgather on rotated Hamiltonian paths.
 
-    Also check their order of growth.
+    It must have the stated order of growth.
     """
     collectives.check_hamiltonian(check)
     check_quotient(check, "ceil((n!-1)/(n-1)) over (n!-1)/(n-1)")
@@ -354,7 +363,10 @@ def hamiltonian_transmission(check: ClaimCheck) -> None:
 
 @checks("TS.Tab2.frago-ham-overall")
 def hamiltonian_time(check: ClaimCheck) -> None:
-    """Check the time of the allgather on rotated Hamiltonian paths."""
+    """Check whether the allgather on rotated Hamiltonian paths takes the stated time.
+
+    That is (n-1)! T_s + (n!-1)/(n-1) m T_c.
+    """
     n = check.n
     allgather = execute(check, "allgather", "rotated-hamiltonian", messages=1)
     observed = SMALL.time_of(allgather)
@@ -372,7 +384,10 @@ def hamiltonian_time(check: ClaimCheck) -> None:
 
 @checks("TS.Tab2.frago-nl-startup")
 def necklace_startup(check: ClaimCheck) -> None:
-    """Check the steps of the allgather on the necklace tree, and their order of growth."""
+    """Check that the allgather on the necklace tree takes as many steps as the diameter.
+
+    Also check the stated order of growth.
+    """
     steps, _ = run_by_level(check, "necklace")
     check.equal("steps", steps, diameter(check.n))
     check_quotient(check, "D_n over n")
@@ -380,9 +395,10 @@ def necklace_startup(check: ClaimCheck) -> None:
 
 @checks("TS.Tab2.frago-nl-transmission")
 def necklace_transmission(check: ClaimCheck) -> None:
-    """Check the messages per link of the allgather on the necklace tree.
+    """Check the number of messages per link in the allgather on the necklace tree.
 
-    They exceed an even share at most by the number of nodes in short necklaces.
+    It exceeds an even share by at most the number of nodes in short necklaces. Also check the
+    stated order of growth.
     """
     _, carried = run_by_level(check, "necklace")
     # The bound contains a square root, and `add_sqrt` keeps the sum exact for the comparison.
@@ -397,7 +413,11 @@ def necklace_transmission(check: ClaimCheck) -> None:
 
 @checks("TS.Tab2.frago-nl-overall")
 def necklace_time(check: ClaimCheck) -> None:
-    """Check the time of the allgather on the necklace tree, executed level by level."""
+    """Check whether the allgather on the necklace tree takes the stated time.
+
+    That is D_n T_s + (n!-1)/(n-1) m T_c, where D_n is the diameter. The tree is executed level by
+    level.
+    """
     steps, carried = run_by_level(check, "necklace")
     observed = SMALL.time(steps, carried)
     share = Fraction(factorial(check.n) - 1, check.n - 1)
@@ -431,7 +451,10 @@ OURS: dict[str, tuple[str, str | None]] = {
 
 
 def time_of_algorithm2(check: ClaimCheck, cell: tuple[str, str | None]) -> None:
-    """Check the exact time of the allgather of Algorithm 2, and the order of growth in a cell."""
+    """Check the time of the allgather of Algorithm 2, and an order of growth in Table 2.
+
+    The argument ``cell`` is a value of `OURS`.
+    """
     ports, quotient = cell
     collectives.check_theorem3(check, ports)
     if quotient is not None:

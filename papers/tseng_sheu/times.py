@@ -1,4 +1,8 @@
-"""Tseng & Sheu 1997: lower bounds, the times of Theorems 1 and 2, optimality and improvements."""
+"""Checks of Tseng & Sheu 1997 about times: lower bounds, Theorems 1 and 2, and comparisons.
+
+Theorems 1 and 2 state the time of the broadcast of Algorithm 1, all-port and one-port. The paper
+compares these times with the lower bounds of Lemmas 1 and 2, and with earlier algorithms.
+"""
 
 from fractions import Fraction
 from functools import partial
@@ -33,7 +37,10 @@ ON_WIDE = "m = 1, 2, T_s = 1, 2, 4, .., 1024, T_c = 1, 2"
 
 
 def check_counts(check: ClaimCheck, source: int) -> None:
-    """Check the numbers in the bounds of Lemmas 1 and 2: distance, degree, number of doublings."""
+    """Check the numbers in the bounds of Lemmas 1 and 2.
+
+    These are the degree and the diameter of S_n, and the number of doublings from 1 to n!.
+    """
     counts.check_source(check, source, diameter(check.n))
     steps = counts.count_doublings(check.nodes)
     what = "doublings until all nodes know"
@@ -70,7 +77,10 @@ def lower_bound_for_allgather(check: ClaimCheck) -> None:
 
 @checks("TS.E3", memory=collectives.ALGORITHM_1)
 def time_in_slots(check: ClaimCheck) -> None:
-    """Check formula (3), the time of the broadcast of Algorithm 1 in slots of fixed length."""
+    """Check equation (3) of the paper, the time of Algorithm 1 in slots of fixed length.
+
+    Algorithm 1 is a broadcast.
+    """
     h = collectives.height(check, "multiple")
     shorter_slots = check.reading(
         "with slots as long as their largest packet Algorithm 1 takes at most (3)"
@@ -91,9 +101,10 @@ def time_in_slots(check: ClaimCheck) -> None:
 
 @checks("TS.E5")
 def best_real_number_of_segments(check: ClaimCheck) -> None:
-    """Check that the stated number of segments minimizes the time of formula (3), and its order.
+    """Check that equation (5) gives the number of segments that minimizes the time of equation (3).
 
-    The time must fall before the stated number, which may be a fraction, and rise after it.
+    The time must fall before this number, which may be a fraction, and rise after it. Also check
+    its order of growth.
     """
     n = check.n
     h = collectives.height(check, "multiple")
@@ -312,9 +323,9 @@ def allport_broadcast_is_optimal(check: ClaimCheck) -> None:
 
 @checks("TS.opt.S42-startup", memory=collectives.ALGORITHM_1)
 def startup_of_short_messages(check: ClaimCheck) -> None:
-    """Check the orders of growth of Theorem 2's broadcast time for short messages.
+    """Check that Theorem 2's broadcast time is O(n^2 T_s) for short messages.
 
-    It is O(n^2 T_s), and O(n/log n) times the bound of Lemma 1.
+    Also check that it is O(n/log n) times the bound of Lemma 1.
     """
     collectives.check_algorithm1(check, "one")
     what = "time of Theorem 2 over n^2 T_s where m T_c <= n^2 T_s"
@@ -330,9 +341,9 @@ def startup_of_short_messages(check: ClaimCheck) -> None:
 
 @checks("TS.opt.S42-transmission", memory=collectives.ALGORITHM_1)
 def transmission_of_long_messages(check: ClaimCheck) -> None:
-    """Check the orders of growth of Theorem 2's broadcast time for long messages.
+    """Check that Theorem 2's broadcast time is O(m T_c) for long messages.
 
-    It is O(m T_c), and O(1) times the bound of Lemma 1.
+    Also check that it is O(1) times the bound of Lemma 1.
     """
     collectives.check_algorithm1(check, "one")
     what = "time of Theorem 2 over m T_c where m T_c >= n^2 T_s"
@@ -358,14 +369,17 @@ def allport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> Non
 
 @checks("TS.opt.S52", given=collectives.algorithm2("one"), memory=collectives.ALGORITHM_1)
 def oneport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that the one-port allgather of Algorithm 2 attains the messages in Lemma 2's bound."""
+    """Check that in the one-port allgather of Algorithm 2 a node carries n!-1 messages.
+
+    This is the number in the bound of Lemma 2.
+    """
     stated = factorial(check.n) - 1
     check.equal("messages a node", allgather.share, stated, of=allgather.schedule)
 
 
 @checks("TS.concl-allport", memory=collectives.ALGORITHM_1)
 def allport_terms(check: ClaimCheck) -> None:
-    """Compare the start-up and the transmission time of Theorem 1 with the terms of Lemma 1."""
+    """Check that start-up and transmission time of Theorem 1 have the orders of Lemma 1's terms."""
     collectives.check_algorithm1(check)
     time = tables.theorem1_time
     check.order("start-up of Theorem 1 over D_n T_s", lambda n: divide(time(n, 1, 0), diameter(n)))
@@ -383,9 +397,9 @@ def allport_terms(check: ClaimCheck) -> None:
 
 @checks("TS.intro-transmission", memory=collectives.ALGORITHM_1)
 def transmission_improves(check: ClaimCheck) -> None:
-    """Check by which factors the times of Theorems 1 and 2 improve on the broadcasts [16] and [17].
+    """Check by which factors Theorems 1 and 2 improve on the broadcast times of [16] and [17].
 
-    The factors n and log n are orders of growth. The broadcasts are those of Sheu et al.
+    The broadcasts are those of Sheu et al. The factors, n and log n, are orders of growth.
     """
     collectives.check_sheu93(check)
     collectives.check_algorithm1(check)
@@ -434,9 +448,9 @@ SINGLE_TREES = {"2n-3": tables.sheu93, "D_n": tables.day}
 
 @checks("TS.S61-nopipe", memory=collectives.ALGORITHM_1)
 def time_without_pipelining(check: ClaimCheck) -> None:
-    """Check the time h'(T_s + m T_c) of an unsegmented message, and its order of growth.
+    """Check the time h'(T_s + m T_c) of a broadcast without segments on a tree of height h'.
 
-    h' is the height of the tree.
+    Also check its order of growth.
     """
     collectives.check_sheu93(check, segments=(1,))
     collectives.check_day(check, segments=(1,))
@@ -448,9 +462,9 @@ def time_without_pipelining(check: ClaimCheck) -> None:
 
 @checks("TS.S61-pipe", memory=collectives.ALGORITHM_1)
 def time_with_pipelining(check: ClaimCheck) -> None:
-    """Check the time (h'+p-1)(T_s + m T_c/p) of p segments, and its order for the best integer p.
+    """Check the time (h'+p-1)(T_s + m T_c/p) of a broadcast in p segments on a tree of height h'.
 
-    h' is the height of the tree.
+    Also check its order of growth for the best integer p.
     """
     collectives.check_sheu93(check)
     collectives.check_day(check)
@@ -462,9 +476,9 @@ def time_with_pipelining(check: ClaimCheck) -> None:
 
 @checks("TS.S61-phases")
 def sum_of_phases_order(check: ClaimCheck) -> None:
-    """Check the closed form of the phases of one-port broadcasts, and their order of growth.
+    """Check the closed form of the sum of ceil(log2 i), i = 2..n, and its order of growth.
 
-    The number of phases is the sum of ceil(log2 i) for i = 2..n.
+    The sum is the number of phases of one-port broadcasts.
     """
     check.equal("the sum, term by term", tables.sum_of_phases(check.n), tables.phases(check.n))
     check.order("the sum over n log n", lambda n: divide(tables.phases(n), n * log2(n)))
@@ -472,6 +486,9 @@ def sum_of_phases_order(check: ClaimCheck) -> None:
 
 @checks("TS.S61-sheu95")
 def best_segments_of_sheu95(check: ClaimCheck) -> None:
-    """Check the best real number p of segments for Sheu et al. [17], and its order of growth."""
+    """Check which number p of segments is best for the broadcast of Sheu et al. [17].
+
+    It may be a fraction. Also check its order of growth.
+    """
     tables.check_best_segments(check, Pipeline(check.n), Fraction(check.n - 1))
     check.same_order("the best p over sqrt(n m T_c/T_s)", lambda n: sqrt(divide(n - 1, n)))

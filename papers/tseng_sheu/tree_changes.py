@@ -1,4 +1,8 @@
-"""Tseng & Sheu 1997, sections 5 and 6.2: label and dimension changes of trees, and their links."""
+"""Checks of Tseng & Sheu 1997, sections 5 and 6.2: label and dimension changes of trees.
+
+Both map a spanning tree to another one (see `label_change` and `dimension_change`). The checks
+count how many of the changed trees use a link.
+"""
 
 from fractions import Fraction
 from itertools import pairwise
@@ -201,15 +205,15 @@ def check_spanning(check: ClaimCheck, tree: Tree, root: int) -> None:
 
 
 def check_ports(check: ClaimCheck, what: str, forest: Forest, expected: Tree) -> None:
-    """Check that a forest of the catalogue consists of the given tree."""
+    """Check that a forest of the catalogue consists of one tree, the expected one."""
     check.equal(what, forest.parent_port, expected.row, node=check.ranks, of=forest)
 
 
 @checks("TS.D3")
 def label_changes_span(check: ClaimCheck) -> None:
-    """Check that label changes LC(x,T) are spanning trees, and equal the catalogue's.
+    """Check that label changes LC(x, T) are spanning trees, rooted at the image of T's root.
 
-    On S_4, also check the paper's example.
+    They must equal starcast's construction `label-change`. On S_4, also check the paper's example.
     """
     for tree in sample_trees(check, other_roots=True):
         for x in check.roots(3):
@@ -241,9 +245,10 @@ def check_label_example(check: ClaimCheck) -> None:
 
 @checks("TS.D4")
 def dimension_changes_span(check: ClaimCheck) -> None:
-    """Check that dimension changes DC(i,T) are spanning trees, and equal the catalogue's.
+    """Check that dimension changes DC(i, T) are spanning trees with the root of the tree T.
 
-    On S_4, also check the paper's example.
+    They must equal starcast's construction `dimension-change`. On S_4, also check the paper's
+    example.
     """
     for tree in sample_trees(check, other_roots=True):
         stated = check.label(tree.root)
@@ -324,9 +329,9 @@ def heights_of_single_trees(check: ClaimCheck) -> None:
 
 @checks("TS.S62-equal", memory=TRANSLATIONS)
 def translates_use_links_equally(check: ClaimCheck) -> None:
-    """Check how many translates of two trees of Fragopoulou & Akl use each link.
+    """Check whether the translates of a tree use all links equally often.
 
-    The trees are rotated-hamiltonian and necklace, from the paper's [8].
+    The trees are rotated-hamiltonian and necklace of Fragopoulou & Akl, the paper's [8].
     """
     n = check.n
     mean = Fraction(factorial(n) - 1, n - 1)
@@ -349,7 +354,7 @@ def translates_use_links_equally(check: ClaimCheck) -> None:
 
 @checks("TS.T3.any-tree", memory=ONE_SOURCE)
 def time_on_any_tree(check: ClaimCheck) -> None:
-    """Check the time of Algorithm 2 on many trees.
+    """Check that Algorithm 2 takes the time of Theorem 3 on many trees.
 
     If n > 4, one of them has height D_n without being a tree of shortest paths.
     """

@@ -1,4 +1,4 @@
-"""Tseng & Sheu 1997, sections 2 to 4: the star graph, the trees L(r) and L-hat, and their paths.
+"""Checks of Tseng & Sheu 1997, sections 2 to 4: the star graph, and the trees L(r) and L-hat.
 
 L(r) is the greedy shortest-path tree with root r (starcast's `greedy`). The label of rho^i(r) is
 that of r, shifted right by i positions. L-hat are the n-1 trees L(rho^i(r)), each with the path
@@ -126,7 +126,10 @@ def check_star_size(check: ClaimCheck) -> None:
 
 @checks("TS.size", memory=Memory(36, power=2))
 def size_and_symmetry(check: ClaimCheck) -> None:
-    """Check nodes, degree and diameter of S_n, and that automorphisms reach all nodes and links."""
+    """Check the number of nodes, the degree and the diameter of S_n, and its symmetry.
+
+    Automorphisms must map any node to any other node, and any link to any other link.
+    """
     check_star_size(check)
     ports = np.array(check.ports)
     node_images = []
@@ -159,7 +162,10 @@ def generating_automorphisms(check: ClaimCheck) -> Iterator[tuple[Ranks, NDArray
 
 @checks("TS.L3", given=forests("greedy", roots=None))
 def greedy_links_lead_closer(check: ClaimCheck, tree: Forest) -> None:
-    """Check that the greedy tree L(r) has the stated ports and spans, and its links lead closer."""
+    """Check that the greedy tree L(r) is a spanning tree whose links lead closer to the root.
+
+    Its ports must be those of Definition 1.
+    """
     root = tree.root
     what = f"ports of L({check.label(root)})"
     stated = greedy_dimensions(check, root)
@@ -186,7 +192,10 @@ def congestion_towards_roots(check: ClaimCheck, root: int) -> None:
 
 @checks("TS.D2", given=forests("multiple", roots=3))
 def reversed_trees(check: ClaimCheck, forest: Forest) -> None:
-    """Check that every tree L-hat is a greedy tree with its path p_i reversed, and spans."""
+    """Check that every tree L-hat is a spanning tree, and a greedy tree with its path p_i reversed.
+
+    `ShiftPath` defines the path.
+    """
     root = forest.root
     check.equal("number of trees", forest.trees, check.n - 1, of=forest)
     paths = shift_paths(check, root)
@@ -236,7 +245,10 @@ def level_outside_branch(check: ClaimCheck, path: ShiftPath) -> int:
 
 @checks("TS.h", given=forests("multiple"))
 def greatest_height(check: ClaimCheck, forest: Forest) -> None:
-    """Check the lower and the upper bound on the largest height of the trees L-hat."""
+    """Check that the largest height of the trees L-hat is between D_n + n - 1 and 2 D_n.
+
+    D_n is the diameter.
+    """
     what = "greatest height of the trees L̂"
     height = max(heights(forest))
     check.at_least(what, height, diameter(check.n) + check.n - 1, of=forest)
@@ -264,7 +276,10 @@ def sample_paths(check: ClaimCheck) -> Iterator[ShiftPath]:
 
 @checks("TS.L5-path", given=sample_paths)
 def path_lengths(check: ClaimCheck, path: ShiftPath) -> None:
-    """Check the end and the length of a path p_i from a root r to rho^i(r); see `ShiftPath`."""
+    """Check that the path p_i from a root r ends at rho^i(r) and has n + gcd(n, i) - 2 links.
+
+    `ShiftPath` defines the path.
+    """
     root, end = int(path.nodes[0]), int(path.nodes[-1])
     place = {"node": root, "i": path.i}
     goal = shifted_root(check, root, path.i)
@@ -274,7 +289,11 @@ def path_lengths(check: ClaimCheck, path: ShiftPath) -> None:
 
 @checks("TS.L5-cycles")
 def cycles_of_shifts(check: ClaimCheck) -> None:
-    """Check the cycles of a root r as a permutation of rho^i(r), and the paper's example."""
+    """Check the permutation that maps the position of each symbol in r to that in rho^i(r).
+
+    It must have the gcd(n, i) cycles that formula (2) states, for every root r and shift i. Also
+    check the paper's example.
+    """
     n = check.n
     for root in check.roots(6):
         label = check.label(root)
@@ -306,9 +325,10 @@ def cycle_notation(cycles: list[list[int]]) -> str:
 
 @checks("TS.L6-disjoint", given=ClaimCheck.roots)
 def paths_are_disjoint(check: ClaimCheck, root: int) -> None:
-    """Check where the paths p_i (`ShiftPath`) of a root keep the root's first symbol.
+    """Check that no two of the paths p_1, .., p_{n-1} from a root share a link.
 
-    Also check that no two of the paths share a link.
+    On p_i, all nodes after the root must have the root's first symbol in position i+1. `ShiftPath`
+    defines the paths.
     """
     label_symbols = stars.symbols(check)
     ends = []

@@ -179,8 +179,8 @@ def test_a_wrong_port_on_the_path_between_root_and_hub_is_detected(port: int) ->
 
 
 @pytest.mark.slow
-def test_nodes_with_ranks_above_32_bits_have_the_ports_of_the_definitions() -> None:
-    """The test checks nodes of two late blocks of S13, whose ranks exceed 2^32."""
+def test_ports_match_the_papers_for_ranks_above_32_bits() -> None:
+    """Two of the last blocks of S13 are checked; the ranks of their nodes exceed 2^32."""
     draw = random.Random(13)  # noqa: S311 - repeatable, not secret
     multiple, edges = closed_form("S13", "multiple"), closed_form("S13", "edge-disjoint")
     hubs = [star_graph.shift(star_graph.identity(13), i) for i in range(1, 13)]

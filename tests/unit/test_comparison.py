@@ -545,7 +545,7 @@ def test_a_run_without_a_partner_is_explained_by_the_faster_run_that_has_one() -
 
 
 def test_the_rule_of_pairing_names_the_parameters_that_vary_and_are_equal_in_each_row() -> None:
-    """On a crossed axis, and in the algorithm, the runs of a row differ."""
+    """On an axis in ``across``, and in the algorithm, the runs of a row differ."""
     sizes = [Fraction(64), Fraction(1024)]
     ours = [run(10, message_bytes=m, t_s=Fraction(t)) for m in sizes for t in (1, 2)]
     theirs = [

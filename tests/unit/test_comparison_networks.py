@@ -1,6 +1,6 @@
 """Comparison across topologies: splitting, matching and descriptions; conditions on runs.
 
-An axis is crossed if runs that differ in it are compared with each other.
+With the option ``across``, runs that differ on an axis are compared with each other.
 """
 
 import re
@@ -15,7 +15,7 @@ from starcast.comparison.curves import panels
 from starcast.comparison.matching import Side
 from starcast.comparison.presentation import lay_out
 from starcast.comparison.sides import (
-    CROSSABLE,
+    ALLOWED_ACROSS,
     describe_networks,
     names_contain,
     read_conditions,
@@ -87,7 +87,7 @@ def test_the_gap_of_each_run_uses_the_lower_bound_of_its_own_topology() -> None:
         assert (row["change"], row["verdict"]) == (0, "same")
 
 
-def test_several_experiments_are_split_only_by_the_crossed_axis() -> None:
+def test_several_experiments_are_split_only_by_the_axis_in_across() -> None:
     stars = side("stars", [run for spec in ("S5", "S6") for run in on(spec)])
     cubes = side("cubes", on("Q7"))
     comparison = compare([cubes, stars], across=["topology"])
@@ -108,7 +108,7 @@ def test_several_experiments_are_split_only_by_the_crossed_axis() -> None:
         ("t_c", Fraction(1), Fraction(2), ["sweep/t_c=1", "sweep/t_c=2"]),
     ],
 )
-def test_port_and_execution_models_and_machine_parameters_can_be_crossed(
+def test_compared_runs_can_differ_in_port_and_execution_models_and_machine_parameters(
     axis: str, one: Any, other: Any, names: list[str]
 ) -> None:
     runs = [*along(6, 5, SIZES, **{axis: one}), *along(6, 5, SIZES, **{axis: other})]
@@ -119,12 +119,12 @@ def test_port_and_execution_models_and_machine_parameters_can_be_crossed(
     assert cells(comparison.complete.rows(), "message_bytes", "note") == [(m, None) for m in SIZES]
     assert comparison.networks == []
     columns = [re.sub("[^A-Za-z0-9_]", "_", f"{axis}_{name}").rstrip("_") for name in names]
-    assert comparison.crossed_columns() == columns
+    assert comparison.columns_across() == columns
     row = comparison.complete.rows()[0]
     assert [row[column] for column in columns] == [one, other]
 
 
-def test_several_axes_can_be_crossed_and_all_other_axes_must_agree() -> None:
+def test_runs_can_differ_in_several_axes_and_must_agree_in_all_others() -> None:
     ours = side("a", along(6, 5, SIZES, topology="S5", ports="all"))
     theirs = side("b", along(9, 6, SIZES, topology="Q7", ports="one"))
     for across, note in (
@@ -135,22 +135,24 @@ def test_several_axes_can_be_crossed_and_all_other_axes_must_agree() -> None:
         assert cells(rows, "note") == [(note,)] * len(SIZES)
 
 
-@pytest.mark.parametrize("axis", [*(axis for axis in QUESTION if axis not in CROSSABLE), "seed"])
-def test_axes_that_define_the_problem_cannot_be_crossed(axis: str) -> None:
+@pytest.mark.parametrize(
+    "axis", [*(axis for axis in QUESTION if axis not in ALLOWED_ACROSS), "seed"]
+)
+def test_compared_runs_cannot_differ_in_axes_that_define_the_problem(axis: str) -> None:
     with pytest.raises(InputError, match=f"cannot differ in {axis}: ") as refused:
         compare([sweep("S5", "Q7")], across=[axis])
     assert "topology, ports, root, execution, t_s, t_c" in refused.value.hint
 
 
-def test_crossing_a_constant_axis_changes_no_verdict() -> None:
-    plain, across = (compare([sweep("S5")], across=axes) for axes in ((), CROSSABLE))
+def test_across_with_a_constant_axis_changes_no_verdict() -> None:
+    plain, across = (compare([sweep("S5")], across=axes) for axes in ((), ALLOWED_ACROSS))
     assert [each.name for each in plain.sides] == [each.name for each in across.sides]
     assert [plain.judgements(match) for match in plain.matches] == [
         across.judgements(match) for match in across.matches
     ]
 
 
-def test_crossed_topologies_share_a_plot_with_one_lower_bound_each() -> None:
+def test_topologies_in_across_share_a_plot_with_one_lower_bound_each() -> None:
     bounds = {"S5": 6, "Q7": 7}
     runs = [run for spec, bound in bounds.items() for run in on(spec, bound=bound)]
     (panel,) = panels(compare([side("sweep", runs)], across=["topology"]))
@@ -165,7 +167,7 @@ def test_crossed_topologies_share_a_plot_with_one_lower_bound_each() -> None:
     }
     assert len(panels(compare([sweep("S5", "Q7")]))) == 2
     for specs, places in ((("S5", "Q7"), ["S5", "Q7"]), (("S5",), [""])):
-        (panel,) = panels(compare([sweep(*specs)], across=CROSSABLE))
+        (panel,) = panels(compare([sweep(*specs)], across=ALLOWED_ACROSS))
         assert list(panel.by_place()) == places
 
 

@@ -140,7 +140,7 @@ def test_a_link_has_the_port_number_at_the_node_that_it_leaves() -> None:
     ("columns", "parameters", "values", "message"),
     [
         ("load: l\nlinks: n", "topology (topology): t", ["S4"],
-         r"mine/question cannot be drawn: none of its columns contains nodes \(load, links\)"),
+         r"mine/question cannot be drawn: none of its columns \(load, links\) contains nodes"),
         ("node (node): n", "count (int): c", [1], "none of its parameters names a topology"),
         ("node (node): n", "one (topology): o\nother (topology): o", ["S4", "S5"],
          "its parameters name 2 topologies"),

@@ -265,7 +265,7 @@ def test_centres_are_paired_across_topologies() -> None:
     assert panel.name.startswith("broadcast on Mesh4x5 | S4 from centre, all-port")
 
 
-def test_other_roots_are_other_problems_unless_they_are_crossed() -> None:
+def test_other_roots_are_other_problems_unless_across_names_the_root() -> None:
     runs = {root: ran(rooted(root)) for root in (None, "centre", "34")}
     sides = [Side("usual", (runs[None],)), Side("other", (runs["centre"],))]
     (row,) = compare(sides).rows()

@@ -53,7 +53,7 @@ class Origin:
 
     @classmethod
     def of(cls, function: Callable[..., Any]) -> "Origin":
-        """Return the origin of a function.
+        """Return the module, file and line in which a function is defined.
 
         Raises:
             InputError: the object is not a function written in Python.

@@ -107,7 +107,7 @@ def is_outdated(run: ClaimRun, claim_id: str) -> bool:
 
 
 def describe_missing_packs(session: Session, run: int | None = None) -> str:
-    """Return how many stored verdicts need which pack that is not loaded, as text.
+    """Return a text that names packs that are not loaded, and how many stored verdicts need them.
 
     The text is empty if all packs are loaded.
 

@@ -36,10 +36,11 @@ if TYPE_CHECKING:
 _HOME = {"home": HomeOption}
 _PORTS = {
     "neo4j_port": Annotated[
-        int | None, typer.Option(help="Port of Neo4j (default: the last one, or a free one).")
+        int | None, typer.Option(help="Port of Neo4j (default: the one used last, or a free one).")
     ],
     "postgres_port": Annotated[
-        int | None, typer.Option(help="Port of PostgreSQL (default: the last one, or a free one).")
+        int | None,
+        typer.Option(help="Port of PostgreSQL (default: the one used last, or a free one)."),
     ],
     "browser": Annotated[
         bool | None,
@@ -550,7 +551,10 @@ def uninstall(
 
 
 def _describe_remains() -> Iterator[str]:
-    """Yield phrases on files that other programs installed for starcast, and how to remove them."""
+    """Yield a sentence for each file or folder of other programs that starcast does not delete.
+
+    It names the file and the way to remove it.
+    """
     yield f"the Python packages in {sys.prefix}; delete this folder, or use pip"
     uv = Path(os.environ.get("UV_CACHE_DIR") or user_cache_path("uv"))
     if uv.is_dir():

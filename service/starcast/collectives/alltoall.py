@@ -463,7 +463,10 @@ def _group_begins(
 
 
 def _delay(rows: Columns, rounds: int, topology: Topology) -> Columns:
-    """Return rows moved to a later round of n-1 messages, by changing their steps and units."""
+    """Return the given rows, delayed by a number of rounds of n-1 messages per node pair.
+
+    Their steps are larger, and their units are those of the later messages.
+    """
     step = rows.step + rounds * topology.distance_sum
     unit = rows.unit + rounds * topology.degree
     return rows._replace(step=step, unit=unit)

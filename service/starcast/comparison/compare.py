@@ -49,7 +49,7 @@ class Comparison:
     Attributes:
         sides: the sides, the baseline first.
         matches: the matched runs, one match per row.
-        across: the crossed axes (parameters of runs), on which the runs of a row may differ.
+        across: the axes (parameters of runs) of `QUESTION` on which the runs of a row may differ.
         by: the number of pieces in which matched runs agree if possible: ``message_units`` or
             ``segments``.
         everything: whether all parameters, figures and rows are shown; otherwise only those with
@@ -170,7 +170,8 @@ class Comparison:
         """Return the columns of `rows` for programs, with a single value in each cell.
 
         A parameter that differs between the sides of a row has a column per side,
-        ``segments_NAME``. The values on crossed axes and the best sides have columns too.
+        ``segments_NAME``. Each side's values on the axes in ``across``, and the best sides, have
+        columns too.
         """
         shown = self.shown()
         columns = []
@@ -178,25 +179,25 @@ class Comparison:
             differs = any(len(match.values(name)) > 1 for match in shown)
             columns += self._each(name) if differs else [name]
         columns += self._result_columns()
-        columns += [*self.crossed_columns(), "best", *self._note_column()]
-        # Duplicates are removed, because a crossed axis can be a parameter column as well.
+        columns += [*self.columns_across(), "best", *self._note_column()]
+        # Duplicates are removed, because an axis in `across` can be a parameter column as well.
         return list(dict.fromkeys(columns))
 
-    def crossed_columns(self) -> list[str]:
-        """Return the names of each side's columns for the crossed axes (those in ``across``).
+    def columns_across(self) -> list[str]:
+        """Return the names of each side's columns for the axes in ``across``.
 
-        If the topology is crossed, the columns include the nodes, degree and links of the side's
-        network.
+        If the topology is among these axes, the columns include the nodes, degree and links of the
+        side's network.
         """
         return [
             self.column(name, side)
             for side in self.sides
-            for name in side_names.crossed_values(side, self.across)
+            for name in side_names.values_across(side, self.across)
         ]
 
     @property
     def networks(self) -> list[str]:
-        """Descriptions of the networks compared, if the topology is crossed; otherwise empty."""
+        """Descriptions of the compared networks if ``across`` includes the topology, else empty."""
         if "topology" not in self.across:
             return []
         return side_names.describe_networks(run for side in self.sides for run in side.runs)
@@ -211,7 +212,7 @@ class Comparison:
         ]
         return [
             axis
-            for axis in side_names.CROSSABLE
+            for axis in side_names.ALLOWED_ACROSS
             if axis not in self.across
             and any(getattr(run, axis) != getattr(other, axis) for run, other in pairs)
         ]
@@ -288,8 +289,8 @@ class Comparison:
     def sortable_columns(self) -> list[str]:
         """Return all columns by which rows can be sorted."""
         each = [name for parameter in PARAMETERS for name in self._each(parameter)]
-        crossed = [name for name in self.crossed_columns() if name not in each]
-        return [*self.complete.columns(), *each, *crossed, "best"]
+        values = [name for name in self.columns_across() if name not in each]
+        return [*self.complete.columns(), *each, *values, "best"]
 
     def judgements(self, match: Match) -> list[Judgement]:
         """Return the change in time, its percentage and the verdict of each side."""
@@ -326,7 +327,7 @@ class Comparison:
         row: dict[str, Any] = {name: shared_value(match, name) for name in PARAMETERS}
         lines = self.lines(match)
         for side, line in zip(self.sides, lines, strict=True):
-            cells = line | side_names.crossed_values(side, self.across)
+            cells = line | side_names.values_across(side, self.across)
             row |= {self.column(name, side): cell for name, cell in cells.items()}
         for side, line in zip(self.sides[1:], lines[1:], strict=True):
             columns = zip(self.change_columns(side), CHANGES, strict=True)
@@ -363,16 +364,18 @@ def compare(
     Args:
         sides: two or more sides; a single side is split by algorithm, base and copies.
         baseline: the name of the side that the others are compared with; by default the first.
-        across: axes of `CROSSABLE` on which matched runs may differ; every side is split by them.
+        across: axes of `ALLOWED_ACROSS` on which matched runs may differ. Each side is split into
+            sides whose runs have equal values on these axes.
         by: the last parameter on which runs are matched: the number of message units, or of
             segments per tree. If no message is split among trees, the two are equal and called
             segments.
 
     Raises:
-        InputError: there is nothing to compare, an axis cannot be crossed, or ``by`` is wrong.
+        InputError: there is nothing to compare, compared runs cannot differ on an axis of
+            ``across``, or ``by`` is wrong.
         NotFoundError: no side has the name of the baseline.
     """
-    axes = side_names.check_crossed(across)
+    axes = side_names.check_across(across)
     if by not in get_args(PairedBy):
         raise InputError(
             f"runs cannot be paired by '{by}'", hint=f"choose {' or '.join(get_args(PairedBy))}"

@@ -62,7 +62,7 @@ class Curve:
     Attributes:
         label: the name of the curve.
         runs: the runs, with any number of segments.
-        place: the curve's values on the crossed axes (those on which compared runs differ), as
+        place: the curve's values on the axes in ``across``, on which compared runs may differ, as
             text.
     """
 
@@ -220,7 +220,7 @@ class Panel:
         return sorted((m, time) for m, time in path.items() if m > 0 and time > 0)
 
     def by_place(self) -> dict[str, "Panel"]:
-        """Split the panel by values on crossed axes, so that each part has a single lower bound."""
+        """Split the panel by values on the axes in ``across``; each part has one lower bound."""
         groups: dict[str, list[Curve]] = {}
         for curve in self.curves:
             groups.setdefault(curve.place, []).append(curve)
@@ -253,14 +253,14 @@ def panels(comparison: Comparison) -> list[Panel]:
     Runs without figures, and runs that do not deliver all units, are omitted.
     """
     across = comparison.across
-    #: Runs by their values on `AXES`, by their values on the crossed axes and on `PARTS` (a part),
-    #: and by the name of their side.
+    #: Runs by their values on `AXES`, by their values on the axes in ``across`` and on `PARTS` (a
+    #: part), and by the name of their side.
     questions: dict[_Key, dict[_Key, dict[str, list[Run]]]] = {}
     for side in comparison.sides:
         for run in side.runs:
             if run.status != "complete" or run.missing or figure(run, "time") is None:
                 continue
-            # The values of a crossed axis share one panel; the curves' labels state them.
+            # All values on an axis in `across` share one panel; the curves' labels state them.
             question = tuple(None if axis in across else value(run, axis) for axis in AXES)
             part = tuple(getattr(run, name) for name in (*across, *PARTS))
             sides = questions.setdefault(question, {}).setdefault(part, {})
@@ -344,7 +344,7 @@ def _order(question: _Key) -> tuple[Any, ...]:
 def _varying(parts: Iterable[_Key]) -> list[int]:
     """Return the positions at which the tuples in ``parts`` do not all have the same value.
 
-    Each tuple has the values on the crossed axes and on `PARTS` that identify a curve.
+    Each tuple has the values on the axes in ``across`` and on `PARTS` that identify a curve.
     """
     return [at for at, values in enumerate(zip(*parts, strict=True)) if len(set(values)) > 1]
 

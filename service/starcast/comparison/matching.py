@@ -1,17 +1,18 @@
 """Matching of stored runs: which runs share a row of a comparison, and why some do not.
 
 Two runs are comparable if they solve the same problem, that is, if they have the same values on the
-axes of `QUESTION`, such as the topology, message_bytes and the faults. A comparison can cross some
-of these axes (``across``), and comparable runs may then differ in them. They may always differ in
-the axes of `CHOICE`, such as the algorithm and its segments. Below, the crossed axes and those of
-`CHOICE` are called choices.
+axes of `QUESTION`, such as the topology, message_bytes and the faults. If a comparison names some
+of these axes in ``across``, comparable runs may differ on them. They may always differ on the axes
+of `CHOICE`, such as the algorithm and its segments. Below, the axes in ``across`` and those of
+`CHOICE` are called choice axes.
 
-Runs of two sides that solve the same problem are matched on one choice after the other. If both
-sides have some value of a choice, runs with equal values are matched; otherwise that choice is the
-difference to be compared. The last choice is the number of units into which a message is split.
-(``segments`` of `multiple` split each tree's share, but those of `edge-disjoint` split the entire
-message.) Runs whose number of units does not occur on the other side remain. The fastest of these
-on each side are matched, so each algorithm is compared at its best number.
+Runs of two sides that solve the same problem are matched on one choice axis after the other. If the
+sides have a value on this axis in common, runs with equal values are matched; otherwise the axis is
+the difference to be compared. The last choice axis is the number of units into which a message is
+split. (``segments`` of `multiple` split each tree's share, but those of `edge-disjoint` split the
+entire message.) If a run's number of units does not occur on the other side, the run remains. The
+fastest remaining runs of the two sides are matched, so each algorithm is compared at its best
+number of units.
 """
 
 from collections.abc import Iterable, Sequence
@@ -228,14 +229,15 @@ class _Pairing:
             for side in (baseline, other)
         }
         self.partners: dict[Run, list[Run | None]] = {run: [] for run in baseline.runs}
-        #: The choices on which the sides have some value in common, without the last choice.
+        #: The axes of ``points.choice`` on which the two sides have a value in common, except
+        #: ``points.by``.
         self._common = [
             axis
             for axis in points.choice
             if axis != points.by
             and points.group(baseline.runs, [axis]).keys() & points.group(other.runs, [axis]).keys()
         ]
-        #: The choices on which each run was matched.
+        #: The choice axes on which each run was matched.
         self._matched: dict[Run, tuple[str, ...]] = {}
         #: For a run without a partner, the faster run of its side that was paired instead.
         self._faster: dict[Run, Run] = {}
@@ -258,7 +260,7 @@ class _Pairing:
         choice: Sequence[str],
         matched: tuple[str, ...],
     ) -> None:
-        """Match runs of both sides that solve the same problem, by one choice after another.
+        """Match runs of both sides that solve the same problem, on one choice axis after another.
 
         ``choice`` has the axes on which runs are still to be matched, ``matched`` the axes on which
         these runs already agree.
@@ -271,8 +273,8 @@ class _Pairing:
         axis, *rest = choice
         mine, others = self._points.group(ours, [axis]), self._points.group(theirs, [axis])
         common = mine.keys() & others.keys()
-        # The sides have no value of this choice in common, so it is the difference to be compared.
-        # Runs are matched on the remaining choices only.
+        # The sides have no value on this axis in common, so it is the difference to be compared.
+        # Runs are matched on the remaining axes only.
         if not common and axis != self._points.by:
             self._match(ours, theirs, rest, matched)
             return
@@ -380,7 +382,7 @@ def _divide_into_rows(
 
 
 def _most_similar(run: Run | None, others: Sequence[Run | None], points: _Points) -> Run | None:
-    """Return the run among ``others`` that differs from the given run in the fewest choices."""
+    """Return the run among ``others`` that differs from a run on the fewest choice axes."""
     present = [other for other in others if other is not None]
     if run is None or not present:
         return others[0]

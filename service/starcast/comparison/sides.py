@@ -233,12 +233,12 @@ def _meets(run: Run, conditions: Conditions) -> bool:
 # dividing them by the size of its network. The output therefore states the size of each network,
 # and each gap refers to the lower bound of the side's own network.
 #
-# Other axes can be crossed as well, such as the port model and t_s. Axes that cannot be crossed,
-# because times for different values cannot be compared, are declared in `starcast.support.axes`.
+# `across` can name other axes as well, such as the port model and t_s. It cannot name axes on which
+# times for different values cannot be compared; `starcast.support.axes` declares them.
 
 
-#: The axes of `QUESTION` that can be crossed, so that compared runs may differ on them.
-CROSSABLE = tuple(axis for axis in QUESTION if not AXES[axis].not_crossed)
+#: The axes of `QUESTION` that ``across`` can name, so that compared runs may differ on them.
+ALLOWED_ACROSS = tuple(axis for axis in QUESTION if not AXES[axis].why_not_across)
 #: The counts that describe a network's size: columns of tables, and attributes of `Topology`.
 SIZES = ("nodes", "degree", "links")
 #: The axes by which the runs of a single experiment are split into sides: all of `CHOICE` except
@@ -246,27 +246,27 @@ SIZES = ("nodes", "degree", "links")
 PARTS = CHOICE[:-1]
 
 
-def check_crossed(axes: Iterable[str]) -> tuple[str, ...]:
-    """Return the axes to be crossed, without repetition, in the order of `QUESTION`.
+def check_across(axes: Iterable[str]) -> tuple[str, ...]:
+    """Return the axes in ``across``, without repetition, in the order of `QUESTION`.
 
     Raises:
-        InputError: an axis is unknown or cannot be crossed.
+        InputError: an axis is unknown, or compared runs cannot differ on it.
     """
     named = set(axes)
-    for axis in sorted(named - set(CROSSABLE)):
-        hint = f"choose among {', '.join(CROSSABLE)}"
+    for axis in sorted(named - set(ALLOWED_ACROSS)):
+        hint = f"choose among {', '.join(ALLOWED_ACROSS)}"
         if axis in CHOICE:
             raise InputError(
                 f"{axis} need not be named, because compared runs may always differ in it",
                 hint=f"omit it; {hint}",
             )
-        if axis in AXES and AXES[axis].not_crossed:
+        if axis in AXES and AXES[axis].why_not_across:
             raise InputError(
-                f"compared runs cannot differ in {axis}: {AXES[axis].not_crossed}",
+                f"compared runs cannot differ in {axis}: {AXES[axis].why_not_across}",
                 hint=hint,
             )
         raise InputError(f"'{axis}' is not an axis of a comparison", hint=hint)
-    return tuple(axis for axis in CROSSABLE if axis in named)
+    return tuple(axis for axis in ALLOWED_ACROSS if axis in named)
 
 
 def describe_networks(runs: Iterable[Run]) -> list[str]:
@@ -294,10 +294,10 @@ def _endpoints(topology: Topology) -> str:
     return "" if count == topology.nodes else f"{count:,} of them endpoints, "
 
 
-def crossed_values(side: Side, axes: Sequence[str]) -> dict[str, Any]:
-    """Return a side's values on the crossed axes, by axis; None for a side without runs.
+def values_across(side: Side, axes: Sequence[str]) -> dict[str, Any]:
+    """Return a side's values on the axes in ``across``, by axis; None for a side without runs.
 
-    If the topology is crossed, the counts `SIZES` of the side's network are included.
+    If the topology is among the axes, the counts `SIZES` of the side's network are included.
     """
     run = side.runs[0] if side.runs else None
     values: dict[str, Any] = {axis: None if run is None else value(run, axis) for axis in axes}
@@ -309,7 +309,7 @@ def crossed_values(side: Side, axes: Sequence[str]) -> dict[str, Any]:
 
 
 def split_side(side: Side, axes: Sequence[str], *, alone: bool) -> list[Side]:
-    """Split a side into sides whose runs have equal values on the crossed axes.
+    """Split a side into sides whose runs have equal values on the axes in ``across``.
 
     A side that is compared ``alone`` is also split by the values on `PARTS`.
     """
@@ -329,8 +329,8 @@ def split_side(side: Side, axes: Sequence[str], *, alone: bool) -> list[Side]:
 def _part_name(key: Sequence[Any], keys: Sequence[Sequence[Any]], axes: Sequence[str]) -> str:
     """Return the name of a part of an experiment: the values that distinguish it from other parts.
 
-    These are the part's values on varying crossed axes, the algorithm if there are several, and the
-    base and copies if they vary for this algorithm.
+    These are the part's values on the axes in ``across`` that vary, the algorithm if there are
+    several, and the base and copies if they vary for this algorithm.
     """
     words = []
     for place, axis in enumerate(axes):

@@ -55,9 +55,10 @@ def least_share(topology: Topology, collective: str, root: int, total: int) -> B
       node of the side without the root; an allgather or reduce-scatter one for each node of the
       larger side; an alltoall one for each pair of nodes on different sides.
 
-    One side of these cuts is: the root in a scatter or gather, else a node with the fewest links;
-    one side of a minimum cut; the set of nodes without the root (else without node 0) that has the
-    most nodes per leaving link; all nodes up to some distance from a node.
+    The cuts are: a single node (the root in a scatter or gather, else a node with the fewest
+    links); a minimum cut; the set of nodes with the most nodes per leaving link (in a scatter or
+    gather, among the sets without the root, else among those without node 0); and the nodes up to
+    some distance from a node.
 
     Args:
         topology: the topology.

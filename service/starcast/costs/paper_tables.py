@@ -44,6 +44,8 @@ class RowFigures(NamedTuple):
     """Exact costs of the algorithm that executes a row of a paper's table.
 
     Attributes:
+        start_ups: the coefficient of T_s in the time.
+        bytes: the coefficient of T_c in the time.
         segments: the number of segments or messages that the algorithm uses.
     """
 

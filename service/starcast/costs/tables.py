@@ -83,7 +83,12 @@ def comparable_hypercube(topology: Topology, dimension: int | None = None) -> To
 
 
 def bound_name(copies: int, *subjects: str) -> str:
-    """Return the name of a lower bound, with the number of copies if there are several."""
+    """Return the name of the row with a lower bound in a cost table.
+
+    Args:
+        copies: the number of copies of each message; named if it is greater than 1.
+        *subjects: further parts of the name, such as the topology.
+    """
     parts = ["lower bound", *subjects]
     if copies > 1:
         parts.append(f"{copies} copies")
@@ -455,7 +460,12 @@ def _note(cost: Cost, real_pieces: float | None, row_note: str = "") -> str:
 
 
 def _requested_pieces(problem: CostProblem, unit_messages: bool) -> int | None:
-    """Return the requested number of segments or messages; None if the optimum is requested."""
+    """Return the requested number of segments or messages; None if the optimum is requested.
+
+    Args:
+        problem: the parameters of the table.
+        unit_messages: whether the row's algorithm sends unit messages instead of segments.
+    """
     if unit_messages and problem.messages is not None:
         return problem.messages
     return problem.segments
@@ -473,7 +483,10 @@ def _counting_bound(problem: CostProblem, topology: Topology, copies: int) -> Co
 
 
 def _bound(problem: CostProblem, topology: Topology, copies: int) -> Cost:
-    """Return the best known lower bound on the topology of the table or on another topology."""
+    """Return the best lower bound for the parameters of a cost table, on any topology.
+
+    Bounds that need a search are known only for the topology of the table.
+    """
     bounds: list[Cost] = [_counting_bound(problem, topology, copies)]
     if topology == problem.topology:
         bounds += problem.optima.values()

@@ -295,11 +295,11 @@ def place_by_substars(topology: Topology) -> NDArray[np.float64]:
 
 
 def substar_points(n: int, length: int) -> Points:
-    """Return the positions of all arrangements of symbols, by rank; they are at least 1 apart.
+    """Return the positions of the nodes of a star graph or (n,k)-star, by rank, at least 1 apart.
 
     Args:
         n: the number of symbols.
-        length: the number of symbols in an arrangement: n for a star graph, k for an (n,k)-star.
+        length: the number of symbols in a label: n for a star graph, k for an (n,k)-star.
     """
     if n == length == 2:
         return np.array([-0.5, 0.5], dtype=np.complex128)

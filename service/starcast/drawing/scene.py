@@ -170,7 +170,7 @@ def shape_of(topology: Topology, rank: int) -> str:
 
 
 def label_box(center: complex, label: str, *, is_root: bool, is_minor: bool) -> Node:
-    """Return the box of a node.
+    """Return the box in which a node and its label are drawn.
 
     A root or source is dark. A minor node, which is a leaf of a tree or not in the drawn subgraph,
     is pale.

@@ -418,7 +418,7 @@ class ClassArchive:
         return True
 
     def java_options(self) -> list[str]:
-        """Return the Java options to use the archive or, if it is missing, to record classes."""
+        """Return the Java options that use the archive, or that record classes if it is missing."""
         if self._neo4j.exists():
             return [f"-XX:SharedArchiveFile={self._java}:{self._neo4j}"]
         # Recording slows down the start, so classes are recorded only if the archive can be

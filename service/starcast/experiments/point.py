@@ -198,7 +198,7 @@ class Point(Parameters):
 
 
 def find_root(topology: Topology, root: str | None) -> int:
-    """Return the rank of a root.
+    """Return the rank of the node that a run names as its root.
 
     Args:
         topology: the topology.

@@ -441,10 +441,10 @@ def compare_figures(
 
 
 def _figures(run: Run, steps: Steps) -> dict[str, dict[str, str]]:
-    """Return the results of a run, for comparison: a dict from part to value for each result.
+    """Return the results of a run by name, each as a dict of its values.
 
-    A message about a difference names the part, such as the step of a profile. A result with a
-    single value has one part, whose name is empty.
+    The keys of this dict appear in messages about differences, such as ``step 3`` for ``profile``.
+    A result with a single value has the key "".
     """
     costs = {cost.kind: cost for cost in run.costs}
     simulated = costs.get("simulated")

@@ -122,7 +122,7 @@ class RunningBlock:
 
 
 class Sum(NamedTuple):
-    """The content of a chunk: the number of a unit and, in reductions, who has contributed to it.
+    """The content of a chunk: a unit and, in reductions, the contributions added to it.
 
     Attributes:
         unit: the number of the unit.

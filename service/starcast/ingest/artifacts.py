@@ -299,13 +299,19 @@ def recorded_artifact(row: models.Materialization | Row[Any]) -> Artifact:
 
 
 def recorded_artifacts(session: Session) -> list[Artifact]:
-    """Return all complete artifacts in build order; they have sizes but cannot be built."""
+    """Return all complete artifacts in build order, with the sizes in PostgreSQL.
+
+    They cannot be built; `stored_artifacts` returns artifacts that can.
+    """
     rows = session.scalars(select(models.Materialization).filter_by(state=LoadState.COMPLETE.value))
     return sorted(map(recorded_artifact, rows), key=lambda artifact: artifact.build_order)
 
 
 def stored_artifacts(session: Session, without: Collection[Artifact] = ()) -> list[Artifact]:
-    """Return all complete artifacts but those in ``without``, in build order; they can be built."""
+    """Return all complete artifacts except those in ``without``, in build order.
+
+    Unlike those of `recorded_artifacts`, they can be built.
+    """
     return [
         artifact_from_id(session, artifact.kind, artifact.id)
         for artifact in recorded_artifacts(session)

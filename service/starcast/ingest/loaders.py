@@ -63,10 +63,11 @@ class BoltLoader:
             self.reporter.say(f"{artifact.kind} {artifact.id}: dropped")
 
     def rebuild(self, artifacts: Sequence[Artifact], *, is_outdated: bool) -> list[Loaded]:
-        """Delete artifacts, given in build order, and all orphaned data; write the artifacts again.
+        """Rebuild artifacts in Neo4j: delete them and all orphaned data, and write them again.
 
         Args:
-            artifacts: the artifacts; all stored artifacts if the graph has an older schema.
+            artifacts: the artifacts in build order; all stored artifacts if the graph has an older
+                schema.
             is_outdated: whether the graph has an older schema.
         """
         stores = self.stores
@@ -138,13 +139,16 @@ class ImportLoader:
         return import_all(self.stores, self.settings, artifacts, self.reporter, on_stage)
 
     def delete(self, artifacts: Sequence[Artifact], on_stage: Callable[[str], None]) -> None:
-        """Import all artifacts except the given ones into a new store."""
+        """Delete the given artifacts by importing all others into a new store."""
         import_remaining(self.stores, self.settings, artifacts, self.reporter, on_stage)
         for artifact in artifacts:
             self.reporter.say(f"{artifact.kind} {artifact.id}: dropped")
 
     def rebuild(self, artifacts: Sequence[Artifact], *, is_outdated: bool) -> list[Loaded]:  # noqa: ARG002
-        """Import all stored artifacts, even those that are missing in Neo4j, into a new store."""
+        """Replace Neo4j's store by a new one with all artifacts recorded in PostgreSQL.
+
+        Artifacts that are missing in Neo4j are imported too.
+        """
         began = time.monotonic()
         with self.stores.session() as session:
             complete = recorded_artifacts(session)
@@ -154,7 +158,7 @@ class ImportLoader:
         return share_seconds(artifacts, time.monotonic() - began)
 
     def replaced_topologies(self, artifacts: Sequence[Artifact]) -> list[str] | None:  # noqa: ARG002
-        """Return None, because the entire store is replaced."""
+        """Return None: not only some topologies, but the entire store is replaced."""
         return None
 
 

@@ -483,9 +483,9 @@ class Experiments(Connection):
         from starcast.comparison.compare import compare
         from starcast.comparison.curves import load_profiles
         from starcast.comparison.presentation import tabulate
-        from starcast.comparison.sides import check_crossed, load_sides, read_conditions
+        from starcast.comparison.sides import check_across, load_sides, read_conditions
 
-        axes = check_crossed([across] if isinstance(across, str) else across)
+        axes = check_across([across] if isinstance(across, str) else across)
         # An invalid condition is an error even without a server.
         selection = read_conditions(as_conditions(conditions))
         with self._session() as session:

@@ -345,8 +345,8 @@ class Forests(Artifacts):
             tree: number of the tree, from 0 (default: 0).
             all_trees: draw all trees side by side.
             load: draw the links of the topology, wider the more trees use them.
-            layout: arrangement of the nodes, as for ``topology draw`` (default: each tree by its
-                own levels; for ``load``, by family).
+            layout: arrangement of the nodes, as for ``topology draw`` (default: by the levels of
+                each tree; with ``load``, the default of the topology).
             force: draw even if the tree has more than 128 nodes.
             options: `ForestOptions`.
 

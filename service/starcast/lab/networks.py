@@ -122,8 +122,8 @@ class Networks(Artifacts):
         Args:
             topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
                 Q4, or a file with a network.
-            layout: arrangement of the nodes. Not every topology has every layout (default: by
-                family).
+            layout: arrangement of the nodes. The available layouts and the default depend on the
+                topology.
 
         Raises:
             InputError: there is no such topology, or it does not have this layout.
@@ -390,8 +390,8 @@ class Schedules(Connection):
                 side).
             animate: draw all steps as an animation, which needs an SVG file.
             chart: draw a table of the units by port and step instead of the network.
-            layout: arrangement of the nodes. Not every topology has every layout (default: by
-                family).
+            layout: arrangement of the nodes. The available layouts and the default depend on the
+                topology.
             options: `ScheduleOptions`.
 
         Raises:

@@ -80,15 +80,15 @@ class Records(Connection):
                 congestion-trees.
             timeout: time limit of each search in seconds.
             memory: memory limit of each process in MB.
-            seed: random seed of the first process of the first search; the others use the seeds
-                after it.
+            seed: random seed of the first process of the first search; all other processes use the
+                next seeds.
             seeds: number of searches of each problem, with different random seeds.
             jobs: number of processes of each search, each with a different random seed.
             engine: program that solves the formulas of a search: the SAT solver cadical, or the
                 constraint solver cp-sat.
             folder: folder with your own records.
-            fresh: start without the known record. It is still kept unless the search finds a better
-                one.
+            fresh: start without the known record, which is replaced only if the search finds a
+                better one.
             executor: a `concurrent.futures.Executor` that runs the searches (default: this
                 process).
             shard: run only part I of N of the searches, and write the results to ``out`` instead of

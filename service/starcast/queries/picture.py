@@ -37,7 +37,7 @@ def check_drawable(query: Query, values: Mapping[str, Any]) -> Topology:
     if not _node_columns(query):
         names = ", ".join(column.name for column in query.columns)
         raise InputError(
-            f"{query.name} cannot be drawn: none of its columns contains nodes ({names})",
+            f"{query.name} cannot be drawn: none of its columns ({names}) contains nodes",
             hint="use another format; columns of nodes are declared as 'name (node): meaning'",
         )
     topologies = named_topologies(query.parameters, values)
@@ -85,7 +85,7 @@ def build_subgraph(
 
 
 def _ranks(rank_of: Callable[[str], int], value: Any) -> list[int]:
-    """Return the ranks of a label or of a list of labels, without those of None."""
+    """Return the ranks of nodes, given by a label or a list of labels; None is skipped."""
     labels = value if isinstance(value, list) else [value]
     return [rank_of(str(label)) for label in labels if label is not None]
 

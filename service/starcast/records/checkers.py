@@ -153,9 +153,13 @@ class Evidence:
             RejectedError: the property does not hold; the message contains the counterexample.
         """
         if self.counterexample is not None:
-            place = ", ".join(f"{name} {value}" for name, value in self.counterexample.items())
+            place = dict(self.counterexample)
+            found, stated = place.pop("found", None), place.pop("stated", None)
+            reason = place.pop("why", f"the value is {found}, but {stated} is stated")
+            location = ", ".join(f"{name} {value}" for name, value in place.items())
             raise RejectedError(
-                f"the check '{self.check}' fails: {place}", hint="correct the array of ports"
+                f"the check '{self.check}' fails at {location}: {reason}",
+                hint="correct the array `parent_port`",
             )
 
 

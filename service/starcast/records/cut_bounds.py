@@ -125,8 +125,9 @@ def quadratic_form(
 def pair_orbits(graph: Topology, automorphisms: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the index of each node pair's orbit.
 
-    The pairs (u, v) and (v, u) are in the same orbit, since y_u y_v is y_v y_u. All pairs (u, u)
-    must be in a single orbit, that is, the automorphisms must map any node to any other.
+    The pairs (u, v) and (v, u) are in the same orbit, because the inequalities use only the product
+    y_u y_v (see the module). All pairs (u, u) must be in a single orbit, that is, the automorphisms
+    must map any node to any other.
 
     Returns:
         int64 ``[N, N]``.

@@ -95,7 +95,7 @@ def _substar_halves(graph: Topology) -> NDArray[np.uint8]:
 
 
 def _perturbed(side: NDArray[np.uint8], generator: np.random.Generator) -> NDArray[np.uint8]:
-    """Return halves after a tenth of all nodes, chosen at random, have moved from each half."""
+    """Return two halves changed at random: a tenth of all nodes moves from each to the other."""
     changed = side.copy()
     count = max(len(side) // 10, 1)
     for value in (0, 1):

@@ -29,9 +29,10 @@ def targets(graph: Topology) -> list[int]:
 
 
 def path_formula(graph: Topology, paths: list[NodePath]) -> Formula:
-    """Return a formula: degree - 1 faults can hit all given paths to at least one target.
+    """Return a formula that is satisfiable if faults can hit all given paths to some target.
 
-    The targets are the nodes that `targets` returns. A path is hit if an inner node is faulty.
+    At most degree - 1 nodes are faulty. The targets are the nodes that `targets` returns. A path
+    is hit if an inner node is faulty.
 
     Args:
         graph: the topology.

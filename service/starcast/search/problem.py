@@ -1,5 +1,8 @@
 """Search problems: their base class, a registry by name, and their bounds and methods.
 
+A problem asks for an *object*, such as a broadcast, a forest or a bisection, with the best possible
+value. Arrays that describe an object are called a witness.
+
 `starcast.search` imports the modules that define the problems.
 """
 
@@ -21,7 +24,12 @@ from starcast.topologies import Topology
 
 
 class TheoryBound(NamedTuple):
-    """A bound from theory on the value of all objects, with the reason why it holds."""
+    """A bound that theory gives: no object has a better value.
+
+    Attributes:
+        value: the bound.
+        reason: the reason why it holds.
+    """
 
     value: int
     reason: str
@@ -33,7 +41,7 @@ class Decision(NamedTuple):
     Attributes:
         result: ``witness`` if an object was found, ``none`` if there is provably none, else
             ``open``.
-        witness: the object.
+        witness: the arrays of the object; None if none was found.
         formula: the formula that was refuted.
         evidence: arrays from which the formula or the bound can be derived. They are stored in the
             record.
@@ -125,11 +133,11 @@ class SearchProblem(ABC):
 
     @abstractmethod
     def bound(self) -> TheoryBound:
-        """Return the bound from theory on the values of all objects."""
+        """Return the best bound on the values of objects that follows from theory."""
 
     @abstractmethod
     def start(self, budget: Budget) -> Witness:
-        """Return a first witness, from which the search starts."""
+        """Return the witness of a simple object, from which the search starts."""
 
     @abstractmethod
     def methods(self) -> Sequence[Method]:
@@ -145,6 +153,10 @@ class SearchProblem(ABC):
 
     def rebuild(self, target: int, witness: Witness) -> Formula:  # noqa: ARG002
         """Rebuild the formula that the proof of a record refutes.
+
+        Args:
+            target: the value that is proved to be impossible.
+            witness: the arrays of the record; some problems derive the formula from them.
 
         Raises:
             InputError: the problem has no formula.
@@ -207,7 +219,7 @@ class FormulaProblem(SearchProblem):
 
     @abstractmethod
     def read(self, values: NDArray[np.bool_]) -> Witness:
-        """Return the object that the values of the variables from `write` describe."""
+        """Return the witness that the values of the variables from `write` describe."""
 
     @abstractmethod
     def subject(self, target: int) -> str:

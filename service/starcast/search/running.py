@@ -145,7 +145,7 @@ class _Search:
         return record
 
     def _first(self, known: Record | None) -> Record:
-        """Return the record to start from: the known one, or a new one with a simple witness."""
+        """Return the record to start from: the known one, or one with a simple object."""
         bound = self._problem.bound()
         if known is not None:
             # The bound from theory may have improved since the record was written.
@@ -170,8 +170,13 @@ class _Search:
     def _look_for(self, record: Record, target: int, share: float) -> Record:
         """Try each method until one finds an object with the target value or refutes the target.
 
+        Args:
+            record: the best record so far.
+            target: the value to look for.
+            share: the share of the remaining time that all methods together may use.
+
         Returns:
-            The record after all improvements, with the attempts in its list.
+            The record after all improvements, which lists the attempts.
         """
         part = self._budget.part(share)
         methods = self._methods(target)

@@ -216,7 +216,7 @@ class Axis:
         is_structural: whether the axis affects a synchronous execution, not only its costs.
         matching: ``question`` if comparable runs must have equal values, ``choice`` if their values
             may differ, None if comparisons ignore the axis.
-        not_crossed: the reason why ``compare --across`` refuses the axis; empty if the axis is
+        why_not_across: the reason why ``compare --across`` refuses the axis; empty if the axis is
             allowed.
         spare: priority for omitting the axis's column from a table that is too wide. Columns with
             the highest priority are omitted first; columns with priority 0 are never omitted.
@@ -241,7 +241,7 @@ class Axis:
     is_argument: bool = False
     is_structural: bool = True
     matching: Literal["question", "choice"] | None = "question"
-    not_crossed: str = ""
+    why_not_across: str = ""
     spare: int = 0
     name: str = ""
     type: Any = str
@@ -316,7 +316,7 @@ class Parameters:
             default="broadcast",
             completion="collectives",
             words=get_args(Collective),
-            not_crossed="a shorter time for another collective has no meaning",
+            why_not_across="a shorter time for another collective has no meaning",
             spare=3,
         ),
     ]
@@ -382,7 +382,7 @@ class Parameters:
             read=read_number,
             flag="-m",
             is_structural=False,
-            not_crossed="a shorter time for fewer bytes has no meaning;"
+            why_not_across="a shorter time for fewer bytes has no meaning;"
             " `crossovers` and the plots compare message sizes",
             spare=1,
         ),
@@ -437,7 +437,7 @@ class Parameters:
             meaning="nodes and links that fail: 21345, 12345-21345@3",
             read=read_faults,
             default=NONE,
-            not_crossed="the time of a schedule does not depend on them",
+            why_not_across="the time of a schedule does not depend on them",
             spare=5,
         ),
     ] = ()
@@ -451,7 +451,7 @@ class Parameters:
             bits=64,
             is_structural=False,
             matching=None,
-            not_crossed="it only selects the faults, which must be the same in compared runs",
+            why_not_across="it only selects the faults, which must be the same in compared runs",
             spare=13,
         ),
     ] = 0

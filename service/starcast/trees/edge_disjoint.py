@@ -68,7 +68,7 @@ def shortest_path(topology: Topology, root: int) -> Forest:
 
 @construction(
     "shortest-path-graph", families=["star"],
-    description="the n-1 subtrees of shortest-path, each with the nodes that it omits (SPG)",
+    description="the branches of shortest-path, each with all nodes that shortest-path omits (SPG)",
     source="Fragopoulou & Akl 1996, Def. 7", one_tree_per_port=True, partial=True,
 )  # fmt: skip
 def shortest_path_graph(topology: Topology, root: int) -> Forest:

@@ -189,7 +189,7 @@ class _Front(NamedTuple):
 
 
 @construction(
-    "recursive-substar", families=["star"], description="the broadcast tree of 2n-3 steps",
+    "recursive-substar", families=["star"], description="the tree of a broadcast in 2n-3 steps",
     source="Sheu, Liaw & Chen 1993, section 2",
 )  # fmt: skip
 def recursive_substar(topology: Topology, root: int) -> Forest:

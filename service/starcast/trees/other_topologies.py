@@ -112,7 +112,10 @@ _PROBLEM = "edge-disjoint-trees"
 
 
 def record_witness(problem: str, topology: Topology | str) -> Mapping[str, NDArray[Any]]:
-    """Return the arrays of a record, a search result for a problem that comes with starcast."""
+    """Return the arrays that describe the best known solution of a search problem on a topology.
+
+    They are the witness of a record that comes with starcast.
+    """
     # This module is imported only when needed, because it loads pydantic.
     from starcast.records import shipped_record  # noqa: PLC0415
 

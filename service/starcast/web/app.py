@@ -26,7 +26,7 @@ from starcast.claims import claims as all_claims
 from starcast.claims import report, select_claims
 from starcast.claims.catalogue import papers
 from starcast.comparison import presentation
-from starcast.comparison.sides import CROSSABLE
+from starcast.comparison.sides import ALLOWED_ACROSS
 from starcast.drawing.explorer import EXPLORER
 from starcast.lab.signature import read_spec
 from starcast.queries.parameters import STORED
@@ -297,7 +297,7 @@ def compare(request: Request, service: ServiceParameter) -> Response:
         command=shlex.join(["starcast", "compare", *names, *options, "--format", "html"]),
         names=names,
         chosen={name: next(iter(values), "") for name, values in chosen.items()},
-        crossable=CROSSABLE,
+        allowed_across=ALLOWED_ACROSS,
         state=urlencode([(name, value) for name, value in given.multi_items() if value]),
     )
 

@@ -380,7 +380,9 @@ class PanelData(BaseModel):
         description="the lower bound for each value of the axes ``across``"
     )
     crossovers: list[Crossover]
-    profiles: list[ProfileData] = Field(description="empty if another panel has the same profiles")
+    profiles: list[ProfileData] = Field(
+        description="links used in each step by the runs; empty if another panel has the same"
+    )
 
 
 class Curves(BaseModel):
@@ -469,7 +471,7 @@ class RecordResource(BaseModel):
     bound: int = Field(description="proved bound: no solution has a better value than this")
     optimal: bool
     proof: str = Field(
-        description="evidence for the bound, and whether it was not checked or not made again"
+        description="evidence for the bound, such as `LRAT, not made again` for an unverified proof"
     )
     reason: str = Field(description="why the bound holds")
     seconds: float = Field(description="time of all searches")

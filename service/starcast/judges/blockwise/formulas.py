@@ -47,9 +47,9 @@ class Tables(NamedTuple):
         compositions: the ranks of g∘p for permutations g and p, which are given by their ranks,
             int16 ``[w!, w!]``.
         cycles: the number of cycles of g∘p, uint8 ``[w!, w!]``.
-        fixed: twice the number of fixed points in the positions 3t+2, .., 3t+4, uint8
-            ``[2, m^3, w!]``; the second index combines, for each of these positions, the index of
-            the symbol that is at home there.
+        fixed: twice the number of symbols at home in the positions 3t+2, .., 3t+4, uint8
+            ``[2, m^3, w!]``. The first index is t. The second index combines, for each of these
+            positions, the index of the symbol that is at home there.
         substar: for each node of S_m, the port towards its parent in the broadcast tree of 2m-3
             steps, and the step in which it is informed, uint8 ``[2, m!]``.
     """
@@ -252,7 +252,10 @@ def relabel(n: int, m: int, x: Array, y: Array) -> tuple[int, int]:
 
 @jit
 def first_displaced(n: int, x: Array, k: int) -> int:
-    """Return the first position among k+1, .., n, 2, .., k-1 with a displaced symbol, or k."""
+    """Return the first position among k+1, .., n, 2, .., k-1 with a displaced symbol.
+
+    If there is none, return k.
+    """
     for position in range(k + 1, n + 1):
         if x[position] != position:
             return position

@@ -86,7 +86,7 @@ class Postcondition:
 
     @property
     def many_senders(self) -> bool:
-        """Whether many nodes have units to send."""
+        """Whether every endpoint, and not only the root, is the source of units."""
         return self.collective in _MANY_SENDERS
 
     @property

@@ -87,7 +87,9 @@ def read_rows(file: Path, decoder: Path, dump: str, table: str) -> DumpedRows:
 
 
 def _run(program: Path, *options: str) -> Iterator[bytes]:
-    """Yield the output of pg_restore for a dump; it connects to no server and executes nothing.
+    """Yield the output of pg_restore, which converts a dump to text.
+
+    It connects to no server, and executes nothing in the dump.
 
     Raises:
         InputError: the program cannot read the dump.

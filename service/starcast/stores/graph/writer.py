@@ -180,11 +180,11 @@ def await_indexes(graph: Graph) -> None:
 
 
 def refresh_plans(graph: Graph) -> None:
-    """Sample the indexes and discard cached query plans.
+    """Make Neo4j plan its queries again, with statistics that include the new data.
 
-    The server itself samples the indexes only later. Until then its statistics lack the new data,
-    and queries scan indexes instead of seeking in them. Errors are ignored: the user may lack the
-    privilege, and then queries are only slower.
+    It samples the indexes and discards cached query plans. By itself, the server would do so only
+    later; until then, queries scan indexes instead of seeking in them. Errors are ignored: the user
+    may lack the privilege, and then queries are only slower.
     """
     with suppress(StarcastError):
         graph.read("CALL db.prepareForReplanning($seconds)", {"seconds": _INDEX_SECONDS})

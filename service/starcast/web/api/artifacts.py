@@ -34,7 +34,7 @@ from starcast.web.service import Service, ServiceParameter
 router = APIRouter()
 Result = TypeVar("Result")
 TopologyParameter = Annotated[
-    str | None, Query(description="list only those on this topology", max_length=50)
+    str | None, Query(description="list only artifacts on this topology", max_length=50)
 ]
 ExpandParameter = Annotated[
     bool, Query(description="for a symmetric schedule, return the rows of all sources")

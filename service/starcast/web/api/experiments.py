@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 from starcast.comparison.compare import Comparison
 from starcast.comparison.curves import load_profiles
 from starcast.comparison.presentation import Profiles, describe, describe_panels
-from starcast.comparison.sides import CROSSABLE, load_side
+from starcast.comparison.sides import ALLOWED_ACROSS, load_side
 from starcast.lab import ComparisonTable, Lab
 from starcast.stores.database.models import Experiment, Run
 from starcast.stores.database.sessions import open_session
@@ -37,7 +37,7 @@ NamesParameter = Annotated[
     Query(alias="name", max_length=20, description="names of experiments, or numbers of runs"),
 ]
 AcrossParameter = Annotated[
-    list[str], Query(description=f"axes in which runs may differ: {', '.join(CROSSABLE)}")
+    list[str], Query(description=f"axes in which runs may differ: {', '.join(ALLOWED_ACROSS)}")
 ]
 ConditionsParameter = Annotated[
     list[str],

@@ -11,7 +11,7 @@ export class Network {
   constructor(data, neighbours) {
     this.data = data;
     this.nodeCount = data.nodes;
-    /** the number of nodes that are no switches, which come first */
+    /** the number of nodes that are not switches; they come first */
     this.endpointCount = data.endpoints;
     this.portCount = data.ports.length;
     this.neighbours = neighbours;
