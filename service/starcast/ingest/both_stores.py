@@ -60,7 +60,7 @@ class Stores:
 
     @property
     def id(self) -> uuid.UUID:
-        """Id of the PostgreSQL database. The node :Store in Neo4j must have the same id."""
+        """Id of the PostgreSQL database, which the node ``:Store`` in Neo4j must have too."""
         with self.session() as session:
             return session.scalars(select(models.Store.id)).one()
 

@@ -449,7 +449,7 @@ class Query:
 
     @property
     def computed(self) -> list[str]:
-        """The parameters of the statement whose values starcast computes: names in `COMPUTED`."""
+        """Names, in `COMPUTED`, of the statement's parameters whose values starcast computes."""
         declared = {parameter.name for parameter in self.parameters}
         used = find_parameters(self.text)
         return [name for name in used if name in COMPUTED and name not in declared]

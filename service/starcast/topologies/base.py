@@ -105,7 +105,7 @@ class Topology(Displayable, ABC):
 
     @property
     def port_count(self) -> int:
-        """The number of ports: the degree, or perhaps more in a topology without translations."""
+        """The number of ports, which may exceed the degree in a topology without translations."""
         return len(self.ports)
 
     @property
@@ -130,7 +130,7 @@ class Topology(Displayable, ABC):
 
     @property
     def node_capacities(self) -> NDArray[np.integer]:
-        """The total capacity of the links at each node, ``[nodes]``: `degrees` if each is 1."""
+        """The total capacity of the links at each node, ``[nodes]``."""
         return self.degrees if self.capacities is None else self.capacities.sum(axis=0)
 
     @property
