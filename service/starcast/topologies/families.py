@@ -210,7 +210,7 @@ def _compile_pattern(name: str, pattern: str, origin: Origin) -> re.Pattern[str]
             hint=f"specs consist of {SPEC_CHARACTERS}",
         )
     # It is hard to decide whether two patterns can match the same string, so the pattern is only
-    # tried on sample specs. Those of starcast's own families are tried in a unit test instead,
+    # tried on sample specs. Those of built-in families are tried in a unit test instead,
     # because imports should be fast.
     others = () if origin.is_shipped else FAMILIES.values()
     shipped = [each for each in others if each.origin.is_shipped and each.name != name]
