@@ -37,9 +37,10 @@ table of neighbours.
     "verification": (
         "Verification",
         """
-Every library checks that each of the n-1 trees spans, and computes its height. NetworkX, igraph and
-rustworkx build a directed graph from the edges of a tree; numpy follows the parents of all nodes at
-once. starcast starts from the array of ports, and checks these as well.
+With every library, the benchmark checks that each of the n-1 trees is a spanning tree, and computes
+its height. NetworkX, igraph and rustworkx build a directed graph from the edges of a tree; numpy
+follows the parents of all nodes at once. starcast starts from the array of ports, and checks these
+as well.
 """,
     ),
     "simulation": (

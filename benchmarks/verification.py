@@ -1,4 +1,4 @@
-"""Verification of forests, compared with other libraries that check that each tree spans."""
+"""Verification of forests, compared with other libraries that check for spanning trees."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -12,7 +12,7 @@ Height = Callable[[libraries.Pairs, int], int]
 
 
 def figures() -> Iterator[Figure | Growth]:
-    """Measure the time to check that trees span and to find their heights, and its growth with n.
+    """Measure the time to verify spanning trees and find their heights, and its growth with n.
 
     The trees are those of `multiple`. The other libraries receive lists of edges, numpy an array of
     parents. Creating these is not measured.

@@ -137,7 +137,8 @@ def displacements(network: CachedTopology) -> NDArray[np.int64]:
     This is Definition 8; a generator is a node of the same necklace.
 
     Returns:
-        int64 ``[nodes]``, counted from the first generator if there are several; -1 for 12..n.
+        int64 ``[nodes]``, counted from the first generator if there are several; -1 for the
+        identity node 12..n.
     """
     leader = leaders(network)
     rotated = rotation(network)

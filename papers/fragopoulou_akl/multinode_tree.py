@@ -34,17 +34,17 @@ _ALL_SOURCES = 5  # the schedule of all sources is executed up to S_5
 
 
 class Numbering(NamedTuple):
-    """A numbering of the nodes.
+    """A numbering m(x) of the nodes, as algorithm 2 needs it.
 
     Attributes:
-        m: number m(x) of every node x, int64 ``[nodes]``; 0 for 12..n.
+        m: number m(x) of every node x, int64 ``[nodes]``; 0 for the identity node 12..n.
         name: the numbering's name in findings.
-        of: the schedule from which the numbering was read, or an empty string.
+        schedule: the schedule from which the numbering was read, or an empty string.
     """
 
     m: NDArray[np.int64]
     name: str
-    of: Schedule | str
+    schedule: Schedule | str
 
 
 class Generator(NamedTuple):
@@ -112,7 +112,7 @@ def generators_lead_to_each_other(check: ClaimCheck) -> None:
             check.equal(what, heads, members_before, k=k, node=members)
             parent = neighbours[members, types_of(check, numbering.m[members]) - 2]
             leads = np.isin(parent, members_before)
-            check.true("v leads into N_(k-1)1", leads, k=k, node=members, of=numbering.of)
+            check.true("v leads into N_(k-1)1", leads, k=k, node=members, of=numbering.schedule)
         before = generator
 
 
@@ -139,7 +139,9 @@ def links_of_a_step_differ_in_type(check: ClaimCheck) -> None:
     for numbering in numberings(check):
         m = numbering.m[np.flatnonzero(numbering.m)]
         what = "different types of a step"
-        _check_types_differ(check, what, clusters_of(check, m), types_of(check, m), numbering.of)
+        _check_types_differ(
+            check, what, clusters_of(check, m), types_of(check, m), numbering.schedule
+        )
     schedule = algorithm_2(check)
     what = "different types of a step, as sent"
     _check_types_differ(check, what, schedule.step.astype(np.int64), schedule.port, schedule)
@@ -173,7 +175,9 @@ def parents_are_closer(check: ClaimCheck, forest: Forest) -> None:
     check.equal(what, distance[parent], stated, node=nodes, of=forest)
     for numbering in numberings(check):
         measured = distance[parents_of(check, numbering)[1:]]
-        check.equal(f"{what}, {numbering.name}", measured, stated, node=nodes, of=numbering.of)
+        check.equal(
+            f"{what}, {numbering.name}", measured, stated, node=nodes, of=numbering.schedule
+        )
 
 
 @checks("FA.T8.3")
@@ -183,7 +187,9 @@ def numbers_of_parents(check: ClaimCheck) -> None:
     m = numbering.m
     difference = m - m[parents_of(check, numbering)]
     others = np.flatnonzero(m > check.n - 1)
-    check.at_least("m(x) - m(x')", difference[others], check.n - 1, node=others, of=numbering.of)
+    check.at_least(
+        "m(x) - m(x')", difference[others], check.n - 1, node=others, of=numbering.schedule
+    )
     correction = check.correction()
     for other in numberings(check):
         cluster = clusters_of(check, other.m)
@@ -200,7 +206,7 @@ def parents_receive_earlier(check: ClaimCheck) -> None:
         parent_step = step[parents_of(check, numbering)][1:]
         place = {"node": check.ranks[1:], "found": parent_step, "stated": step[1:]}
         what = f"x' gets the message earlier, {numbering.name}"
-        check.true(what, parent_step < step[1:], **place, of=numbering.of)
+        check.true(what, parent_step < step[1:], **place, of=numbering.schedule)
 
 
 @checks("FA.A2", memory=ONE_SOURCE)
@@ -330,7 +336,7 @@ def check_numbering(check: ClaimCheck, numbering: Numbering) -> None:
     Nodes must be numbered distance by distance, and within a distance necklace by necklace,
     beginning with N_k1. Each node of a necklace must be the rotation of the previous node.
     """
-    of = numbering.of
+    of = numbering.schedule
     m = numbering.m
     rotated = stars.rotation(check)
     order = np.argsort(m, kind="stable")

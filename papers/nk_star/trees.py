@@ -329,7 +329,7 @@ def full_shift(check: ClaimCheck) -> None:
 
 @checks("NK.T7.spanning", given=many_trees)
 def reversed_trees_span(check: ClaimCheck, forest: Forest) -> None:
-    """Check that each MT(R_i(Id)) spans and has the same undirected links as SP(R_i(Id))."""
+    """Check that each MT(R_i(Id)) is a spanning tree with the undirected links of SP(R_i(Id))."""
     check.passes(checkers.spanning, forest)
     trees = zip(forest.parent_port, shifted_trees(check), strict=True)
     for i, (row, tree) in enumerate(trees, start=1):
@@ -394,7 +394,7 @@ def height_is_at_least_k_plus_diameter(check: ClaimCheck, forest: Forest) -> Non
 
 @checks("NK.T7.upper")
 def height_is_at_most_twice_diameter(check: ClaimCheck) -> None:
-    """Check that the trees MT span and that their heights are at most twice the diameter."""
+    """Check that the trees MT are spanning trees, at most twice as high as the diameter."""
     n, k = check.n_and_k
     height = heights(check, MANY_TREES)
     check.true("it is a spanning tree", height >= 0, i=np.arange(1, n))

@@ -78,7 +78,7 @@ def test_the_best_number_of_segments_of_multiple_is_equation_5_rounded(
 
 
 def test_on_s2_one_segment_is_best() -> None:
-    """On S2 the real optimum is 0, so the code must not divide by it (pitfall 7)."""
+    """On S2 the real optimum is 0, so the code must not divide by it (tseng-sheu.md, pitfall 7)."""
     for algorithm in ["greedy", "multiple", "recursive-substar"]:
         for ports in ["all", "one"]:
             paid = tseng_sheu.Prices(Fraction(10**6), Fraction(1), Fraction(1))
@@ -86,7 +86,7 @@ def test_on_s2_one_segment_is_best() -> None:
 
 
 def test_costs_of_integer_messages_and_times_are_exact_fractions() -> None:
-    """An integer argument must not lead to floats (pitfall 6)."""
+    """An integer argument must not lead to floats (tseng-sheu.md, pitfall 6)."""
     machine = costs.Machine(t_s=1, t_c=1)  # type: ignore[arg-type]
     cost = costs.closed_form(topology("S4"), "broadcast", "multiple", "all", 7, machine)  # type: ignore[arg-type]
     assert isinstance(cost.bytes, Fraction)

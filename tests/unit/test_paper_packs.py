@@ -290,7 +290,7 @@ def test_a_new_pack_is_written_once(starcast: Starcast, tmp_path: Path) -> None:
 
 
 def test_a_new_pack_does_not_get_the_key_of_a_paper_of_starcast(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="key TS, which a paper of starcast has"):
+    with pytest.raises(InputError, match="key TS, which a built-in paper pack has"):
         write_template(tmp_path / "ts")
 
 

@@ -444,7 +444,7 @@ def _read_argument(name: str, origin: Origin, parameter: inspect.Parameter) -> A
             f"{origin}: the parameter '{parameter.name}' of '{name}' is not an int or a str",
             hint=f"write '{parameter.name}: int', with or without a default",
         )
-    # In starcast's own algorithms, arguments with these names are integers from 1. The same rule
+    # In built-in algorithms, arguments with these names are integers from 1. The same rule
     # applies to plug-ins.
     if parameter.name in ("segments", "messages", "copies"):
         kind = "count"

@@ -15,7 +15,7 @@ _WORST_FIRST: tuple[VerdictWord, ...] = ("fails", "not checkable", "holds as a b
 
 @dataclass(frozen=True)
 class Verdict:
-    """The verdict on a claim.
+    """The verdict on a claim, with the evidence from which it was derived.
 
     Attributes:
         claim: id of the claim.

@@ -350,7 +350,8 @@ def _run_check(claim: Claim, spec: str, objects: ObjectCache) -> Evidence:
         for pack in packs.loaded():
             if place := packs.locate(error, pack):
                 raise InputError(
-                    f"{place}: {reason}", hint="correct the check; no claim gets a verdict"
+                    f"{place}: {reason}",
+                    hint="correct the check and verify again; this run gives no verdicts",
                 ) from error
         raise StarcastError(reason, hint="please report it") from error
 

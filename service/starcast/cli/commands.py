@@ -512,7 +512,7 @@ def mcp(ctx: typer.Context, home: context.HomeOption = None) -> None:
         if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
             raise
         raise UnavailableError(
-            f"the server for programs needs {error.name}, which is not installed",
+            f"'starcast mcp' needs {error.name}, which is not installed",
             hint=f"install it with: {install_command('mcp')}",
         ) from None
     run(settings)

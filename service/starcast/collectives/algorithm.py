@@ -1,6 +1,6 @@
 """Declare algorithms (`algorithm`), find them by name, and build schedules (`schedule`).
 
-`starcast.collectives` imports the modules that declare the algorithms of starcast.
+`starcast.collectives` imports the modules that declare the built-in algorithms.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -100,10 +100,11 @@ def build_packets(forest: Forest, ports: Ports, units_per_tree: int = 1) -> Draf
     rows=lambda topology, _: topology.degree * (topology.nodes - 1),
 )  # fmt: skip
 def _build_dimension_change(topology: Topology, root: int, ports: Ports, base: BaseTree) -> Draft:
-    """Build Algorithm 2 of Tseng & Sheu 1997: segment i of source x travels down LC(x, DC(i, T)).
+    """Build Algorithm 2 of Tseng & Sheu 1997: each segment of a source has its own tree.
 
-    DC(i, T) is the tree T with its dimensions shifted by i places, and LC translates it to x. The
-    n-1 images of a link of T thus have all n-1 dimensions, so in step t every directed link carries
+    Segment i of source x travels down LC(x, DC(i, T)): DC(i, T) is the tree T with its dimensions
+    shifted by i places, and LC translates it to x. The n-1 images of a link of T thus have all n-1
+    dimensions, so in step t every directed link carries
     as many segments as T has nodes on level t. In the one-port model (section 5.2), each step
     becomes n-1 sub-slots, one per dimension.
     """

@@ -233,7 +233,10 @@ def _count_spread_rows(topology: Topology, arguments: Arguments) -> int:
 def _broadcast(
     topology: Topology, root: int, ports: Ports, messages: Messages, seed: Seed
 ) -> Draft:
-    """Build the greedy broadcast, also called ``greedy`` on topologies without the greedy tree."""
+    """Build the broadcast ``greedy-matching``.
+
+    On topologies where the greedy tree is not defined, ``greedy`` is another name for it.
+    """
     root = 0 if topology.has_translations else root
     return _spread(topology, ports, np.full(messages, root), seed)._replace(root=root)
 

@@ -167,11 +167,11 @@ class Comparison:
         return [name if len(self.sides) == 2 else self.column(name, side) for name in CHANGES]
 
     def data_columns(self) -> list[str]:
-        """Return the columns of `rows` for programs, with a single value in each cell.
+        """Return the column names of `rows` in machine-readable tables: one value per cell.
 
-        A parameter that differs between the sides of a row has a column per side,
-        ``segments_NAME``. Each side's values on the axes in ``across``, and the best sides, have
-        columns too.
+        A parameter that differs between the sides of a row has one column per side, such as
+        ``segments_NAME`` for the side NAME. Further columns hold each side's values on the axes in
+        ``across``, and the best sides.
         """
         shown = self.shown()
         columns = []

@@ -91,10 +91,10 @@ class Curve:
         return self._spots[kind]
 
     def path(self) -> Polyline:
-        """Return the points to draw: `spots`, and samples between them where the time is linear.
+        """Return the points to draw: `spots`, and samples between some of them.
 
-        Samples are needed because lines are curved on logarithmic axes. Points at 0 bytes or at
-        time 0 are omitted.
+        There are samples where the time is linear in the message size, because straight lines are
+        curved on logarithmic axes. Points at 0 bytes or at time 0 are omitted.
         """
         spots = [spot for spot in self.spots() if spot.message_bytes > 0 and spot.time > 0]
         lines = self.lines([spot.message_bytes for spot in spots])
@@ -383,7 +383,10 @@ def _line(runs: Sequence[Run], sizes: Sequence[Fraction], kind: str) -> Line | N
 
 
 def load_profiles(session: Session, comparison: Comparison) -> dict[int | None, list[int]]:
-    """Return the links used in each step for the runs of `profiled_runs`, by run number."""
+    """Return the number of links used in each step of the `profiled_runs`, by run id.
+
+    Runs that are not stored share the id None; their list is empty.
+    """
     runs = dict.fromkeys(run.id for run in profiled_runs(comparison))
     return {
         run: [step.links_used for step in repository.load_profile(session, run)] for run in runs

@@ -119,7 +119,7 @@ def as_cells(row: Mapping[str, Any]) -> Row:
 
 
 def tabulate(comparison: Comparison) -> Table:
-    """Return a comparison as a table for programs, with a single value in each cell.
+    """Return a comparison as a machine-readable table, with a single value in each cell.
 
     The table's note states how many rows without a difference are omitted.
     """
@@ -131,7 +131,7 @@ def tabulate(comparison: Comparison) -> Table:
 
 
 def tabulate_runs(comparison: Comparison) -> Table:
-    """Return all paired runs as a table for programs, with one run per row.
+    """Return all paired runs as a machine-readable table, with one run per row.
 
     The names of its columns do not depend on the sides, and runs with equal ``pair`` are compared.
     A run that is paired with several runs has one row per pair.
@@ -149,7 +149,7 @@ def tabulate_runs(comparison: Comparison) -> Table:
 
 
 def tabulate_crossovers(comparison: Comparison) -> Table:
-    """Return all crossovers of a comparison as a table for programs."""
+    """Return all crossovers of a comparison as a machine-readable table."""
     rows = list(map(with_numbers, crossover_rows(all_crossovers(comparison))))
     sizes = [as_number(run.message_bytes) for side in comparison.sides for run in side.runs]
     note = f"no crossovers between {min(sizes)} and {max(sizes)} bytes" if sizes else ""

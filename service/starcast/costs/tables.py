@@ -31,7 +31,7 @@ from starcast.support.vocabulary import RequestedBound
 from starcast.topologies import Topology, as_topology
 from starcast.topologies.cayley_families import Hypercube
 
-# Rows of the papers' tables that are not algorithms of starcast
+# Rows of the papers' tables without an algorithm in starcast
 #
 # These are works that the papers cite, rows that differ from the papers' theorems, and networks
 # that the papers compare with. Qiu [14] has no closed form, because Tseng & Sheu give only orders
@@ -238,7 +238,7 @@ class CostRow:
         pieces: the number of segments or messages; None if the message is not split.
         real_pieces: the optimal number of pieces as a real number; None unless the optimum was
             requested.
-        arguments: the algorithm's arguments; None for a row that is not an algorithm of starcast.
+        arguments: the algorithm's arguments; None for a row that is not an algorithm.
         note: remarks, such as how an execution differs from the form.
     """
 
@@ -296,8 +296,8 @@ def execute_row(problem: CostProblem, row: CostRow, max_rows: int) -> Cost | Non
         max_rows: the maximum number of schedule rows to simulate.
 
     Returns:
-        The cost of the simulation; None for a row that is not an algorithm of starcast, or whose
-        algorithm is not defined for the arguments.
+        The cost of the simulation; None for a row that is not an algorithm, or whose algorithm is
+        not defined for the arguments.
 
     Raises:
         LimitError: the schedule has more than ``max_rows`` rows, or does not fit into memory.
@@ -369,10 +369,11 @@ def _algorithm_row(problem: CostProblem, algorithm: Algorithm) -> CostRow:
 
 
 def _printed_rows(problem: CostProblem) -> list[PrintedRow]:
-    """Return the rows of a cost table that papers print, and the rows with bounds.
+    """Return the rows of a cost table that are not algorithms.
 
-    There are bounds for unit messages, for one copy and for x copies of each message, on the
-    topology of the table and on the hypercube to compare with.
+    These are costs cited from papers, and lower bounds for unit messages. The bounds are for one
+    copy and for `problem.copies` copies of each message, each on the table's topology and on the
+    hypercube with which it is compared.
     """
     topology = problem.topology
     cube = comparable_hypercube(topology, problem.hypercube)

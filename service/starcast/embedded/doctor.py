@@ -62,7 +62,7 @@ _FREE_CONNECTIONS = text("""
 
 
 class Verdict(StrEnum):
-    """The result of a check."""
+    """The outcome of a check: passed, passed with a warning, failed, or a server is down."""
 
     OK = "ok"
     WARNING = "warning"
@@ -72,7 +72,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of a check.
+    """A check with its verdict, the value or error that it found, and advice.
 
     Attributes:
         check: name of the check, such as ``disk of /home/me/.starcast``.

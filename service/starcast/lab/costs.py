@@ -61,12 +61,12 @@ class Costs(Connection):
         """Compare the costs of algorithms: on a topology, or as in a paper's table.
 
         For a topology, no server is needed, and the fastest algorithm comes first. A row is an
-        algorithm of starcast or a row of a paper's table. Its time, start_ups T_s + bytes T_c, is
-        computed exactly by the closed form in the paper. The column pieces has the number of
-        segments or unit messages (by default the optimal number), and real_pieces has the optimum
-        over the real numbers. The gap is time / lower bound for the same number of copies. The
-        simulated values are those of an execution of the schedule; if they differ from the closed
-        form, a note explains why.
+        algorithm that starcast can execute, or a row of a paper's table. Its time, start_ups T_s +
+        bytes T_c, is computed exactly by the closed form in the paper. The column pieces has the
+        number of segments or unit messages (by default the optimal number), and real_pieces has the
+        optimum over the real numbers. The gap is time / lower bound for the same number of copies.
+        The simulated values are those of an execution of the schedule; if they differ from the
+        closed form, a note explains why.
 
         With ``experiment``, the table has the rows and columns of a paper's table, and there is one
         table per topology and message size. The values of a row are those of the fastest stored run

@@ -50,7 +50,7 @@ _OTHER_NAME = "save it under another name: Forest(..., construction='mine'); or 
 
 
 class ForestOptions(TypedDict, total=False):
-    """Options of a construction.
+    """Keyword arguments of methods that build forests: the root, and arguments of constructions.
 
     Attributes:
         root: label of the root (default: rank 0, the identity). In Python also its rank.
@@ -147,7 +147,7 @@ class Forests(Artifacts):
         """Verify that every tree of a forest is a spanning tree: every node reaches the root.
 
         In a shell, the exit code is 6 if a node does not reach the root. If the id of a forest in a
-        file names a construction of starcast, the trees must be those of the construction. No
+        file names a construction, the trees must be those of the construction. No
         server is needed.
 
         With ``blocks``, the parents are computed from a closed form, block by block: trees that do

@@ -66,7 +66,7 @@ def verify(record: Record) -> None:
     if record.witness.keys() & set(CERTIFICATE):
         _check_certificate(record)
     if "paths" in record.witness:
-        _check_paths(_Judge.of(record), record.bound)
+        _check_paths(_WitnessCheck.of(record), record.bound)
 
 
 def witness_value(problem: str, spec: str, arguments: ProblemArguments, witness: Witness) -> int:
@@ -82,11 +82,11 @@ def witness_value(problem: str, spec: str, arguments: ProblemArguments, witness:
         RejectedError: the witness is not a valid object of the problem.
         InputError: the topology does not exist.
     """
-    judge = _Judge(problem, spec, f"{problem} on {spec}", witness)
-    return _PROBLEMS[problem].check(judge, arguments)
+    check = _WitnessCheck(problem, spec, f"{problem} on {spec}", witness)
+    return _PROBLEMS[problem].check(check, arguments)
 
 
-class _Judge:
+class _WitnessCheck:
     """A witness to check, with its topology; the methods raise `RejectedError` if a check fails."""
 
     def __init__(self, problem: str, spec: str, subject: str, witness: Witness) -> None:
@@ -100,8 +100,8 @@ class _Judge:
         self.require(size <= allowed, f"its arrays take more than {allowed // MB} MB")
 
     @classmethod
-    def of(cls, record: Record) -> "_Judge":
-        """Return the judge of a record's witness."""
+    def of(cls, record: Record) -> "_WitnessCheck":
+        """Create the check of a record's witness."""
         return cls(record.problem, record.topology, record.id, record.witness)
 
     def array(self, name: str, *shape: int | None) -> NDArray[np.int64]:
@@ -132,7 +132,7 @@ class _Judge:
             raise _rejected(self.subject, reason)
 
     def forest(self, trees: int | None) -> NDArray[np.uint8]:
-        """Return ``parent_port`` after checking that all its trees span the topology."""
+        """Return ``parent_port`` after checking that all its trees are spanning trees."""
         rows = self.array("parent_port", trees, self.graph.nodes)
         self.require(rows.min(initial=0) >= 0 and rows.max(initial=0) < 256, "a port is too large")
         ports = rows.astype(np.uint8)
@@ -146,28 +146,28 @@ class _Judge:
         return self.graph.step(ports.astype(np.uint8), nodes).astype(np.int64)
 
 
-def _broadcast(judge: _Judge, _arguments: ProblemArguments) -> int:
-    nodes = judge.graph.nodes
-    ports, rounds = judge.array("parent_port", nodes), judge.array("round", nodes)
-    judge.require(ports[0] == 0 and rounds[0] == 0, "the root is informed by another node")
+def _broadcast(check: _WitnessCheck, _arguments: ProblemArguments) -> int:
+    nodes = check.graph.nodes
+    ports, rounds = check.array("parent_port", nodes), check.array("round", nodes)
+    check.require(ports[0] == 0 and rounds[0] == 0, "the root is informed by another node")
     others = np.arange(1, nodes)
-    senders = judge.neighbours_of(others, ports[1:])
-    judge.require((rounds[1:] > rounds[senders]).all(), "a node sends before it is informed")
+    senders = check.neighbours_of(others, ports[1:])
+    check.require((rounds[1:] > rounds[senders]).all(), "a node sends before it is informed")
     last = int(rounds.max())
     # Rounds without transmissions can be omitted, so no witness needs as many rounds as nodes.
-    judge.require(last < nodes, "a round is too large")
+    check.require(last < nodes, "a round is too large")
     # If a node sends twice in a round, the same pair of sender and round occurs twice. On S11,
     # sorting takes a hundredth of the time of `np.unique`.
     sends = np.sort(senders * (last + 1) + rounds[1:])
-    judge.require((sends[1:] != sends[:-1]).all(), "a node sends twice in a round")
+    check.require((sends[1:] != sends[:-1]).all(), "a node sends twice in a round")
     return last
 
 
-def _hamiltonian(judge: _Judge, _arguments: ProblemArguments) -> int:
-    nodes = judge.graph.nodes
-    paths = judge.array("ports", None, nodes)
-    judge.require(np.isin(paths, judge.graph.ports).all(), "an entry is not a port")
-    table = {port: judge.graph.neighbours(port).tolist() for port in judge.graph.ports}
+def _hamiltonian(check: _WitnessCheck, _arguments: ProblemArguments) -> int:
+    nodes = check.graph.nodes
+    paths = check.array("ports", None, nodes)
+    check.require(np.isin(paths, check.graph.ports).all(), "an entry is not a port")
+    table = {port: check.graph.neighbours(port).tolist() for port in check.graph.ports}
     used: set[tuple[int, int]] = set()
     for path in paths.tolist():
         node, visited = 0, set[int]()
@@ -176,52 +176,52 @@ def _hamiltonian(judge: _Judge, _arguments: ProblemArguments) -> int:
             used.add((min(node, following), max(node, following)))
             visited.add(following)
             node = following
-        judge.require(node == 0 and len(visited) == nodes, "a closed walk is not Hamiltonian")
-    judge.require(len(used) == len(paths) * nodes, "two cycles share a link")
+        check.require(node == 0 and len(visited) == nodes, "a closed walk is not Hamiltonian")
+    check.require(len(used) == len(paths) * nodes, "two cycles share a link")
     return len(paths)
 
 
-def _congestion(judge: _Judge, arguments: ProblemArguments) -> int:
+def _congestion(check: _WitnessCheck, arguments: ProblemArguments) -> int:
     allowed = arguments.get("congestion")
-    judge.require(type(allowed) is int, "its argument 'congestion' is missing or not a number")
-    ports = judge.forest(judge.graph.degree)
-    checkers.congestion(judge.graph, ports, 0, arguments["congestion"]).require()
-    heights = checkers.height(judge.graph, ports, 0, judge.graph.nodes).measured
+    check.require(type(allowed) is int, "its argument 'congestion' is missing or not a number")
+    ports = check.forest(check.graph.degree)
+    checkers.congestion(check.graph, ports, 0, arguments["congestion"]).require()
+    heights = checkers.height(check.graph, ports, 0, check.graph.nodes).measured
     return int(np.max(heights))
 
 
-def _independent(judge: _Judge, _arguments: ProblemArguments) -> int:
+def _independent(check: _WitnessCheck, _arguments: ProblemArguments) -> int:
     """Return the number of trees; reject trees that share links or inner nodes.
 
     By Hasunuma (2001), trees that share neither are completely independent.
     """
-    graph = judge.graph
-    rows = judge.forest(None)
+    graph = check.graph
+    rows = check.forest(None)
     used: set[tuple[int, int]] = set()
     inner = np.zeros(graph.nodes, dtype=np.int64)
     for row in rows:
         children = np.arange(1, graph.nodes)
-        parents = judge.neighbours_of(children, row[1:])
+        parents = check.neighbours_of(children, row[1:])
         used |= {(min(link), max(link)) for link in zip(*(children, parents), strict=True)}
         degrees = np.bincount(parents, minlength=graph.nodes) + 1
         degrees[0] -= 1
         # A node may be a leaf of any number of trees, but an inner node of only one.
         inner += degrees > 1
-    judge.require(len(used) == len(rows) * (graph.nodes - 1), "two trees share a link")
-    judge.require((inner <= 1).all(), "a node is an inner node of two trees")
+    check.require(len(used) == len(rows) * (graph.nodes - 1), "two trees share a link")
+    check.require((inner <= 1).all(), "a node is an inner node of two trees")
     return len(rows)
 
 
-def _fault_diameter(judge: _Judge, _arguments: ProblemArguments) -> int:
-    faults, pair = judge.array("faults", None), judge.array("pair", 2)
+def _fault_diameter(check: _WitnessCheck, _arguments: ProblemArguments) -> int:
+    faults, pair = check.array("faults", None), check.array("pair", 2)
     named = [*faults.tolist(), *pair.tolist()]
-    judge.require(len(faults) <= judge.graph.degree - 1, "the number of faulty nodes is too large")
-    judge.require(len(set(named)) == len(named), "a node is listed twice")
-    judge.require(
-        all(0 <= node < judge.graph.nodes for node in named), "a listed node does not exist"
+    check.require(len(faults) <= check.graph.degree - 1, "the number of faulty nodes is too large")
+    check.require(len(set(named)) == len(named), "a node is listed twice")
+    check.require(
+        all(0 <= node < check.graph.nodes for node in named), "a listed node does not exist"
     )
-    table = np.stack([judge.graph.neighbours(port) for port in judge.graph.ports])
-    is_visited = np.zeros(judge.graph.nodes, dtype=bool)
+    table = np.stack([check.graph.neighbours(port) for port in check.graph.ports])
+    is_visited = np.zeros(check.graph.nodes, dtype=bool)
     is_visited[[*faults, pair[0]]] = True
     front: NDArray[Any] = pair[:1]
     distance = 0
@@ -230,22 +230,22 @@ def _fault_diameter(judge: _Judge, _arguments: ProblemArguments) -> int:
         reached = np.unique(table[:, front])
         front = reached[~is_visited[reached]]
         is_visited[front] = True
-    judge.require(len(front), "the faults separate the two nodes of the pair")
+    check.require(len(front), "the faults separate the two nodes of the pair")
     return distance
 
 
-def _check_paths(judge: _Judge, longest: int) -> None:
+def _check_paths(check: _WitnessCheck, longest: int) -> None:
     """Check that the rows of ``paths`` are paths from rank 0 with at most ``longest`` links."""
-    rows = judge.array("paths", None, None)
-    judge.require(rows.shape[1] > 0, "the paths have no nodes")
+    rows = check.array("paths", None, None)
+    check.require(rows.shape[1] > 0, "the paths have no nodes")
     # Only the paths are checked here. The record's proof shows that the bound follows from them.
-    judge.require(rows.shape[1] <= longest + 1, "a path is longer than the bound")
-    table = np.stack([judge.graph.neighbours(port) for port in judge.graph.ports])
-    judge.require((rows[:, 0] == 0).all(), "a path does not begin at rank 0")
-    judge.require((rows < judge.graph.nodes).all(), "a node of a path does not exist")
+    check.require(rows.shape[1] <= longest + 1, "a path is longer than the bound")
+    table = np.stack([check.graph.neighbours(port) for port in check.graph.ports])
+    check.require((rows[:, 0] == 0).all(), "a path does not begin at rank 0")
+    check.require((rows < check.graph.nodes).all(), "a node of a path does not exist")
     for before, after in zip(rows.T, rows.T[1:], strict=False):
         linked = (table[:, np.maximum(before, 0)] == after).any(axis=0)
-        judge.require(
+        check.require(
             (linked & (before >= 0) | (after < 0)).all(),
             "consecutive nodes of a path are not adjacent",
         )
@@ -253,28 +253,28 @@ def _check_paths(judge: _Judge, longest: int) -> None:
 
 def _check_certificate(record: Record) -> None:
     """Check that the inequalities in a record's witness prove the record's bound."""
-    judge = _Judge.of(record)
-    nodes = judge.graph.nodes
-    vectors = judge.array("vectors", None, nodes)
+    check = _WitnessCheck.of(record)
+    nodes = check.graph.nodes
+    vectors = check.array("vectors", None, nodes)
     proven = certified_cut(
-        judge.graph,
-        judge.array("automorphisms", None, nodes),
+        check.graph,
+        check.array("automorphisms", None, nodes),
         vectors,
-        judge.array("multipliers", len(vectors) + 1),
-        int(judge.array("denominator", 1)[0]),
+        check.array("multipliers", len(vectors) + 1),
+        int(check.array("denominator", 1)[0]),
     )
-    judge.require(
+    check.require(
         proven >= record.bound, f"its inequalities prove only {proven}, not {record.bound}"
     )
 
 
-def _bisection(judge: _Judge, _arguments: ProblemArguments) -> int:
-    side = judge.array("side", judge.graph.nodes)
-    judge.require(np.isin(side, (0, 1)).all(), "the half of a node is neither 0 nor 1")
-    judge.require(
+def _bisection(check: _WitnessCheck, _arguments: ProblemArguments) -> int:
+    side = check.array("side", check.graph.nodes)
+    check.require(np.isin(side, (0, 1)).all(), "the half of a node is neither 0 nor 1")
+    check.require(
         abs(2 * int(side.sum()) - len(side)) <= 1, "the halves differ in size by more than one node"
     )
-    cut = sum(int((side != side[judge.graph.neighbours(port)]).sum()) for port in judge.graph.ports)
+    cut = sum(int((side != side[check.graph.neighbours(port)]).sum()) for port in check.graph.ports)
     return cut // 2
 
 
@@ -287,7 +287,7 @@ def _rejected(subject: str, reason: str) -> RejectedError:
 class _Problem(NamedTuple):
     """The function that checks a problem's witnesses, and the arrays that a witness may have."""
 
-    check: Callable[[_Judge, ProblemArguments], int]
+    check: Callable[[_WitnessCheck, ProblemArguments], int]
     arrays: tuple[str, ...]
 
 
@@ -295,7 +295,7 @@ _PROBLEMS = {
     "one-port-broadcast": _Problem(_broadcast, ("parent_port", "round")),
     "hamiltonian-decomposition": _Problem(_hamiltonian, ("ports",)),
     "edge-disjoint-trees": _Problem(
-        lambda judge, _: _congestion(judge, {"congestion": 1}), ("parent_port",)
+        lambda check, _: _congestion(check, {"congestion": 1}), ("parent_port",)
     ),
     "congestion-trees": _Problem(_congestion, ("parent_port",)),
     "independent-trees": _Problem(_independent, ("parent_port",)),

@@ -422,7 +422,7 @@ def write_lrat(clauses: list[list[int]], path: Path) -> None:
         if solver.solve():
             raise RejectedError(
                 "the formula is satisfiable: the object that the proof excludes exists",
-                hint="search again; the record is wrong",
+                hint="the record is wrong: search again",
             )
         functions.flushpr(writer)
 

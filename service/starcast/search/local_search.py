@@ -166,8 +166,10 @@ def _augment(
 ) -> None:
     """Match one more receiver with a sender, by an augmenting path, if there is such a path.
 
-    The path is found by breadth-first search. The arrays ``sender_of`` and ``receiver_of`` hold the
-    matching; -1 stands for none. The last three arrays are work arrays.
+    The path is found by breadth-first search. ``table`` holds the neighbours. Only nodes that were
+    informed in earlier rounds can send; for all others, ``informer`` is -1. The arrays
+    ``sender_of`` and ``receiver_of`` hold the matching of this round; -1 stands for none. The last
+    three arrays are work arrays.
     """
     queue[0] = receiver
     head, tail, reached = 0, 1, 0

@@ -480,7 +480,10 @@ class Parameters:
 
 
 def _read_declaration() -> dict[str, Axis]:
-    """Return the axes of `Parameters` by name, with the attributes that follow from its fields."""
+    """Return the axes that the fields of `Parameters` declare, by name.
+
+    The name, type, default and `is_derived` of each axis are read from its field.
+    """
     types = get_type_hints(Parameters, include_extras=True)
     axes = {}
     for each in fields(Parameters):

@@ -132,7 +132,7 @@ def format_value(value: Any, *, exact: bool = False) -> str:
     lists are separated by spaces. None becomes an empty string.
 
     Args:
-        exact: whether to write floats with all digits, for programs.
+        exact: whether to write floats with all digits, as machine-readable output needs them.
     """
     if value is None:
         return ""

@@ -289,9 +289,10 @@ def cube_connected_cycles(d: int) -> Generators:
     noun="wrapped butterfly graphs", group="generated", sizes=range(3, 10),
 )  # fmt: skip
 def butterfly(d: int) -> Generators:
-    """Return the generators that rotate the symbols, either way, with or without a change of sign.
+    """Return the rotations of the symbols in both directions, with and without a change of sign.
 
-    The first symbol is the level of a node, and the signs are its row.
+    The sign that changes is that of the symbol that moves from one end to the other. The first
+    symbol is the level of a node, and the signs are its row.
     """
     rotations = [[*range(2, d + 1), 1], [d, *range(1, d)]]
     return [*rotations, [*range(2, d + 1), -1], [-d, *range(1, d)]]

@@ -78,8 +78,8 @@ def family(
 
     For ``signed permutations``, a negative position also changes the sign of the symbol that it
     moves. For ``residues``, nodes are vectors modulo the numbers in the spec, and generators are
-    steps. For ``generated``, generators are permutations, signed if a position is negative, and
-    nodes are the permutations that they generate.
+    vectors that are added. For ``generated``, generators are permutations, signed if a position is
+    negative, and nodes are the permutations that they generate.
 
     Args:
         name: lower-case words joined by hyphens.
@@ -140,7 +140,7 @@ def family(
                             hint=f"return a topology whose spec is {spec}",
                         )
                     # The generators of Cayley graphs have been checked. The tests check the
-                    # topologies of starcast; S12 has too many labels to check them here.
+                    # built-in topologies; S12 has too many labels to check them here.
                     if not (origin.is_shipped or isinstance(built, CayleyGraph)):
                         _check_ports(built)
                         _check_labels(built)
@@ -188,7 +188,7 @@ def _compile_pattern(name: str, pattern: str, origin: Origin) -> re.Pattern[str]
 
     Raises:
         InputError: the pattern is malformed, has no group, contains a character that no spec can
-            contain, or matches specs of a family of starcast.
+            contain, or matches specs of a built-in family.
     """
     try:
         compiled = re.compile(pattern)
@@ -210,7 +210,7 @@ def _compile_pattern(name: str, pattern: str, origin: Origin) -> re.Pattern[str]
             hint=f"specs consist of {SPEC_CHARACTERS}",
         )
     # It is hard to decide whether two patterns can match the same string, so the pattern is only
-    # tried on sample specs. Those of starcast's own families are tried in a unit test instead,
+    # tried on sample specs. Those of built-in families are tried in a unit test instead,
     # because imports should be fast.
     others = () if origin.is_shipped else FAMILIES.values()
     shipped = [each for each in others if each.origin.is_shipped and each.name != name]
@@ -283,7 +283,7 @@ def _spell(pattern: str, noun: str, sizes: range) -> str:
 
 
 def _examples(shipped: Family) -> Iterator[str]:
-    """Yield sample specs of a family of starcast: S1, S2, .. for the spelling ``S2 to S12``."""
+    """Yield sample specs of a built-in family: S1, S2, .. for the spelling ``S2 to S12``."""
     first, *later = re.findall(r"\D+", shipped.spelling.split()[0])
     for number, other in product(range(1, 36), (1, 2)):
         yield f"{first}{number}" + "".join(f"{text}{other}" for text in later)

@@ -558,7 +558,7 @@ def _check_labels(labels: Sequence[str], titles: Sequence[str]) -> Sequence[str]
     are_labels = all(map(re.compile(LABEL).fullmatch, labels)) and EXPANDED not in labels
     if not are_labels or not len(set(labels)) == len(labels) == len(titles):
         raise InputError(
-            "the labels of the network are malformed, or not one for each node",
+            "the network has a malformed or repeated label, or a node without a label",
             hint=_DAMAGED,
         )
     return labels

@@ -1,6 +1,6 @@
 """Declare constructions of trees (`construction`), and build their forests (`forest`).
 
-`starcast.trees` imports the modules that declare the constructions of starcast. The helpers at the
+`starcast.trees` imports the modules that declare the built-in constructions. The helpers at the
 end are shared by constructions: translation, re-rooting, and iteration over slabs of nodes.
 """
 

@@ -52,8 +52,9 @@ from starcast.trees.model import Forest
     source="Fragopoulou & Akl 1996, Def. 6", partial=True,
 )  # fmt: skip
 def shortest_path(topology: Topology, root: int) -> Forest:
-    """Return the tree SPT, which omits the nodes with the root's first symbol, except the root.
+    """Return the shortest-path tree SPT, which omits nodes with the root's first symbol.
 
+    The root is the only node in the tree with this symbol.
     For the identity as root, the branch across dimension k has the nodes with symbol 1 in position
     k.
 
@@ -72,10 +73,11 @@ def shortest_path(topology: Topology, root: int) -> Forest:
     source="Fragopoulou & Akl 1996, Def. 7", one_tree_per_port=True, partial=True,
 )  # fmt: skip
 def shortest_path_graph(topology: Topology, root: int) -> Forest:
-    """Return the n-1 trees of SPG: each is a branch of SPT together with the nodes that SPT omits.
+    """Return the n-1 trees of the shortest-path graph SPG.
 
-    Tree l-2, l = 2..n, is the branch across dimension l. The nodes that SPT omits have the root's
-    first symbol. In this tree, their parents are across dimension l.
+    Tree l-2, l = 2..n, consists of the branch of the shortest-path tree SPT (`shortest_path`)
+    across dimension l, and of all nodes with the root's first symbol, which SPT omits. The parent
+    of such a node is its neighbour across dimension l.
 
     Reference: Fragopoulou & Akl 1996, Def. 7.
     """
@@ -87,7 +89,7 @@ def shortest_path_graph(topology: Topology, root: int) -> Forest:
 
 
 def dimension_home(slab: Slab) -> NDArray[np.uint8]:
-    """Return the dimension towards the parent in the tree SPT, for each node of a slab."""
+    """Return the dimension towards the parent in the shortest-path tree, for nodes of a slab."""
     merging = np.flatnonzero(slab.positions[1] == slab.first)
     home = np.full(slab.positions.shape[1], slab.first, dtype=np.uint8)
     # Only one node in n-1 has symbol 1 in the position of its first symbol and needs the search.
@@ -143,8 +145,9 @@ def edge_disjoint(topology: Topology, root: int) -> Forest:
 
 
 def _write_slab(slab: Slab, rows: NDArray[np.uint8]) -> None:
-    """Write the ports to the parents in EDT of all nodes with one first symbol, a slab.
+    """Write the ports to the parents in the edge-disjoint trees, for all nodes of a slab.
 
+    The nodes of a slab have the same first symbol.
     The cases are those of the module's docstring (Definition 8). The neighbour with first symbol s
     is across dimension ``slab.positions[s]``.
 
@@ -168,7 +171,7 @@ def _write_slab(slab: Slab, rows: NDArray[np.uint8]) -> None:
 
 
 class Detours(NamedTuple):
-    """A class of nodes with the same detours (level minus distance) in the n-1 trees of EDT.
+    """A class of nodes with the same detours (level minus distance) in the edge-disjoint trees.
 
     Attributes:
         nodes: the number of nodes in the class.
@@ -189,7 +192,7 @@ class Detours(NamedTuple):
 
 
 def level_sum(topology: Topology) -> int:
-    """Return the sum of the levels of all nodes, which is the same in each tree of EDT."""
+    """Return the sum of the levels of all nodes, which is the same in each edge-disjoint tree."""
     n = topology.n
     return topology.distance_sum + 3 * (n - 2) * factorial(n - 1) - 2 * factorial(n - 2) + 2
 

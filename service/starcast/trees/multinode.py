@@ -450,8 +450,10 @@ def _no_dimension_change(topology: Topology) -> str | None:
     description="the trees of another construction, translated to the root: LC(r, T)",
     source="Tseng & Sheu 1997, Def. 3",
 )  # fmt: skip
-def label_change(topology: Topology, root: int, base: BaseForest) -> Forest:  # noqa: ARG001 - that of the base
-    """Return LC(root, T) for every tree T of a forest that is rooted at the identity.
+def label_change(topology: Topology, root: int, base: BaseForest) -> Forest:  # noqa: ARG001 - the topology is that of the base
+    """Return the label change LC(root, T) of every tree T of the base.
+
+    It is T translated from the identity, where the base is rooted, to the root.
 
     Reference: Tseng & Sheu 1997, Def. 3.
     """
@@ -468,7 +470,9 @@ def label_change(topology: Topology, root: int, base: BaseForest) -> Forest:  # 
     source="Tseng & Sheu 1997, Def. 4", exclusion=_no_dimension_change,
 )  # fmt: skip
 def dimension_change(topology: Topology, root: int, base: BaseForest, i: Shift) -> Forest:
-    """Return DC(i, T), translated to the root, for every tree T of a base rooted at the identity.
+    """Return the dimension change DC(i, T) of every tree T of the base, translated to the root.
+
+    In DC(i, T), each dimension is moved by i places, cyclically.
 
     Args:
         topology: the topology of the forest.

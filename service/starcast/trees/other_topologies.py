@@ -55,10 +55,11 @@ def nk_greedy(topology: Topology, root: int) -> Forest:
     source="Li, Chen, Xiang & Yao, Def. 4 and 5", one_tree_per_port=True,
 )  # fmt: skip
 def nk_multiple(topology: Topology, root: int) -> Forest:
-    """Return the n-1 trees MT(R_i): tree i-1 is the shortest-path tree SP(R_i(r)), re-rooted at r.
+    """Return the n-1 trees MT(R_i): shortest-path trees from other roots, re-rooted at the root r.
 
-    R_i(r) shifts the extension of the root r, a label of all n symbols, right by i positions; the
-    first k symbols of the result are the node.
+    Tree i-1 is the shortest-path tree SP(R_i(r)), re-rooted at r. R_i(r) shifts the extension of
+    the root r, a label of all n symbols, right by i positions; the first k symbols of the result
+    are the node.
 
     Reference: Li, Chen, Xiang & Yao, Def. 4 and 5.
     """

@@ -267,7 +267,7 @@ def first_displaced(n: int, x: Array, k: int) -> int:
 
 @jit
 def edge_disjoint_ports(n: int, x: Array, out: Array) -> None:
-    """Write the port towards the parent in tree l of EDT into ``out[l]``, l = 2..n.
+    """Write the port towards the parent in edge-disjoint tree l into ``out[l]``, l = 2..n.
 
     Reference: Fragopoulou & Akl 1996, Def. 8.
     """

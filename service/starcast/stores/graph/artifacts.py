@@ -61,7 +61,7 @@ ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 #: The value of each symbol in a label, as a digit in base 37. Digits start at 1, because leading
 # zeros would make labels of different lengths equal.
 DIGITS = {symbol: value for value, symbol in enumerate(ALPHABET, start=1)}
-# The other symbols of labels, which no family of starcast has, have values far above the base.
+# The other symbols of labels, which no built-in family has, have values far above the base.
 DIGITS |= {symbol: ord(symbol) << 16 for symbol in string.ascii_uppercase + "_."}
 _BASE = len(ALPHABET) + 1
 

@@ -139,7 +139,7 @@ class Element(ABC):
 
 @dataclass(frozen=True)
 class Label(Element):
-    """A node label.
+    """A node label in Neo4j, and the property that identifies its nodes.
 
     Attributes:
         key: the property whose value identifies a node.

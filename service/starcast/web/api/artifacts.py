@@ -274,7 +274,7 @@ def compute_forest(
 ) -> Result:
     """Call a function with a forest, and return the result.
 
-    If a construction of starcast or of a plug-in builds the forest, a worker builds it and calls
+    If a construction, built-in or of a plug-in, builds the forest, a worker builds it and calls
     the function. Otherwise the forest is read: from the file of a record if its construction is
     ``record``, else from PostgreSQL.
 

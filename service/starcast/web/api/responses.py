@@ -79,7 +79,7 @@ def with_formats(*formats: Format) -> dict[int | str, dict[str, Any]]:
 
 
 class Page(BaseModel, Generic[Item]):
-    """A page of a listing."""
+    """The items on one page of a listing, and the URL of the next page."""
 
     items: list[Item]
     next: str | None = Field(description="relative URL of the next page; null on the last one")
