@@ -47,7 +47,7 @@ def describe(values: list[float]) -> str:
     if not values:
         return "none measured"
     middle, low, high = (_compare(value) for value in (median(values), values[0], values[-1]))
-    if digits(median(values)) == "1":
+    if middle.startswith("1 "):
         middle = "equally fast"
     if len(values) == 1:
         return f"{middle} (1 query)"

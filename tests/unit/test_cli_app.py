@@ -19,7 +19,9 @@ def test_every_command_and_option_has_a_help_text(path: tuple[str, ...]) -> None
     assert text.startswith("Usage: starcast " + " ".join(path))
     summary = text.split("\n\n")[1].strip()
     assert len(summary) > 10
-    for option in re.findall(r"^  (--\S+[^\n]*(?:\n {6,}[^\n]*)*)", text, re.MULTILINE):
+    options = text.partition("\nOptions:\n")[2]
+    assert options
+    for option in re.findall(r"^  (--\S+[^\n]*(?:\n {6,}[^\n]*)*)", options, re.MULTILINE):
         assert re.search(r"\s{2,}\S|\n\s+\S", option), f"{' '.join(path)} {option} has no help"
 
 

@@ -77,4 +77,4 @@ def test_a_verification_by_blocks_compiles_only_once_for_all_its_processes(tmp_p
             for line in lines
             if line.startswith("compiling the loops of starcast.judges.blockwise")
         ]
-        assert len(announced) == is_first
+        assert bool(announced) == is_first

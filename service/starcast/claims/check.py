@@ -194,11 +194,7 @@ class ClaimCheck(CachedTopology):
             Whether the checked property holds.
         """
         result = checker(forest.topology, forest.parent_port, forest.root, **options)
-        place = None
-        if result.counterexample is not None:
-            place = {"found": False, "stated": True, **result.counterexample}
-        measured = np.atleast_1d(np.array(result.measured))
-        self._add(result.check, relation, measured, place, forest if of is None else of)
+        self._add_result(result, relation, forest if of is None else of)
         return result.holds
 
     def execute(self, schedule: Schedule) -> Simulation:
@@ -334,6 +330,15 @@ class ClaimCheck(CachedTopology):
             for name, value in values.items():
                 counterexample.setdefault(name, _plain(value))
         self._add(what, relation, measured, counterexample, artifact)
+
+    def _add_result(
+        self, result: checkers.Evidence, relation: Relation, artifact: Forest | str
+    ) -> None:
+        place = None
+        if result.counterexample is not None:
+            place = {"found": False, "stated": True, **result.counterexample}
+        measured = np.atleast_1d(np.array(result.measured))
+        self._add(result.check, relation, measured, place, artifact)
 
     def _add(
         self,

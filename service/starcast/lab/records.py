@@ -286,8 +286,8 @@ class Records(Connection):
     ) -> Facts:
         """Generate the proof of a record's bound again, and check it with an independent program.
 
-        The proof shows that a formula has no solution, which implies the bound. ``formula`` and
-        ``out`` write formula and proof to files for other checkers, in DIMACS and LRAT format. If
+        The proof shows that a formula has no solution, which implies the bound. The formula (in
+        DIMACS format) and the proof (in LRAT format) can be written to files for other checkers. If
         the formally verified checker cake_lpr is on the PATH, it must accept the proof too.
 
         Args:
