@@ -125,7 +125,7 @@ REFUSED = {
         "query run cut-off forest=S4:multiple:1234 dead_links=1234-1243": "'1234-1243' is not a",
         "query run cut-off forest=S4:multiple:1234 dead_links=1234": "must be a list a,b,c",
         "query run cut-off forest=S4:multiple:1234 dead_nodes=1234,12345": "'12345'",
-        "query run load-histogram forest=S4:multiple:1234 -f svg": "none of its columns contains",
+        "query run load-histogram forest=S4:multiple:1234 -f svg": "none of its columns (",
         "query run neighbours topology=S4 node=1234 --out a.svg": "--out is for pictures",
         "query run neighbours topology=S4 node=1234 --layout ring": "--layout is for pictures",
         "query ask 'CREATE (n)'": "a query must begin with a reading clause",

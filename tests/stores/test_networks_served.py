@@ -170,7 +170,7 @@ def test_forest_files_without_their_network_are_read_where_it_is_stored(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"links": [[0, 99, 1]]}, "joins a node that it does not have"),
+        ({"links": [[0, 99, 1]]}, "joins a node that does not exist"),
         ({"sha256": "0" * 64}, "does not have the SHA-256"),
         ({"source": 5}, "is a damaged forest file"),
         ({"name": "towns"}, "is a damaged forest file"),

@@ -245,7 +245,7 @@ def test_a_file_of_experiments_carries_its_networks(
     ("old", "new", "message"),
     [
         ('"links":[[0,1,1]', '"links":[[0,1,2]', "the ports of the network"),
-        ('"links":[[0,1,1]', '"links":[[0,99,1]', "joins a node that it does not have"),
+        ('"links":[[0,1,1]', '"links":[[0,99,1]', "joins a node that does not exist"),
         ('"labels":["0"', '"labels":["expanded"', "the network has a malformed or repeated label"),
         ('"titles":["0",', '"titles":[', "the network has a malformed or repeated label"),
         ('"sha256":"', '"sha256":"0', "does not have the SHA-256"),
