@@ -24,7 +24,12 @@ from support.meeting import refused
 
 pytestmark = [pytest.mark.usefixtures("irregular"), pytest.mark.whole]
 
-every_spec = pytest.mark.parametrize("spec", SPECS)
+#: A mesh, and a network with a bridge, are tested always; all others in the sweep.
+CASES = [
+    pytest.param(spec, marks=() if spec in {"Grid3x4", "Barbell6"} else pytest.mark.slow)
+    for spec in SPECS
+]
+every_spec = pytest.mark.parametrize("spec", CASES)
 
 
 @every_spec
@@ -51,7 +56,7 @@ def test_constructions_build_trees_or_are_refused(spec: str, name: str) -> None:
 MODELS = [(entry, ports) for entry in algorithms() for ports in entry.ports]
 
 
-@pytest.mark.parametrize("spec", [spec for spec in SPECS if spec != "Line301"])
+@pytest.mark.parametrize("spec", [case for case in CASES if case.values != ("Line301",)])
 @pytest.mark.parametrize(("entry", "ports"), MODELS, ids=str)
 def test_algorithms_are_right_or_refused(spec: str, entry: Algorithm, ports: str) -> None:
     names = entry.required_arguments
