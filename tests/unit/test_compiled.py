@@ -50,6 +50,11 @@ def test_only_the_first_process_compiles_and_announces_it(
     assert run(str(program)) == ["42", "21"]
 
 
+def test_only_functions_of_starcast_are_announced() -> None:
+    program = PROGRAM.replace("import jit", "import numba").replace("@jit", "@numba.njit")
+    assert run("-c", program) == ["42", "21"]
+
+
 def test_the_announcement_says_if_the_result_cannot_be_cached() -> None:
     """A program passed by `python -c` has no file, and therefore no folder for the cache."""
     first, *values = run("-c", PROGRAM)

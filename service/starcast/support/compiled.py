@@ -22,6 +22,9 @@ except ImportError:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+#: The modules with functions of `jit`, none of which has been compiled in this process.
+_unannounced: set[str] = set()
+
 
 def jit(function: Function) -> Function:
     """Compile a function at its first call; later processes load the result from the cache.
@@ -30,6 +33,7 @@ def jit(function: Function) -> Function:
     arrays with loops instead of slice assignments, which numba compiles together with their error
     messages; this takes seconds.
     """
+    _unannounced.add(function.__module__)
     compiler = partial(numba.njit, nogil=True, forceinline=True)
     try:
         compiled = compiler(cache=True)(function)
@@ -42,21 +46,21 @@ def jit(function: Function) -> Function:
 class _Announcement(event.Listener):
     """A listener for numba's compile events that tells the current reporter about compilations.
 
-    Each module is announced once, at the first call of one of its functions. Functions that this
-    function calls are compiled with it. Loading a compiled function from the cache sends no event.
+    Each module with functions of `jit` is announced once, at the first call of one of them.
+    Functions that this function calls are compiled with it. Functions that other programs compile
+    are not announced. Loading a compiled function from the cache sends no event.
     """
 
     def __init__(self) -> None:
-        self._modules: set[str] = set()
         self._depth = 0
 
     def on_start(self, compilation: Any) -> None:
         self._depth += 1
         dispatcher = compilation.data["dispatcher"]
         module = dispatcher.py_func.__module__
-        if self._depth > 1 or module in self._modules:
+        if self._depth > 1 or module not in _unannounced:
             return
-        self._modules.add(module)
+        _unannounced.remove(module)
         when = "only in the first run"
         if dispatcher.stats.cache_path is None:
             when = "in every run, since no folder can keep the result: set NUMBA_CACHE_DIR"
