@@ -47,20 +47,21 @@ def describe(values: list[float]) -> str:
     if not values:
         return "none measured"
     middle, low, high = (_compare(value) for value in (median(values), values[0], values[-1]))
-    if middle.startswith("1 "):
-        middle = "equally fast"
     if len(values) == 1:
         return f"{middle} (1 query)"
     if (values[0] >= 1) == (values[-1] >= 1):
-        low = low.partition(" ")[0]
-        high = high.partition(" ")[0]
+        low, high = _factor(values[0]), _factor(values[-1])
     return f"{middle} ({low} to {high}; {len(values)} queries)"
 
 
 def _compare(value: float) -> str:
-    if value < 1:
-        return f"{digits(1 / value)} times slower"
-    return f"{digits(value)} times faster"
+    if _factor(value) == "1":
+        return "equally fast"
+    return f"{_factor(value)} times {'slower' if value < 1 else 'faster'}"
+
+
+def _factor(value: float) -> str:
+    return digits(max(value, 1 / value))
 
 
 def digits(value: float) -> str:
