@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from fractions import Fraction
+from unittest.mock import Mock
 
 import networkx as nx
 import numpy as np
@@ -15,8 +16,10 @@ from starcast import schedule, simulate, topology
 from starcast.collectives import Schedule
 from starcast.collectives.model import COLLECTIVES, MULTI_SOURCE
 from starcast.costs import Machine, lower_bound
+from starcast.support.progress import reporting
 from starcast.topologies.hamiltonian_cycles import find_hamiltonian_cycle
 from support.meeting import refused
+from support.recorder import RecordedTask, Recorder
 from support.simulator_cases import assert_same_verdict
 
 MACHINE = Machine(Fraction(1), Fraction(1))
@@ -186,6 +189,19 @@ def test_seeds_give_different_schedules() -> None:
     assert not np.array_equal(first.unit, second.unit) or not np.array_equal(
         first.port, second.port
     )
+
+
+def test_ctrl_c_ends_a_long_construction(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled loops return after a number of rows, so that Python can handle signals."""
+    monkeypatch.setattr("starcast.collectives.greedy._ROWS_PER_CALL", 100)
+    monkeypatch.setattr("starcast.support.progress.LATE", 0)
+    advance = Mock(side_effect=[None, None, KeyboardInterrupt])
+    monkeypatch.setattr(RecordedTask, "advance", advance)
+    with reporting(Recorder()), pytest.raises(KeyboardInterrupt):
+        schedule("S4", "alltoall", "greedy")
+    rows = [call.args[0] for call in advance.call_args_list]
+    assert min(rows) >= 100
+    assert sum(rows) < 24 * topology("S4").distance_sum
 
 
 def test_wrong_arguments_are_refused() -> None:
