@@ -193,8 +193,10 @@ def describe_place(counterexample: Place) -> str:
     """
     if counterexample["stated"] == BOUNDED:
         return describe_difference(counterexample)
-    names = sorted(counterexample.keys() - {"found", "stated"})
-    names.sort(key=lambda name: _RANKS.get(name, len(_ORDER)))
+    names = sorted(
+        counterexample.keys() - {"found", "stated"},
+        key=lambda name: (_RANKS.get(name, len(_ORDER)), name),
+    )
     place = ", ".join(f"{_spaced(name)} = {_text(counterexample[name])}" for name in names)
     return f"{place}: {describe_difference(counterexample)}"
 

@@ -229,14 +229,17 @@ def _title(panel: Panel) -> str:
 def _format_powers(axis: Axis, ends: tuple[float, float]) -> None:
     """Label a logarithmic axis at 1, 10, 100, ..., and a short axis also at 2, 5, 20, 50, ..."""
     short = log10(ends[1] / ends[0]) < _SHORT
-    axis.set_major_formatter(
-        FuncFormatter(lambda value, _: f"10{str(round(log10(value))).translate(_SUPERSCRIPTS)}")
-    )
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _power_of_ten(value)))
     axis.set_minor_formatter(
         FuncFormatter(lambda value, _: f"{value:,.6g}") if short else NullFormatter()
     )
     if short:
         axis.set_minor_locator(LogLocator(subs=(2, 5)))
+
+
+def _power_of_ten(value: float) -> str:
+    """Return 1000 as 10³."""
+    return f"10{str(round(log10(value))).translate(_SUPERSCRIPTS)}"
 
 
 def compose(plots: Sequence[Callable[[Axes], None]]) -> Figure:

@@ -60,7 +60,7 @@ def least_busiest_link(topology: Topology) -> Fraction:
     tails, heads = arcs.tails[exists], heads[exists]
     if variables > _ANNOUNCED:
         current_reporter().say(
-            f"solving a linear program with {variables:,} variables, up to some minutes"
+            f"solving a linear program with {variables:,} variables, which can take minutes"
         )
     solved = run_in_thread(partial(_solve, topology.nodes, tails, heads))
     lengths = np.rint(solved * _PRECISION).astype(np.int64)

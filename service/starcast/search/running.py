@@ -78,7 +78,8 @@ def search(
         >>> search("one-port-broadcast", "S4").value
         5
     """
-    graph, limits = as_topology(topology), budget or Budget()
+    graph = as_topology(topology)
+    limits = budget or Budget()
     values = find_problem(problem).resolve_arguments(arguments)
     if known is not None:
         if (known.problem, known.topology, known.arguments) != (problem, graph.spec, values):

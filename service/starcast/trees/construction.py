@@ -344,8 +344,8 @@ def count_edges(topology: Topology | str, construction: str, **arguments: int | 
 
 #: The numbers of edges on S_n of the constructions whose trees do not reach all nodes.
 _PARTIAL: dict[str, Callable[[int], int]] = {
-    # SPT omits all nodes with the root's first symbol but the root (Fragopoulou & Akl 1996, Lemma
-    # 4). SPG consists of n-1 trees of 2(n-1)! nodes (Lemma 5).
+    # SPT omits all nodes but the root that begin with the root's first symbol (Fragopoulou & Akl
+    # 1996, Lemma 4). SPG consists of n-1 trees of 2(n-1)! nodes (Lemma 5).
     "shortest-path": lambda n: (n - 1) * factorial(n - 1),
     "shortest-path-graph": lambda n: (n - 1) * (2 * factorial(n - 1) - 1),
     # Besides the root, each of the n-1 trees has one node per necklace (Fragopoulou & Akl 1993,
@@ -434,10 +434,11 @@ def reroot(topology: Topology, row: NDArray[np.uint8], root: int) -> None:
 
 
 def write_first_differences(n: int, root: Perms, start: int, out: NDArray[np.uint8]) -> None:
-    """Write the greedy tree's ports to the parents of the nodes with the root's first symbol.
+    """Write the ports towards the parents in the greedy tree, of a part of the nodes.
 
-    Such a port is the first position from 2 on in which the node differs from the root; it is 0 for
-    the root. The ranks of these nodes are consecutive.
+    These are the nodes that begin with the root's first symbol. Such a port is the first position
+    from 2 on in which the node differs from the root; it is 0 for the root. The ranks of these
+    nodes are consecutive.
 
     Args:
         n: the number of symbols of S_n or S_{n,k}.

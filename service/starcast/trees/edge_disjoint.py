@@ -48,15 +48,14 @@ from starcast.trees.model import Forest
 
 @construction(
     "shortest-path", families=["star"],
-    description="a shortest-path tree without the nodes that have the root's first symbol (SPT)",
+    description="a shortest-path tree without other nodes that begin like the root (SPT)",
     source="Fragopoulou & Akl 1996, Def. 6", partial=True,
 )  # fmt: skip
 def shortest_path(topology: Topology, root: int) -> Forest:
-    """Return the shortest-path tree SPT, which omits nodes with the root's first symbol.
+    """Return the shortest-path tree SPT, which omits nodes that begin with the root's first symbol.
 
-    The root is the only node in the tree with this symbol.
-    For the identity as root, the branch across dimension k has the nodes with symbol 1 in position
-    k.
+    Of these nodes, only the root is in the tree. For the identity as root, the branch across
+    dimension k has the nodes with symbol 1 in position k.
 
     Reference: Fragopoulou & Akl 1996, Def. 6.
     """
@@ -76,8 +75,8 @@ def shortest_path_graph(topology: Topology, root: int) -> Forest:
     """Return the n-1 trees of the shortest-path graph SPG.
 
     Tree l-2, l = 2..n, consists of the branch of the shortest-path tree SPT (`shortest_path`)
-    across dimension l, and of all nodes with the root's first symbol, which SPT omits. The parent
-    of such a node is its neighbour across dimension l.
+    across dimension l, and of all nodes that begin with the root's first symbol, which SPT omits.
+    The parent of such a node is its neighbour across dimension l.
 
     Reference: Fragopoulou & Akl 1996, Def. 7.
     """

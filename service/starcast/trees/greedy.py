@@ -125,8 +125,8 @@ def _write_greedy_ports(topology: ArrangementGraph, root: Perms, out: NDArray[np
 
     In rank order, equal ports form runs. For the nodes with the same first symbol, if it is not the
     root's but occurs in the root, the port is the position of that symbol in the root. For the
-    nodes with the root's first symbol, it is the first position from 2 on where the node differs
-    from the root.
+    nodes that begin with the root's first symbol, it is the first position from 2 on where the node
+    differs from the root.
 
     Args:
         topology: a star graph or an (n,k)-star.
