@@ -152,6 +152,11 @@ def test_bad_arguments_are_refused(
         assert refusal.value.hint == "give messages 4, 8, 12, ..."
 
 
+def test_the_default_port_model_depends_on_the_algorithm() -> None:
+    assert schedule("S4", "broadcast", "multiple").ports == "all"
+    assert schedule("S4", "allgather", "hamiltonian-cycle").ports == "one"
+
+
 @given(
     st.sampled_from(algorithms_with_ports("S4")),
     st.integers(1, 4),

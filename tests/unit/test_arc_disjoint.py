@@ -15,7 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import starcast
+from starcast.collectives import schedule
 from starcast.ingest.artifacts import planned_forest
+from starcast.judges.simulator import simulate
 from starcast.support.vocabulary import parse_spec
 from starcast.topologies import Topology, topology
 from starcast.topologies.flows import link_connectivity
@@ -139,6 +141,16 @@ def test_ids_contain_only_arguments_that_are_not_defaults() -> None:
     assert count_edges("S4", "arc-disjoint") == 3 * 23
     assert count_edges("S4", "arc-disjoint", trees=2) == 2 * 23
     assert "arc-disjoint" not in single_trees("S4")
+
+
+@pytest.mark.parametrize("ports", ["all", "one"])
+@pytest.mark.parametrize("collective", ["broadcast", "scatter", "allgather", "allreduce"])
+@pytest.mark.parametrize("spec", ["S4", "Mesh3x4"])
+def test_collectives_use_the_trees(spec: str, collective: str, ports: str) -> None:
+    built = schedule(spec, collective, "forest", ports=ports, base="arc-disjoint")
+    result = simulate(built)
+    assert result.violation is None
+    assert result.complete
 
 
 def test_wrong_arguments_are_refused() -> None:

@@ -1,5 +1,6 @@
 """Cayley graphs: their families, compared with definitions and published values, and generators."""
 
+import re
 from itertools import permutations
 from typing import Any
 
@@ -7,7 +8,11 @@ import numpy as np
 import pytest
 
 from oracles import cayley_graphs as oracle
-from starcast import topology
+from starcast import constructions, forest, schedule, simulate, topology
+from starcast.collectives.model import COLLECTIVES
+from starcast.drawing import represent
+from starcast.support.errors import InputError
+from starcast.topologies import Topology
 from starcast.topologies.cayley import CayleyGraph
 from support.meeting import refused
 from unit.test_topology import assert_carries_ports, breadth_first
@@ -32,6 +37,8 @@ SPECS = {
     "AG3": oracle.alternating_group,
     "T2x2": oracle.torus(2, 2),
 }
+#: A small graph of each family, for tests that visit all its nodes.
+SMALL = ("P4", "BP2", "B4", "BS4", "MB4", "CT4", "AG4", "T3x4", "T2x3x2")
 
 #: Number of stacks of pancakes that need 0, 1, 2, .. flips (en.wikipedia.org/wiki/Pancake_sorting,
 #: OEIS A092113).
@@ -43,6 +50,19 @@ PANCAKES = {
     7: (1, 6, 30, 149, 543, 1357, 1903, 1016, 35),
     8: (1, 7, 42, 251, 1191, 4281, 10561, 15011, 8520, 455),
 }
+#: Number of nodes of a star graph at distance 0, 1, 2, .. (the triangle OEIS A007799).
+STARS = {
+    3: (1, 2, 2, 1),
+    4: (1, 3, 6, 9, 5),
+    5: (1, 4, 12, 30, 44, 26, 3),
+    6: (1, 5, 20, 70, 170, 250, 169, 35),
+    7: (1, 6, 30, 135, 460, 1110, 1689, 1254, 340, 15),
+}
+#: Mahonian numbers (OEIS A008302): number of permutations with 0, 1, 2, .. inversions.
+BUBBLE_SORTS = {4: (1, 3, 5, 6, 5, 3, 1), 5: (1, 4, 9, 15, 20, 22, 20, 15, 9, 4, 1)}
+#: Unsigned Stirling numbers of the first kind (OEIS A008276): number of permutations with n, n-1,
+#: n-2, .. cycles.
+TRANSPOSITIONS = {4: (1, 6, 11, 6), 5: (1, 10, 35, 50, 24), 6: (1, 15, 85, 225, 274, 120)}
 #: Diameters of burnt pancake graphs from BP2 on (OEIS A078942).
 BURNT_PANCAKES = (4, 6, 8, 10, 12)
 
@@ -67,8 +87,14 @@ def test_neighbours_and_distances_equal_those_of_the_definition(spec: str) -> No
         assert graph.rank(label.upper()) == node
 
 
-def test_level_sizes_of_pancake_graphs_equal_the_published_numbers() -> None:
-    assert {n: levels(f"P{n}") for n in PANCAKES} == PANCAKES
+def test_level_sizes_equal_the_published_numbers() -> None:
+    published = {
+        **{f"P{n}": sizes for n, sizes in PANCAKES.items()},
+        **{f"S{n}": sizes for n, sizes in STARS.items()},
+        **{f"B{n}": sizes for n, sizes in BUBBLE_SORTS.items()},
+        **{f"CT{n}": sizes for n, sizes in TRANSPOSITIONS.items()},
+    }
+    assert {spec: levels(spec) for spec in published} == published
 
 
 def test_level_sizes_equal_those_of_generating_functions() -> None:
@@ -94,6 +120,34 @@ def test_diameters_and_degrees_equal_those_of_the_papers() -> None:
         assert topology(f"AG{n}").diameter == 3 * (n - 2) // 2
         assert topology(f"AG{n}").degree == 2 * (n - 2)
         assert topology(f"BS{n}").degree == 2 * n - 3
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("spec", SMALL)
+def test_trees_and_collectives_work_on_every_family(spec: str) -> None:
+    graph = topology(spec)
+    assert "breadth-first" in constructions(graph)
+    root = graph.nodes - 1
+    tree = forest(spec, "breadth-first", root=root)
+    tree.verify()
+    assert tree.heights.tolist() == [graph.diameter]
+    assert np.array_equal(tree.levels()[0], graph.distances(root))
+    for collective in COLLECTIVES:
+        if collective == "alltoall":  # an alltoall does not follow trees
+            continue
+        for ports in ("all", "one"):
+            plan = schedule(spec, collective, "forest(base=breadth-first)", ports=ports, root=root)
+            result = simulate(plan)
+            assert (result.complete, result.violation) == (True, None)
+            if collective == "allgather":
+                assert simulate(plan.expand()).complete
+
+
+@pytest.mark.parametrize("spec", SMALL)
+def test_a_picture_of_each_family_shows_all_nodes(spec: str) -> None:
+    graph: Topology = topology(spec)
+    picture = str(represent(graph, "svg"))
+    assert set(re.findall(r">([0-9a-z]+)</text>", picture)) >= set(graph.labels().tolist())
 
 
 def test_a_label_that_is_not_a_node_is_refused() -> None:
@@ -127,6 +181,24 @@ def rotations(n: int) -> CayleyGraph:
 
 
 GRAPHS = [star(4), rotations(4), *map(topology, ("P5", "BP3", "CT4", "AG5", "T3x4"))]
+
+
+def test_a_star_graph_given_by_generators_equals_the_built_in_star_graph() -> None:
+    for n in [2, 3, 4, 5]:
+        ours, shipped = star(n), topology(f"S{n}")
+        assert ours.distance_profile() == shipped.distance_profile()
+        assert ours.diameter == shipped.diameter
+        assert (ours.nodes, ours.ports, ours.degree) == (
+            shipped.nodes,
+            shipped.ports,
+            shipped.degree,
+        )
+        assert np.array_equal(ours.reverse_ports(), shipped.reverse_ports())
+        assert np.array_equal(ours.table(), shipped.table())
+        assert np.array_equal(ours.labels(), shipped.labels())
+        for root in range(0, ours.nodes, 7):
+            assert np.array_equal(ours.distances(root), shipped.distances(root))
+            assert np.array_equal(ours.translation(root), shipped.translation(root))
 
 
 def test_a_neighbour_has_the_symbols_of_the_node_permuted_by_a_generator() -> None:
@@ -169,3 +241,9 @@ def test_impossible_generators_are_refused() -> None:
     for generators, sentence in cases:
         with refused(sentence):
             CayleyGraph("X3", "x", generators)
+
+
+def test_generators_of_an_unconnected_graph_are_refused() -> None:
+    graph = CayleyGraph("X4", "x", [[2, 1, 3, 4]])
+    with pytest.raises(InputError, match="reach only 2 of its 24 nodes"):
+        graph.distances()

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from oracles import (
     allgather_trees,
@@ -21,7 +23,7 @@ from starcast.topologies import Topology, topology
 from starcast.topologies.necklaces import displacements
 from starcast.trees import Forest, constructions, forest
 from starcast.trees.construction import CONSTRUCTIONS, count_edges, translate_ports
-from starcast.trees.multinode import cycle_word, path_word, walk
+from starcast.trees.multinode import cycle_word, path_word, phase_2_ports, walk
 from support.meeting import places, refused
 
 #: Trees as dictionaries of parents, given the root and the n of the topology.
@@ -142,6 +144,16 @@ def assert_has_its_properties(built: Forest) -> None:
     assert built.is_edge_disjoint or built.construction not in EDGE_DISJOINT
 
 
+@given(st.sampled_from(cases("S3", "S4", "S5", "S6", "S4,2", "S5,3", "S6,3", "Q5")), st.data())
+def test_changing_the_root_translates_the_trees(case: Case, data: st.DataObject) -> None:
+    network = topology(case.spec)
+    root = data.draw(st.integers(0, network.nodes - 1))
+    at_identity, translated = (forest(network, case.name, root=rank) for rank in (0, root))
+    rows = translate_ports(network, at_identity.parent_port, root)
+    assert np.array_equal(translated.parent_port, rows)
+    translated.verify()
+
+
 LARGE = cases("S8", "S9", "S9,5", "S20,3", "S35,2", "Q16")
 
 
@@ -177,6 +189,17 @@ def test_displacements_follow_the_definition() -> None:
     for n in (5, 6):
         expected = [scatter_trees.displacement(x) for x in star_graph.nodes(n)[1:]]
         assert displacements(n).tolist() == [0, *expected]
+
+
+def test_hamiltonian_paths_and_cycles_follow_the_definitions() -> None:
+    """The path is that of Ehrlich's Algorithm E, which the oracle executes literally."""
+    for n in range(1, 9):
+        assert path_word(n).tolist() == allgather_trees.ehrlich(n)
+    for n in range(2, 9):
+        assert cycle_word(n).tolist() == allgather_trees.cycle_types(n)
+    for n in range(2, 8):
+        first = [x for x in star_graph.nodes(n) if x[0] == 1]
+        assert phase_2_ports(n).tolist() == [x.index(n) + 1 for x in first]
 
 
 def test_hamiltonian_paths_and_cycles_of_s9_visit_every_node_once() -> None:

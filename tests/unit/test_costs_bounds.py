@@ -18,7 +18,7 @@ from starcast import costs
 from starcast.collectives.model import COLLECTIVES
 from starcast.formats.graphs import to_networkx
 from starcast.topologies import as_topology
-from support.cost_cases import MACHINE, MESSAGE, SMALL
+from support.cost_cases import MACHINE, MESSAGE, SMALL, UNIT_MACHINE
 from support.meeting import refused
 
 SPECS = (*SMALL, "S6", "S7", "S12", "S6,3", "S7,2", "Q7", "Q20")
@@ -72,6 +72,45 @@ def test_the_one_port_allgather_bound_corrects_the_logarithm_of_li_et_al() -> No
         ours = bound(spec, "allgather", "one").start_ups
         assert ours == max(as_topology(spec).diameter, star_graph.ceil_log2(nodes))
         assert (ours > max(as_topology(spec).diameter, printed)) == (nodes - 1 in (2, 4, 8))
+
+
+def fewest_steps(spec: str, one_port: bool) -> int:
+    """Return the minimum number of broadcast steps, by trying all sets of informed nodes."""
+    topology = as_topology(spec)
+    links = {
+        node: {int(topology.neighbours(port, [node])[0]) for port in topology.ports}
+        for node in range(topology.nodes)
+    }
+    reached, steps = {frozenset([0])}, 0
+    while not any(len(known) == topology.nodes for known in reached):
+        steps += 1
+        reached = {after for known in reached for after in informed(known, links, one_port)}
+        # A larger set of informed nodes is never worse, so only maximal sets are kept.
+        reached = {known for known in reached if not any(known < other for other in reached)}
+    return steps
+
+
+def informed(
+    known: frozenset[int], links: dict[int, set[int]], one_port: bool
+) -> set[frozenset[int]]:
+    """Return the possible sets of informed nodes after one more step."""
+    if not one_port:
+        return {known.union(*(links[node] for node in known))}
+    after = {known}
+    for node in known:
+        after = {more | {other} for more in after for other in links[node] - known or {node}}
+    return after
+
+
+def test_the_bound_on_start_ups_is_the_minimum_number_of_broadcast_steps() -> None:
+    """If messages have almost no bytes, the bound on time is the number of start-ups times T_s."""
+    for spec in ["S2", "S3", "S2,1", "S3,1", "S4,1", "S5,1", "S3,2", "Q1", "Q2", "Q3", "S4,2"]:
+        for ports in ("all", "one"):
+            fewest = fewest_steps(spec, ports == "one")
+            for m in (Fraction(0), Fraction(1, 10**9)):
+                for collective in COLLECTIVES:
+                    result = costs.lower_bound(spec, collective, ports, m, UNIT_MACHINE)
+                    assert result.start_ups == result.time == fewest, collective
 
 
 def test_the_source_of_a_bound_is_the_paper_that_states_it() -> None:
@@ -128,14 +167,44 @@ def greatest_ratio_of_all_sets(graph: nx.Graph) -> Fraction:
     return max(Fraction(len(chosen), nx.cut_size(graph, chosen)) for chosen in sets)
 
 
+def greatest_ratio_by_flows(graph: nx.Graph) -> Fraction:
+    """Return the largest |S| / B(S), by maximum flows.
+
+    A set without node v has a ratio above r if and only if the minimum cut between v and a new
+    node, which is linked to all nodes with capacity 1 / r, is less than N / r. All capacities are
+    multiplied by the numerator of r to make them integers.
+    """
+    ratio = Fraction(1, max(degree for _, degree in graph.degree))
+    for sink in graph.nodes:
+        while True:
+            network = nx.DiGraph(graph)
+            nx.set_edge_attributes(network, ratio.numerator, "capacity")
+            network.add_edges_from(
+                (("source", node) for node in graph.nodes), capacity=ratio.denominator
+            )
+            cut, (near, _) = nx.minimum_cut(network, "source", sink)
+            if cut >= len(graph) * ratio.denominator:
+                break
+            chosen = near - {"source"}
+            ratio = Fraction(len(chosen), nx.cut_size(graph, chosen))
+    return ratio
+
+
 @pytest.mark.parametrize("spec", ["S3", "Q3", "S3,2", "S4,2", "S4", "S4,3", "S5,2", "Q4"])
-def test_the_bottleneck_cut_is_a_single_node_and_the_maximum_over_all_sets(spec: str) -> None:
-    """All sets are tried on small topologies; test_flows.py tries those of random networks."""
+def test_the_bottleneck_cut_equals_that_found_by_maximum_flows(spec: str) -> None:
+    """On small topologies, it also equals the maximum over all sets of nodes."""
     graph = to_networkx(as_topology(spec))
     found = costs.bottleneck_cut(spec, Fraction(1), costs.Machine(Fraction(0), Fraction(1)))
+    assert found.time == greatest_ratio_by_flows(graph)
     if len(graph) <= 12:
         assert found.time == greatest_ratio_of_all_sets(graph)
     assert found.start_ups == 0
     assert found.steps is None
     assert found.source.startswith("ForestColl")
     assert found.bytes == bound(spec, "allgather", "all").bytes / MESSAGE
+
+
+def test_maximum_flows_find_the_bottleneck_of_an_irregular_graph() -> None:
+    """Two complete graphs of 4 nodes are joined by one link, which carries 4 messages each way."""
+    graph = nx.barbell_graph(4, 0)
+    assert greatest_ratio_by_flows(graph) == greatest_ratio_of_all_sets(graph) == 4

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from oracles import paper_costs, star_graph
+from oracles import paper_costs, rotation, star_graph
 from oracles.paper_costs import Asked
 from starcast import costs
 from starcast.collectives import algorithms
-from starcast.costs import model
+from starcast.costs import fragopoulou_akl, model, pipelines
 from starcast.support.integers import ceil_div
 from starcast.topologies import as_topology
+from starcast.topologies.necklaces import necklace_count
 from starcast.trees import forest
 from starcast.trees.construction import single_trees
 from support.cost_cases import ALGORITHMS, SMALL, UNIT_MACHINE, Case, built, cases, priced, unit
@@ -92,7 +93,24 @@ def test_the_schedule_has_as_many_units_as_the_cost_formula_assumes(key: tuple[s
         assert schedule.units == units * (topology.nodes if addressed else 1) * sources, case
 
 
+def test_necklace_counts_and_distance_sums_are_computed_without_enumeration() -> None:
+    for n in range(2, 7):
+        page = rotation.necklaces(n)
+        assert necklace_count(n) == len(page)
+        assert fragopoulou_akl.necklace_distance_sum(n, paper_costs.star(n).t) == sum(
+            rotation.necklace_distances(n)
+        )
+        assert sum(map(len, page)) == factorial(n) - 1
+
+
 @pytest.mark.parametrize("n", range(2, 9))
+def test_the_heights_of_single_trees_are_computed_without_building_them(n: int) -> None:
+    topology = as_topology(f"S{n}")
+    for name in single_trees(topology):
+        assert pipelines.tree_height(topology, name) == forest(topology, name).height, name
+
+
+@pytest.mark.parametrize("n", range(2, 7))
 def test_the_closed_form_of_dimension_change_uses_the_height_of_its_base(n: int) -> None:
     """With a base of height h_T, start-ups are h_T instead of Theorem 3's D_n.
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from starcast.comparison import crossovers
 from starcast.comparison.compare import compare
-from starcast.comparison.crossovers import ONE, Crossing
+from starcast.comparison.crossovers import ONE, Crossing, lower_envelope
 from starcast.comparison.curves import Line, panels
 from starcast.support.runs import Run
 from support.stored_runs import along, priced_run, side
@@ -198,6 +198,18 @@ lines = st.dictionaries(
     st.builds(Line, st.integers(0, 20).map(Fraction), st.integers(0, 20).map(Fraction)),
     min_size=1,
 )
+
+
+@given(lines)
+def test_the_lower_envelope_is_the_minimum_of_its_lines(given_lines: dict[int, Line]) -> None:
+    low, high = Fraction(1, 2), Fraction(15)
+    pieces = lower_envelope(given_lines, low, high)
+    ends = [*(begin for begin, _ in pieces), high]
+    assert ends == sorted(set(ends))
+    assert ends[0] == low
+    for (begin, p), end in zip(pieces, ends[1:], strict=True):
+        for m in (begin, (begin + end) / 2, end):
+            assert given_lines[p].at(m) == min(line.at(m) for line in given_lines.values())
 
 
 @given(lines, lines)

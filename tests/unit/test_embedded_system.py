@@ -12,12 +12,14 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from unittest.mock import Mock
 
 import psutil
 import pytest
 
 from starcast.embedded import programs, system
 from starcast.embedded.home import Home, ServerProcess
+from starcast.support import atomic
 from starcast.support.errors import LimitError, StarcastError, UnavailableError
 from starcast.support.progress import Silent
 from support.recorder import Recorder
@@ -34,6 +36,18 @@ sys.stdin.read()
 
 def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that becomes full during the write loses no data."""
+    path = tmp_path / "file"
+    path.write_text("old", encoding="utf-8")
+    full = Mock(side_effect=OSError(errno.ENOSPC, "No space left on device"))
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(LimitError, match="is full"), system.translate_os_errors(tmp_path):
+        atomic.write_text(path, "new")
+    assert path.read_text(encoding="utf-8") == "old"
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_an_operating_system_error_becomes_a_one_line_message(tmp_path: Path) -> None:

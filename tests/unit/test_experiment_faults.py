@@ -1,10 +1,15 @@
 """Faults of an experiment point, which are named or drawn at random, and their canonical form."""
 
+from itertools import combinations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles import star_graph
+from starcast.collectives import schedule
 from starcast.experiments.faults import canonical_faults, resolve_faults
+from starcast.judges.simulator import Fault, simulate
 from starcast.support.axes import drawn_faults, read_faults
 from starcast.topologies import topology
 from support.meeting import refused
@@ -19,6 +24,17 @@ def neighbours(spec: str, label: str) -> set[str]:
         network.label(int(network.neighbours(port, [network.rank(label)])[0]))
         for port in network.ports
     }
+
+
+@given(st.sampled_from(SPECS), st.integers(1, 5), seeds)
+def test_the_requested_number_of_nodes_is_drawn_but_never_the_root(
+    spec: str, amount: int, seed: int
+) -> None:
+    network = topology(spec)
+    drawn = resolve_faults(network, f"{amount} nodes", seed)
+    assert len(set(drawn)) == len(drawn) == amount
+    assert network.label(0) not in drawn
+    assert {network.rank(label) for label in drawn} <= set(range(1, network.nodes))
 
 
 @given(st.sampled_from(SPECS), st.integers(1, 6), seeds)
@@ -58,6 +74,24 @@ def test_named_faults_are_sorted_and_written_in_canonical_form() -> None:
     assert resolve_faults(network, "none", 3) == ()
 
 
+@given(st.sampled_from(SPECS), st.sampled_from(["2 nodes", "3 links"]), seeds, st.integers(1, 9))
+def test_the_simulator_parses_the_canonical_form_of_faults(
+    spec: str, words: str, seed: int, step: int
+) -> None:
+    for word in resolve_faults(topology(spec), words, seed):
+        (late,) = canonical_faults(topology(spec), [f"{word}@{step}"])
+        assert str(Fault.parse(late)) == late
+        assert late == (word if step == 1 else f"{word}@{step}")
+
+
+def test_the_root_may_be_named_as_a_fault() -> None:
+    """The simulator then reports an incomplete run and gives a reason."""
+    (root,) = resolve_faults(topology("S4"), "1234", 0)
+    outcome = simulate(schedule("S4", "broadcast", "greedy"), [Fault.parse(root)])
+    assert not outcome.complete
+    assert outcome.remarks
+
+
 def test_named_faults_that_are_not_in_the_topology_are_refused() -> None:
     for word, sentence in [
         ("12345", "12345"),
@@ -69,6 +103,17 @@ def test_named_faults_that_are_not_in_the_topology_are_refused() -> None:
     ]:
         with refused(sentence):
             canonical_faults(topology("S4"), [word])
+
+
+def test_faulty_links_of_s4_must_join_neighbours() -> None:
+    network = topology("S4")
+    for x, y in combinations(star_graph.nodes(4), 2):
+        word = f"{star_graph.label(x)}-{star_graph.label(y)}"
+        if y in {star_graph.swap(x, i) for i in (2, 3, 4)}:
+            assert canonical_faults(network, [word]) == (word,)
+        else:
+            with refused("is not a link"):
+                canonical_faults(network, [word])
 
 
 def test_extra_spaces_and_tabs_between_faults_are_accepted() -> None:

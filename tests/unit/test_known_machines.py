@@ -5,6 +5,7 @@ The machines are two boxes of eight A100 with an NVSwitch each, and two boxes of
 """
 
 from fractions import Fraction
+from itertools import combinations
 
 import networkx as nx
 import pytest
@@ -90,3 +91,17 @@ def test_the_bottleneck_is_the_optimum_of_forestcoll(name: str) -> None:
     assert machine.endpoints / cost.time == bandwidth
     assert delivers(links, cost.time)
     assert not delivers(links, cost.time * Fraction(9999, 10_000))
+
+
+def test_cuts_of_a_small_machine_are_found_by_trying_all() -> None:
+    """Three GPUs at a switch by links of 1, 2 and 3, and a link of 2 between two of them."""
+    links = {("g1", "s"): 1, ("g2", "s"): 2, ("g3", "s"): 3, ("g1", "g2"): 2}
+    nodes = sorted({end for link in links for end in link})
+    ratios = []
+    for size in range(1, len(nodes)):
+        for chosen in combinations(nodes, size):
+            gpus = [node for node in chosen if node.startswith("g")]
+            width = sum(w for (u, v), w in links.items() if (u in chosen) != (v in chosen))
+            ratios += [Fraction(len(gpus), width)] if len(gpus) < 3 else []
+    cost = bottleneck_cut(made(links), Fraction(8), Machine(Fraction(0), Fraction(1, 8)))
+    assert cost.time == max(ratios)

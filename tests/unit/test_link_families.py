@@ -22,10 +22,7 @@ SPECS = [
     *("Ring8", "Path8", "Mesh4x5", "K8", "K3,4", "A5,2", "FQ4", "CQ4", "AQ4", "CCC3", "BF3"),
     *("DB2,4", "KZ2,3", "GP8,3", "Circ12,1,3", "HX3x4", "DF2", "SF5", "RR20,4,1"),
 ]
-CAYLEY = [
-    *("Ring8", "K8", "FQ4", "AQ4", "CCC3", "BF3", "Circ12,1,3", "HX3x4"),
-    *("P4", "BP2", "B4", "BS4", "MB4", "CT4", "AG4", "T3x4", "T2x3x2"),
-]
+CAYLEY = ["Ring8", "K8", "FQ4", "AQ4", "CCC3", "BF3", "Circ12,1,3", "HX3x4"]
 
 
 def crossed_cube(d: int) -> nx.Graph:
@@ -156,6 +153,14 @@ def test_diameters_and_degrees_equal_published_values() -> None:
     assert {spec: topology(spec).nodes for spec in nodes} == nodes
 
 
+def test_level_sizes_equal_published_values() -> None:
+    """FQ_4 is the Clebsch graph, and the graph of Hoffman & Singleton 1960 is a Moore graph."""
+    assert topology("FQ4").distance_profile() == (1, 5, 10)
+    assert topology("SF5").distance_profile() == (50, 50 * 7, 50 * 42)
+    assert topology("HX3x4").distance_profile() == (1, 5, 6)
+    assert topology("Ring8").distance_profile() == (1, 2, 2, 2, 1)
+
+
 def test_each_pair_of_groups_of_a_dragonfly_shares_one_link() -> None:
     t = topology("DF3")
     groups = [int(label.split(".")[0]) for label in t.labels().tolist()]
@@ -195,7 +200,7 @@ def test_a_seed_always_gives_the_same_random_graph() -> None:
 
 
 @pytest.mark.whole
-@pytest.mark.parametrize("spec", sorted({*SPECS, *CAYLEY}))
+@pytest.mark.parametrize("spec", SPECS)
 def test_a_topology_of_each_family_carries_trees_and_collectives(spec: str) -> None:
     t = topology(spec)
     assert t.spec == spec

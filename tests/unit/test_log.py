@@ -1,6 +1,7 @@
 """The log file of starcast: its JSON lines, its rotation, concurrent writers, and no secrets."""
 
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -50,6 +51,14 @@ def test_only_its_owner_can_read_the_log(file: Path) -> None:
     assert file.parent.stat().st_mode & 0o777 == 0o700
 
 
+def test_the_entry_for_an_unexpected_error_has_a_traceback(file: Path) -> None:
+    try:
+        _ = 1 // 0
+    except ZeroDivisionError as error:
+        log.error_event("internal error", error)
+    assert "ZeroDivisionError" in entries(file)[0]["traceback"]
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -68,6 +77,22 @@ def test_passwords_are_not_logged(file: Path, text: str) -> None:
 def test_long_texts_are_shortened_in_the_log(file: Path) -> None:
     log.event("long", text="x" * 100_000)
     assert len(file.read_text()) < 5_000
+
+
+def test_only_events_of_the_chosen_level_or_above_are_written(tmp_path: Path) -> None:
+    file = tmp_path / "starcast.log"
+    log.start(log.Target(file, "warning"))
+    log.event("not written")
+    log.event("written", logging.WARNING)
+    log.start(log.Target(file, "off"))
+    log.event("off", logging.ERROR)
+    assert [entry["event"] for entry in entries(file)] == ["written"]
+
+
+def test_starting_a_log_that_cannot_be_written_returns_the_error(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert log.start(log.Target(tmp_path / "file" / "starcast.log", "info")) is not None
+    log.event("nowhere")
 
 
 def test_deleting_the_log_file_causes_no_error(file: Path) -> None:

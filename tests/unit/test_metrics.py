@@ -5,10 +5,12 @@ from itertools import chain
 
 import pytest
 
-from oracles import rooted_trees
+from oracles import rooted_trees, star_graph
+from oracles import scatter_trees as trees_page
 from starcast.topologies import topology
 from starcast.trees import Forest, forest, plain_constructions
-from starcast.trees.metrics import describe_forest
+from starcast.trees.metrics import describe_forest, root_ports
+from support.meeting import tree_of
 
 #: S4 is the smallest star on which all constructions differ, so it comes first.
 STARS = ["S4", "S2", "S3", "S5", "S6"]
@@ -21,6 +23,11 @@ def test_metrics_equal_those_computed_node_by_node(spec: str) -> None:
     """Other tests compare the parents with the definitions of the constructions."""
     for construction in plain_constructions(spec):
         assert_metrics(forest(spec, construction, topology(spec).nodes // 3))
+
+
+def test_loads_on_an_nk_star_are_those_of_the_parents_ports() -> None:
+    """The two ends of a residual link have different ports."""
+    assert_metrics(forest("S4,2", "nk-multiple", root=4))
 
 
 def assert_metrics(own: Forest) -> None:
@@ -79,3 +86,34 @@ def assert_metrics(own: Forest) -> None:
     }
     assert own.sizes.tolist() == metrics["sizes"]
     assert own.leaves.tolist() == metrics["leaves"]
+
+
+def test_metrics_have_the_known_values() -> None:
+    for spec, construction, metric, value in [
+        ("S5", "greedy", "heights", [6]),
+        ("S5", "greedy", "leaves", [44]),
+        ("S2", "multiple", "heights", [1]),
+        ("S3", "multiple", "heights", [5, 4]),
+        ("S5", "multiple", "heights", [10, 10, 10, 10]),
+        ("S6", "multiple", "heights", [12, 13, 14, 13, 12]),
+        ("S5", "multiple", "congestion", 2),
+        ("S5", "recursive-substar", "heights", [7]),
+        ("S5", "shortest-path", "branches", [[24, 24, 24, 24]]),
+        ("S5,3", "nk-multiple", "heights", [8, 9, 9, 7]),
+        ("Q4", "binomial", "branches", [[1, 2, 4, 8]]),
+        ("Q1", "edge-disjoint-binomial", "heights", [1]),
+    ]:
+        assert describe_forest(forest(spec, construction), [metric]) == {metric: value}
+
+
+def test_root_ports_are_found_by_following_parents() -> None:
+    for root in ["1234", "4213"]:
+        for construction in ["balanced", "perfectly-balanced", "multiple", "hamiltonian-cycle"]:
+            built, source = forest("S4", construction, root=root), star_graph.node_of(root)
+            for row, above in zip(built.parent_port, root_ports(built), strict=True):
+                tree = tree_of(row.tolist(), 4)
+                expected = [
+                    trees_page.branch_dimension(x, tree, source) if x in tree else 0
+                    for x in star_graph.nodes(4)
+                ]
+                assert above.tolist() == expected

@@ -5,11 +5,12 @@ from fractions import Fraction
 from random import Random
 
 import networkx as nx
+import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from starcast import Network, Schedule, network, schedule, simulate, topology
+from starcast import Network, Schedule, forest, network, schedule, simulate, topology
 from starcast.collectives.columns import schedule_from_columns
 from starcast.costs.model import Machine, lower_bound
 from starcast.formats.graphs import to_networkx
@@ -120,6 +121,26 @@ def test_a_schedule_fails_at_a_removed_link(
 def star() -> Network:
     """The star graph S_5, given by its links."""
     return network(to_networkx(topology("S5")), name="star5")
+
+
+def test_s5_as_links_has_the_distances_of_s5(star: Network) -> None:
+    family = topology("S5")
+    assert star.labels().tolist() == sorted(family.labels().tolist())
+    order = [family.rank(label) for label in star.labels().tolist()]
+    for root in ("12345", "21345", "53214"):
+        assert star.distances(root).tolist() == family.distances(root)[order].tolist()
+    assert (star.diameter, star.links, star.degree) == (family.diameter, family.links, 4)
+    assert star.distance_profile() == tuple(120 * count for count in family.distance_profile())
+
+
+@pytest.mark.parametrize("root", ["12345", "35142"])
+def test_s5_as_links_has_the_trees_of_s5(star: Network, root: str) -> None:
+    trees = [forest(made, "breadth-first", root=root) for made in (star, topology("S5"))]
+    for tree in trees:
+        tree.verify()
+    assert trees[0].heights.tolist() == trees[1].heights.tolist() == [6]
+    levels = [np.bincount(tree.levels()[0]).tolist() for tree in trees]
+    assert levels[0] == levels[1]
 
 
 @pytest.mark.parametrize("ports", ["all", "one"])

@@ -28,7 +28,7 @@ from starcast.records import (
 )
 from starcast.records.files import load_files
 from starcast.records.lrat import CHECKER
-from starcast.records.model import PROBLEMS
+from starcast.records.model import PROBLEMS, combine_records
 from starcast.search import Budget, check_record, find_problem, save_record, verify_bound
 from starcast.support.errors import InputError, NotFoundError, RejectedError
 from starcast.topologies import topology
@@ -275,6 +275,17 @@ def test_a_record_is_not_replaced_by_a_worse_one(tmp_path: Path) -> None:
         assert load_record(path).fields() == record.fields()
     assert not is_better(replace(record, bound=4), record)
     assert len(list(path.parent.glob("*.npz"))) == 1
+
+
+def test_in_maximum_problems_larger_values_and_smaller_bounds_are_better() -> None:
+    record = shipped_record("fault-diameter", "S4")
+    assert is_better(record, replace(record, value=5))
+    assert is_better(record, replace(record, bound=7))
+    assert not is_better(replace(record, bound=7), record)
+    worse = replace(record, value=5, bound=7)
+    for records in ([worse, record], [record, worse]):
+        combined = combine_records(records)
+        assert (combined.value, combined.bound) == (record.value, record.bound)
 
 
 def test_if_two_folders_have_the_same_record_the_better_one_is_listed(tmp_path: Path) -> None:

@@ -232,6 +232,12 @@ def test_drawn_faults_never_hit_the_root(
     assert {t.rank(label) for label in drawn} == set(usual.tolist())
 
 
+def test_every_node_but_the_root_can_be_drawn() -> None:
+    mesh = topology("Mesh4x5")
+    drawn = {resolve_faults(mesh, "1 node", seed, 7)[0] for seed in range(400)}
+    assert drawn == {*mesh.labels().tolist()} - {"12"}
+
+
 def test_a_grid_draws_faults_for_each_root() -> None:
     grid = Grid({**MESH, "root": ["centre", "34"], "faults": "19 nodes", "seed": 5})
     for point in grid.points():

@@ -39,11 +39,26 @@ def test_a_schedule_is_frozen_and_replace_returns_a_changed_copy() -> None:
     assert schedule.step.min() == 1
 
 
+def test_columns_of_different_length_are_refused() -> None:
+    for name in COLUMNS:
+        schedule = broadcast(4, "greedy", "all", 1)
+        with refused("length"):
+            replace(schedule, **{name: getattr(schedule, name)[:-1]})
+
+
 def test_segments_or_messages_must_be_a_positive_integer() -> None:
     for algorithm in sorted(BROADCASTS):
         for share in [0, -1, 1.5, 2.0, "2", True, None]:
             with refused(BROADCASTS[algorithm]):
                 build("S4", "broadcast", algorithm, **{BROADCASTS[algorithm]: share})  # type: ignore[arg-type]
+
+
+def test_an_unknown_port_model_is_refused() -> None:
+    for ports in ["", "both", "All", "1"]:
+        with refused():
+            build("S4", "broadcast", "greedy", ports=ports)
+        with refused():
+            replace(broadcast(4, "greedy", "all", 1), ports=ports)  # type: ignore[arg-type]
 
 
 def test_columns_are_read_only_and_writable_arrays_are_copied() -> None:

@@ -203,6 +203,19 @@ def test_simgrid_takes_the_computed_times_over_links_that_differ(
 
 
 @pytest.mark.slow
+def test_moving_a_row_changes_the_time_of_the_schedule(simgrid: Path | None) -> None:
+    """SimGrid returns the computed time of each changed schedule, not that of the original."""
+    judged = schedule("S4", "broadcast", "multiple", segments=2)
+    moves = [(1, 2), (5, 1), (108, 3), (109, 3), (119, 3), (131, 1)]
+    requests = requests_of(
+        changed(judged, row, step=int(judged.step[row]) + steps) for row, steps in moves
+    )
+    results = assert_same_clocks(requests, simgrid)
+    for request, result in zip(requests, results, strict=True):
+        assert result.time != timing(judged, execution=request.execution).time
+
+
+@pytest.mark.slow
 def test_a_schedule_that_sends_a_unit_before_it_arrives_cannot_finish(simgrid: Path | None) -> None:
     """If a schedule of a batch cannot finish, the others are executed nevertheless."""
     schedules = [schedule("S4", "broadcast", name) for name in ("greedy", "recursive-substar")]

@@ -1,10 +1,23 @@
 """Values that are known before arrays are built: distance profiles, mean distances, memory."""
 
+from fractions import Fraction
+
 import pytest
 
 from starcast.topologies import memory, topology
 from starcast.trees import forest
 from support.meeting import refused
+
+
+def test_the_mean_distance_of_a_star_follows_the_formula_of_akers_and_krishnamurthy() -> None:
+    """The authors' mean, n - 4 + 2/n + H_n, includes the root.
+
+    The mean of starcast excludes the root.
+    """
+    for n in range(2, 13):
+        t = topology(f"S{n}")
+        harmonic = sum((Fraction(1, j) for j in range(1, n + 1)), Fraction(0))
+        assert t.mean_distance * (t.nodes - 1) == t.nodes * (n - 4 + Fraction(2, n) + harmonic)
 
 
 def test_distance_profiles_of_the_largest_topologies_count_every_node_once() -> None:

@@ -12,6 +12,7 @@ from starcast.support.vocabulary import (
     parse_spec,
     split_specs,
 )
+from starcast.trees import forest
 
 WORDS = st.text("abcdefghijklmnopqrstuvwxyz-", min_size=1)
 ARGUMENTS = st.dictionaries(WORDS, st.one_of(st.integers(-999_999_999, 999_999_999), WORDS))
@@ -32,6 +33,23 @@ def test_a_list_is_split_only_at_commas_between_constructions(
     assert [
         parse_spec(word) for word in split_specs(" , ".join(format_spec(*pair) for pair in pairs))
     ] == pairs
+
+
+def test_arguments_are_formatted_in_alphabetical_order() -> None:
+    assert (
+        format_spec("dimension-change", {"base": "greedy", "i": 2})
+        == "dimension-change(base=greedy,i=2)"
+    )
+    assert parse_spec(" dimension-change(base=greedy,i=2) ") == (
+        "dimension-change",
+        {"i": 2, "base": "greedy"},
+    )
+    assert format_spec("greedy", {}) == "greedy"
+
+
+def test_the_id_of_a_forest_has_the_syntax_of_a_construction_with_arguments() -> None:
+    trees = forest("S4", "dimension-change", "4321", base="multiple", i=1)
+    assert trees.id == f"S4:{format_spec('dimension-change', trees.arguments)}:4321"
 
 
 def test_malformed_constructions_are_refused() -> None:

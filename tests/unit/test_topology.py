@@ -137,12 +137,30 @@ def assert_carries_ports(t: Topology, root: int) -> None:
     assert not t.carried_ports(root, np.zeros(t.nodes, dtype=np.uint8)).any()
 
 
+@given(st.integers(2, 8).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, factorial(n) - 1))))
+def test_translation_keeps_the_port_of_every_link_of_a_star(drawn: tuple[int, int]) -> None:
+    n, root = drawn
+    assert_carries_ports(topology(f"S{n}"), root)
+
+
 def test_translation_changes_some_residual_ports() -> None:
     """If n-k = 1, the only residual port cannot change, so such sizes are not tested."""
     for n, k in [(4, 2), (5, 3), (6, 2), (6, 4)]:
         t = topology(f"S{n},{k}")
         residual = np.full(t.nodes, n, dtype=np.uint8)
         assert any((t.carried_ports(root, residual) != residual).any() for root in range(t.nodes))
+
+
+@pytest.mark.parametrize("n", range(2, 8))
+def test_the_nk_star_with_k_equal_to_n_minus_1_is_the_star_graph(n: int) -> None:
+    """Ranks, ports and distances are equal if the missing symbol is appended to each label."""
+    star, same = topology(f"S{n}"), topology(f"S{n},{n - 1}")
+    assert [label[:-1] for label in star.labels().tolist()] == same.labels().tolist()
+    assert star.ports == same.ports
+    assert np.array_equal(star.table(), same.table())
+    assert np.array_equal(star.distances(star.nodes // 2), same.distances(star.nodes // 2))
+    assert np.array_equal(star.translation(star.nodes // 3), same.translation(star.nodes // 3))
+    assert star.distance_profile() == same.distance_profile()
 
 
 def test_topologies_have_the_known_sizes_degrees_and_diameters() -> None:
