@@ -108,7 +108,9 @@ def test_fewer_trees_are_not_higher_and_a_single_one_is_a_shortest_path_tree() -
     assert forest("Mesh5x6", "arc-disjoint", trees=1).is_shortest_path
 
 
-@pytest.mark.parametrize("spec", ["RR1000,8,1", "Mesh8x8"])
+@pytest.mark.parametrize(
+    "spec", ["Mesh8x8", "RR60,4,1", pytest.param("RR1000,8,1", marks=pytest.mark.slow)]
+)
 def test_the_trees_are_the_same_without_numba(spec: str) -> None:
     program = (
         "import sys, hashlib; sys.modules['numba'] = None; import starcast;"

@@ -196,7 +196,7 @@ def test_requested_bounds_are_rows_of_the_table_and_the_bounds_of_gaps() -> None
     with refused("unknown bound 'best'"):
         CostProblem("Mesh3x4", "allgather", *given, bounds="best")
     with refused("variables; at most 100,000 are supported", exit_code=7):
-        build_table(CostProblem("RR1000,8,1", "alltoall", *given, bounds="lp"))
+        build_table(CostProblem("RR150,8,1", "alltoall", *given, bounds="lp"))
 
 
 def test_copies_travel_in_as_many_trees_as_exist() -> None:
