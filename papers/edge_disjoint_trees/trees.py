@@ -1,7 +1,7 @@
 """Checks of Fragopoulou & Akl 1996, section 3: the n-1 edge-disjoint spanning trees EDT.
 
-The checks are about the trees' parents and children, depth, depth-first traversals, and images
-under rotation and translation.
+The checks cover the trees' parents and children, depth, depth-first traversals, and images under
+rotation and translation.
 """
 
 from collections.abc import Iterator
@@ -203,7 +203,7 @@ def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.L6.3", given=edt_forests)
 def paths_are_disjoint(check: ClaimCheck, forest: Forest) -> None:
-    """Check that each node's n-1 paths in EDT are disjoint and at most 4 longer than shortest."""
+    """Check that a node's n-1 paths in EDT are disjoint, at most 4 links longer than its distance."""
     if not check.passes(checkers.spanning, forest):
         return
     check.passes(checkers.disjoint_paths, forest)
@@ -348,8 +348,8 @@ def sources_do_not_conflict(check: ClaimCheck) -> None:
     schedule = check.schedule("allgather", "edge-disjoint", messages=1, copies=check.n - 1)
     rng = np.random.default_rng(check.n)
     ports = np.arange(check.degree)
-    # The lemma is about any set of links of different dimensions. Random sets are tried, and sets
-    # of links that the allgather uses in a step.
+    # The lemma covers every set of links of different dimensions. Random sets are tried, and the
+    # sets of links that the allgather uses in a step.
     drawn = [(rng.integers(check.nodes, size=check.degree), ports) for _ in range(10)]
     steps = rng.permutation(np.arange(1, schedule.steps + 1))[:20]
     sent = []

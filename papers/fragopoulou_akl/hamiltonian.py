@@ -211,7 +211,7 @@ def phase_2(check: ClaimCheck) -> None:
 
 @checks("FA.A1.local")
 def phase_1_is_local(check: ClaimCheck) -> None:
-    """Check that in each step of phase 1, the type of the incoming link determines the next one.
+    """Check that in each step of phase 1, the incoming link's type determines the outgoing link's.
 
     So a node can forward a message without knowing its source.
     """
@@ -243,9 +243,9 @@ def phase_1_is_local(check: ClaimCheck) -> None:
 
 @checks("FA.A1.rule1")
 def messages_by_rule_1(check: ClaimCheck) -> None:
-    """Check the number of messages that rule 1 assigns to each link, and the number it carries.
+    """Check the numbers of messages that rule 1 assigns to each link and that the link carries.
 
-    The paper states (n-2)! messages, and one less on links of type n. Rule 1 determines the links
+    The paper states (n-2)! messages, and one fewer on links of type n. Rule 1 determines the links
     of phase 2 of algorithm 1; see `phase_2`.
     """
     n = check.n

@@ -34,7 +34,7 @@ _ALL_SOURCES = 5  # the schedule of all sources is executed up to S_5
 
 
 class Numbering(NamedTuple):
-    """A numbering m(x) of the nodes, as algorithm 2 needs it.
+    """A numbering m(x) of the nodes for algorithm 2.
 
     Attributes:
         m: number m(x) of every node x, int64 ``[nodes]``; 0 for the identity node 12..n.
@@ -182,7 +182,7 @@ def parents_are_closer(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T8.3")
 def numbers_of_parents(check: ClaimCheck) -> None:
-    """Check that a node's number exceeds its parent's by at least n-1, except next to 12..n."""
+    """Check that a node's number exceeds its parent's by at least n-1, unless that is the root."""
     numbering = scheduled_numbering(check)
     m = numbering.m
     difference = m - m[parents_of(check, numbering)]
@@ -412,8 +412,8 @@ def listed_nodes(check: ClaimCheck, last: int) -> int:
 def nodes_before_last(check: ClaimCheck, parity: tuple[int, str]) -> None:
     """Check that at least (l-1)!(n-1) nodes are at distance K-1 from 12..n; K is the diameter.
 
-    l is 4 for even n and 3 for odd n. The necklaces of `listed_nodes` alone must have as many
-    nodes.
+    l is 4 for even n and 3 for odd n. The necklaces of `listed_nodes` alone must have at least that
+    number of nodes.
     """
     n = check.n
     last, necklaces = parity

@@ -258,7 +258,7 @@ one_port = executions("allgather", ONE_TREE, ports="one")
 def allgather_is_many_broadcasts(check: ClaimCheck, allgather: Execution) -> None:
     """Check the number of one-to-all broadcasts in an all-to-all broadcast.
 
-    It is the quotient of their transmissions.
+    The number is the quotient of their numbers of transmissions.
     """
     nodes = arrangements(*check.n_and_k)
     broadcast = check.execute(check.schedule("broadcast", ONE_TREE, "all", segments=1))
@@ -394,7 +394,7 @@ def one_port_bytes_are_optimal(check: ClaimCheck, allgather: Execution) -> None:
 def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Fraction) -> None:
     """Check an executed allgather on the trees MT that uses no dimension changes.
 
-    It is skipped if it has too many rows. The schedule must execute every level and take at most
+    Skip allgathers with too many rows. The schedule must execute every level and take at most
     ``steps`` steps. The largest packets of its steps must add up to at least ``share`` messages.
     """
     sources = 1 if check.topology.translation_keeps_ports else check.nodes
