@@ -203,7 +203,7 @@ def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.L6.3", given=edt_forests)
 def paths_are_disjoint(check: ClaimCheck, forest: Forest) -> None:
-    """Check that a node's n-1 paths in EDT are disjoint, at most 4 links longer than its distance."""
+    """Check that each node's n-1 paths in EDT are disjoint, at most 4 links above its distance."""
     if not check.passes(checkers.spanning, forest):
         return
     check.passes(checkers.disjoint_paths, forest)
