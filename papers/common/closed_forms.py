@@ -80,7 +80,7 @@ def arrangements(n: int, k: int) -> Number:
 def starting_necklaces(n: int) -> int:
     """Return the number of necklaces of S_n whose nodes start with 1, except that of 12..n.
 
-    It is the sum of phi(d) d^m m! over the divisors d of n-1, divided by n-1, minus 1. Here phi is
+    The sum of phi(d) d^m m! over the divisors d of n-1 is divided by n-1 and reduced by 1. phi is
     Euler's function and m = (n-1)/d.
     """
     fixed = sum(_phi(d) * d**m * factorial(m) for d, m in _divisors(n - 1))
@@ -90,7 +90,7 @@ def starting_necklaces(n: int) -> int:
 def full_necklaces(n: int) -> int:
     """Return the number of necklaces of S_n whose n-1 nodes start with 1.
 
-    It is computed by Möbius inversion.
+    The number is computed by Möbius inversion.
     """
     free = sum(_moebius(d) * d**m * int(factorial(m)) for d, m in _divisors(n - 1))
     return int(free) // (n - 1) - (n == 2)  # on S_2, excludes the necklace of 12
@@ -205,7 +205,7 @@ def add_sqrt(rational: ExactNumber, square: ExactNumber) -> "Fraction | Surd":
 class Surd:
     """An irrational number ``rational + sqrt(square)``, comparable with fractions.
 
-    It is created by `add_sqrt`.
+    Such numbers are created by `add_sqrt`.
     """
 
     def __init__(self, rational: Fraction, square: Fraction) -> None:

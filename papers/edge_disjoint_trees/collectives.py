@@ -395,7 +395,7 @@ def scatter_bound(check: ClaimCheck, scatter: Execution) -> None:
 def level_sum(n: int) -> Number:
     """Return the sum of the levels of all nodes in one tree of EDT.
 
-    It is t_n + 3(n-2)(n-1)! - 2(n-2)! + 2, where t_n is the sum of all distances from a node.
+    The sum is t_n + 3(n-2)(n-1)! - 2(n-2)! + 2, where t_n is the sum of all distances from a node.
     """
     return distance_sum(n) + 3 * (n - 2) * factorial(n - 1) - 2 * factorial(n - 2) + 2
 

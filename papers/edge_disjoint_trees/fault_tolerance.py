@@ -321,8 +321,8 @@ _SAMPLE = ((1, 2), (1, 3), (3, 3))
 def copies_that_do_not_divide(check: ClaimCheck) -> None:
     """Check whether x copies that are assigned to trees round robin suffice for any x up to n-1.
 
-    They suffice if the broadcast survives any x-1 faults and takes no more steps than stated. The
-    paper treats only numbers x that divide n-1.
+    x copies suffice if the broadcast survives any x-1 faults and takes no more steps than stated.
+    The paper treats only numbers x that divide n-1.
     """
     n = check.n
     instead = check.correction()

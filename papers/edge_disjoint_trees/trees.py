@@ -112,7 +112,7 @@ def _with_rotations(network: CachedTopology, tree: NDArray[np.uint8]) -> NDArray
 
 
 def edt(check: ClaimCheck, root: int = 0) -> Forest:
-    """Return the forest EDT with the given root, and record that it has n-1 trees."""
+    """Return the forest EDT with the given root, and record whether it has n-1 trees."""
     forest = check.forest("edge-disjoint", root=root)
     check.equal("subtrees of EDT", forest.trees, check.n - 1, of=forest)
     return forest
@@ -279,9 +279,9 @@ def links_are_in_one_tree(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.root", given=edt_forests)
 def edt_at_other_roots(check: ClaimCheck, forest: Forest) -> None:
-    """Check that EDT at other roots are edge-disjoint spanning trees.
+    """Check that the trees EDT at other roots are edge-disjoint spanning trees.
 
-    They must be the images of EDT at the identity under translations.
+    These trees must be the images of EDT at the identity under translations.
     """
     for root in check.roots():
         translated = edt(check, root)

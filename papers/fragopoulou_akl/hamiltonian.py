@@ -182,9 +182,9 @@ def _check_no_conflict(
 def phase_2(check: ClaimCheck) -> None:
     """Check phase 2 of algorithm 1, an allgather: its number of steps, and that it obeys rule 1.
 
-    It must follow phase 1, take ceil(((n-1)!-1)/(n-1)) steps and have no conflict. By rule 1, a
-    node with the first symbol of a source receives the source's message from the neighbour that
-    starts with the last symbol of the source.
+    Phase 2 must follow phase 1 and take ceil(((n-1)!-1)/(n-1)) steps, without a conflict. By rule
+    1, a node with the first symbol of a source receives the source's message from the neighbour
+    that starts with the last symbol of the source.
     """
     phase_1_steps = factorial(check.n - 1)
     label_symbols = stars.symbols(check)
@@ -404,6 +404,6 @@ def runs_one_after_the_other(check: ClaimCheck) -> None:
 def overlapping_runs(check: ClaimCheck, run: Execution) -> None:
     """Check the number of steps of M executions of algorithm 1 that overlap.
 
-    It must be ceil(M(n!-1)/(n-1)).
+    The number must be ceil(M(n!-1)/(n-1)).
     """
     check.equal("steps of all runs", run.steps, shared_others(check.n, run.messages), **run.place)

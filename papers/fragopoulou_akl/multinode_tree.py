@@ -247,7 +247,7 @@ def numberings(check: ClaimCheck) -> Iterator[Numbering]:
 def clusters_of(check: ClaimCheck, m: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the step in which each node receives the message in algorithm 2.
 
-    It is ceil(m/(n-1)) for node number m.
+    The step is ceil(m/(n-1)) for node number m.
     """
     return np.asarray(-(-m // (check.n - 1)))
 
@@ -466,7 +466,7 @@ LISTED = (
 def listed_necklaces(check: ClaimCheck) -> None:
     """Check the two necklaces that Appendix B lists for n = 5.
 
-    They must be orbits of the rotation R, at distance 5 (the diameter minus 1) from 12..n.
+    The necklaces must be orbits of the rotation R, at distance 5 (the diameter minus 1) from 12..n.
     """
     rotated = stars.rotation(check)
     distance = check.distances()

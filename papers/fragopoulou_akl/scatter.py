@@ -160,8 +160,8 @@ def spanning_trees(check: ClaimCheck) -> Iterator[tuple[Forest, str]]:
 def balanced_scatter(check: ClaimCheck) -> None:
     """Check that scatters over the balanced trees take ceil((n!-1)/(n-1)) steps.
 
-    They must take t_n transmissions, where t_n is the sum of all distances from a node. Several
-    roots are tried.
+    The scatters must take t_n transmissions, where t_n is the sum of all distances from a node.
+    Several roots are tried.
     """
     roots = scatter_roots(check)
     schedules = [check.schedule("scatter", "balanced", root=root) for root in roots]

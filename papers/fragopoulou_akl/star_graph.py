@@ -1,6 +1,6 @@
 """Checks of Fragopoulou & Akl 1993, sections 1 to 3: the star graph, its rotation and translations.
 
-Also checks of the rules that list, for each node, the links ("moves") that lead closer to 12..n.
+The module also checks the rules that list, for each node, the links ("moves") closer to 12..n.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ from ..common.closed_forms import diameter
 
 # Properties of nodes as arrays: cycles, necklaces, links of a type
 #
-# All of them follow the definitions in sections 3 and 3.1. They use only the neighbour table and
+# The functions follow the definitions in sections 3 and 3.1. They use only the neighbour table and
 # the arrays of `CachedTopology`, not the constructions.
 
 

@@ -481,8 +481,8 @@ for _name, _cell in CELLS.items():
 def near_balanced_scatter(check: ClaimCheck) -> None:
     """Check the number of steps of a scatter over the near-balanced tree (Definition 13).
 
-    It must equal the number of necklaces besides that of 12..n, and a closed form. Its quotient by
-    the lower bound must have the stated order of growth.
+    The number must equal the number of necklaces besides that of 12..n, and a closed form. Its
+    quotient by the lower bound must have the stated order of growth.
     """
     schedule, simulation = run_cell(check, CELLS["Tab2.allport-near-1"])
     count = len(stars.leader_distances(check))
@@ -497,8 +497,8 @@ def near_balanced_scatter(check: ClaimCheck) -> None:
 def rule_9_exchange(check: ClaimCheck) -> None:
     """Check the number of steps of the alltoall that serves one necklace after the other (Rule 9).
 
-    It must equal the sum of the distances of the necklaces, and a closed form. Its quotient by the
-    lower bound must have the stated order of growth.
+    The number must equal the sum of the distances of the necklaces, and a closed form. Its quotient
+    by the lower bound must have the stated order of growth.
     """
     schedule, simulation = run_cell(check, CELLS["Tab3.allport-near-1"])
     total = stars.leader_distances(check).sum()

@@ -253,18 +253,18 @@ class Broadcast:
         return min((self.time(p, T_s, b), p) for p in candidates)
 
     def best_on(self, grid: Parameters) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Return the smallest time at each point of a grid.
+        """Return the smallest time at each point of a grid, and the best number of segments.
 
-        Also return the number of segments that gives it.
+        The time is the smallest over all integer numbers of segments per tree.
         """
         times, segments = zip(*(self.best(*load) for load in grid.each()), strict=True)
         return exact_array(times), np.array(segments)
 
 
 def execute_broadcast(check: ClaimCheck, construction: str, ports: str) -> Broadcast:
-    """Execute a broadcast with up to two segments more than the largest height of its trees.
+    """Execute a broadcast with 1, 2, .., h+2 segments per tree; h is the largest tree height.
 
-    Beyond that height, every further segment increases ``packets`` by the same number.
+    Beyond h segments, every further segment increases ``packets`` by the same number.
     """
     trees = 1 if construction == ONE_TREE else check.degree
     slot = 1 if ports == "all" else check.degree

@@ -84,7 +84,7 @@ def _best_of_halves(line: Pipeline, b: Fraction) -> Fraction:
 def _slopes_as_stated(line: Pipeline, T_s: Fraction, b: Fraction) -> Iterator[bool]:  # noqa: N803
     """Yield whether the time falls or rises as stated, for p = 1/4, 2/4, .. segments.
 
-    It must fall before the optimal p and rise after it.
+    The time must fall before the optimal p and rise after it.
     """
     square = line.square(T_s, b)
     segments = [Fraction(j, 4) for j in range(1, 41)]
@@ -156,7 +156,7 @@ def one_tree_all_port(check: ClaimCheck, broadcast: Broadcast) -> None:
 def _one_tree_shares(diameter: int, segments: NDArray[np.int64]) -> NDArray[Any]:
     """Return the bytes of a broadcast on SP as multiples of m, for each number p of segments.
 
-    They are (D+p-1)/p, because D+p-1 steps send packets of m/p bytes. D is the diameter.
+    The multiples are (D+p-1)/p, because D+p-1 steps send packets of m/p bytes. D is the diameter.
     """
     return common.exact_array(Fraction(diameter + p - 1, p) for p in segments.tolist())
 

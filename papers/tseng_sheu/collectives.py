@@ -125,7 +125,7 @@ def check_sheu93(check: ClaimCheck, segments: tuple[int, ...] = SEGMENTS) -> Non
 def check_day(check: ClaimCheck, segments: tuple[int, ...] = SEGMENTS) -> None:
     """Check the height and the time of the broadcast of Day & Tripathi (reference [7]).
 
-    It uses a greedy tree.
+    The broadcast uses a greedy tree.
     """
     check_single_tree(check, "greedy", "segments", diameter(check.n), segments)
 

@@ -179,7 +179,7 @@ def check_best_segments(check: ClaimCheck, pipeline: Pipeline, square: Fraction)
     """Check that a stated number p of segments minimizes the time of a pipeline, for several m.
 
     The stated number is sqrt(``square`` m T_c/T_s). Its time is compared with that of 64 fractions,
-    1/16 to 4 times this number. They suffice, because the time is convex in p.
+    1/16 to 4 times this number. These suffice, because the time is convex in p.
     """
     # The optimum ranges from 1/8, less than one segment, to 64.
     for power in range(-3, 7):

@@ -213,7 +213,7 @@ def check_ports(check: ClaimCheck, what: str, forest: Forest, expected: Tree) ->
 def label_changes_span(check: ClaimCheck) -> None:
     """Check that label changes LC(x, T) are spanning trees, rooted at the image of T's root.
 
-    They must equal starcast's construction `label-change`. On S_4, also check the paper's example.
+    The trees must equal starcast's `label-change`. On S_4, also check the paper's example.
     """
     for tree in sample_trees(check, other_roots=True):
         for x in check.roots(3):
@@ -247,8 +247,8 @@ def check_label_example(check: ClaimCheck) -> None:
 def dimension_changes_span(check: ClaimCheck) -> None:
     """Check that dimension changes DC(i, T) are spanning trees with the root of the tree T.
 
-    They must equal starcast's construction `dimension-change`. On S_4, also check the paper's
-    example.
+    The changed trees must equal starcast's construction `dimension-change`. On S_4, also check the
+    paper's example.
     """
     for tree in sample_trees(check, other_roots=True):
         stated = check.label(tree.root)
