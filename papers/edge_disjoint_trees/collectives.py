@@ -360,7 +360,7 @@ def scatter_steps(check: ClaimCheck, scatter: Execution) -> None:
     stated = scatter.messages * (factorial(n) - 1)
     place = {"root": schedule.root, **scatter.place}
     check.equal("steps", scatter.steps, stated, **place)
-    # In a tree, a unit crosses as many links as the level of its destination.
+    # The number of links that a unit crosses in a tree is the level of its destination.
     keys = schedule.unit * np.int64(n) + schedule.tree
     levels = np.bincount(keys, minlength=schedule.units * n)
     tree, unit = _first_hops(schedule)

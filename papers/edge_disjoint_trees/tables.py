@@ -125,7 +125,7 @@ def check_order(check: ClaimCheck, cell: GrowthCell) -> None:
 check_rows(check_order, CELLS, memory=NETWORKS)
 
 
-# The comparison of both networks in section 5
+# The comparison of S_n and the hypercube in section 5
 
 
 compare = partial(star_vs_hypercube.compare, bounds=BOUNDS, amounts=messages_and_copies)
@@ -326,7 +326,7 @@ def _check_fragment(check: ClaimCheck, cell: BoundCell, node: NetworkCounts) -> 
 
 
 def _memory(cell: BoundCell) -> Memory:
-    # In the largest schedule, the number of messages or copies per node is about the degree. A
+    # In the largest schedule, the number of messages or copies per node is close to the degree. A
     # message takes one row per node that it reaches. In scatter and alltoall, where every
     # destination has its own messages, a message takes one row per link of its path.
     rows = 16 if cell.collective in ("scatter", "alltoall") else 7

@@ -32,7 +32,7 @@ from . import star_graph as rules
 #: Depth of a node without a path to the root; it is larger than the depth of any tree.
 _UNREACHABLE = 1_000
 #: Edge-disjoint trees of S_4 that are less deep than EDT, found by a search: for each node by rank,
-#: the dimension of its link to its parent in subtree 2. The other subtrees are rotations of it.
+#: the dimension of its link to its parent in subtree 2. All other subtrees are its rotations.
 _LOWER_TREE = "022222233334332222442234"
 
 

@@ -479,7 +479,7 @@ def perfectly_balanced_has_shortest_paths(check: ClaimCheck, forest: Forest) -> 
 
 @checks("FA.T10.6", given=perfectly_balanced)
 def subtrees_have_one_size(check: ClaimCheck, forest: Forest) -> None:
-    """Check that all subtrees of Definition 15 have equally many nodes: one of each necklace.
+    """Check that all subtrees of Definition 15 have the same size: one node of each necklace.
 
     The necklace of 12..n is not counted.
     """

@@ -270,7 +270,7 @@ def allgather_is_many_broadcasts(check: ClaimCheck, allgather: Execution) -> Non
 
 @checks("NK.T4.startup", given=all_port, memory=common.ALLGATHERS)
 def start_ups_are_diameter(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that the all-to-all broadcast on the tree SP takes as many steps as the diameter."""
+    """Check that the all-to-all broadcast on the tree SP takes D steps, where D is the diameter."""
     diameter = nk_diameter(*check.n_and_k)
     check.equal("start-ups", allgather.simulation.steps, diameter, of=allgather.schedule)
 

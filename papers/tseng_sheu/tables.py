@@ -384,7 +384,7 @@ def hamiltonian_time(check: ClaimCheck) -> None:
 
 @checks("TS.Tab2.frago-nl-startup")
 def necklace_startup(check: ClaimCheck) -> None:
-    """Check that the allgather on the necklace tree takes as many steps as the diameter.
+    """Check that the allgather on the necklace tree takes D_n steps, where D_n is the diameter.
 
     Also check the stated order of growth.
     """

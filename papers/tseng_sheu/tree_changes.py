@@ -302,7 +302,7 @@ def changed_trees_are_rooted_at_x(check: ClaimCheck) -> None:
 
 @checks("TS.L7", memory=TRANSLATIONS)
 def links_are_used_equally(check: ClaimCheck) -> None:
-    """Check that on each level, every link is in as many changed trees as the level has nodes.
+    """Check that the number of changed trees that use a link on a level is the level's node count.
 
     The changed trees of a tree T are LC(x, DC(i, T)), for all nodes x and all i.
     """
@@ -356,7 +356,7 @@ def translates_use_links_equally(check: ClaimCheck) -> None:
 def time_on_any_tree(check: ClaimCheck) -> None:
     """Check that Algorithm 2 takes the time of Theorem 3 on many trees.
 
-    If n > 4, one of them has height D_n without being a tree of shortest paths.
+    If n > 4, one of these trees has height D_n without being a tree of shortest paths.
     """
     trees = sample_trees(check)
     detour = tree_with_detour(check)
