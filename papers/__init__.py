@@ -1,7 +1,7 @@
-"""Paper packs: a folder per paper with ``claims.toml``, the checks of its claims and its tables.
+"""Paper packs: one folder per paper, with ``claims.toml``, the checks of its claims and its tables.
 
-``common`` holds what several papers share. starcast imports this folder as the package
-``starcast_papers``, wherever the folder is, so packs import each other by relative imports.
+``common`` holds functions shared by several papers. starcast imports this folder as the package
+``starcast_papers``, regardless of its location, so packs import each other by relative imports.
 """
 
 #: The packs, in the order in which claims are listed.

@@ -8,7 +8,7 @@ import starcast
 @starcast.algorithm("broadcast", "NAME", ports=["all"], source="my notes")
 def FUNCTION(topology, root, ports):
     """Return the rows of the schedule: in a step, a sender (a rank) sends a unit over a port."""
-    # A parameter `messages: int = 1` would make it an algorithm for several units.
+    # A parameter `messages: int = 1` would make the function an algorithm for several units.
     tree = starcast.forest(topology, "breadth-first", root=root)
     node = np.flatnonzero(tree.parent_port[0])
     return {

@@ -1,1 +1,1 @@
-"""Functions that the checks of several papers share."""
+"""Functions shared by the checks of several papers."""

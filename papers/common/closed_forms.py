@@ -1,6 +1,6 @@
-"""Closed forms of the papers: counts of nodes, distances and necklaces, and times of pipelines.
+"""Closed forms from the papers: node counts, distance sums, necklace counts, and pipeline times.
 
-None of them uses `starcast.costs` or computed arrays, so they can check both.
+No closed form uses `starcast.costs` or computed arrays, so the closed forms can check both.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,8 +32,8 @@ def multiple_height(n: int) -> int:
     This is the maximum of the heights in Lemma 5. D_n is the diameter of S_n, and g the largest
     proper divisor of n.
     """
-    # Small divisors are enough: a huge n is a power of two, and for any other n the topology is
-    # built, so n is small.
+    # Testing divisors below 64 suffices: a huge n is always a power of two, and any other n is
+    # small, because its topology is built.
     least_divisor = next((d for d in range(2, 64) if n % d == 0), n)
     return diameter(n) + n + n // least_divisor - 2
 
@@ -80,7 +80,7 @@ def arrangements(n: int, k: int) -> Number:
 def starting_necklaces(n: int) -> int:
     """Return the number of necklaces of S_n whose nodes start with 1, except that of 12..n.
 
-    It is the sum of phi(d) d^m m! over the divisors d of n-1, divided by n-1, minus 1. Here phi is
+    The sum of phi(d) d^m m! over the divisors d of n-1 is divided by n-1 and reduced by 1. phi is
     Euler's function and m = (n-1)/d.
     """
     fixed = sum(_phi(d) * d**m * factorial(m) for d, m in _divisors(n - 1))
@@ -90,7 +90,7 @@ def starting_necklaces(n: int) -> int:
 def full_necklaces(n: int) -> int:
     """Return the number of necklaces of S_n whose n-1 nodes start with 1.
 
-    It is computed by Möbius inversion.
+    The number is computed by Möbius inversion.
     """
     free = sum(_moebius(d) * d**m * int(factorial(m)) for d, m in _divisors(n - 1))
     return int(free) // (n - 1) - (n == 2)  # on S_2, excludes the necklace of 12
@@ -100,7 +100,7 @@ def rule_9_steps(n: int) -> Number:
     """Return the steps of the alltoall of Rule 9: the sum of all necklaces' distances from 12..n.
 
     The number is exact up to n = 60. For larger n it is an upper bound, because every node that
-    starts with 1 then counts as a necklace of its own.
+    starts with 1 is then counted as a separate necklace.
 
     Necklaces that do not start with 1 have n-1 nodes each. A node that starts with 1 has the
     distance c + s, where c is the number of cycles of two or more symbols and s the number of
@@ -126,7 +126,7 @@ def largest_branch(n: int) -> Number:
     """Return the size of the largest subtree of the near-balanced tree; an upper bound for n > 60.
 
     The tree is that of Definition 13 of Fragopoulou & Akl 1993. The subtree has (n-1)! nodes that
-    do not start with 1, and one node of each necklace that does.
+    do not start with 1, and one node of each necklace whose nodes do.
     """
     return factorial(n - 1) + (starting_necklaces(n) if n <= EXACT else factorial(n - 1) - 1)
 
@@ -135,7 +135,7 @@ def smallest_branch(n: int) -> Number:
     """Return the size of the smallest subtree of the near-balanced tree; a lower bound for n > 60.
 
     The tree is that of Definition 13 of Fragopoulou & Akl 1993. The subtree has (n-1)! nodes that
-    do not start with 1, and one node of each necklace of n-1 nodes that does.
+    do not start with 1, and one node of each necklace whose n-1 nodes do.
     """
     return factorial(n - 1) + (full_necklaces(n) if n <= EXACT else 0)
 
@@ -143,7 +143,8 @@ def smallest_branch(n: int) -> Number:
 def rule_9_quotient(n: int) -> Number:
     """Return the number of steps of the alltoall of Rule 9, divided by ceil(t_n/(n-1)).
 
-    This divisor is a lower bound for it; t_n is the sum of all distances from a node.
+    The divisor is a lower bound on the steps of any alltoall; t_n is the sum of all distances from
+    a node.
     """
     return divide(rule_9_steps(n), ceil(divide(distance_sum(n), n - 1)))
 
@@ -204,7 +205,7 @@ def add_sqrt(rational: ExactNumber, square: ExactNumber) -> "Fraction | Surd":
 class Surd:
     """An irrational number ``rational + sqrt(square)``, comparable with fractions.
 
-    It is created by `add_sqrt`.
+    Such numbers are created by `add_sqrt`.
     """
 
     def __init__(self, rational: Fraction, square: Fraction) -> None:
@@ -218,7 +219,7 @@ class Surd:
 
     def __lt__(self, other: ExactNumber) -> bool:
         difference = other - self.rational
-        # sqrt(square) < other - rational, with both sides squared, so that nothing is rounded.
+        # Compare sqrt(square) < other - rational by squaring both sides, which rounds nothing.
         return difference > 0 and difference * difference > self.square
 
     def __hash__(self) -> int:
@@ -260,7 +261,7 @@ class Pipeline:
         return self.slot * (self.height + p - 1) * (T_s + divide(self.share * b, p))
 
     def square(self, T_s: Number, b: Number) -> Number:  # noqa: N803
-        """Return q^2, where the real number q of segments gives the smallest time; T_s > 0."""
+        """Return q^2, where q is the real number of segments with the smallest time; T_s > 0."""
         return divide((self.height - 1) * self.share * b, T_s)
 
     def least(self, T_s: Number, b: Number) -> Number:  # noqa: N803
@@ -308,7 +309,7 @@ class Parameters(NamedTuple):
 
     @property
     def place(self) -> dict[str, NDArray[Any]]:
-        """The parameters as keywords for a `ClaimCheck`."""
+        """The parameters m, T_s and T_c as keyword arguments for methods of `ClaimCheck`."""
         return self._asdict()
 
     def time(self, steps: Number, share: Number) -> NDArray[Any]:

@@ -1,6 +1,6 @@
-"""The kinds of tables that compare the costs of algorithms in the papers, and their files.
+"""Kinds of tables in which the papers compare the costs of algorithms, and a reader of table files.
 
-A file ``cost_tables.toml`` holds the tables of a paper with their printed words.
+A file ``cost_tables.toml`` holds the tables of a paper, with the printed names of their rows.
 """
 
 import tomllib
@@ -16,7 +16,7 @@ from starcast.costs.tables import CostProblem, build_table
 from starcast.support.table import Row
 from starcast.support.vocabulary import Collective, Ports
 
-#: Values of the column ``basis``, which says how the numbers of a row were obtained. For an
+#: Values of the column ``basis``, which states how the numbers of a row were obtained. For an
 #: executed row, the column contains the name of the algorithm instead.
 CITED, BOUND, NOT_EXECUTED = "cited", "lower bound", "not executed"
 
@@ -144,7 +144,7 @@ class BoundsRow(NamedTuple):
 
     Attributes:
         problem: the problem, as printed.
-        has_copies: whether each message is sent x times.
+        has_copies: whether each message is sent in x copies.
     """
 
     problem: str
@@ -199,7 +199,7 @@ _KINDS: dict[str, tuple[Callable[..., PaperTable], Callable[..., Any]]] = {
 
 
 def read_tables(path: Path) -> dict[str, PaperTable]:
-    """Return the tables in a file, by the name of the experiment that executes their rows."""
+    """Return the tables in a file; each key names the experiment that executes the table's rows."""
     document = tomllib.loads(path.read_text(encoding="utf-8"))
     return {name: _read_table(**fields) for name, fields in document.items()}
 

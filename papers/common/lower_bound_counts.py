@@ -1,7 +1,7 @@
-"""Counts behind the lower bounds, and the schedules that are compared with the bounds.
+"""Counts from which lower bounds follow, and the schedules that are compared with the bounds.
 
 A bound is a count divided by the maximum number of messages that a step can send. The counts are
-computed only from the neighbour table. The compared schedules send unit messages.
+computed only from the neighbour table. In the compared schedules, every message is a single unit.
 """
 
 from collections.abc import Iterable, Iterator
@@ -134,16 +134,16 @@ def catalogue_schedules(
 
 
 def single_trees(topology: Topology) -> tuple[str, ...]:
-    """Return the names of starcast's constructions of a single spanning tree on a topology."""
+    """Return the names of starcast's constructions that give a topology one spanning tree each."""
     entries = (CONSTRUCTIONS[name] for name in all_single_trees(topology))
     return tuple(entry.name for entry in entries if entry.origin.is_shipped and entry.families)
 
 
 def algorithms_on(topology: Topology, collective: str) -> tuple[Algorithm, ...]:
-    """Return starcast's algorithms for a collective on a topology, without required arguments.
+    """Return starcast's algorithms, without required arguments, for a collective on a topology.
 
-    Algorithms that are defined on every topology are omitted, because they are from no paper. An
-    exception is the ring on topologies whose Hamiltonian cycle is constructed and not searched for.
+    Algorithms that are defined on every topology are omitted, because no paper states them. The
+    only exception is the ring on star graphs and hypercubes, where it needs no search for a cycle.
     """
     has_cycle = topology.family in ("star", "hypercube")
     return tuple(
@@ -154,7 +154,7 @@ def algorithms_on(topology: Topology, collective: str) -> tuple[Algorithm, ...]:
     )
 
 
-#: Schedules with one unit message per link and step: collective, port model, algorithm, arguments.
+#: Schedules that send one unit per link and step: collective, port model, algorithm, arguments.
 _ON_STARS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     ("broadcast", "all", "greedy", ("segments",)),
     ("broadcast", "all", "recursive-substar", ("messages",)),
@@ -254,7 +254,7 @@ def delivers_copies(schedule: Schedule, copies: int) -> bool:
     return bool((np.delete(reached, schedule.root, axis=0) >= copies).all())
 
 
-# Schedules of unit messages on hypercubes that are compared with lower bounds
+# Hypercube schedules in which every message is a single unit, for comparison with lower bounds
 #
 # For hypercubes, the catalogue has only broadcasts. The schedules below are those of Fragopoulou &
 # Akl, on the trees of Johnsson & Ho; the simulator verifies them like any other schedule. The
@@ -356,7 +356,7 @@ def _growing_allgather(check: ClaimCheck) -> Schedule:
             break
         for port in check.ports:
             bit = 1 << (check.n - port)
-            # A node can pass the message on only in a later step than it receives it.
+            # A node can forward the message only in a step after the one in which it received it.
             before = [node ^ bit for node, when in since.items() if when < step]
             near = [node for node in before if node not in since]
             if near:
@@ -367,7 +367,7 @@ def _growing_allgather(check: ClaimCheck) -> Schedule:
 
 
 def _binomial_scatter(check: ClaimCheck) -> Schedule:
-    """Return a one-port scatter on Q_k along the binomial tree, farthest first: 2^k - 1 steps."""
+    """Return a one-port scatter on Q_k along the binomial tree: 2^k - 1 steps, farthest first."""
     forest = check.forest(_TREE)
     # The slice removes the root, which comes last because its level is the smallest.
     node = np.argsort(-_levels(check, forest), kind="stable")[:-1]
@@ -388,7 +388,7 @@ def _one_port_alltoall(check: ClaimCheck) -> Schedule:
 def _all_port_alltoall(check: ClaimCheck) -> Schedule:
     """Return an all-port alltoall on Q_k.
 
-    In each step, every port sends the unit that has the most links left to its destination.
+    In each step, every port sends the unit that still has the longest way to its destination.
     """
     rows = []
     left = {node: node for node in range(1, check.nodes)}
@@ -414,7 +414,7 @@ def _all_port_alltoall(check: ClaimCheck) -> Schedule:
     return _schedule(check, "alltoall", _columns(check, rows), algorithm="packed")
 
 
-# M messages in x copies, through edge-disjoint trees
+# Collectives that send each of M messages in x copies, along the edge-disjoint trees of Q_k
 
 
 def _rotate_nodes(check: ClaimCheck, tree: int) -> NDArray[np.int64]:

@@ -98,7 +98,7 @@ class Order(NamedTuple):
 class GrowthCell(NamedTuple):
     """A table cell with an order of growth.
 
-    It names the row, the closed form of the bound, the network, and the stated order.
+    The fields are the row, the closed form of the bound, the network, and the stated order.
     """
 
     row: str
@@ -149,7 +149,7 @@ def messages_and_copies(n: int) -> list[tuple[int, ...]]:
 
 
 def order(check: ClaimCheck, what: str, quotient: ClosedForm, amounts: Amounts) -> None:
-    """Check that a quotient is at most a constant, for all n and all ``amounts``, such as M."""
+    """Check that a constant bounds a quotient from above for all n and ``amounts``, such as M."""
     check.order(what, partial(_greatest, quotient, amounts))
 
 

@@ -27,7 +27,7 @@ def symbols(network: CachedTopology) -> Perms:
 
 def ranks_of(network: CachedTopology, rows: NDArray[np.integer]) -> Ranks:
     """Return the lexicographic ranks of labels, given as rows of symbols, int32 ``[rows]``."""
-    # As numbers in base n+1, labels in rank order ascend, so a binary search finds ranks.
+    # Read as numbers in base n+1, labels ascend in rank order, so a binary search finds ranks.
     weights = (network.n + 1) ** np.arange(network.n - 1, -1, -1)
     found = np.searchsorted(symbols(network) @ weights, rows @ weights)
     # A label that a mutation test corrupted can be larger than all labels.
@@ -96,9 +96,9 @@ def leaders(network: CachedTopology) -> NDArray[np.int32]:
 
 
 def leader_distances(network: CachedTopology) -> NDArray[np.int32]:
-    """Return the distance from 12..n of every other necklace, sorted by the necklace's least rank.
+    """Return the distance from 12..n to each necklace but its own, by the necklaces' smallest rank.
 
-    All nodes of a necklace have the same distance.
+    All nodes of a necklace have the same distance from 12..n.
     """
     distinct = np.unique(leaders(network))
     return network.distances()[distinct[distinct > 0]]
@@ -115,7 +115,7 @@ def periods(network: CachedTopology) -> NDArray[np.int64]:
 def named_generators(network: CachedTopology) -> NDArray[np.bool_]:
     """Return the nodes that Definition 7 names as generators of necklaces, bool ``[nodes]``.
 
-    It names none in the necklace of the identity 12..n, where symbol 2 is in no cycle.
+    The identity 12..n has no such generator, because symbol 2 is in no cycle of the identity.
     """
     labels = symbols(network)
     leader = leaders(network).tolist()
@@ -132,9 +132,9 @@ def named_generators(network: CachedTopology) -> NDArray[np.bool_]:
 
 @cached
 def displacements(network: CachedTopology) -> NDArray[np.int64]:
-    """Return the displacement of each node: the number of rotations from its generator to it.
+    """Return the displacement of each node (Definition 8).
 
-    This is Definition 8; a generator is a node of the same necklace.
+    This is the number of rotations R that map the generator of the node's necklace to the node.
 
     Returns:
         int64 ``[nodes]``, counted from the first generator if there are several; -1 for the
@@ -175,7 +175,7 @@ def branches(parent: Ranks, root: int) -> Ranks:
 def positions(rows: Perms) -> NDArray[np.int64]:
     """Return the positions (from 1) of all symbols in each node, int64 ``[n, nodes]``.
 
-    Row s is about symbol s+1.
+    Row s holds the positions of symbol s+1.
     """
     return np.argsort(rows, axis=1).T + 1
 
@@ -189,7 +189,7 @@ def rotation_function(n: int) -> NDArray[np.int64]:
 
 
 def cycle_of(label: list[int], symbol: int) -> tuple[int, ...]:
-    """Return the cycle of a node x that starts with a given symbol; symbol s is followed by x_s."""
+    """Return a node's cycle with the given symbol first; each symbol s is followed by x_s."""
     cycle = [symbol]
     while label[cycle[-1] - 1] != symbol:
         cycle.append(label[cycle[-1] - 1])

@@ -184,13 +184,13 @@ def transmissions_of_broadcasts(check: ClaimCheck, broadcast: Execution) -> None
 def speedup_in_the_limit(check: ClaimCheck) -> None:
     """Check that broadcasts of many messages are n-1 times as fast along EDT as along one tree.
 
-    If n-1 messages are added, the quotient of the additional steps must be n-1. It is the limit of
-    the quotient of all steps.
+    If n-1 messages are added, the quotient of the additional steps must be n-1. This quotient is
+    the limit of the quotient of all steps.
     """
     for messages in range(1, 2 * check.n):
-        # If n-1 messages are added, the number of steps grows by the same amount for every M, along
-        # one tree as along EDT. So for large M, the quotient of both numbers of steps tends to the
-        # quotient of these amounts.
+        # Along one tree and along EDT, n-1 more messages take a number of additional steps that is
+        # the same for every M. So for large M, the quotient of the two numbers of steps tends to
+        # the quotient of the two numbers of additional steps.
         more = messages + check.n - 1
         one_tree = [
             execute(check, "broadcast", "greedy", segments=count).steps
@@ -228,7 +228,7 @@ def directed_links_are_used(check: ClaimCheck) -> None:
 def undirected_links_are_used(check: ClaimCheck, broadcast: Execution) -> None:
     """Check that a broadcast along EDT uses every link in at least one direction.
 
-    It has n-1 or more messages.
+    The broadcast has n-1 or more messages.
     """
     used = used_links(broadcast.schedule)
     reverse = [used[row, port] for port, row in enumerate(check.neighbours)]
@@ -257,11 +257,11 @@ def steps_against_the_bound(check: ClaimCheck) -> None:
 # Sections 4.4 to 4.6: allgather, scatter and alltoall in n-1 copies
 
 
-#: Schedules are expanded to the rows of all sources if n + M is at most this.
+#: The largest n + M for which schedules are expanded to the rows of all sources.
 MAX_EXPANDED = 6
 
 
-#: Providers of collectives from the identity whose messages have n-1 copies each.
+#: Providers of collectives from the identity that send each message in n-1 copies.
 in_all_trees = partial(executions, algorithm="edge-disjoint", copies=lambda n: n - 1)
 allgathers = in_all_trees("allgather", messages=(1, 2, 3))
 scatters = in_all_trees("scatter", messages=(1, 2, 3))
@@ -313,8 +313,8 @@ def execute_acknowledged(
 def allgather_steps(check: ClaimCheck, allgather: Execution) -> None:
     """Check that an allgather of M messages per node along EDT takes M(n!-1) steps.
 
-    It is executed with and without acknowledgements. Also check that in each step one message
-    crosses a link of every subtree.
+    The allgather is executed with and without acknowledgements. Also check that in each step,
+    exactly one message of the source crosses a link of each subtree.
     """
     schedule = allgather.schedule
     messages = allgather.messages
@@ -343,7 +343,7 @@ def allgather_transmissions(check: ClaimCheck, allgather: Execution) -> None:
 
 
 def scatters_from_roots(check: ClaimCheck) -> Iterator[Execution]:
-    """Yield scatters along EDT: several messages from the identity, one from other roots."""
+    """Yield scatters along EDT: 1 to 3 messages per node from the identity, 1 from other roots."""
     yield from scatters(check)
     for root in check.roots()[1:]:
         yield execute_copies(check, "scatter", 1, check.n - 1, root)
@@ -360,7 +360,7 @@ def scatter_steps(check: ClaimCheck, scatter: Execution) -> None:
     stated = scatter.messages * (factorial(n) - 1)
     place = {"root": schedule.root, **scatter.place}
     check.equal("steps", scatter.steps, stated, **place)
-    # In a tree, a unit crosses as many links as the level of its destination.
+    # The number of links that a unit crosses in a tree is the level of its destination.
     keys = schedule.unit * np.int64(n) + schedule.tree
     levels = np.bincount(keys, minlength=schedule.units * n)
     tree, unit = _first_hops(schedule)
@@ -382,7 +382,7 @@ def _first_hops(schedule: Schedule) -> tuple[NDArray[np.int64], NDArray[np.int64
 
 @checks("EDT.SC.bottleneck", given=scatters_from_roots)
 def scatter_bound(check: ClaimCheck, scatter: Execution) -> None:
-    """Check that in a scatter of M messages per node, each link of the source carries M(n!-1)."""
+    """Check that in a scatter each link of the source carries M(n!-1) messages, M for each node."""
     schedule = scatter.schedule
     root = schedule.root
     stated = scatter.messages * (factorial(check.n) - 1)
@@ -395,7 +395,7 @@ def scatter_bound(check: ClaimCheck, scatter: Execution) -> None:
 def level_sum(n: int) -> Number:
     """Return the sum of the levels of all nodes in one tree of EDT.
 
-    It is t_n + 3(n-2)(n-1)! - 2(n-2)! + 2, where t_n is the sum of all distances from a node.
+    The sum is t_n + 3(n-2)(n-1)! - 2(n-2)! + 2, where t_n is the sum of all distances from a node.
     """
     return distance_sum(n) + 3 * (n - 2) * factorial(n - 1) - 2 * factorial(n - 2) + 2
 
@@ -408,8 +408,8 @@ def _levels_by_distances(n: int) -> Number:
 def scatter_transmissions(check: ClaimCheck) -> None:
     """Check the number of transmissions of scatters of M messages per node along EDT.
 
-    It must be M(n-1) times `level_sum`. Also check that it has the order of M(n-1) t_n, where t_n
-    is the sum of all distances from a node.
+    The number must be M(n-1) times `level_sum`. Also check that it has the order of M(n-1) t_n,
+    where t_n is the sum of all distances from a node.
     """
     for scatter in scatters(check):
         check_transmissions(check, scatter, (check.n - 1) * int(level_sum(check.n)))
@@ -430,8 +430,8 @@ def alltoall_is_conflict_free(check: ClaimCheck) -> None:
         check_conflict_free(check, alltoall)
     schedule = execute_copies(check, "alltoall", 1, check.n - 1).schedule
     _, unit = _first_hops(schedule)
-    # `np.resize` repeats or cuts the array, so that a corrupted schedule gives a counterexample
-    # instead of an error about array shapes.
+    # `np.resize` repeats or truncates the array, so that a corrupted schedule gives a
+    # counterexample instead of an error about array shapes.
     destination = np.resize(unit, (check.n - 1, factorial(check.n) - 1))
     rotated = stars.rotation(check)
     what = "destinations through the next subtree"
@@ -443,8 +443,8 @@ def alltoall_is_conflict_free(check: ClaimCheck) -> None:
 def alltoall_steps(check: ClaimCheck) -> None:
     """Check that alltoalls of M messages per node pair along EDT take M times `level_sum` steps.
 
-    Also check that the steps beyond M(n!-1) have at most the order of M t_n, where t_n is the sum
-    of all distances from a node.
+    Also check that the number of steps beyond M(n!-1) has at most the order of M t_n, where t_n is
+    the sum of all distances from a node.
     """
     for alltoall in alltoalls(check):
         stated = alltoall.messages * int(level_sum(check.n))
@@ -457,8 +457,8 @@ def alltoall_steps(check: ClaimCheck) -> None:
 def alltoall_transmissions(check: ClaimCheck) -> None:
     """Check the number of transmissions of alltoalls of M messages along EDT.
 
-    It must be M n!(n-1) times `level_sum`. Also check that it has the order of M n!(n-1) t_n, where
-    t_n is the sum of all distances from a node.
+    The number must be M n!(n-1) times `level_sum`. Also check that it has the order of M n!(n-1)
+    t_n, where t_n is the sum of all distances from a node.
     """
     per_message = factorial(check.n) * (check.n - 1) * int(level_sum(check.n))
     for alltoall in alltoalls(check):
@@ -500,7 +500,6 @@ def alltoall_paths(check: ClaimCheck, alltoall: Execution) -> None:
     check.equal(what, distinct, len(inner_of_unit), **place)
     direct = np.count_nonzero(first & last)
     check.equal("paths of a single link", direct, messages * check.degree, **place)
-    # A path must not pass its own source or destination, which all other paths of the message have
-    # in common with it.
+    # All paths of a message have the same ends, so no path may have one of them as an inner node.
     is_own_end = (inner == 0) | (inner == destination[~last])
     check.equal("paths that pass their own ends", np.count_nonzero(is_own_end), 0, **place)

@@ -83,9 +83,10 @@ class PossibleFaults:
         return ", ".join(describe_fault(self.network, fault) for fault in faults) or "none"
 
     def sets(self, size: int) -> NDArray[np.int64]:
-        """Return sets of ``size`` faults: all sets if ``size`` is 1, or 2 and there are few sets.
+        """Return all sets of ``size`` faults, or a random sample if there are too many sets.
 
-        Otherwise return a random sample. In half of it, all faults of a set are next to one node.
+        For 3 or more faults, always return a sample. In half of the sample, all faults of a set are
+        neighbours or links of one node.
 
         Returns:
             numbers of faults, int64 ``[sets, size]``.
@@ -131,9 +132,9 @@ def blocked_copies(schedule: Schedule, faults: PossibleFaults) -> Cuts:
 
 
 def count_blocked_copies(cuts: Cuts, faults: PossibleFaults) -> NDArray[np.uint8]:
-    """Return the number of copies that a fault blocks, for each unit, fault and node.
+    """Return, for each unit, fault and node, how many of the unit's copies the fault blocks.
 
-    The copies are those of the unit that are sent to the node.
+    A copy is blocked if it cannot reach the node.
 
     Returns:
         uint8 ``[units, faults, nodes]``; 0 for the faulty node itself.
@@ -173,9 +174,9 @@ def count_missing(
 
 
 def _cuts_of_copy(schedule: Schedule, faults: PossibleFaults, unit: int, tree: int) -> Cuts:
-    """Return which faults block a copy of a unit on its way to which nodes.
+    """Return, for each fault and node, whether the fault blocks a copy of a unit on its way there.
 
-    The copy is sent along one tree.
+    The copy is sent along the given tree.
 
     Returns:
         bool ``[faults, nodes]``.
@@ -215,7 +216,7 @@ CUTS = Memory(16, of_pairs=all_pairs)
 
 
 def divisors(n: int) -> list[int]:
-    """Return the divisors of n-1, which are used as numbers of copies."""
+    """Return the divisors of n-1; each is used as a number of copies."""
     return [copies for copies in range(1, n) if (n - 1) % copies == 0]
 
 
@@ -320,8 +321,8 @@ _SAMPLE = ((1, 2), (1, 3), (3, 3))
 def copies_that_do_not_divide(check: ClaimCheck) -> None:
     """Check whether x copies that are assigned to trees round robin suffice for any x up to n-1.
 
-    They suffice if the broadcast survives any x-1 faults and takes no more steps than stated. The
-    paper treats the numbers x that divide n-1.
+    x copies suffice if the broadcast survives any x-1 faults and takes no more steps than stated.
+    The paper treats only numbers x that divide n-1.
     """
     n = check.n
     instead = check.correction()
@@ -332,7 +333,7 @@ def copies_that_do_not_divide(check: ClaimCheck) -> None:
             schedule = _broadcast(check, messages, copies)
             simulation = check.objects.simulation(schedule)
             steps = simulation.steps
-            # One message along one subtree takes as many steps as the depth of EDT.
+            # A broadcast of one message along one subtree takes as many steps as EDT is deep.
             height = check.objects.simulation(_broadcast(check, 1, 1)).steps
             stated = ceil_div(messages * copies, n - 1) + height - 1
             survives = _survives_all_faults(check, schedule, copies)

@@ -93,7 +93,7 @@ def translations_keep_dimensions(check: ClaimCheck) -> None:
 def rotation_of_links(check: ClaimCheck) -> None:
     """Check the effects of the rotation R on links and nodes.
 
-    It must rotate dimensions, change every first symbol but 1, and keep the distance between nodes.
+    R must rotate dimensions, change every first symbol but 1, and keep the distance between nodes.
     """
     rotated = stars.rotation(check)
     first = stars.symbols(check)[:, 0]
@@ -114,7 +114,7 @@ def rotation_of_links(check: ClaimCheck) -> None:
 
 
 def _count_dimensions(check: ClaimCheck, rotated: Ranks) -> NDArray[np.int64]:
-    """Return how many different dimensions each link and its images under rotation have.
+    """Return, for each link, the number of different dimensions of its images under rotation.
 
     Returns:
         int64 ``[ports, nodes]``.
@@ -136,8 +136,8 @@ def _count_dimensions(check: ClaimCheck, rotated: Ranks) -> NDArray[np.int64]:
 def necklaces(check: ClaimCheck) -> None:
     """Check that the number of nodes of every necklace (orbit of the rotation R) divides n-1.
 
-    It must be n-1 if the nodes do not start with 1. All nodes of a necklace must have the same
-    distance from the identity. Also check two examples of the paper.
+    The number must be n-1 if the nodes do not start with 1. All nodes of a necklace must have the
+    same distance from the identity. Also check two examples of the paper.
     """
     n = check.n
     rotated = stars.rotation(check)
@@ -159,7 +159,7 @@ def necklaces(check: ClaimCheck) -> None:
 
 # The parent and children functions of the trees SPT, SPG and EDT, computed on labels
 #
-# They are Definitions 6 to 8 of Fragopoulou & Akl 1996, as written in
+# The functions follow Definitions 6 to 8 of Fragopoulou & Akl 1996, in the wording of
 # docs/definitions/edge-disjoint-trees.md, and do not use `starcast.trees`. Every function takes the
 # labels of all nodes, ``[nodes, n]``; k is the position of symbol 1, and S^k is the substar of the
 # nodes that have symbol 1 in position k.

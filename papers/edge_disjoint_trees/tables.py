@@ -3,7 +3,7 @@
 Each copy of a message reaches a node over its own path, which shares no link with the paths of the
 other copies. So the source sends a message over x of its links, a node receives it x times, and
 every path is at least as long as the distance. `BOUNDS` derives a bound for each row from these
-counts, `ARGUMENTS` describes the argument in words, and `TABLES` has the formulas that the tables
+counts, `ARGUMENTS` describes the counts in words, and `TABLES` has the formulas that the tables
 state.
 
 Table 4 and section 5 compare S_n with the smallest hypercube Q_k of at least n! nodes, where k is
@@ -108,7 +108,7 @@ CELLS = star_vs_hypercube.growth_cells("EDT.Tab4", BOUNDS, ORDERS)
 def check_order(check: ClaimCheck, cell: GrowthCell) -> None:
     """Check that a cell of Table 4 has the order of growth that the paper states.
 
-    It must hold for all M messages and x copies.
+    The order must hold for all numbers M of messages and x of copies.
     """
     check_counts(check, (cell.network,))
     star_vs_hypercube.order(check, cell.quotient_words, cell.quotient, messages_and_copies)
@@ -125,7 +125,7 @@ def check_order(check: ClaimCheck, cell: GrowthCell) -> None:
 check_rows(check_order, CELLS, memory=NETWORKS)
 
 
-# The comparison of both networks in section 5
+# The comparison of S_n and the hypercube in section 5
 
 
 compare = partial(star_vs_hypercube.compare, bounds=BOUNDS, amounts=messages_and_copies)
@@ -154,7 +154,7 @@ def alltoall_steps(check: ClaimCheck) -> None:
         "of the terms with which the damaged rows begin, ceil(Mx(N-1)/degree), "
         "which are bounds too, and weaker ones"
     )
-    # The scatter's row consists of these terms, so the bounds of the scatter are compared.
+    # The scatter's row states exactly these terms, so the bounds of the scatter are compared.
     compare(other, "star / hypercube / log n", "ft-scatter-time")
 
 
@@ -314,7 +314,7 @@ def check_bound(check: ClaimCheck, cell: BoundCell) -> None:
 
 
 def _check_fragment(check: ClaimCheck, cell: BoundCell, node: NetworkCounts) -> None:
-    """Check that the first term of a row that is only partly legible is a lower bound too."""
+    """Check that in a partly legible row, the legible first term is a lower bound too."""
     other = check.reading(
         "the term with which the damaged row begins, ceil(Mx(N-1)/degree): "
         "a bound too, and a weaker one"
@@ -326,7 +326,7 @@ def _check_fragment(check: ClaimCheck, cell: BoundCell, node: NetworkCounts) -> 
 
 
 def _memory(cell: BoundCell) -> Memory:
-    # In the largest schedule, the number of messages or copies per node is about the degree. A
+    # In the largest schedule, the number of messages or copies per node is close to the degree. A
     # message takes one row per node that it reaches. In scatter and alltoall, where every
     # destination has its own messages, a message takes one row per link of its path.
     rows = 16 if cell.collective in ("scatter", "alltoall") else 7

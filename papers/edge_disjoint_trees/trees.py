@@ -1,7 +1,7 @@
 """Checks of Fragopoulou & Akl 1996, section 3: the n-1 edge-disjoint spanning trees EDT.
 
-The checks are about the trees' parents and children, depth, depth-first traversals, and images
-under rotation and translation.
+The checks cover the trees' parents and children, depth, depth-first traversals, and images under
+rotation and translation.
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ from . import star_graph as rules
 #: Depth of a node without a path to the root; it is larger than the depth of any tree.
 _UNREACHABLE = 1_000
 #: Edge-disjoint trees of S_4 that are less deep than EDT, found by a search: for each node by rank,
-#: the dimension of its link to its parent in subtree 2. The other subtrees are rotations of it.
+#: the dimension of its link to its parent in subtree 2. All other subtrees are its rotations.
 _LOWER_TREE = "022222233334332222442234"
 
 
@@ -112,7 +112,7 @@ def _with_rotations(network: CachedTopology, tree: NDArray[np.uint8]) -> NDArray
 
 
 def edt(check: ClaimCheck, root: int = 0) -> Forest:
-    """Return the forest EDT with the given root, and record that it has n-1 trees."""
+    """Return the forest EDT with the given root, and record whether it has n-1 trees."""
     forest = check.forest("edge-disjoint", root=root)
     check.equal("subtrees of EDT", forest.trees, check.n - 1, of=forest)
     return forest
@@ -203,7 +203,7 @@ def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.L6.3", given=edt_forests)
 def paths_are_disjoint(check: ClaimCheck, forest: Forest) -> None:
-    """Check that each node's n-1 paths in EDT are disjoint and at most 4 longer than shortest."""
+    """Check that each node's n-1 paths in EDT are disjoint, at most 4 links above its distance."""
     if not check.passes(checkers.spanning, forest):
         return
     check.passes(checkers.disjoint_paths, forest)
@@ -279,9 +279,9 @@ def links_are_in_one_tree(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.root", given=edt_forests)
 def edt_at_other_roots(check: ClaimCheck, forest: Forest) -> None:
-    """Check that EDT at other roots are edge-disjoint spanning trees.
+    """Check that the trees EDT at other roots are edge-disjoint spanning trees.
 
-    They must be the images of EDT at the identity under translations.
+    These trees must be the images of EDT at the identity under translations.
     """
     for root in check.roots():
         translated = edt(check, root)
@@ -348,8 +348,8 @@ def sources_do_not_conflict(check: ClaimCheck) -> None:
     schedule = check.schedule("allgather", "edge-disjoint", messages=1, copies=check.n - 1)
     rng = np.random.default_rng(check.n)
     ports = np.arange(check.degree)
-    # The lemma is about any set of links of different dimensions. Random sets are tried, and sets
-    # of links that the allgather uses in a step.
+    # The lemma covers every set of links of different dimensions. Random sets are tried, and the
+    # sets of links that the allgather uses in a step.
     drawn = [(rng.integers(check.nodes, size=check.degree), ports) for _ in range(10)]
     steps = rng.permutation(np.arange(1, schedule.steps + 1))[:20]
     sent = []

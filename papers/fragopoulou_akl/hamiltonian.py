@@ -182,9 +182,9 @@ def _check_no_conflict(
 def phase_2(check: ClaimCheck) -> None:
     """Check phase 2 of algorithm 1, an allgather: its number of steps, and that it obeys rule 1.
 
-    It must follow phase 1, take ceil(((n-1)!-1)/(n-1)) steps and have no conflict. By rule 1, a
-    node with the first symbol of a source receives the source's message from the neighbour that
-    starts with the last symbol of the source.
+    Phase 2 must follow phase 1 and take ceil(((n-1)!-1)/(n-1)) steps, without a conflict. By rule
+    1, a node with the first symbol of a source receives the source's message from the neighbour
+    that starts with the last symbol of the source.
     """
     phase_1_steps = factorial(check.n - 1)
     label_symbols = stars.symbols(check)
@@ -211,7 +211,7 @@ def phase_2(check: ClaimCheck) -> None:
 
 @checks("FA.A1.local")
 def phase_1_is_local(check: ClaimCheck) -> None:
-    """Check that in each step of phase 1, the type of the incoming link determines the next one.
+    """Check that in each step of phase 1, the incoming link's type determines the outgoing link's.
 
     So a node can forward a message without knowing its source.
     """
@@ -243,9 +243,9 @@ def phase_1_is_local(check: ClaimCheck) -> None:
 
 @checks("FA.A1.rule1")
 def messages_by_rule_1(check: ClaimCheck) -> None:
-    """Check the number of messages that rule 1 assigns to each link, and the number it carries.
+    """Check the numbers of messages that rule 1 assigns to each link and that the link carries.
 
-    The paper states (n-2)! messages, and one less on links of type n. Rule 1 determines the links
+    The paper states (n-2)! messages, and one fewer on links of type n. Rule 1 determines the links
     of phase 2 of algorithm 1; see `phase_2`.
     """
     n = check.n
@@ -404,6 +404,6 @@ def runs_one_after_the_other(check: ClaimCheck) -> None:
 def overlapping_runs(check: ClaimCheck, run: Execution) -> None:
     """Check the number of steps of M executions of algorithm 1 that overlap.
 
-    It must be ceil(M(n!-1)/(n-1)).
+    The number must be ceil(M(n!-1)/(n-1)).
     """
     check.equal("steps of all runs", run.steps, shared_others(check.n, run.messages), **run.place)

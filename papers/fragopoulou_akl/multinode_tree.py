@@ -34,7 +34,7 @@ _ALL_SOURCES = 5  # the schedule of all sources is executed up to S_5
 
 
 class Numbering(NamedTuple):
-    """A numbering m(x) of the nodes, as algorithm 2 needs it.
+    """A numbering m(x) of the nodes for algorithm 2.
 
     Attributes:
         m: number m(x) of every node x, int64 ``[nodes]``; 0 for the identity node 12..n.
@@ -182,7 +182,7 @@ def parents_are_closer(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T8.3")
 def numbers_of_parents(check: ClaimCheck) -> None:
-    """Check that a node's number exceeds its parent's by at least n-1, except next to 12..n."""
+    """Check that a node's number exceeds its parent's by at least n-1, unless that is the root."""
     numbering = scheduled_numbering(check)
     m = numbering.m
     difference = m - m[parents_of(check, numbering)]
@@ -247,7 +247,7 @@ def numberings(check: ClaimCheck) -> Iterator[Numbering]:
 def clusters_of(check: ClaimCheck, m: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the step in which each node receives the message in algorithm 2.
 
-    It is ceil(m/(n-1)) for node number m.
+    The step is ceil(m/(n-1)) for node number m.
     """
     return np.asarray(-(-m // (check.n - 1)))
 
@@ -412,8 +412,8 @@ def listed_nodes(check: ClaimCheck, last: int) -> int:
 def nodes_before_last(check: ClaimCheck, parity: tuple[int, str]) -> None:
     """Check that at least (l-1)!(n-1) nodes are at distance K-1 from 12..n; K is the diameter.
 
-    l is 4 for even n and 3 for odd n. The necklaces of `listed_nodes` alone must have as many
-    nodes.
+    l is 4 for even n and 3 for odd n. The necklaces of `listed_nodes` alone must have at least that
+    number of nodes.
     """
     n = check.n
     last, necklaces = parity
@@ -466,7 +466,7 @@ LISTED = (
 def listed_necklaces(check: ClaimCheck) -> None:
     """Check the two necklaces that Appendix B lists for n = 5.
 
-    They must be orbits of the rotation R, at distance 5 (the diameter minus 1) from 12..n.
+    The necklaces must be orbits of the rotation R, at distance 5 (the diameter minus 1) from 12..n.
     """
     rotated = stars.rotation(check)
     distance = check.distances()

@@ -37,8 +37,8 @@ from .tables import distances_of_pairs, shared_distances, shared_others
 
 _SEED = 1993
 _SINGLE_TREES = ("balanced", "near-balanced", "necklace", "greedy")
-#: The rows of a scatter along a path grow with the square of the number of nodes, so the tree
-#: `hamiltonian-cycle` is used only up to S_5.
+#: The number of rows of a scatter along a path grows with the square of the number of nodes, so the
+#: tree `hamiltonian-cycle` is used only up to S_5.
 _LONG_TREE_NODES = 120
 #: Memory of a scatter of 2(n-1) messages per node.
 SCATTERS = Memory(3 * BYTES_PER_ROW, power=2)
@@ -91,10 +91,10 @@ def largest_subtree_determines_steps(check: ClaimCheck) -> None:
 def check_furthest_first(
     check: ClaimCheck, schedule: Schedule, forest: Forest, *, in_turn: bool
 ) -> None:
-    """Check that a scatter uses the links of its tree, and in which order its root sends.
+    """Check that a scatter uses the links of its tree, and check the order in which the root sends.
 
     By rule 5, the root sends into all subtrees at once, to the farthest nodes of each subtree
-    first. With ``in_turn``, it serves one subtree after the other, by rule 8.
+    first. With ``in_turn``, the root serves one subtree after the other, by rule 8.
     """
     place = {"root": schedule.root, "of": schedule}
     receiver = schedule.receiver
@@ -160,8 +160,8 @@ def spanning_trees(check: ClaimCheck) -> Iterator[tuple[Forest, str]]:
 def balanced_scatter(check: ClaimCheck) -> None:
     """Check that scatters over the balanced trees take ceil((n!-1)/(n-1)) steps.
 
-    They must take t_n transmissions, where t_n is the sum of all distances from a node. Several
-    roots are tried.
+    The scatters must take t_n transmissions, where t_n is the sum of all distances from a node.
+    Several roots are tried.
     """
     roots = scatter_roots(check)
     schedules = [check.schedule("scatter", "balanced", root=root) for root in roots]
@@ -201,7 +201,7 @@ def one_port_scatter(check: ClaimCheck, scatter: tuple[Schedule, Forest]) -> Non
 def last_message_of_each_subtree(check: ClaimCheck, scatter: tuple[Schedule, Forest]) -> None:
     """Check the step in which a scatter's root sends the last message into each subtree.
 
-    This must be the total number of nodes in this and all earlier subtrees.
+    The number of the step must be the total number of nodes in the subtree and all earlier ones.
     """
     schedule, forest = scatter
     from_root = schedule.sender == schedule.root
@@ -217,7 +217,7 @@ def last_message_of_each_subtree(check: ClaimCheck, scatter: tuple[Schedule, For
 def gather_is_reversed_scatter(check: ClaimCheck) -> None:
     """Check that each gather is a scatter with reversed time and links.
 
-    It must have the same number of steps and transmissions.
+    The gather must have the same number of steps and transmissions as the scatter.
     """
     for algorithm in ("balanced", "near-balanced", "perfectly-balanced", "one-port"):
         ports = "one" if algorithm == "one-port" else "all"
@@ -272,8 +272,8 @@ def balanced_scatter_of_messages(check: ClaimCheck) -> None:
 def near_balanced_scatter_of_messages(check: ClaimCheck) -> None:
     """Check the number of steps of scatters of M messages per node over the near-balanced tree.
 
-    It must be M times the size of the tree's largest subtree. Its quotient by the lower bound must
-    have the stated order of growth. The tree is that of Definition 13.
+    The number must be M times the size of the tree's largest subtree. Its quotient by the lower
+    bound must have the stated order of growth. The tree is that of Definition 13.
     """
     for messages in amounts(check):
         schedule = check.schedule("scatter", "near-balanced", messages=messages)
@@ -334,8 +334,8 @@ def _check_shares(
 def shares_are_integers(check: ClaimCheck) -> None:
     """Check that M messages can be divided evenly among trees if and only if n-1 divides M.
 
-    The trees are those of Definition 15. A node of period p is in k = (n-1)/p of them, and each
-    brings it M/k messages.
+    The trees are those of Definition 15. A node of period p is in k = (n-1)/p of the trees, and
+    receives M/k messages over each of these k trees.
     """
     degree = check.n - 1
     period = stars.periods(check)[1:]
@@ -365,8 +365,8 @@ def other_trees_take_longer(check: ClaimCheck) -> None:
             if np.array_equal(used_links(schedule), used_links(perfect)):
                 continue
             _check_longer(check, schedule, messages)
-            # The reading `shortest` is only about trees of shortest paths, so it excludes
-            # edge-disjoint trees.
+            # The reading `shortest` covers only trees of shortest paths, so schedules with more
+            # transmissions, such as those along edge-disjoint trees, are excluded.
             transmissions = check.objects.simulation(schedule).transmissions
             if transmissions == messages * distance_sum(n):
                 _check_longer(shortest, schedule, messages)
@@ -385,7 +385,7 @@ def _check_longer(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
 #: The schedule of all sources is also executed up to S_5, or S_4 with several messages.
 _ALL_SOURCES_NODES = 120
 _ALL_SOURCES_NODES_OF_MESSAGES = 24
-#: Memory of one source's alltoall of unit messages.
+#: Memory of a check that executes one source's part of an alltoall, one message per pair of nodes.
 ONE_SOURCE = Memory(3 * BYTES_PER_ROW)
 
 rule_9 = executions("alltoall", "necklace")
@@ -544,8 +544,8 @@ def rule_10(check: ClaimCheck) -> None:
 def one_port_exchange(check: ClaimCheck, exchange: Execution) -> None:
     """Check that the one-port alltoall takes t_n steps and n! t_n transmissions.
 
-    t_n is the sum of all distances from a node. In each step, one message of every source must be
-    on its way.
+    t_n is the sum of all distances from a node. In each step, exactly one message of every source
+    must cross a link.
     """
     schedule, simulation = exchange
     what = "messages on their way from a source in a step"

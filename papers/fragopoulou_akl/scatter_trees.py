@@ -1,7 +1,7 @@
 """Checks of Fragopoulou & Akl 1993, section 5: balanced trees.
 
-They are the balanced trees of section 5.1, the near-balanced tree (Definitions 7, 13 and 14,
-Theorem 9), and the perfectly balanced trees (Definitions 15 and 16, Theorem 10).
+The checks cover the balanced trees of section 5.1, the near-balanced tree (Definitions 7, 13 and
+14, Theorem 9), and the perfectly balanced trees (Definitions 15 and 16, Theorem 10).
 """
 
 from functools import partial
@@ -167,7 +167,7 @@ def translation_and_inverse(network: CachedTopology, root: int) -> tuple[Ranks, 
 def parents_at_root(network: CachedTopology, root: int, *, repeated: bool) -> Dimensions:
     """Return the corrected parent function of the near-balanced tree at a root (Definition 14).
 
-    With ``repeated``, it is that of the perfectly balanced trees (Definition 16).
+    With ``repeated``, return that of the perfectly balanced trees (Definition 16).
     """
     _, c = translation_and_inverse(network, root)
     starts_with_1 = stars.symbols(network)[c][:, 0] == 1
@@ -334,7 +334,7 @@ def repaired_functions_are_inverse(check: ClaimCheck, construction: str) -> None
 def trees_at_roots_are_translates(check: ClaimCheck, construction: str) -> None:
     """Check that the trees at other roots are translations of the trees at 12..n.
 
-    They are those of Definition 14 or 16.
+    The trees are those of Definition 14 or 16.
     """
     repeated = construction == DEFINITION_15
     above = parent_function(check, "right", repeated=repeated)
@@ -407,8 +407,8 @@ def near_balanced_has_shortest_paths(check: ClaimCheck, forest: Forest) -> None:
 def subtree_sizes_differ_by_a_factor(check: ClaimCheck, forest: Forest) -> None:
     """Check the sizes of the largest and of the smallest subtree of the near-balanced tree.
 
-    They are compared with closed forms and with the bounds 2(n-1)! - 1 and (n-1)!. Also check the
-    order of growth of their quotient.
+    The sizes are compared with closed forms and with the bounds 2(n-1)! - 1 and (n-1)!. Also check
+    the order of growth of their quotient.
     """
     n = check.n
     substar = int(factorial(n - 1))
@@ -479,7 +479,7 @@ def perfectly_balanced_has_shortest_paths(check: ClaimCheck, forest: Forest) -> 
 
 @checks("FA.T10.6", given=perfectly_balanced)
 def subtrees_have_one_size(check: ClaimCheck, forest: Forest) -> None:
-    """Check that all subtrees of Definition 15 have equally many nodes: one of each necklace.
+    """Check that all subtrees of Definition 15 have the same size: one node of each necklace.
 
     The necklace of 12..n is not counted.
     """

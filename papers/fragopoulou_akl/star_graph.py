@@ -1,6 +1,6 @@
 """Checks of Fragopoulou & Akl 1993, sections 1 to 3: the star graph, its rotation and translations.
 
-Also checks of the rules that list, for each node, the links ("moves") that lead closer to 12..n.
+The module also checks the rules that list, for each node, the links ("moves") closer to 12..n.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ from ..common.closed_forms import diameter
 
 # Properties of nodes as arrays: cycles, necklaces, links of a type
 #
-# All of them follow the definitions in sections 3 and 3.1. They use only the neighbour table and
+# The functions follow the definitions in sections 3 and 3.1. They use only the neighbour table and
 # the arrays of `CachedTopology`, not the constructions.
 
 
@@ -170,7 +170,7 @@ def mean_distance(check: ClaimCheck, root: int) -> None:
 def distance_by_cycles(check: ClaimCheck) -> None:
     """Check that a node's distance from 12..n is c + s, minus 2 if it does not start with 1.
 
-    The node has c cycles of two or more symbols, with s symbols in all.
+    The node has c cycles of two or more symbols, which contain a total of s symbols.
     """
     correction = np.where(stars.symbols(check)[:, 0] == 1, 0, 2)
     stated = cycle_counts(check) + displaced_counts(check) - correction
@@ -215,7 +215,7 @@ def rotation_by_coordinates(check: ClaimCheck) -> None:
 # Translation, and disjoint translates (Theorems 1 and 2)
 
 
-#: Allgather algorithms in which all sources repeat one source's broadcast, with port models.
+#: Allgather algorithms in which all sources repeat one source's broadcast, and their port models.
 REPEATED = (("rotated-hamiltonian", "all"), ("necklace", "all"), ("hamiltonian-cycle", "one"))
 _SEED = 1993
 _RANDOM_BROADCASTS = 2
@@ -268,7 +268,7 @@ def different_types_have_disjoint_translates(check: ClaimCheck) -> None:
 
 @checks("FA.T2.necessary", memory=Memory(4, power=0, of_pairs=all_pairs))
 def same_type_has_overlapping_translates(check: ClaimCheck) -> None:
-    """Check that translates of a set of two links of the same type can share a link."""
+    """Check that if two links have the same type, some translates of the two share a link."""
     for tails, dimension in link_pairs(check):
         counts = translate_counts(check, (tails, np.array([dimension, dimension])))
         place = {"nodes": ", ".join(check.labels(tails)), "dimension": dimension}
@@ -320,7 +320,7 @@ def random_links(check: ClaimCheck) -> Iterator[LinkEnds]:
 
 
 def link_pairs(check: ClaimCheck) -> Iterator[tuple[NDArray[np.int64], int]]:
-    """Yield pairs of tails with a link type: all pairs on a small graph, otherwise a sample."""
+    """Yield two different tails and a link type: all combinations, or a sample if n > 4."""
     count = check.nodes
     types = link_types(check)
     if check.n <= _EXHAUSTIVE:

@@ -33,7 +33,7 @@ class Bound:
     """A lower bound of section 2 and of Tables 4 and 5.
 
     Attributes:
-        cell: collective, port model if it matters, and quantity, as in claim ids.
+        cell: collective, port model if relevant, and quantity, in the form used in claim ids.
         argument: the quantity that the proof of the bound counts, in words.
         count: function of a network's counts that returns this quantity, which the bound equals.
         on_star: the bound that the paper states for S_n, as a function of n.
@@ -106,7 +106,7 @@ _ONE_PORT = ("one-port", "one")
 _BALANCED = ("balanced", "all")
 _EXACT = ("exact", "all")  # not an algorithm of the paper
 
-#: The quantity that the argument for each bound counts, in words.
+#: The quantity that the proof of each bound counts, in words.
 ARGUMENTS = {
     "allgather-transmissions": "messages that all nodes lack",
     "allgather-oneport-time": "messages that a node lacks, one a step",
@@ -184,7 +184,8 @@ def check_count(check: ClaimCheck, bound: Bound) -> int:
 def no_schedule_beats_bound(check: ClaimCheck, bound: Bound) -> None:
     """Check that a stated bound equals a count on the network, and that no schedule beats it.
 
-    Schedules of unit messages are executed; none may take fewer steps or transmissions.
+    Schedules in which every message is a single unit are executed; no schedule may take fewer steps
+    or transmissions.
     """
     stated = check_count(check, bound)
     schedules = lower_bound_counts.unit_schedules(check, bound.collective, bound.ports)
@@ -269,7 +270,7 @@ def check_paper_meets(check: ClaimCheck, bound: Bound) -> None:
 def check_rule_9(check: ClaimCheck) -> Schedule:
     """Check that the number of steps of the alltoall of Rule 9 is the sum of necklace distances.
 
-    The distance of a necklace is that of its nodes from 12..n.
+    The distance of a necklace is the distance of its nodes from 12..n.
 
     Returns:
         The schedule of Rule 9.
@@ -328,16 +329,16 @@ compare = partial(star_vs_hypercube.compare, bounds=COUNTS, amounts=star_vs_hype
 
 
 def networks_differ_by(check: ClaimCheck, row: tuple[Ratio, tuple[str, ...]]) -> None:
-    """Check the factor by which cells of Table 6 differ between S_n and the hypercube.
+    """Check the order of growth of the ratio between S_n and the hypercube in cells of Table 6.
 
-    Constant factors are ignored; the argument ``row`` is a value of `_FACTORS`.
+    The argument ``row``, a value of `_FACTORS`, states a bounded quotient and names the cells.
     """
     factor, cells = row
     star_vs_hypercube.check_counts(check)
     compare(check, factor, *cells)
 
 
-#: For each claim, the factor by which cells of Table 6 differ between the networks.
+#: For each claim, the quotient that must be bounded, and the cells of Table 6 that it compares.
 _FACTORS: dict[str, tuple[Ratio, tuple[str, ...]]] = {
     "FA.hyper.degree": (
         "star / hypercube / log n",
@@ -370,7 +371,7 @@ def other_cells_are_of_one_order(check: ClaimCheck) -> None:
 
 
 def one_message(_n: int) -> tuple[int, ...]:
-    """Return the only sample value of M, the number of messages: 1."""
+    """Return 1 as the only sample value of M, the number of messages."""
     return (1,)
 
 
@@ -480,8 +481,8 @@ for _name, _cell in CELLS.items():
 def near_balanced_scatter(check: ClaimCheck) -> None:
     """Check the number of steps of a scatter over the near-balanced tree (Definition 13).
 
-    It must equal the number of necklaces besides that of 12..n, and a closed form. Its quotient by
-    the lower bound must have the stated order of growth.
+    The number must equal the number of necklaces besides that of 12..n, and a closed form. Its
+    quotient by the lower bound must have the stated order of growth.
     """
     schedule, simulation = run_cell(check, CELLS["Tab2.allport-near-1"])
     count = len(stars.leader_distances(check))
@@ -496,8 +497,8 @@ def near_balanced_scatter(check: ClaimCheck) -> None:
 def rule_9_exchange(check: ClaimCheck) -> None:
     """Check the number of steps of the alltoall that serves one necklace after the other (Rule 9).
 
-    It must equal the sum of the distances of the necklaces, and a closed form. Its quotient by the
-    lower bound must have the stated order of growth.
+    The number must equal the sum of the distances of the necklaces, and a closed form. Its quotient
+    by the lower bound must have the stated order of growth.
     """
     schedule, simulation = run_cell(check, CELLS["Tab3.allport-near-1"])
     total = stars.leader_distances(check).sum()

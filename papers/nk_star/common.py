@@ -1,6 +1,6 @@
 """Functions for the checks of Li, Chen, Xiang & Yao 2007 on (n,k)-star graphs S_{n,k}.
 
-They compute labels, executed broadcasts on the trees SP and MT, and link loads. SP(r) is the
+The functions compute labels, broadcasts on the trees SP and MT, and link loads. SP(r) is the
 paper's spanning tree of shortest paths to the root r, and MT are n-1 such trees with shifted roots,
 changed so that all have the root Id = 12..k. They are starcast's constructions `nk-greedy` and
 `nk-multiple`. A residual link exchanges the first symbol for a symbol that the label lacks.
@@ -234,7 +234,7 @@ class Broadcast:
         return Fraction(packets, p * self.trees)
 
     def time(self, p: int, T_s: Fraction, b: Fraction) -> Fraction:  # noqa: N803 - as in the papers
-        """Return the time with p segments per tree; a start-up takes T_s, all m bytes b = m T_c."""
+        """Return the time with p segments per tree, for start-up time T_s and b = m T_c."""
         return self.start_ups(p) * T_s + self.share(p) * b
 
     def best(self, T_s: Fraction, b: Fraction) -> tuple[Fraction, int]:  # noqa: N803
@@ -253,18 +253,18 @@ class Broadcast:
         return min((self.time(p, T_s, b), p) for p in candidates)
 
     def best_on(self, grid: Parameters) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Return the smallest time at each point of a grid.
+        """Return the smallest time at each point of a grid, and the best number of segments.
 
-        Also return the number of segments that gives it.
+        The time is the smallest over all integer numbers of segments per tree.
         """
         times, segments = zip(*(self.best(*load) for load in grid.each()), strict=True)
         return exact_array(times), np.array(segments)
 
 
 def execute_broadcast(check: ClaimCheck, construction: str, ports: str) -> Broadcast:
-    """Execute a broadcast with up to two segments more than the largest height of its trees.
+    """Execute a broadcast with 1, 2, .., h+2 segments per tree; h is the largest tree height.
 
-    Beyond that height, every further segment increases ``packets`` by the same number.
+    Beyond h segments, every further segment increases ``packets`` by the same number.
     """
     trees = 1 if construction == ONE_TREE else check.degree
     slot = 1 if ports == "all" else check.degree
@@ -342,17 +342,17 @@ def class_loads(check: ClaimCheck, construction: str) -> NDArray[Any]:
 
 
 def all_port_bytes(loads: NDArray[Any]) -> Fraction:
-    """Return the all-port bytes of an allgather divided by m.
+    """Return the number of bytes of an all-port allgather as a multiple of the message size m.
 
-    They are the sum of the largest loads of all levels; ``loads`` is the result of `class_loads`.
+    The result is the sum of the largest loads of all levels; ``loads`` is given by `class_loads`.
     """
     return sum((max(level) for level in loads), Fraction(0))
 
 
 def one_port_bytes(network: CachedTopology, loads: NDArray[Any]) -> Fraction:
-    """Return the one-port bytes of an allgather divided by m.
+    """Return the number of bytes of a one-port allgather as a multiple of the message size m.
 
-    They are the sum of the loads of all ports and levels; ``loads`` is the result of `class_loads`.
+    The result is the sum of the loads of all ports and levels; ``loads`` is given by `class_loads`.
     """
     sizes = [len(ports) for ports in link_classes(network)]
     return sum((loads @ sizes).tolist(), Fraction(0))
@@ -376,11 +376,11 @@ def bytes_by_class(loads: NDArray[Any]) -> Fraction:
 def bytes_formula(n: int, k: int) -> Number:
     """Return `bytes_by_class` of the tree SP, and of the trees MT, in closed form.
 
-    It is at least `all_port_bytes`, with equality for k = 1 and k = n-1, where there is only one
-    class. In the tree SP (Definition 3), each of the N nodes that begins with a symbol beyond k has
-    a residual link to its parent. These are N(n-k)/n links, which n-k ports share. The other kN/n -
-    1 links of SP are exchanges, which k-1 ports share. SP(r) is SP(Id) relabelled, and MT has the
-    same undirected links.
+    The sum is at least `all_port_bytes`, with equality for k = 1 and k = n-1, where there is only
+    one class. In the tree SP (Definition 3), each of the N nodes that begins with a symbol beyond k
+    has a residual link to its parent. These are N(n-k)/n links, which n-k ports share. The other
+    kN/n - 1 links of SP are exchanges, which k-1 ports share. SP(r) is SP(Id) relabelled, and MT
+    has the same undirected links.
     """
     nodes = arrangements(n, k)
     if k in (1, n - 1):
@@ -505,7 +505,7 @@ def least_sum(n: int, k: int) -> int:
 
 
 def least_sends(n: int, k: int) -> int:
-    """Return a lower bound for how often the busiest node sends, over all trees.
+    """Return a lower bound on the number of times that the busiest node sends in all trees.
 
     The source sends n-1 times, and the node w of the proof above, with the best t, sends t(n-k-t+1)
     times.

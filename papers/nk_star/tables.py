@@ -37,7 +37,7 @@ def register_cells(
 
     Args:
         function: called with the `ClaimCheck` and the port model of the cell.
-        cells: ends of the claim ids, separated by commas, such as ``one-tree-startup``.
+        cells: suffixes of the claim ids, separated by commas, such as ``one-tree-startup``.
         ports: the port models of the cells.
     """
     for cell in cells.split(", "):
@@ -348,7 +348,7 @@ CostTerm = Literal["startup", "transmission", "overall"]
 
 
 def allgather_order(check: ClaimCheck, cell: tuple[TableLine, CostTerm]) -> None:
-    """Check the order of growth in a cell of Table 2: of the start-ups, the bytes, or the time."""
+    """Check the order of growth that a cell of Table 2 states for start-ups, bytes or time."""
     line, column = cell
     _check_levels(check, line)
     if column == "startup":
@@ -399,7 +399,7 @@ class Bound:
     def informed(self, nodes: int) -> int:
         """Return the number whose logarithm to base 2 the lemmas state as a number of start-ups.
 
-        It is the number of nodes in a broadcast, and one less in an allgather.
+        It is the number of nodes for a broadcast, and one less for an allgather.
         """
         return nodes - (self.collective == "allgather")
 

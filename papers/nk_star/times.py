@@ -84,7 +84,7 @@ def _best_of_halves(line: Pipeline, b: Fraction) -> Fraction:
 def _slopes_as_stated(line: Pipeline, T_s: Fraction, b: Fraction) -> Iterator[bool]:  # noqa: N803
     """Yield whether the time falls or rises as stated, for p = 1/4, 2/4, .. segments.
 
-    It must fall before the optimal p and rise after it.
+    The time must fall before the optimal p and rise after it.
     """
     square = line.square(T_s, b)
     segments = [Fraction(j, 4) for j in range(1, 41)]
@@ -156,7 +156,7 @@ def one_tree_all_port(check: ClaimCheck, broadcast: Broadcast) -> None:
 def _one_tree_shares(diameter: int, segments: NDArray[np.int64]) -> NDArray[Any]:
     """Return the bytes of a broadcast on SP as multiples of m, for each number p of segments.
 
-    They are (D+p-1)/p, because D+p-1 steps send packets of m/p bytes. D is the diameter.
+    The multiples are (D+p-1)/p, because D+p-1 steps send packets of m/p bytes. D is the diameter.
     """
     return common.exact_array(Fraction(diameter + p - 1, p) for p in segments.tolist())
 
@@ -258,7 +258,7 @@ one_port = executions("allgather", ONE_TREE, ports="one")
 def allgather_is_many_broadcasts(check: ClaimCheck, allgather: Execution) -> None:
     """Check the number of one-to-all broadcasts in an all-to-all broadcast.
 
-    It is the quotient of their transmissions.
+    The number is the quotient of their numbers of transmissions.
     """
     nodes = arrangements(*check.n_and_k)
     broadcast = check.execute(check.schedule("broadcast", ONE_TREE, "all", segments=1))
@@ -270,7 +270,7 @@ def allgather_is_many_broadcasts(check: ClaimCheck, allgather: Execution) -> Non
 
 @checks("NK.T4.startup", given=all_port, memory=common.ALLGATHERS)
 def start_ups_are_diameter(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that the all-to-all broadcast on the tree SP takes as many steps as the diameter."""
+    """Check that the all-to-all broadcast on the tree SP takes D steps, where D is the diameter."""
     diameter = nk_diameter(*check.n_and_k)
     check.equal("start-ups", allgather.simulation.steps, diameter, of=allgather.schedule)
 
@@ -394,7 +394,7 @@ def one_port_bytes_are_optimal(check: ClaimCheck, allgather: Execution) -> None:
 def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Fraction) -> None:
     """Check an executed allgather on the trees MT that uses no dimension changes.
 
-    It is skipped if it has too many rows. The schedule must execute every level and take at most
+    Skip allgathers with too many rows. The schedule must execute every level and take at most
     ``steps`` steps. The largest packets of its steps must add up to at least ``share`` messages.
     """
     sources = 1 if check.topology.translation_keeps_ports else check.nodes

@@ -174,7 +174,7 @@ def farthest_nodes_have_stated_forms(check: ClaimCheck) -> None:
 def _farthest_forms(
     n: int, k: int, first: NDArray[np.bool_], of_nodes: common.Cycles
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which nodes have a form that the paper's proof lists, and which a form that it omits.
+    """Return whether each node has a form that the paper's proof lists, or one that it omits.
 
     The forms describe the cycles and chains of the nodes that are farthest from Id.
 

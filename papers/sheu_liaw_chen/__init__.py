@@ -1,8 +1,8 @@
 """Checks of Sheu, Liaw & Chen 1993: the star graph, the broadcast, lower bounds.
 
-Also checks of streams: broadcasts of M messages, one after another, from one source. `PORT_MODELS`
-has one row per claim about streams: the number of steps in closed form, the stated order of growth,
-and their quotient.
+The module also checks streams: broadcasts of M messages, one after another, from one source.
+`PORT_MODELS` has one row per claim about streams: the number of steps in closed form, the stated
+order of growth, and their quotient.
 """
 
 from collections.abc import Iterator

@@ -35,7 +35,7 @@ from ..common.closed_forms import diameter, even_share, multiple_height, paramet
 MAX_SEGMENTS = 4
 SEGMENTS = tuple(range(1, MAX_SEGMENTS + 1))
 SMALL = parameters()
-#: Memory of Algorithm 1 with all SEGMENTS, in both port models.
+#: Memory of Algorithm 1 with all numbers of segments in `SEGMENTS`, in both port models.
 ALGORITHM_1 = Memory(80 * MAX_SEGMENTS * (MAX_SEGMENTS + 1))
 #: Numbers of segments with which Algorithm 1 is followed slot by slot.
 FOLLOWED = (1, 2, 3, 5)
@@ -125,7 +125,7 @@ def check_sheu93(check: ClaimCheck, segments: tuple[int, ...] = SEGMENTS) -> Non
 def check_day(check: ClaimCheck, segments: tuple[int, ...] = SEGMENTS) -> None:
     """Check the height and the time of the broadcast of Day & Tripathi (reference [7]).
 
-    It uses a greedy tree.
+    The broadcast uses a greedy tree.
     """
     check_single_tree(check, "greedy", "segments", diameter(check.n), segments)
 

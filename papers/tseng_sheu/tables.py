@@ -143,7 +143,7 @@ def messages_per_link(n: int) -> Number:
     return divide(factorial(n) - 1, n - 1)
 
 
-#: Quotients of closed forms and the orders that the paper states for them, by their text.
+#: Quotients of closed forms and the orders of growth that the paper states, by the quotient's text.
 QUOTIENTS: dict[str, Callable[[int], Number]] = {
     "D_n over n": lambda n: divide(diameter(n), n),
     "(n-1) D_n over n^2": lambda n: divide((n - 1) * diameter(n), n * n),
@@ -179,7 +179,7 @@ def check_best_segments(check: ClaimCheck, pipeline: Pipeline, square: Fraction)
     """Check that a stated number p of segments minimizes the time of a pipeline, for several m.
 
     The stated number is sqrt(``square`` m T_c/T_s). Its time is compared with that of 64 fractions,
-    1/16 to 4 times this number. They suffice, because the time is convex in p.
+    1/16 to 4 times this number. These suffice, because the time is convex in p.
     """
     # The optimum ranges from 1/8, less than one segment, to 64.
     for power in range(-3, 7):
@@ -345,7 +345,7 @@ def short_necklaces_squared(n: int) -> Number:
 def hamiltonian_startup(check: ClaimCheck) -> None:
     """Check the number of steps of the allgather on rotated Hamiltonian paths.
 
-    It must be ceil((n!-1)/(n-1)) and have the stated order of growth.
+    The number must be ceil((n!-1)/(n-1)) and have the stated order of growth.
     """
     collectives.check_hamiltonian(check)
     check_quotient(check, "ceil((n!-1)/(n-1)) over (n-1)!")
@@ -355,7 +355,7 @@ def hamiltonian_startup(check: ClaimCheck) -> None:
 def hamiltonian_transmission(check: ClaimCheck) -> None:
     """Check the number of messages per link in the allgather on rotated Hamiltonian paths.
 
-    It must have the stated order of growth.
+    The number must have the stated order of growth.
     """
     collectives.check_hamiltonian(check)
     check_quotient(check, "ceil((n!-1)/(n-1)) over (n!-1)/(n-1)")
@@ -365,7 +365,7 @@ def hamiltonian_transmission(check: ClaimCheck) -> None:
 def hamiltonian_time(check: ClaimCheck) -> None:
     """Check whether the allgather on rotated Hamiltonian paths takes the stated time.
 
-    That is (n-1)! T_s + (n!-1)/(n-1) m T_c.
+    The stated time is (n-1)! T_s + (n!-1)/(n-1) m T_c.
     """
     n = check.n
     allgather = execute(check, "allgather", "rotated-hamiltonian", messages=1)
@@ -384,7 +384,7 @@ def hamiltonian_time(check: ClaimCheck) -> None:
 
 @checks("TS.Tab2.frago-nl-startup")
 def necklace_startup(check: ClaimCheck) -> None:
-    """Check that the allgather on the necklace tree takes as many steps as the diameter.
+    """Check that the allgather on the necklace tree takes D_n steps, where D_n is the diameter.
 
     Also check the stated order of growth.
     """
@@ -397,8 +397,8 @@ def necklace_startup(check: ClaimCheck) -> None:
 def necklace_transmission(check: ClaimCheck) -> None:
     """Check the number of messages per link in the allgather on the necklace tree.
 
-    It exceeds an even share by at most the number of nodes in short necklaces. Also check the
-    stated order of growth.
+    The number exceeds an even share by at most the number of nodes in short necklaces. Also check
+    the stated order of growth.
     """
     _, carried = run_by_level(check, "necklace")
     # The bound contains a square root, and `add_sqrt` keeps the sum exact for the comparison.
@@ -415,8 +415,8 @@ def necklace_transmission(check: ClaimCheck) -> None:
 def necklace_time(check: ClaimCheck) -> None:
     """Check whether the allgather on the necklace tree takes the stated time.
 
-    That is D_n T_s + (n!-1)/(n-1) m T_c, where D_n is the diameter. The tree is executed level by
-    level.
+    The stated time is D_n T_s + (n!-1)/(n-1) m T_c, where D_n is the diameter. The tree is executed
+    level by level.
     """
     steps, carried = run_by_level(check, "necklace")
     observed = SMALL.time(steps, carried)

@@ -244,7 +244,7 @@ def correct_theorem(check: ClaimCheck, pipeline: Pipeline, stated: NDArray[Any])
 def read_with_other_broadcasts(
     check: ClaimCheck, pipeline: Pipeline, ports: str, others: tuple[tuple[str, str, int], ...]
 ) -> None:
-    """Record the reading that the claim is about any broadcast, not only about Algorithm 1.
+    """Record the reading that the claim covers every broadcast, not only Algorithm 1.
 
     The argument ``others`` has, for each other algorithm, its name, its parameter that splits the
     message, and the value of this parameter for one segment.
@@ -488,7 +488,7 @@ def sum_of_phases_order(check: ClaimCheck) -> None:
 def best_segments_of_sheu95(check: ClaimCheck) -> None:
     """Check which number p of segments is best for the broadcast of Sheu et al. [17].
 
-    It may be a fraction. Also check its order of growth.
+    The best p may be a fraction. Also check its order of growth.
     """
     tables.check_best_segments(check, Pipeline(check.n), Fraction(check.n - 1))
     check.same_order("the best p over sqrt(n m T_c/T_s)", lambda n: sqrt(divide(n - 1, n)))

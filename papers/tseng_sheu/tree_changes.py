@@ -213,7 +213,7 @@ def check_ports(check: ClaimCheck, what: str, forest: Forest, expected: Tree) ->
 def label_changes_span(check: ClaimCheck) -> None:
     """Check that label changes LC(x, T) are spanning trees, rooted at the image of T's root.
 
-    They must equal starcast's construction `label-change`. On S_4, also check the paper's example.
+    The trees must equal starcast's `label-change`. On S_4, also check the paper's example.
     """
     for tree in sample_trees(check, other_roots=True):
         for x in check.roots(3):
@@ -247,8 +247,8 @@ def check_label_example(check: ClaimCheck) -> None:
 def dimension_changes_span(check: ClaimCheck) -> None:
     """Check that dimension changes DC(i, T) are spanning trees with the root of the tree T.
 
-    They must equal starcast's construction `dimension-change`. On S_4, also check the paper's
-    example.
+    The changed trees must equal starcast's construction `dimension-change`. On S_4, also check the
+    paper's example.
     """
     for tree in sample_trees(check, other_roots=True):
         stated = check.label(tree.root)
@@ -302,7 +302,7 @@ def changed_trees_are_rooted_at_x(check: ClaimCheck) -> None:
 
 @checks("TS.L7", memory=TRANSLATIONS)
 def links_are_used_equally(check: ClaimCheck) -> None:
-    """Check that on each level, every link is in as many changed trees as the level has nodes.
+    """Check that the number of changed trees that use a link on a level is the level's node count.
 
     The changed trees of a tree T are LC(x, DC(i, T)), for all nodes x and all i.
     """
@@ -356,7 +356,7 @@ def translates_use_links_equally(check: ClaimCheck) -> None:
 def time_on_any_tree(check: ClaimCheck) -> None:
     """Check that Algorithm 2 takes the time of Theorem 3 on many trees.
 
-    If n > 4, one of them has height D_n without being a tree of shortest paths.
+    If n > 4, one of these trees has height D_n without being a tree of shortest paths.
     """
     trees = sample_trees(check)
     detour = tree_with_detour(check)

@@ -291,8 +291,8 @@ def path_lengths(check: ClaimCheck, path: ShiftPath) -> None:
 def cycles_of_shifts(check: ClaimCheck) -> None:
     """Check the permutation that maps the position of each symbol in r to that in rho^i(r).
 
-    It must have the gcd(n, i) cycles that formula (2) states, for every root r and shift i. Also
-    check the paper's example.
+    For every root r and shift i, the permutation must have the gcd(n, i) cycles that formula (2)
+    states. Also check the paper's example.
     """
     n = check.n
     for root in check.roots(6):
