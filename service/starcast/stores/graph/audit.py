@@ -140,12 +140,12 @@ def _check_empty(graph: Graph) -> None:
         raise OwnershipError(
             f"the Neo4j database '{graph.database}' at {graph.uri} belongs to another program: "
             f"it holds {held} and no :{STORE.name} of starcast",
-            hint="give starcast a Neo4j database of its own; this database is left unchanged",
+            hint="use a separate Neo4j database for starcast; this database was not changed",
         )
 
 
 def find_index_faults(graph: Graph) -> list[str]:
-    """Describe each index or constraint that is missing in the graph, or not as declared."""
+    """Describe each index or constraint that is missing in the graph or differs from the schema."""
     stored = _read_indexes(graph)
     faults = []
     for index in INDEXES:
