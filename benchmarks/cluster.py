@@ -25,8 +25,8 @@ from starcast.support.progress import Silent
 
 WORKERS = 8
 TASKS = 10_000
-#: Number of tasks in the second phase, in which every worker has at most one task at a time, as in
-#: starcast.
+#: Number of tasks in the second phase. In this phase, and in starcast, every worker has at most one
+#: task at a time.
 STEADY_TASKS = 2_000
 #: The topology of the verification by blocks, whose forest has 400 million tree edges.
 SPEC = "S11"

@@ -25,7 +25,7 @@ _MAX_NODES = 250
 
 
 def figures() -> Iterator[Figure]:
-    """Measure real networks, a torus and a star graph."""
+    """Measure schedules on real networks, on a torus and on a star graph."""
     paths = [path for group in _GROUPS for path in _paths(group)]
     before = getrusage(RUSAGE_CHILDREN)
     with ProcessPoolExecutor(2) as pool:

@@ -2,9 +2,9 @@
 
 The other tools are the libraries NetworkX, igraph and numpy, which hold arrays and objects in
 memory, and the engines DuckDB and Ladybug, which store the same rows as Neo4j. A random regular
-network is measured too. All times are medians of several warm runs. Before, the results are
-compared; those of the engines in all columns. ``python -m benchmarks packs --write`` writes the
-times to `queries/measured.json`, for the pages about the queries and about other tools.
+network is measured too. All times are medians of several warm runs. The results are compared, too;
+those of the engines in all columns. ``python -m benchmarks packs --write`` writes the times to
+`queries/measured.json`, for the pages about the queries and about other tools.
 """
 
 import json

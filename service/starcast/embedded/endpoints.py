@@ -60,7 +60,7 @@ def migration_url(settings: "Settings") -> "URL":
     """Return the URL of the PostgreSQL database for the role that owns, upgrades and restores it.
 
     Raises:
-        InputError, UnavailableError: `store_url` raises the error.
+        InputError, UnavailableError: the URL cannot be determined; see `store_url`.
     """
     if settings.postgres_uri is None:
         return embedded_store(settings.home, "owner")

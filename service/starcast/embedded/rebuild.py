@@ -256,7 +256,7 @@ def import_error(code: int, output: Iterable[str], data: Path, log: Path) -> Sta
     if code < 0:
         name = signal.Signals(-code).name
         return UnavailableError(
-            f"Neo4j's import was ended by {name}",
+            f"Neo4j's import was terminated by {name}",
             hint="make sure that enough memory is free, then try again",
         )
     if system.DISK_FULL.search(text):
@@ -269,7 +269,7 @@ def import_error(code: int, output: Iterable[str], data: Path, log: Path) -> Sta
             f"Neo4j's import ran out of memory ({HEAP} heap)", hint="import fewer artifacts at once"
         )
     if "locked by another process" in text:
-        return BusyError(f"another Neo4j is using {data}", hint="stop it, then try again")
+        return BusyError(f"another Neo4j is using {data}", hint="stop that Neo4j, then try again")
     if "ClassNotFound" in text or "UnsupportedClassVersion" in text:
         return UnavailableError(
             f"Neo4j's import does not start: {lines[0]}", hint="run 'starcast doctor'"
@@ -278,5 +278,5 @@ def import_error(code: int, output: Iterable[str], data: Path, log: Path) -> Sta
     below = lines[lines.index(_FAILED) + 1 :] if _FAILED in lines else lines[-1:]
     reason = " ".join(line for line in below if not _NOISE.fullmatch(line)) or "no output"
     if "csv" in text.partition(_FAILED)[2]:
-        return RejectedError(f"Neo4j's import refuses its input: {reason}", hint=see_log)
+        return RejectedError(f"Neo4j's import rejected its input: {reason}", hint=see_log)
     return UnavailableError(f"Neo4j's import failed: {reason}", hint=see_log)

@@ -362,7 +362,7 @@ def _launch(server: Server, settings: Settings, reporter: Reporter) -> ServerPro
 def _wait(
     server: Server, started: ServerProcess, settings: Settings, reporter: Reporter
 ) -> ServerProcess:
-    """Wait until a server is ready; restart it if its port is taken or its data log is damaged."""
+    """Wait until a server is ready; restart it if its port is taken or its data are damaged."""
     attempts = _MAX_PORT_ATTEMPTS
     deadline = time.monotonic() + _STARTUP_SECONDS
     while time.monotonic() < deadline:
@@ -420,8 +420,8 @@ def find_traces(settings: Settings) -> list[Trace]:
     home = Home(settings.home)
     log = settings.log_file
     obstacle = _obstacle(home)
-    # All homes share a log or cache in the default place, so it is removed only with the default
-    # home.
+    # A log or cache in the default location is shared by all homes, so it is removed only with the
+    # default home.
     usual = Settings.model_construct()
     kept = "other homes use it; uninstall the default home to delete it"
     shared = () if settings.home == usual.home else (usual.cache, usual.log_file)

@@ -60,7 +60,7 @@ MB = 1_000_000
 
 
 def server_account() -> Account:
-    """Return the account that runs the servers: the system user for root, else the current user.
+    """Return the account that runs the servers: for root the system user, else None (current user).
 
     The system user is created if it is missing.
 
@@ -365,7 +365,7 @@ def require_private(folder: Path) -> None:
     """Check that only the current user and root can change the contents of a folder.
 
     Raises:
-        UnavailableError: the folder belongs to another user, or group or others may write to it.
+        UnavailableError: the folder belongs to another user, or other users can write to it.
     """
     status = folder.stat()
     if status.st_uid not in {0, os.geteuid()}:

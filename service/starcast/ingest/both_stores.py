@@ -147,8 +147,8 @@ def lock_stores(
         sessions.advisory_lock(engine, LOCK, None, task, waiting=waiting) as lock,
     ):
         locked = replace(stores, engine=engine, lock=lock)
-        # FOR UPDATE needs permission to write even with LIMIT 0, so a role that may only read fails
-        # here.
+        # FOR UPDATE needs permission to write even with LIMIT 0, so a role without write access
+        # fails here.
         with locked.session() as session:
             session.execute(select(models.Materialization).limit(0).with_for_update())
             load_key_numbers(session)

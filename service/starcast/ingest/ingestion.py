@@ -127,8 +127,8 @@ def _find_outdated(present: Iterable[Artifact], reporter: Reporter) -> list[str]
         plugins = " and ".join(f"'{name}'" for name in names)
         quoted = shlex.quote(artifact_id)
         reporter.say(
-            f"{artifact_id} was built by another version of the plug-in of {plugins}; compare it "
-            f"with: starcast graph verify {quoted}; build it again with: "
+            f"{artifact_id} was built by another version of the plug-in of {plugins}; to compare "
+            f"it, run: starcast graph verify {quoted}; to build it again, run: "
             f"starcast graph rebuild {quoted}"
         )
     return list(outdated)
@@ -200,8 +200,8 @@ def drop(
             more = f" and {len(dependents) - 5} more" if len(dependents) > 5 else ""
             listed = ", ".join(artifact.id for artifact in dependents[:5])
             raise RejectedError(
-                f"{artifact_id} has dependents: {listed}{more}",
-                hint="drop them first, or add `cascade`",
+                f"{artifact_id} cannot be dropped because others depend on it: {listed}{more}",
+                hint="drop these first, or add `cascade`",
             )
         # Dependents are dropped first, so that an interruption leaves no schedule without its
         # forest, and no forest without its topology.

@@ -82,8 +82,8 @@ class BoltLoader:
         audit.drop_wrong_indexes(stores.graph)
         if is_outdated:
             delete_outdated_nodes(stores.graph)
-            # The new schema version is recorded only after the deletion: if the rebuild is
-            # interrupted before, the next one must recreate everything.
+            # The new schema version is recorded only after the deletion: if this rebuild is
+            # interrupted before, the next rebuild must recreate everything.
             audit.record_owner(stores.graph, str(stores.id))
         return self._write(artifacts, ignore_stage, REBUILDING)
 

@@ -7,7 +7,7 @@ recreated nodes are deleted.
 
 Over Bolt, all artifacts to rebuild are first deleted. Each has the state ``failed``, with the
 reason `REBUILDING`, until it has been recreated. After an interruption, the next rebuild recreates
-all remaining artifacts, and an ingest recreates those that it requests.
+all remaining artifacts, and an ingest recreates the artifacts that it requests.
 """
 
 from collections.abc import Sequence
@@ -106,16 +106,16 @@ def empty_graph(stores: Stores, reporter: Reporter) -> None:
     audit.record_owner(stores.graph, str(stores.id))
     if deleted := clear(stores.graph, stores.batch):
         many = pluralize(deleted, "node or relationship", "nodes and relationships")
-        reporter.say(f"deleted {many} of the graph")
+        reporter.say(f"deleted {many} from the graph")
 
 
 def _take_over(stores: Stores) -> bool:
     """Check that the graph in Neo4j belongs to this PostgreSQL database.
 
-    The node :Store names the database to which the graph belongs. If it was changed or deleted
-    manually, it is repaired if both servers are the embedded ones of the same home, which no other
-    program uses, and PostgreSQL knows every artifact in the graph. An empty graph is paired with
-    this database.
+    The node :Store names the database to which the graph belongs. A node that was changed or
+    deleted manually is repaired, provided that both servers are the embedded servers of one home,
+    which no other program uses, and PostgreSQL knows every artifact in the graph. An empty graph is
+    paired with this database.
 
     Returns:
         True if the graph belongs to this database but has an older schema.

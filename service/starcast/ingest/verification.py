@@ -102,7 +102,7 @@ class Sample:
     """
 
     size: int = 500
-    # By default, each verification draws a new sample, so repeated ones find more differences.
+    # By default, each verification draws a new sample, so repeated runs find more differences.
     seed: int = field(default_factory=lambda: randbelow(2**32))
     artifacts: list[GraphArtifact] = field(default_factory=list)
 
@@ -116,13 +116,13 @@ class Sample:
         return np.sort(generator.choice(topology.nodes, size, replace=False)).astype(np.int64)
 
     def add(self, artifact: GraphArtifact) -> None:
-        """Add an artifact to those that Neo4j should have."""
+        """Add an artifact that Neo4j should have, with its rows at the sampled nodes."""
         self.artifacts.append(artifact.at(self.ranks(artifact.topology)))
 
     def compare(
         self, graph: Graph, first_ids: Mapping[str, int] | None = None
     ) -> Iterator[Problem]:
-        """Yield the differences between the graph and the artifacts that it should have.
+        """Yield the differences between the graph and the added artifacts.
 
         Args:
             graph: the graph to compare.
@@ -180,7 +180,7 @@ def _compare_nodes(
 
 
 def _compare_rows(rows: Rows, found: Sequence[Sequence[Any]]) -> Iterator[Problem]:
-    """Yield a problem for each of the first `_DESCRIBED` differing rows, and one for the others."""
+    """Yield a problem for each of the first `_DESCRIBED` differing rows, and one for all others."""
     first = first_key(rows.topology)
     columns = [rows.start + first, rows.end + first, *rows.columns.values()]
     # Rows are compared as multisets, because the graph can hold a row twice.
@@ -445,7 +445,7 @@ def _read_content(stores: Stores, artifact: Artifact) -> Content:
 
 
 def _describe(artifact: Artifact, checksum: str) -> str:
-    """Return the recorded counts and checksum of an artifact, as `Content` formats them."""
+    """Return the recorded counts and checksum of an artifact, in the text format of `Content`."""
     nodes, relationships = artifact.nodes, artifact.relationships
     return f"{nodes:,} nodes, {relationships:,} relationships, checksum {checksum}"
 

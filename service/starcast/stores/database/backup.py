@@ -134,7 +134,7 @@ def create(engine: Engine, file: Path) -> Manifest:
 
     Args:
         engine: the database; a role with read access to all tables is sufficient.
-        file: the file to write; an existing one is replaced.
+        file: the file to write; an existing file is replaced.
 
     Raises:
         InputError: the file cannot be written.
@@ -265,7 +265,7 @@ def _fill(connection: Connection, file: Path, manifest: Manifest, decoder: Path 
     schema = migrations.enter_schema(connection)
     tables = [table.name for table in migrations.find_tables(connection)]
     if {*tables} != {*manifest.tables}:
-        raise not_a_backup(file, f"its tables are not those of revision {manifest.revision}")
+        raise not_a_backup(file, f"its tables differ from those of revision {manifest.revision}")
     # The migrations have inserted a few rows, which the backup also contains.
     execute_sql(connection, sql.SQL("truncate {}").format(migrations.join_names(schema, tables)))
     with _open_rows(file, manifest, decoder) as rows_of:
@@ -299,7 +299,7 @@ def _copy_in(connection: Connection, file: Path, name: str, rows: DumpedRows) ->
 
 
 def _columns(connection: Connection, table: str) -> list[str]:
-    """Return the columns of a table that a backup holds, sorted: all except generated columns."""
+    """Return the sorted names of a table's columns in a backup: all except generated columns."""
     columns = connection.execute(_COLUMNS, {"table": table})
     return sorted(column.name for column in columns if not column.generated)
 
@@ -426,5 +426,5 @@ def _manifest(archive: zipfile.ZipFile, file: Path) -> Manifest:
     tables = {key: each for key, each in manifest.tables.items() if key != migrations.VERSION_TABLE}
     members = [_MEMBER.format(table) for table in tables] if manifest.dumped_by is None else [_DUMP]
     if names != sorted([_MANIFEST, *members]):
-        raise not_a_backup(file, f"its parts are not those that its {_MANIFEST} names")
+        raise not_a_backup(file, f"its parts differ from those listed in its {_MANIFEST}")
     return manifest.model_copy(update={"tables": tables})

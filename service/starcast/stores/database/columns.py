@@ -147,7 +147,7 @@ def counts(condition: str) -> CheckConstraint:
 
 
 def part_of(target: str, comment: str, **options: Any) -> MappedColumn[Any]:
-    """Return a primary-key column that refers to a parent row; deleting it deletes the row."""
+    """Return a primary-key column that refers to a parent row, with which the row is deleted."""
     return key(comment, ForeignKey(target, ondelete="CASCADE"), **options)
 
 
@@ -169,8 +169,8 @@ def moment(comment: str) -> MappedColumn[Any]:
 def double_of(column: str) -> Mapped[float | None]:
     """Return a generated column that holds the value of an `Exact` column as a double.
 
-    The generating expression is written in the form in which PostgreSQL prints it, because alembic
-    compares the two strings.
+    The expression is written in the form in which PostgreSQL prints it, because alembic compares it
+    with PostgreSQL's expression as a string.
     """
     numerator = f"split_part({column}, '/'::text, 1)"
     denominator = f"COALESCE(NULLIF(split_part({column}, '/'::text, 2), ''::text), '1'::text)"

@@ -57,7 +57,7 @@ def check_contents(file: Path, decoder: Path, dump: str, tables: Collection[str]
             raise not_a_backup(file, f"its dump holds the {kind.lower()} {schema} {name}")
     found = {name for kind, _, name in entries if kind == "TABLE DATA"}
     if found - {VERSION_TABLE} != {*tables}:
-        raise not_a_backup(file, "the tables of its dump are not those of its manifest")
+        raise not_a_backup(file, "the tables of its dump differ from those of its manifest")
 
 
 def read_rows(file: Path, decoder: Path, dump: str, table: str) -> DumpedRows:

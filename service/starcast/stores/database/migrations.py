@@ -94,7 +94,7 @@ _TOUCHING = text("""
         where oid in (table own) and relrowsecurity
     order by 1
 """)
-# All other objects of other programs in the schema, except objects of extensions.
+# All further objects of other programs in the schema, except objects of extensions.
 _OTHERS = text("""
     select type || ' ' || identity from (
         select 'pg_class'::regclass as class, oid from pg_class
@@ -122,8 +122,8 @@ def enter_schema(connection: Connection) -> str:
     schema, path, role, _ = connection.execute(_ENTER).one()
     if schema is None:
         raise RejectedError(
-            f"the search path of the role {role} ({path}) names no schema that exists and that"
-            " it may use",
+            f"no schema in the search path of the role {role} ({path}) exists and is accessible to"
+            " the role",
             hint=f"as an administrator of the database: create schema NAME authorization {role};"
             f" or: alter role {role} set search_path = NAME; grant usage on schema NAME to {role}",
         )
@@ -402,9 +402,9 @@ def _config(connection: Connection, writer: str | None = None) -> "Config":
 def differences(engine: Engine) -> list[str]:
     """Return descriptions of the changes that the schema needs to be as starcast expects.
 
-    They concern differences between the tables and the models, missing views, and objects of other
-    programs that change or hide starcast's rows: triggers, rules, policies. `find_others` describes
-    further objects in the schema, which are harmless.
+    The changes concern differences between the tables and the models, missing views, and objects of
+    other programs that change or hide starcast's rows: triggers, rules, policies. `find_others`
+    describes further objects in the schema, which are harmless.
     """
     # Imported only here; see the module's docstring.
     from alembic.autogenerate import compare_metadata  # noqa: PLC0415

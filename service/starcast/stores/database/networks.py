@@ -1,7 +1,7 @@
 """Store networks (topologies that are given by their links) in PostgreSQL, and load them.
 
-A network is stored with the first ingested topology, run or record on it, or on its own. Every
-function works in the given session and never commits.
+A network is stored with the first ingested topology, run or record that uses it, or separately.
+Every function works in the given session and never commits.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,8 @@
 """Convert errors of PostgreSQL and of its driver to starcast errors.
 
-The SQLSTATE determines the error class. While connecting, psycopg receives no SQLSTATE, so it is
-derived from the form of the server's entire message; single words could be part of a name.
+The SQLSTATE determines the error class. While connecting, psycopg receives no SQLSTATE, so the
+SQLSTATE is derived from the form of the server's entire message; single words could be part of a
+name.
 """
 
 import re

@@ -65,7 +65,7 @@ DIGITS = {symbol: value for value, symbol in enumerate(ALPHABET, start=1)}
 DIGITS |= {symbol: ord(symbol) << 16 for symbol in string.ascii_uppercase + "_."}
 _BASE = len(ALPHABET) + 1
 
-#: Attributes of a schedule: the start and the end of each relationship, then its columns.
+#: Attributes of a schedule that become the start nodes, end nodes and columns of relationships.
 _SEND_COLUMNS = ("sender", "receiver", "step", "tree", "port", "unit")
 
 

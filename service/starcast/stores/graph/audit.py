@@ -96,7 +96,7 @@ def read_owner(graph: Graph) -> tuple[str, int] | None:
 
 
 def record_owner(graph: Graph, identity: str) -> None:
-    """Replace all (:Store) nodes by one with a PostgreSQL database's id and the schema version."""
+    """Replace all (:Store) nodes with one node that has the given id and the schema version."""
     graph.write(
         # One statement, so that an interruption cannot leave the graph without an owner.
         f"OPTIONAL MATCH (s:{STORE.name}) WITH collect(s) AS others "

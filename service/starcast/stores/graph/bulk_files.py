@@ -53,7 +53,7 @@ _TYPES = {
     PropertyType.INTEGERS: "long[]",
 }
 
-#: Number of lines formatted at a time, small enough for them to stay in the processor's cache.
+#: Number of lines formatted at a time, small enough for the processor's cache.
 _LINES = 2**15
 
 
@@ -85,7 +85,7 @@ def write(
         store: id of the relational store, written to the node (:Store).
         artifacts: all artifacts of the new store.
         rows: the total number of nodes and relationships, for the progress.
-        reporter: receives the progress.
+        reporter: reports the progress.
 
     Raises:
         OSError: a file cannot be written.

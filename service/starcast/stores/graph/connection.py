@@ -221,7 +221,7 @@ class Graph:
     def _wrap_new_connections(self) -> None:
         """Make the driver's new connections limit the size of their answers.
 
-        After Ctrl-C no new connections are opened, because the server may not answer.
+        After Ctrl-C, no new connections are opened, because the server might not answer.
         """
         pool = self.driver._pool  # noqa: SLF001
         open_connection = pool.opener
@@ -360,7 +360,7 @@ class Graph:
             restart = "restart it: 'starcast down' and 'starcast up' restart the embedded servers"
             if _DISK_FULL.search(text):
                 return LimitError(
-                    f"the disk of Neo4j at {self.uri} is full, and it has to be restarted: {text}",
+                    f"the disk of Neo4j at {self.uri} is full; Neo4j has to be restarted: {text}",
                     hint=f"free some space, then {restart}",
                 )
             return UnavailableError(
@@ -438,7 +438,7 @@ def fetch_result(result: neo4j.Result, row_limit: int | None) -> QueryResult:
 
 
 def _as_data(value: Any) -> Any:
-    """Convert a value: nodes and relationships become dicts of their properties, paths lists.
+    """Convert a value: nodes and relationships become dicts of properties, paths become lists.
 
     The dict of a relationship begins with its type and, if the server sent them, the labels of the
     relationship's end nodes. The driver's `Record.data` would omit the properties of relationships.

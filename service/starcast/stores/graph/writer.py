@@ -182,9 +182,9 @@ def await_indexes(graph: Graph) -> None:
 def refresh_plans(graph: Graph) -> None:
     """Make Neo4j plan its queries again, with statistics that include the new data.
 
-    It samples the indexes and discards cached query plans. By itself, the server would do so only
-    later; until then, queries scan indexes instead of seeking in them. Errors are ignored: the user
-    may lack the privilege, and then queries are only slower.
+    The server samples the indexes and discards cached query plans. Without this call, the server
+    would do so only later, and queries would scan indexes instead of seeking in them. Errors are
+    ignored: the user might lack the privilege, and then queries are only slower.
     """
     with suppress(StarcastError):
         graph.read("CALL db.prepareForReplanning($seconds)", {"seconds": _INDEX_SECONDS})
@@ -253,7 +253,7 @@ def delete_artifact(
         artifact_id: the artifact's id.
         topology: the artifact's topology.
         batch: maximum number of nodes or relationships per transaction.
-        advance: called after each transaction.
+        advance: function called after each transaction with the number of deleted elements.
         relationships: the number of tree edges or sends that the undamaged artifact has.
     """
     label = LABEL_OF[kind]
