@@ -143,7 +143,7 @@ def test_progress_is_reported_step_by_step(tool: Tool, monkeypatch: pytest.Monke
             BAD_ROW,
             "exit 70",
             RejectedError,
-            "refuses its input: ID value is invalid .* line 100 Invalid ID value: `x`",
+            "rejected its input: ID value is invalid .* line 100 Invalid ID value: `x`",
         ),
         (FULL, "exit 70", LimitError, "disk of .*data-1 became full"),
         (LOCKED, "exit 1", BusyError, "another Neo4j is using .*data-1"),
