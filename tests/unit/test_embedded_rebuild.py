@@ -149,7 +149,7 @@ def test_progress_is_reported_step_by_step(tool: Tool, monkeypatch: pytest.Monke
         (LOCKED, "exit 1", BusyError, "another Neo4j is using .*data-1"),
         (SHORT, "exit 3", LimitError, "ran out of memory \\(1g heap"),
         (OTHER_JAVA, "exit 1", UnavailableError, "does not start: Error: LinkageError"),
-        (SUCCESS, "kill -9 $$", UnavailableError, "ended by SIGKILL"),
+        (SUCCESS, "kill -9 $$", UnavailableError, "terminated by SIGKILL"),
         ("", "exit 5", UnavailableError, "failed: no output"),
         ("something odd\n", "exit 5", UnavailableError, "failed: something odd"),
     ],
