@@ -1,1 +1,1 @@
-"""Benchmarks, each with a reference measured in the same run. Only the ratios are comparable."""
+"""Benchmarks, each with a reference measured in the same run. Compare only the ratios."""

@@ -46,7 +46,7 @@ def main() -> None:
     parser.add_argument(
         "--page",
         action="store_true",
-        help="write docs/benchmarks.md, and keep the ratios in benchmarks/ratios.jsonl",
+        help="write docs/benchmarks.md, and store the ratios in benchmarks/ratios.jsonl",
     )
     arguments = parser.parse_args()
     for name in arguments.modules:
@@ -56,7 +56,7 @@ def main() -> None:
     report = Report() if arguments.page else None
     figures: list[Figure] = []
     for name in names:
-        module = import_module(f"benchmarks.{name}")  # not all need other libraries
+        module = import_module(f"benchmarks.{name}")  # some need other libraries
         flags = (arguments.write,) if name == "packs" else ()
         results: list[Result] = []
         for result in module.figures(*flags):

@@ -1,4 +1,4 @@
-"""The time of an ingest over Bolt, compared with a plain loop of the driver (design.md A4).
+"""The time of an ingest over Bolt, compared with a plain loop of driver calls.
 
 Both write the nodes and links of S8. The loop sends batches of 20 000 rows, one after the other,
 and neither compares nor records anything. The ingest is a command in a new process, so its time
@@ -27,8 +27,8 @@ from starcast.topologies import Topology
 
 SPEC = "S8"
 BATCH = 20_000
-#: Both kinds of statements run so often before they are measured, because Java compiles code only
-#: after many runs.
+#: Number of rounds before the measurement; they are needed because Java compiles code only after
+#: many runs.
 WARM_UP = 3
 ROUNDS = 5
 
@@ -42,7 +42,7 @@ _DELETE = "MATCH (n:Bare) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 10000 
 
 
 def figures() -> Iterator[Figure]:
-    """Yield the median ratio of the two times, each pair measured one after the other."""
+    """Yield the median of the ratio of ingest time to loop time, measured once per round."""
     graph = topology(SPEC)
     links = graph_artifact(graph).rows.sorted()
     rows = np.column_stack([links.start, links.end, links.columns["port"]])
@@ -60,7 +60,7 @@ def figures() -> Iterator[Figure]:
 
 
 def _loop(server: Graph, graph: Topology, links: NDArray[np.int64]) -> float:
-    """Return the seconds of the plain loop, and delete what it wrote."""
+    """Run the plain loop, return its duration in seconds, and delete the rows that it wrote."""
     nodes = list(enumerate(graph.labels().tolist()))
     begin = perf_counter()
     for statement, rows in ((_NODES, nodes), (_LINKS, links.tolist())):
@@ -77,7 +77,7 @@ def _run(server: Graph, cypher: LiteralString, **parameters: object) -> None:
 
 
 def _command(settings: Settings, *words: str) -> float:
-    """Return the seconds of a starcast command in a new process."""
+    """Run a starcast command in a new process, and return its duration in seconds."""
     begin = perf_counter()
     subprocess.run(
         [sys.executable, "-m", "starcast.cli.app", *words],

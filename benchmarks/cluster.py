@@ -1,7 +1,7 @@
 """A Dask cluster on this machine: the cost of a task, and a verification on many workers.
 
-The operating system counts the CPU seconds of each process, so other load hardly changes them.
-Elapsed seconds depend on the load and only give an idea of the duration.
+CPU seconds are counted per process, so other load hardly changes them. Elapsed seconds depend on
+the load, and are only a rough measure.
 """
 
 import os
@@ -25,8 +25,8 @@ from starcast.support.progress import Silent
 
 WORKERS = 8
 TASKS = 10_000
-#: Number of tasks in the second phase, in which every worker has at most one task at a time, as in
-#: starcast.
+#: Number of tasks in the second phase. In this phase, and in starcast, every worker has at most one
+#: task at a time.
 STEADY_TASKS = 2_000
 #: The topology of the verification by blocks, whose forest has 400 million tree edges.
 SPEC = "S11"

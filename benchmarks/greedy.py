@@ -1,6 +1,6 @@
-"""Greedy schedules: eight collectives on real networks of topohub, and large allgathers, alltoalls.
+"""Greedy schedules: eight collectives on real networks of topohub, and two larger schedules.
 
-The networks are the connected ones of the groups topozoo, sndlib and backbone with at most
+The networks are the connected networks in the groups topozoo, sndlib and backbone with at most
 `_MAX_NODES` nodes. Two processes build and simulate the schedules.
 """
 
@@ -25,7 +25,7 @@ _MAX_NODES = 250
 
 
 def figures() -> Iterator[Figure]:
-    """Measure real networks, a torus and a star graph."""
+    """Measure schedules on real networks, on a torus and on a star graph."""
     paths = [path for group in _GROUPS for path in _paths(group)]
     before = getrusage(RUSAGE_CHILDREN)
     with ProcessPoolExecutor(2) as pool:
@@ -60,8 +60,8 @@ def build_and_judge(path: Path) -> tuple[float, bool] | None:
     """Build and simulate the schedules of all collectives on a network of topohub.
 
     Returns:
-        The processor time of the simulations in seconds, and whether the allgather has as few steps
-        as a lower bound; None if the network is too large or not connected.
+        The processor time of the simulations in seconds, and whether the number of steps of the
+        allgather equals a lower bound; None if the network is too large or not connected.
     """
     content = json.loads(path.read_text())
     graph = nx.Graph([(link["source"], link["target"]) for link in content["edges"]])
@@ -85,7 +85,7 @@ def build_and_judge(path: Path) -> tuple[float, bool] | None:
 def bound(network: Topology) -> int:
     """Return a lower bound on the steps of an all-port allgather of one message per node.
 
-    A node receives at most one unit per link and step, and a unit from distance k or more not
+    A node receives at most one unit per link and step, and no unit from distance k or more arrives
     before step k.
     """
     steps = 0

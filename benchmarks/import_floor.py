@@ -1,8 +1,8 @@
-"""The time of an offline import, compared with that of Neo4j alone (`docs/decisions/0026`).
+"""The time of an offline import, compared with the time of Neo4j alone (`docs/decisions/0026`).
 
 The time of Neo4j alone is the floor. It consists of three steps: `neo4j-admin` imports files that
 are already written, a server starts on the new store, and one statement creates the constraint for
-node look-ups. Each step is also given as processor time, which depends less on other load.
+node look-ups. The processor time of each step is given too, because it depends less on other load.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ from starcast.stores.graph.writer import await_indexes
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
 
-#: Each ingest, and the target: how many times as long as ``neo4j-admin`` alone it may take.
+#: Each ingest, and its target: the maximum ratio of its time to the time of ``neo4j-admin`` alone.
 INGESTS = ((("S9", "multiple"), 2.2), (("S10",), 1.6))
 _CONSTRAINT = f"CREATE CONSTRAINT bare FOR (n:{NODE.name}) REQUIRE n.key IS UNIQUE"
 
@@ -45,7 +45,7 @@ class Station:
 
 
 def figures() -> Iterator[Figure | Table]:
-    """Measure each ingest and its floor. Their unit is the time that ``neo4j-admin`` takes."""
+    """Measure each ingest and its floor, both as multiples of the time of ``neo4j-admin``."""
     for words, most in INGESTS:
         wanted = parse_request(*words)
         with embedded_stack() as settings:
@@ -54,7 +54,7 @@ def figures() -> Iterator[Figure | Table]:
                 ingest(stores, wanted, method=LoadMethod.IMPORT)
             complete = perf_counter() - begin
             with Graph.open(graph_address(settings)) as graph:
-                # The server still fills its indexes, which would slow down the steps of the floor.
+                # The server is still filling indexes, which would slow down the steps of the floor.
                 await_indexes(graph)
             stations = list(_floor(settings, wanted))
         name = " ".join(words)

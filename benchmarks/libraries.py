@@ -1,8 +1,8 @@
 """Star graphs and their trees in NetworkX, igraph, rustworkx, SageMath and numpy.
 
-Every function does the same work as one in starcast; `tests/unit/test_benchmarks.py` compares the
-results. SageMath is installed as passagemath-graphs, a package with the graph theory part of
-SageMath.
+Every function does the same work as a function of starcast; `tests/unit/test_benchmarks.py`
+compares the results. SageMath is installed as passagemath-graphs, a package with the graph theory
+part of SageMath.
 """
 
 from collections.abc import Callable, Sequence
@@ -128,15 +128,15 @@ def heights_numpy(parents: NDArray[np.int32]) -> int:
 
 
 def execute(rows: Sequence[Sequence[int]], has_link: Callable[[int, int], bool]) -> int:
-    """Execute a broadcast from node 0 with a set of units per node; return the sum of their sizes.
+    """Execute a broadcast from node 0 with a set of units per node; return the sum of set sizes.
 
     Args:
         rows: step, sender, receiver and unit, sorted by step.
         has_link: whether two nodes are adjacent.
 
     Raises:
-        ValueError: two nodes are not adjacent, or a sender does not own what it sends at the
-            beginning of the step.
+        ValueError: a sender and its receiver are not adjacent, or the sender does not own the unit
+            at the beginning of the step.
     """
     owned: dict[int, set[int]] = {0: {row[3] for row in rows}}
     arrivals: list[tuple[int, int]] = []

@@ -46,7 +46,7 @@ class Figure:
         return 1 / ratio if self.aim[0] == "<" else ratio
 
     def row(self) -> dict[str, object]:
-        """Return the figure as a row of COLUMNS."""
+        """Return the figure as a table row with the columns in `COLUMNS`."""
         return {
             "figure": self.what,
             "value": readable(self.value),
@@ -121,7 +121,7 @@ def seconds(
     repeats: int = 3,
     clock: Callable[[], float] = process_time,
 ) -> float:
-    """Return the smallest duration of several runs: other processes disturbed that run least.
+    """Return the minimum duration of several runs, which other processes disturbed least.
 
     Args:
         work: the function to measure.
@@ -139,7 +139,7 @@ def seconds(
 
 
 def elapsed(work: Callable[[], object], repeats: int = 3) -> float:
-    """Return the smallest elapsed time of several runs, for work of servers and child processes."""
+    """Return the minimum elapsed time of several runs, for work of servers and child processes."""
     return seconds(work, repeats, perf_counter)
 
 

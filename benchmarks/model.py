@@ -3,8 +3,8 @@
 Models are measured one after the other on separate embedded stacks with the same content: a warm-up
 topology, then S7 and S8 with `multiple`, `greedy` and a broadcast. Each cost is measured as wall
 clock time and as processor time of the server, which depends less on other load.
-``docs/decisions/0007-graph-model.md`` has the tables. This is not part of ``make bench``:
-``python -m benchmarks model`` takes about a quarter of an hour.
+``docs/decisions/0007-graph-model.md`` has the tables. The comparison is not part of ``make bench``,
+because ``python -m benchmarks model`` takes about a quarter of an hour.
 """
 
 import math
@@ -119,7 +119,7 @@ class Content:
 
 
 def figures() -> Iterator[Figure]:
-    """Compare every model with that of starcast, by the mean server time per question on S8.
+    """Compare every model with starcast's model, by the mean server time per question on S8.
 
     Raises:
         AssertionError: two models answer a question differently.
@@ -140,8 +140,8 @@ def figures() -> Iterator[Figure]:
     for other in others:
         theirs = other.mean(SIZES[-1]) * 1000
         what = f"model as shipped, {len(QUESTIONS)} questions on {SIZES[-1]}"
-        # Starcast's model may be up to a tenth slower: models that need names or types in the query
-        # text have to gain more than that.
+        # starcast's model may be up to a tenth slower: models that need names or types in the query
+        # text must be faster by more than a tenth.
         yield Figure(what, ours, "ms", f"< {1.1 * theirs}", other.model.name, theirs)
 
 
@@ -150,8 +150,8 @@ def _measured(model: type[Model], contents: list[Content]) -> Result:
         with Graph.open(graph_address(settings)) as graph:
             result = _Run(model, graph, settings).run(contents)
         stack.down(settings.home, Silent())
-        # The server is stopped so that it writes everything to its files, since Neo4j Community has
-        # no command for that.
+        # The server is stopped so that it writes all data to its files, since Neo4j Community has
+        # no command for this purpose.
         store = settings.home / "neo4j" / "data" / "databases" / "neo4j"
         result.size, result.indexes = _bytes(store), _bytes(store / "schema")
         return result
@@ -249,7 +249,7 @@ def _bytes(folder: Path) -> int:
 
 
 def _tables(results: list[Result]) -> None:
-    """Print a table of writing costs and sizes per model, and one of server time per question."""
+    """Print tables of writing costs and store sizes per model, and of query costs per question."""
     columns = [
         "model",
         *(f"{spec} {kind}" for spec in SIZES for kind in ("Node", "LINK", "TREE_EDGE", "SEND")),

@@ -109,7 +109,7 @@ class Model:
     def relationships(self, kind: str, owner: str | None, rows: Rows) -> str:
         """Return the statement that writes relationships of one type.
 
-        ``$rows`` is a batch as `group_by_start` returns it.
+        The parameter ``$rows`` is a batch returned by `group_by_start`.
         """
         columns = [f"{name}: r[{place}]" for place, name in enumerate(rows.columns, start=1)]
         properties = ", ".join([*([f"{owner}: $owner"] if owner else []), *columns])
@@ -120,7 +120,7 @@ class Model:
         )
 
     def first(self, topology: Topology) -> int:
-        """Return the number to add to a rank to get the value that `end` looks up."""
+        """Return the number that is added to a rank to get the value that `end` looks up."""
         return first_key(topology)
 
     def owner(self, name: str) -> object:
@@ -128,7 +128,7 @@ class Model:
         return name
 
     def gaps(self) -> dict[str, str]:
-        """Return the texts for the gaps of `QUESTIONS`."""
+        """Return the Cypher text for each gap in `QUESTIONS`, by name."""
         node, nodes = self.named(self.node), self.named(self.nodes)
         starts = re.sub(r"\bv\b", "a", nodes)
         return {
@@ -148,11 +148,11 @@ class Model:
         return pattern.replace("{label}", self.topology.spec)
 
     def edges(self) -> str:
-        """Return Cypher that matches all edges e of the forest from a to b, and their tree."""
+        """Return Cypher that matches every edge e of the forest, from a to b, and its tree."""
         return f"{self.edges_of.format('$forest')} WITH a, b, e, e.tree AS tree"
 
     def both(self) -> str:
-        """Return Cypher that matches the ends a, b and the forest of all edges of both forests."""
+        """Return Cypher that matches all edges of both forests: ends a, b and forest."""
         parts = [
             f"{self.edges_of.format(name)} RETURN a, b, {name} AS forest"
             for name in ("$forest", "$other")
@@ -221,7 +221,7 @@ class LinkIndex(Model):
     links = "MATCH (a)-[l:LINK WHERE l.topology = $topology]->(b)"
 
     def relationship_indexes(self) -> Iterator[str]:
-        """Yield the indexes of starcast's model and one on links."""
+        """Yield the indexes of starcast's model, and an index on links."""
         yield from super().relationship_indexes()
         yield "CREATE INDEX link IF NOT EXISTS FOR ()-[l:LINK]-() ON (l.topology)"
 
@@ -248,10 +248,10 @@ class Composite(Model):
     end = ":Node {{topology: $topology, rank: {}}}"
 
     def indexes(self) -> Iterator[str]:
-        """Yield all statements but the constraint on the key."""
+        """Yield all statements except the constraint on the key."""
         return (statement for statement in super().indexes() if "node_key" not in statement)
 
-    def first(self, topology: Topology) -> int:  # noqa: ARG002 - ranks are what `end` looks for
+    def first(self, topology: Topology) -> int:  # noqa: ARG002 - `end` looks up ranks
         """Return 0, since `end` looks up the rank itself."""
         return 0
 
@@ -299,20 +299,20 @@ class LabelledRank(Labelled):
     properties = "rank: $rank + i, label: $labels[i]"
 
     def indexes(self) -> Iterator[str]:
-        """Yield all statements but the constraint on the key."""
+        """Yield all statements except the constraint on the key."""
         return (statement for statement in super().indexes() if "node_key" not in statement)
 
     def relationships(self, kind: str, owner: str | None, rows: Rows) -> str:
-        """Return the statement that writes one type, with the topology's label filled in."""
+        """Return the statement that writes relationships of one type between labelled nodes."""
         return self.named(super().relationships(kind, owner, rows))
 
-    def first(self, topology: Topology) -> int:  # noqa: ARG002 - ranks are what `end` looks for
+    def first(self, topology: Topology) -> int:  # noqa: ARG002 - `end` looks up ranks
         """Return 0, since `end` looks up the rank itself."""
         return 0
 
 
 class TypePerTree(Model):
-    """A model with the types TREE_0, TREE_1, ... and the forest as an indexed property."""
+    """A model with the relationship types TREE_0, TREE_1, ... and an indexed property forest."""
 
     name = "type a tree"
     differs = "-[:TREE_3 {forest, level, port}]->, an index on the forest for each type"
@@ -333,17 +333,17 @@ class TypePerTree(Model):
             yield self.relationships(f"TREE_{tree}", "forest", part), part
 
     def gaps(self) -> dict[str, str]:
-        """Return the texts for the gaps of `QUESTIONS`."""
+        """Return the Cypher text for each gap in `QUESTIONS`, by name."""
         return super().gaps() | {"tree": "MATCH (a)-[e:TREE_2 WHERE e.forest = $forest]->(b)"}
 
     def edges(self) -> str:
-        """Return Cypher that matches all edges e of the forest from a to b, and their tree."""
+        """Return Cypher that matches every edge e of the forest, from a to b, and its tree."""
         return self._trees(
             "MATCH (a)-[e:TREE_{0} WHERE e.forest = $forest]->(b) RETURN a, b, e, {0} AS tree"
         )
 
     def both(self) -> str:
-        """Return Cypher that matches the ends a, b and the forest of all edges of both forests."""
+        """Return Cypher that matches all edges of both forests: ends a, b and forest."""
         parts = [
             (
                 f"MATCH (a)-[e:TREE_{tree} WHERE e.forest = $forest]->(b) "
@@ -384,7 +384,7 @@ class TypePerTree(Model):
 
 
 class TypePerForest(Model):
-    """A model with one type per forest, and the tree as an indexed property."""
+    """A model with one relationship type per forest, and an indexed property tree."""
 
     name = "type a forest"
     differs = "-[:`S8:multiple:12345678` {tree, level, port}]->, an index on the tree for each type"
@@ -403,15 +403,15 @@ class TypePerForest(Model):
             yield from super().create(rows)
 
     def gaps(self) -> dict[str, str]:
-        """Return the texts for the gaps of `QUESTIONS`."""
+        """Return the Cypher text for each gap in `QUESTIONS`, by name."""
         return super().gaps() | {"tree": f"MATCH (a)-[e:`{self.forest}` WHERE e.tree = $tree]->(b)"}
 
     def edges(self) -> str:
-        """Return Cypher that matches all edges e of the forest from a to b, and their tree."""
+        """Return Cypher that matches every edge e of the forest, from a to b, and its tree."""
         return f"MATCH (a)-[e:`{self.forest}`]->(b) WITH a, b, e, e.tree AS tree"
 
     def both(self) -> str:
-        """Return Cypher that matches the ends a, b and the forest of all edges of both forests."""
+        """Return Cypher that matches all edges of both forests: ends a, b and forest."""
         parts = [
             f"MATCH (a)-[e:`{forest}`]->(b) RETURN a, b, '{forest}' AS forest"
             for forest in (self.forest, self.other)

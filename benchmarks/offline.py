@@ -67,7 +67,7 @@ def figures() -> Iterator[Figure]:
 
 
 def _verified_and_dropped(settings: Settings, stored: Plan) -> Iterator[Figure]:
-    """Compare verification of a sample with that of all rows, and a drop with deletion by rows."""
+    """Compare verifying a sample with verifying all rows, and a drop with deleting row by row."""
     spec = stored.artifacts[0].id
 
     def compare(*, checksums: bool) -> None:

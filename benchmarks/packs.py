@@ -1,10 +1,10 @@
-"""Time every query of the packs on S6, S7 and S8, and the same question elsewhere on S8.
+"""Time every query of the packs on S6, S7 and S8, and the same questions with other tools on S8.
 
-The others are NetworkX, igraph and numpy, which hold arrays and objects in memory, and the engines
-DuckDB and Ladybug, which store the same rows as Neo4j. A random regular network is measured too.
-All times are medians of several warm runs. The results are compared first; those of the engines in
-all columns. ``python -m benchmarks packs --write`` writes the times to `queries/measured.json`, for
-the pages about the queries and about other tools.
+The other tools are the libraries NetworkX, igraph and numpy, which hold arrays and objects in
+memory, and the engines DuckDB and Ladybug, which store the same rows as Neo4j. A random regular
+network is measured too. All times are medians of several warm runs. The results are compared, too;
+those of the engines in all columns. ``python -m benchmarks packs --write`` writes the times to
+`queries/measured.json`, for the pages about the queries and about other tools.
 """
 
 import json
@@ -45,7 +45,7 @@ MAX_RUNS = 9
 ENOUGH_SECONDS = 0.5
 ALL_ROWS = 10_000_000
 YARDSTICK = "topology/neighbours"
-#: Queries of which several results are valid; all others must agree in all columns.
+#: Queries with several valid results; all other results of engines must agree in all columns.
 ANY_RESULT = ("paths/shortest-path",)
 
 Rows = list[tuple[Any, ...]]
@@ -59,8 +59,8 @@ class Measured:
         query: the query.
         worst: seconds of its worst case, by topology; None if it did not finish.
         typical: seconds of its typical case, by topology.
-        others: seconds of other libraries and engines by topology, on the largest one and the
-            network, and by name.
+        others: seconds of each library and engine, by topology (the largest star graph and the
+            network) and by name.
     """
 
     query: Query
@@ -92,7 +92,7 @@ class Measured:
         return {"revision": self.query.header.revision, "seconds": seconds, "others": others}
 
     def comparison(self, spec: str) -> dict[str, float | None]:
-        """Return the seconds on a topology by name of a library or engine, also for Neo4j."""
+        """Return the seconds of Neo4j and of each library and engine on a topology, by name."""
         seconds = {"neo4j": self.worst[spec], **self.others[spec]}
         return {name: _digits(value) for name, value in seconds.items()}
 
@@ -104,7 +104,7 @@ def figures(write: bool = False) -> Iterator[Figure | Table]:
         write: write the times to `queries/measured.json`.
 
     Raises:
-        AssertionError: the results of a query and another library differ.
+        AssertionError: the results of a query and of a library or engine differ.
     """
     load = os.getloadavg()[0]
     with (
@@ -150,7 +150,7 @@ def figures(write: bool = False) -> Iterator[Figure | Table]:
 
 
 def keep_figures(renamed: Mapping[str, str]) -> None:
-    """Keep the measured times of queries whose text or name changed, but not their plan.
+    """Keep the measured times of queries whose text or name changed, but whose plan did not.
 
     A new revision or a new name would otherwise require a new measurement. Call this
     function from Python, and only if `tests/packs/test_plans.py` passes and nothing but names and
@@ -174,8 +174,8 @@ def measured(
     """Measure all or some queries on every topology.
 
     Returns:
-        The times, and the seconds to build the data structure of each library, and to load the rows
-        into each store, on the largest star graph.
+        The times of the queries; and the seconds to build the data structure of each library, and
+        to load the rows into each store, on the largest star graph.
     """
     way = BoltWriter(graph, settings.batch)
     way.prepare()
@@ -188,14 +188,14 @@ def measured(
         built = {name: _elapsed(load) for name, load in stores.items()} | place.building()
         for one in found:
             elsewhere = _others(place, one.query, engines)
-            # On the network, only the comparison is of interest.
+            # On the network, only queries that other tools answer are measured, for comparison.
             if place.is_star or elsewhere:
                 _ask(graph, settings.timeout, place, one, elsewhere)
                 say(f"{one.query.name} on {spec}: {_milliseconds(one.worst[spec])} ms")
     return found, built
 
 
-#: A function that answers a question elsewhere, from the typed parameters.
+#: A function by which a library or engine answers a question, given the typed parameters.
 Answer = Callable[[Mapping[str, Any]], Any]
 
 
@@ -225,7 +225,7 @@ def _others(place: Place, query: Query, engines: Sequence[Engine]) -> dict[str, 
     """Return the functions that answer a query's question in each library and engine."""
     if not place.is_star and query.name in ONLY_STAR:
         return {}
-    # The functions of numpy use that ports of S_n exchange symbols.
+    # The numpy functions rely on the ports of S_n, which exchange symbols.
     libraries = [name for name in LIBRARIES if place.is_star or name != "numpy"]
     answers: dict[str, Answer] = {
         name: partial(PEERS[query.name, name], place)
@@ -257,7 +257,7 @@ def _compare(
 
 
 def complete_rows(rows: list[dict[str, Any]]) -> list[str]:
-    """Return the rows in a form in which they can be compared, sorted."""
+    """Return the rows as sorted strings, which do not depend on the order of rows or columns."""
     return sorted(str({name: row[name] for name in sorted(row)}) for row in rows)
 
 

@@ -1,4 +1,4 @@
-"""Questions about forests and schedules, answered with numpy (as in `packs_peers`)."""
+"""Questions about forests and schedules, answered with numpy (see `packs_peers`)."""
 
 from typing import Any
 

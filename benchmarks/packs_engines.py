@@ -1,8 +1,8 @@
 """Embedded engines that hold the same rows as the graph: DuckDB (SQL) and Ladybug (Cypher).
 
-Each engine receives the rows and columns that starcast writes to Neo4j, in a database file, and
-answers the questions that its file of statements contains: `packs_duckdb.sql` and
-`packs_ladybug.cypher`. An answer has the columns of the query.
+Each engine stores the rows and columns that starcast writes to Neo4j in a database file, and
+answers the questions in its file of statements: `packs_duckdb.sql` or `packs_ladybug.cypher`. An
+answer has the columns of the query.
 """
 
 import re
@@ -39,7 +39,8 @@ class Engine(ABC):
 
     Attributes:
         name: name of the engine and of its package.
-        statements: the statements by query name, and the one that creates the tables.
+        statements: the statements by query name; ``schema`` is the statement that creates the
+            tables.
     """
 
     name: str
@@ -68,7 +69,7 @@ class Engine(ABC):
                 self._load(artifact.kind + "_rows", frame)
 
     def ask(self, place: Place, query: Query, values: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return the rows of a query."""
+        """Run the engine's statement for a query, and return its rows."""
         statement = self.statements[query.name]
         used = re.findall(r"\$(\w+)", statement)
         return self._run(statement, self._values(place, query, {n: values[n] for n in used}))
@@ -92,7 +93,7 @@ class Engine(ABC):
 
     @abstractmethod
     def _run(self, statement: str, values: dict[str, Any]) -> list[dict[str, Any]]:
-        """Run a statement."""
+        """Run a statement, and return its rows by column name."""
 
 
 def _properties(artifact: GraphArtifact) -> pl.DataFrame:
@@ -165,7 +166,7 @@ class Ladybug(Engine):
         self._database.execute(self.statements["schema"])
 
     def _values(self, place: Place, query: Query, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Replace the labels of nodes by their keys."""
+        """Return the parameter values with keys in place of node labels."""
         kinds = {parameter.name: parameter.type.name for parameter in query.parameters}
         return {
             name: _keys(place.topology.spec, value) if kinds[name] == "node" else value

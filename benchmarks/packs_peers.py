@@ -1,7 +1,7 @@
 """Questions about paths and topologies, answered with NetworkX, igraph and numpy.
 
-Each function takes a `Place` and the typed parameters of the query, and returns rows of the columns
-in `benchmarks.packs_cases.COMPARED`, with nodes as ranks.
+Each function takes a `Place` and the typed parameters of the query. It returns rows with the
+columns in `benchmarks.packs_cases.COMPARED`, in which ranks stand for nodes.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -24,7 +24,7 @@ PEERS: dict[tuple[str, str], Work] = {}
 
 
 def peer(query: str, library: str) -> Callable[[Work], Work]:
-    """Register the decorated function as the one that answers a query with a library."""
+    """Register the decorated function, which answers the question of a query with a library."""
 
     def register(work: Work) -> Work:
         PEERS[query, library] = work

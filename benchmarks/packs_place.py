@@ -21,7 +21,7 @@ from starcast.trees.metrics import Edges, edges_of
 #: The constructions whose forests are stored, and the broadcast's algorithm with its arguments.
 CONSTRUCTIONS = ("multiple", "greedy", "edge-disjoint")
 BROADCAST: Mapping[str, Any] = {"algorithm": "multiple", "segments": 1}
-#: The same for networks, on which those of the papers are not defined.
+#: The same for networks, on which the constructions of the papers are not defined.
 NETWORK_CONSTRUCTIONS = ("arc-disjoint", "breadth-first")
 NETWORK_BROADCAST: Mapping[str, Any] = {
     "algorithm": "forest",
@@ -88,7 +88,7 @@ class Place:
             way.finish(artifact)
 
     def artifacts(self) -> tuple[Topology | Forest | Schedule, ...]:
-        """Return what is stored: the topology, its forests and the broadcast."""
+        """Return the stored artifacts: the topology, its forests and the broadcast."""
         return (self.topology, *self.forests.values(), self.broadcast)
 
     @cached_property
@@ -123,7 +123,7 @@ class Arrays:
         topology: the topology.
         table: neighbours, int32 ``[ports, nodes]``.
         edges: the edges of each forest, from parent to child, sorted by level.
-        steps: for each forest, the index in `edges` at which each level begins, and the end.
+        steps: for each forest, the indices in `edges` at which the levels begin, and the end index.
     """
 
     def __init__(self, place: Place) -> None:
@@ -145,7 +145,7 @@ class Arrays:
         return np.asarray(self.table[port - 2, node], dtype=np.int64)
 
     def masks(self, name: str) -> Numbers:
-        """Return for each directed link the trees that use it, with tree i as bit i."""
+        """Return the trees that use each directed link, int64 ``[links]``; bit i means tree i."""
         edges = self.edges[name]
         # A tree uses a directed link at most once, so no power of two is added twice.
         size = self.topology.nodes * self.topology.degree

@@ -1,29 +1,29 @@
-"""A summary of the measured times of the query packs: who is faster by what factor, per pack."""
+"""A summary of the query packs' times: how much faster or slower other tools are, per pack."""
 
 from collections.abc import Iterator, Mapping
 from statistics import median
 from typing import Any
 
 LARGEST = "S8"
-#: The names under which times are stored, by title of a column.
+#: The libraries or engines that a column of the summary compares with Neo4j, by column title.
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "DuckDB": ("duckdb",),
     "Ladybug": ("ladybug",),
     "fastest of NetworkX, igraph and numpy": ("networkx", "igraph", "numpy"),
 }
 
-#: Seconds by name of a library or engine, Neo4j included, by query.
+#: For each query, the seconds of Neo4j and of each library and engine, by name.
 Times = Mapping[str, Mapping[str, float]]
 
 
 def times_of(document: Mapping[str, Any], part: str) -> Times:
-    """Return the seconds on the ``star`` or the ``network``, without queries that Neo4j gave up."""
+    """Return the seconds on ``star`` or ``network``, without queries that Neo4j did not finish."""
     queries: Mapping[str, Mapping[str, Any]] = document[part]["queries"]
     return {name: entry for name, entry in queries.items() if entry["neo4j"] is not None}
 
 
 def summarize(times: Times) -> Iterator[dict[str, object]]:
-    """Yield a row for each pack: how much faster or slower the others are than Neo4j."""
+    """Yield a row for each pack: how much faster or slower than Neo4j the other tools are."""
     for pack in dict.fromkeys(query.partition("/")[0] for query in times):
         row: dict[str, object] = {"pack": pack}
         row |= {title: describe(factors(times, pack, names)) for title, names in COLUMNS.items()}
@@ -31,9 +31,9 @@ def summarize(times: Times) -> Iterator[dict[str, object]]:
 
 
 def factors(times: Times, pack: str, names: tuple[str, ...]) -> list[float]:
-    """Return how many times as long as the fastest of some others Neo4j takes, in rising order.
+    """Return the ratio of Neo4j's time to that of the fastest named tool, for each query, sorted.
 
-    A query of the pack that none of the others answers is absent.
+    A query of the pack that none of the named tools answers is omitted.
     """
     return sorted(
         entry["neo4j"] / min(entry[name] for name in names if name in entry)
@@ -43,7 +43,7 @@ def factors(times: Times, pack: str, names: tuple[str, ...]) -> list[float]:
 
 
 def describe(values: list[float]) -> str:
-    """Return the median and the range of factors in rising order, and their number, as text."""
+    """Return the median, the range and the number of sorted factors as text."""
     if not values:
         return "none measured"
     middle, low, high = (_compare(value) for value in (median(values), values[0], values[-1]))

@@ -1,4 +1,4 @@
-"""Programs for the same questions: TACOS, ForestColl, NetworkX, rustworkx and CP-SAT.
+"""Comparison with other programs: TACOS, ForestColl, NetworkX, rustworkx and CP-SAT.
 
 TACOS and ForestColl are measured if the environment variables ``TACOS`` and ``FORESTCOLL`` name
 copies of https://github.com/astra-sim/tacos and https://github.com/liangyuRain/ForestColl. TACOS is
@@ -33,7 +33,7 @@ from starcast.topologies import Topology, topology
 from starcast.topologies.flows import FlowNetwork
 
 _TORUS = (8, 8, 8)
-#: Small networks on which CP-SAT proves the smallest number of steps of an allgather.
+#: Small networks on which CP-SAT proves the minimum number of steps of an allgather.
 _SMALL = ("S3", "Ring8", "Mesh2x4", "Mesh3x3", "Q3", "GP5,2", "K3,4", "RR10,3,1", "DB2,3")
 
 
@@ -42,17 +42,17 @@ def figures() -> Iterator[Figure | Table]:
     if "TACOS" in os.environ:
         yield from _tacos(Path(os.environ["TACOS"]))
     else:
-        say("TACOS is not measured: the environment variable TACOS names no copy of it")
+        say("TACOS is not measured: set the environment variable TACOS to the folder of a copy")
     if "FORESTCOLL" in os.environ:
         yield from _forestcoll(Path(os.environ["FORESTCOLL"]))
     else:
-        say("ForestColl is not measured: the environment variable FORESTCOLL names no copy of it")
+        say("ForestColl is not measured: set the variable FORESTCOLL to the folder of a copy")
     yield from _graphs()
     yield from _optima()
 
 
 def _tacos(folder: Path) -> Iterator[Figure]:
-    """Compare the allgather on a torus with that of TACOS."""
+    """Compare starcast's allgather on a torus with the allgather of TACOS."""
     steps, theirs = run_tacos(folder, _TORUS)
     spec = "T" + "x".join(map(str, _TORUS))
     starcast.schedule("T3x3x3", "allgather", "greedy")  # compiles the loops
@@ -66,7 +66,7 @@ def _tacos(folder: Path) -> Iterator[Figure]:
 
 
 def run_tacos(folder: Path, sides: tuple[int, int, int]) -> tuple[int, float]:
-    """Return the steps that TACOS finds for an allgather on a torus, and its processor time.
+    """Return the number of steps of TACOS's allgather on a torus, and TACOS's processor seconds.
 
     Args:
         folder: a copy of the repository of TACOS.
@@ -89,7 +89,7 @@ def run_tacos(folder: Path, sides: tuple[int, int, int]) -> tuple[int, float]:
 
 
 def _forestcoll(folder: Path) -> Iterator[Figure]:
-    """Compare the optimal time of allgathers on clusters of GPUs with that of ForestColl."""
+    """Compare the optimal time of allgathers on GPU clusters with the result of ForestColl."""
     sys.path.insert(0, str(folder))
     algorithms, clusters = map(import_module, ("pipeline_allgather", "topologies"))
     commit = _commit(folder)
@@ -114,7 +114,7 @@ def _forestcoll(folder: Path) -> Iterator[Figure]:
 
 
 def _commit(folder: Path) -> str:
-    """Return the first digits of the commit of a copy, or of the file ``commit`` in it."""
+    """Return the first digits of a copy's commit, read from its file ``commit`` or from Git."""
     written = folder / "commit"
     if written.exists():
         return written.read_text(encoding="utf-8").strip()[:7]
@@ -123,7 +123,7 @@ def _commit(folder: Path) -> str:
 
 
 def as_network(graph: nx.DiGraph, endpoints: list[object]) -> starcast.Network:
-    """Return a network of starcast with the links and capacities of a cluster of ForestColl."""
+    """Convert a ForestColl cluster to a starcast network with the same links and capacities."""
     links = {frozenset(link): capacity for *link, capacity in graph.edges(data="capacity")}
     assert all(graph.edges[end, node]["capacity"] == graph.edges[node, end]["capacity"]
                for node, end in graph.edges)  # fmt: skip
@@ -136,7 +136,7 @@ def as_network(graph: nx.DiGraph, endpoints: list[object]) -> starcast.Network:
 
 
 def _graphs() -> Iterator[Figure]:
-    """Compare minimum cuts with those of graph libraries."""
+    """Compare starcast's minimum cuts with those of graph libraries."""
     for spec in ("RR720,5,1", "SF17", "DF5"):
         network = topology(spec)
         links = libraries.list_links(network)
@@ -164,7 +164,7 @@ def _stoer_wagner(graph: Any) -> int:
 
 
 def _optima() -> Iterator[Figure | Table]:
-    """Compare the steps of greedy allgathers with the smallest numbers, which CP-SAT proves."""
+    """Compare the steps of greedy allgathers with the minimum, which CP-SAT proves."""
     rows, found, least = [], 0, 0
     for spec in _SMALL:
         network = topology(spec)
@@ -190,7 +190,7 @@ def _optima() -> Iterator[Figure | Table]:
 
 
 def find_optimum(network: Topology, enough: int) -> int:
-    """Return the smallest number of steps of an all-port allgather of one message per node.
+    """Return the minimum number of steps of an all-port allgather of one message per node.
 
     Args:
         network: the topology.
@@ -203,7 +203,7 @@ def find_optimum(network: Topology, enough: int) -> int:
 
 
 def _is_possible(network: Topology, steps: int) -> bool:
-    """Decide with CP-SAT whether an allgather needs no more than a number of steps."""
+    """Return whether an allgather is possible in the given number of steps, decided by CP-SAT."""
     model = cp_model.CpModel()
     nodes, units = range(network.nodes), range(network.nodes)
     holds = {

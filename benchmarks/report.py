@@ -130,7 +130,7 @@ def describe_machine() -> str:
 
 
 def make_record(results: Mapping[str, Sequence[Result]], load_before: float) -> Record:
-    """Return the record of a run that ends now."""
+    """Return the record of a benchmark run, with the current date and load."""
     ratios = {
         f"{figure.what} | {figure.yardstick}": float(f"{figure.speedup:.4g}")
         for part in results.values()
@@ -248,7 +248,7 @@ def read_sections(page: Path) -> dict[str, str]:
 
 
 def _show(name: str, results: Sequence[Result], page: Path) -> Iterator[str]:
-    """Yield the tables and pictures of a section, and write the pictures."""
+    """Yield the Markdown tables and plots of a section, and write the plots to SVG files."""
     figures = [each for each in results if isinstance(each, Figure)]
     if figures:
         yield _table(COLUMNS, [each.row() for each in figures])

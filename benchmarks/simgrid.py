@@ -37,7 +37,7 @@ def compare(spec: str, installation: Path | None) -> Iterator[bool]:
 def main(spec: str = "S5", installation: str | None = None) -> None:
     """Compare the times on a topology; `run_simgrid` explains how SimGrid is found."""
     equal = list(compare(spec, Path(installation) if installation else None))
-    print(f"{sum(equal)} of {len(equal)} executions have the same clock")
+    print(f"{sum(equal)} of {len(equal)} executions have equal times")
     sys.exit(not all(equal))
 
 

@@ -14,8 +14,8 @@ Height = Callable[[libraries.Pairs, int], int]
 def figures() -> Iterator[Figure | Growth]:
     """Measure the time to verify spanning trees and find their heights, and its growth with n.
 
-    The trees are those of `multiple`. The other libraries receive lists of edges, numpy an array of
-    parents. Creating these is not measured.
+    The trees are those of `multiple`. numpy receives an array of parents, and the other libraries
+    receive lists of edges. The time to create these inputs is not measured.
     """
     costs = {f"S{n}": dict(_costs(n)) for n in range(4, 11)}
     for name, cost in costs["S8"].items():
@@ -70,7 +70,7 @@ def _verify(trees: Forest) -> list[int]:
 
 
 def _copy(trees: Forest) -> Forest:
-    """Return the same trees as a new object, because a forest keeps what it has computed."""
+    """Return the same trees as a new object, because a forest caches its computed values."""
     return Forest(trees.topology, trees.parent_port, trees.root, construction=trees.construction)
 
 

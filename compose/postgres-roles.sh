@@ -1,6 +1,6 @@
 #!/bin/sh
 # The roles of the database: an owner for migrations, a writer for work, a reader for reports. The
-# image runs this when it creates the volume; for an older volume, and after a change of passwords:
+# image runs this script when it creates the volume. For an older volume, or to change passwords, run:
 #   docker compose exec postgres sh /docker-entrypoint-initdb.d/postgres-roles.sh
 set -eu
 psql --quiet --no-psqlrc --username "$POSTGRES_USER" --dbname "$POSTGRES_DB" -v ON_ERROR_STOP=1 <<'END'
@@ -14,7 +14,7 @@ alter role starcast_owner login password :'owner';
 alter role starcast_writer login password :'writer';
 alter role starcast_reader login password :'reader';
 select format('alter database %I owner to starcast_owner', current_database()) \gexec
--- The tables are in the schema in which the owner works.
+-- The tables are in the owner's current schema.
 set role starcast_owner;
 select current_schema() as schema \gset
 reset role;

@@ -1,7 +1,8 @@
 """The script that Alembic runs for all migration commands.
 
 `starcast.stores.database.migrations` passes an open connection. The command
-`alembic -c migrations/alembic.ini` passes none, so the database in starcast's settings is used.
+`alembic -c migrations/alembic.ini` passes no connection, so the database in starcast's settings is
+used.
 """
 
 from alembic import context

@@ -1,4 +1,4 @@
-"""`make prose`: a guide that lists idioms which docs/glossary.md replaces. It forbids nothing.
+"""`make prose`: list the idioms that docs/glossary.md replaces. The list is a guide, not a check.
 
 A text is a docstring, a group of comment lines, a string literal of three words or more, a block
 of a Markdown page or a comment line of a Cypher file.

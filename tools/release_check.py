@@ -1,7 +1,7 @@
 """`make release-check`: build the release twice and check it with third-party tools.
 
 The wheel, the source distribution and the software bill of materials (SBOM) are left in ``dist/``.
-Each check prints a line. The exit code is 1 if a check fails or cannot be made on this machine.
+Each check prints a line. The exit code is 1 if a check fails or cannot run on this machine.
 """
 
 import json
@@ -29,9 +29,9 @@ SMOKE = (
 )
 #: The extras whose packages are audited and listed in addition to the dependencies.
 EXTRAS = "embedded,web"
-#: The lowest accepted pyroma rating, out of 10.
+#: The minimum accepted pyroma rating, out of 10.
 RATING = "9"
-#: The version of actionlint, a linter of workflows.
+#: The version of actionlint, a linter for GitHub workflows.
 ACTIONLINT = "v1.7.12"
 _IMAGE = re.compile(r"^(?:    image: |ARG PYTHON=)(?!\$)(\S+)$", re.MULTILINE)
 _CONTACT = re.compile(r'^authors = .*email = "(.*?)"', re.MULTILINE)
@@ -60,7 +60,7 @@ def built(kind: str) -> Path:
 
 
 def build_twice() -> str:
-    """Build here and from a copy of the tracked files elsewhere, and compare the results."""
+    """Build from the checkout and from a copy of its tracked files, and compare the results."""
     with tempfile.TemporaryDirectory() as folder:
         copy, other = Path(folder, "copy"), Path(folder, "dist")
         for name in filter(None, run("git", "ls-files", "-z").split("\0")):
@@ -145,7 +145,7 @@ def audit() -> str:
         except RuntimeError as error:
             if re.search("could not be audited|ConnectionError", str(error)):
                 raise NotCheckedError(
-                    "the vulnerability database cannot be reached: run the check where it can be"
+                    "the vulnerability database cannot be reached: run the check on another machine"
                 ) from None
             raise
     return f"no known vulnerabilities in the {len(pins)} packages of starcast[{EXTRAS}]"
@@ -158,13 +158,13 @@ def check_images() -> str:
     tagged = [image for image in images if "@sha256:" not in image]
     if tagged:
         raise RuntimeError(
-            f"{', '.join(tagged)} have no digest: docs/compose.md has the command that pins them"
+            f"images without a digest: {', '.join(tagged)}; docs/compose.md tells how to pin them"
         )
     return f"{len(images)} images have digests"
 
 
 def check_workflows() -> str:
-    """Check the workflows by actionlint, which is a Go program."""
+    """Check the GitHub workflows with actionlint, which is a Go program."""
     if not shutil.which("go"):
         raise NotCheckedError("actionlint is not built, because Go is not installed")
     run("go", "run", f"github.com/rhysd/actionlint/cmd/actionlint@{ACTIONLINT}")
@@ -176,7 +176,7 @@ def check_contact() -> str:
     (contact,) = _CONTACT.findall((ROOT / "pyproject.toml").read_text())
     if contact.endswith(".example"):
         raise RuntimeError(
-            f"{contact} in pyproject.toml is a placeholder: give an address of the maintainers"
+            f"{contact} in pyproject.toml is a placeholder: use an address of the maintainers"
         )
     return str(contact)
 

@@ -1,4 +1,4 @@
-"""Store sizes of topologies and heights of trees with 32 bits.
+"""Store sizes of topologies and heights of trees as 32-bit integers.
 
 A Hamiltonian path in S8 has height 40 319, and a plug-in's ring can have an equally large n.
 """

@@ -12,7 +12,7 @@ down_revision: str | None = "0013"
 
 
 def upgrade() -> None:
-    """Set the states of all proofs to the state of a proof that was not made again."""
+    """Set the verification state of every proof to ``not checked`` or ``not made again``."""
     op.execute(
         "update record set verification = case proof ->> 'format'"
         " when 'second solver' then 'not checked' else 'not made again' end"

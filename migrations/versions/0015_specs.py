@@ -1,4 +1,4 @@
-"""Allow the specs of all families, such as net-5, in the tables too."""
+"""Allow the specs of all families, such as net-5, in the tables."""
 
 from alembic import op
 from alembic.util import CommandError
@@ -7,7 +7,7 @@ revision: str = "0015"
 down_revision: str | None = "0014"
 
 _SPEC = "~ '^[A-Za-z0-9][A-Za-z0-9,._+-]{0,49}$'"
-#: The columns with specs, and the expressions that are checked.
+#: The columns that contain specs, and the expressions that their constraints check.
 _COLUMNS = {
     ("topology", "spec"): "spec",
     ("materialization", "id"): "split_part(id, ':', 1)",
@@ -17,7 +17,7 @@ _COLUMNS = {
 
 
 def upgrade() -> None:
-    """Replace the check constraints of specs."""
+    """Replace the check constraints on specs."""
     for (table, column), checked in _COLUMNS.items():
         name = f"ck_{table}_{column}"
         op.execute(

@@ -1,6 +1,6 @@
-"""Drop the view ``comparison``, whose rule for comparable runs was weaker than the commands'.
+"""Drop the view ``comparison``, whose rule for comparable runs was too weak.
 
-`starcast compare` compares runs; the view ``run_summary`` has their parameters and times.
+`starcast compare` compares runs; the view ``run_summary`` has the parameters and times of runs.
 """
 
 from alembic import op

@@ -1,7 +1,7 @@
-"""Keep the numbers with which the keys of nodes of plug-ins' topologies begin.
+"""Store the number with which the node keys of a plug-in's topology begin.
 
-So far they were a CRC of 20 bits of the spec, which two topologies can share. Topologies that are
-stored keep this number.
+Before this revision, the number was a 20-bit CRC of the spec, which two topologies can share.
+Stored topologies keep their number.
 """
 
 from zlib import crc32
@@ -19,7 +19,7 @@ _STORED = (
 
 
 def upgrade() -> None:
-    """Create the table, and fill it for the topologies that are stored."""
+    """Create the table, and fill it with the numbers of the stored topologies."""
     table = op.create_table(
         "node_key",
         sa.Column("topology", sa.Text(), nullable=False),
@@ -31,7 +31,7 @@ def upgrade() -> None:
         ),
     )
     specs = op.get_bind().scalars(sa.text(_STORED)).all()
-    # The graph has a constraint on keys, so no two topologies share a number.
+    # The graph has a constraint on keys, so no two stored topologies share a number.
     rows = [{"topology": spec, "number": 2**20 + (crc32(spec.encode()) >> 12)} for spec in specs]
     op.bulk_insert(table, rows)
 

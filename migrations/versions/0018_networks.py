@@ -1,4 +1,4 @@
-"""Keep networks, which are topologies given by their links; their diameters may be unknown."""
+"""Store networks, which are topologies given by their links; the diameter can be unknown."""
 
 from alembic import op
 from alembic.util import CommandError

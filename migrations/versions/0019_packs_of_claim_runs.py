@@ -1,4 +1,4 @@
-"""Keep, for each verification run, the paper packs of its claims with their SHA-256."""
+"""Store, for each verification run, the paper packs of its claims with their SHA-256."""
 
 from alembic import op
 from alembic.util import CommandError

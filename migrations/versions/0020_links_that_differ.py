@@ -1,4 +1,4 @@
-"""Keep the switches of networks, and the capacities and latencies of their links."""
+"""Store the number of endpoints of networks, and the capacities and latencies of their links."""
 
 from alembic import op
 from alembic.util import CommandError

@@ -1,4 +1,4 @@
-"""Keep the roots of runs; those of older runs are the nodes of rank 0."""
+"""Store the root of each run; the root of older runs is the node of rank 0."""
 
 from alembic import op
 from alembic.util import CommandError
@@ -8,7 +8,7 @@ down_revision: str | None = "0020"
 
 
 def upgrade() -> None:
-    """Add the column, also to the key of runs."""
+    """Add the column, and include it in the unique key of runs."""
     op.execute(
         "alter table run add column root text"
         " constraint ck_run_root check (root ~ '^([A-Za-z0-9_.]{1,40}|#[0-9]{1,18})$'),"

@@ -1,4 +1,4 @@
-"""Keep the number of endpoints of ingested topologies."""
+"""Store the number of endpoints of ingested topologies."""
 
 from alembic import op
 from alembic.util import CommandError

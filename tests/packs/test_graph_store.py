@@ -60,7 +60,7 @@ def test_a_foreign_graph_is_refused_and_not_changed(graph: Graph, theirs: str, n
         with pytest.raises(UnavailableError, match="belongs to another program") as caught:
             function(graph, OURS)
         assert named in caught.value.message
-        assert "a Neo4j database of its own" in caught.value.hint
+        assert "a separate Neo4j database" in caught.value.hint
     assert counts(graph) == before
 
 

@@ -413,7 +413,7 @@ def test_a_full_disk_is_named_until_the_servers_are_restarted(tmp_path: Path) ->
             failed = starcast(home, "ingest", "S6", "--trees", "multiple,greedy")
             assert failed.returncode == LimitError.exit_code, failed.stderr
             assert re.search(
-                r"error: the disk of Neo4j at \S+ is full, and it has to be restarted: No space",
+                r"error: the disk of Neo4j at \S+ is full; Neo4j has to be restarted: No space",
                 failed.stderr,
             )
             (tmp_path / "ballast").unlink()

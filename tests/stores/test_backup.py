@@ -380,7 +380,7 @@ def test_a_backup_of_the_first_format_is_restored_without_executing_its_dump(
         extended = write_dump(migrated, tmp_path / "table.backup", TABLES.format("|invoice"))
         for changed, message in (
             (triggered, "its dump holds the trigger public experiment"),
-            (extended, "the tables of its dump are not those of its manifest"),
+            (extended, "the tables of its dump differ from those of its manifest"),
         ):
             with pytest.raises(InputError, match=message):
                 backup.restore(target, changed, keep=tmp_path / "kept.backup", decoder=PG_RESTORE)
@@ -401,7 +401,7 @@ EXPERIMENT = b"created_at\tgrid\tid\tname\tpoints\n"
         (EXPERIMENT + b"now\t{}\tx\te\t\\N\n", "table experiment: invalid input syntax"),
         (EXPERIMENT + b"now\t{}\t1\t';drop table run\t\\N\n", "violates check constraint"),
         (b"", "the columns of its table experiment are"),
-        (None, "its parts are not those that its manifest.json names"),
+        (None, "its parts differ from those listed in its manifest.json"),
     ],
 )
 def test_a_forged_backup_is_refused_and_the_store_is_unchanged(

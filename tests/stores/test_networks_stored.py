@@ -145,7 +145,7 @@ def test_stored_ports_count_even_if_the_colouring_changes(
     np.testing.assert_array_equal(topology(given.spec).table(), given.table())
     forget()
     other = network(CITIES, name="cities")
-    with refused("is stored with other ports", exit_code=6):
+    with refused("is stored with other port numbers", exit_code=6):
         lab.ingest(other)
 
 
@@ -206,7 +206,7 @@ def test_networks_are_added_listed_and_dropped(
     assert (row["id"], row["nodes"], row["state"], row["used_by"]) == (spec, 10, "not ingested", "")
     lab.run("mine", "broadcast", "forest", base=FOREST, message_bytes=64)
     assert lab.topologies()["used_by"] == ["1 run"]
-    with refused(f"1 run on {spec} are stored", exit_code=6):
+    with refused("cannot be dropped because it is in use: 1 run", exit_code=6):
         lab.drop("mine", kind="topology")
     lab.ingest("mine", trees=FOREST)
     assert lab.topologies()["used_by"] == ["1 forest, 1 run"]

@@ -180,8 +180,8 @@ def test_an_ingest_names_artifacts_built_by_another_version_of_a_plug_in(
         "plug-in"
     )
     assert (
-        f"{SENDS} was built by another version of the plug-in of 'one-by-one'; compare it with: "
-        f"starcast graph verify {SENDS}; build it again with: starcast graph rebuild {SENDS}"
+        f"{SENDS} was built by another version of the plug-in of 'one-by-one'; to compare it, run: "
+        f"starcast graph verify {SENDS}; to build it again, run: starcast graph rebuild {SENDS}"
     ) in listener.lines
     rebuild(stores, ids=[SENDS], method=LoadMethod.BOLT)
     assert ingest(stores, request).outdated == []

@@ -197,7 +197,7 @@ def test_every_role_loses_the_right_to_create_in_the_schema_of_the_owner(shared:
 
 def test_the_missing_right_or_schema_is_named(shared: URL) -> None:
     with as_role(shared, ROLES[2]) as engine:
-        with pytest.raises(RejectedError, match="names no schema that exists and that it may use"):
+        with pytest.raises(RejectedError, match="exists and is accessible to the role"):
             migrations.upgrade(engine, Silent())
         admin(shared, f'grant usage on schema starcast_test_a to "{ROLES[2]}"')
         with pytest.raises(UnavailableError, match="lacks the privilege CREATE on the schema"):

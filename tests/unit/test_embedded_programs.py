@@ -298,7 +298,7 @@ def test_a_download_after_a_failure_requests_only_the_missing_jar(
     """The error of the first download names the missing jar and a remedy."""
     path, content = next(iter(mirror.served.items()))
     del mirror.served[path]
-    absent = r"alpha-1.0.jar: the repository does not have it"
+    absent = r"alpha-1.0.jar: the repository does not have this file"
     with pytest.raises(UnavailableError, match=absent) as caught:
         wanted.download(mirror.url, Silent())
     assert "STARCAST_MAVEN_REPOSITORY" in caught.value.hint

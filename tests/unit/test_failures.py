@@ -62,7 +62,7 @@ SERVER_ERRORS: list[tuple[Exception, int, str]] = [
     (
         pg_error(psycopg.errors.ForeignKeyViolation),
         6,
-        "PostgreSQL at its address refuses a row: m",
+        "PostgreSQL at its address rejected a row: m",
     ),
     (
         pg_error(psycopg.errors.SyntaxError),

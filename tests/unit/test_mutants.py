@@ -103,4 +103,4 @@ def test_the_share_counts_only_mutations_that_some_test_finds() -> None:
     results = ["test", "test", "test", "sweep", "survived", "equivalent"]
     lines, share = summarize({"area": "doors", "result": result} for result in results)
     assert share == pytest.approx(0.75)
-    assert lines[-1] == "`make test` found 3 of 4 that the sweep finds"
+    assert lines[-1] == "`make test` detected 3 of 4 mutants that the sweep detects"

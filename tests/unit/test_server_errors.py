@@ -103,8 +103,8 @@ def test_the_path_of_a_socket_decides_nothing() -> None:
         (errors.UndefinedColumn, "does not have the tables that this starcast expects", 6),
         (errors.InvalidSchemaName, "has no schema for the tables of 'ann'", 6),
         (errors.UntranslatableCharacter, "cannot store a character in 'store'", 6),
-        (errors.ForeignKeyViolation, "refuses a row", 6),
-        (errors.CharacterNotInRepertoire, "refuses a value", 2),
+        (errors.ForeignKeyViolation, "rejected a row", 6),
+        (errors.CharacterNotInRepertoire, "rejected a value", 2),
         (errors.IndexCorrupted, "failed", 4),
         (errors.IoError, "failed", 4),
     ],
@@ -244,8 +244,8 @@ def test_a_password_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     for content, reason in (
         (None, "cannot be read: No such file or directory"),
         ("a folder", "cannot be read: Is a directory"),
-        (b"p\xe4ss", "is not text in UTF-8"),
-        ("pass".encode("utf-16"), "is not text in UTF-8"),
+        (b"p\xe4ss", "is not valid UTF-8"),
+        ("pass".encode("utf-16"), "is not valid UTF-8"),
     ):
         if isinstance(content, bytes):
             if file.is_dir():

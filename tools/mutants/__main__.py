@@ -1,14 +1,14 @@
-"""Mutation test: how many of the mutants that the sweep detects does `make test` detect?
+"""Mutation test: measure the share of the mutants detected by the sweep that `make test` detects.
 
 The sweep is the long test run before a release (`make sweep`). Every mutant is one small change of
 service/starcast or papers (mutations.py), applied to a copy of HEAD and never to the checkout. Each
 copy has its own servers, which are kept between mutants.
 
 A mutant is first tested with the quick tests that execute the changed line, known from one run with
-coverage, and with those in test modules that import the mutated module. If all pass, the same tests
-run with the parameters of the sweep. If one fails then, all quick tests run: a mutant counts
-against `make test` only if all of them pass. A failing test must pass without the mutation;
-otherwise the servers are recreated and the mutant is tried again.
+coverage, and with the tests in modules that import the mutated module. If all pass, the same tests
+run with the parameters of the sweep. If a test fails in this run, all quick tests run: a mutant
+counts against `make test` only if all quick tests pass. A failing test must pass without the
+mutation; otherwise the servers are recreated and the mutant is tried again.
 
 The journal has one line per mutant. A later run with the same seed and commit continues it. If no
 test can detect a surviving mutant, its result may be changed to "equivalent" by a manual edit.
@@ -144,7 +144,7 @@ class Journal:
             self.entries = [entry for entry in entries if self._key.items() <= entry.items()]
 
     def next(self) -> tuple[int, Mutation] | None:
-        """Return the next mutation and its number, or None if enough were detected."""
+        """Return the next mutation and its number; None if enough mutants were detected."""
         with self._lock:
             tried = {entry["number"] for entry in self.entries}
             if sum(entry["result"] in FOUND for entry in self.entries) >= self._wanted:
@@ -175,7 +175,7 @@ def summarize(entries: Iterable[dict[str, Any]]) -> tuple[list[str], float]:
     totals = [sum(counts[name, result] for name in AREAS) for result in RESULTS]
     lines.append(f"{'all':12}" + "".join(f"{total:12}" for total in totals))
     found = totals[0] + totals[1]
-    lines.append(f"`make test` found {totals[0]} of {found} that the sweep finds")
+    lines.append(f"`make test` detected {totals[0]} of {found} mutants that the sweep detects")
     return lines, totals[0] / max(1, found)
 
 
@@ -221,7 +221,7 @@ def _measure(pool: ThreadPoolExecutor, copies: list[Copy], folder: Path, paths: 
     paths = paths or [folder.relative_to(ROOT).as_posix() for folder in folders]
     _finish([pool.submit(measure, path) for path in paths])
     if tests.broken:
-        print("not used, since they fail without a mutation:", *sorted(tests.broken))
+        print("tests not used, because they fail without a mutation:", *sorted(tests.broken))
     return tests
 
 
@@ -252,14 +252,14 @@ def _stop(pool: ThreadPoolExecutor, copies: list[Copy]) -> None:
 
 def _parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="mutants", description=__doc__)
-    parser.add_argument("--mutants", type=int, default=40, help="that the sweep finds")
+    parser.add_argument("--mutants", type=int, default=40, help="number of mutants to detect")
     parser.add_argument("--seed", type=int, default=secrets.randbelow(10**6))
-    parser.add_argument("--jobs", type=int, default=2, help="copies with servers, side by side")
+    parser.add_argument("--jobs", type=int, default=2, help="number of parallel copies")
     parser.add_argument("--journal", type=Path, default=ROOT / ".mutants" / "mutants.jsonl")
     parser.add_argument(
-        "--sweep-minutes", type=float, default=30, help="limit for one mutant and folder"
+        "--sweep-minutes", type=float, default=30, help="time limit per mutant and folder"
     )
-    parser.add_argument("--tests", nargs="+", metavar="PATH", help="only these folders or modules")
+    parser.add_argument("--tests", nargs="+", metavar="PATH", help="run only these tests")
     return parser.parse_args()
 
 

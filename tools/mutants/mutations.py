@@ -111,7 +111,7 @@ class Finder:
         self._starts = [0, *accumulate(sizes)]
 
     def find(self) -> Iterator[Mutation]:
-        """Yield all mutations, including those that are not valid (`Mutation.is_valid`)."""
+        """Yield all mutations, including invalid mutations (see `Mutation.is_valid`)."""
         yield from self._visit(ast.parse(self.source), lines=(1, 1), is_bool=False)
 
     def _visit(self, node: ast.AST, lines: tuple[int, int], *, is_bool: bool) -> Iterator[Mutation]:
@@ -202,7 +202,7 @@ def _is_logging(node: ast.AST) -> bool:
 
 
 def _executed(node: ast.AST) -> Iterable[ast.AST]:
-    """Return the children that may be mutated, which excludes annotations and the like."""
+    """Return the children of a node to mutate, without annotations, f-strings and logging."""
     match node:
         case ast.FunctionDef(args=args, body=body) | ast.AsyncFunctionDef(args=args, body=body):
             return [*args.defaults, *filter(None, args.kw_defaults), *body]

@@ -119,7 +119,7 @@ class Copy:
             first: the tests or test functions that run first, in this order.
             only: whether only the tests in ``first`` run.
             dropped: tests that do not run.
-            limit: maximum number of seconds.
+            limit: time limit in seconds.
         """
         modules = list(modules)
         needs_servers = not all(f"{module}/".startswith(WITHOUT_SERVERS) for module in modules)
@@ -187,7 +187,7 @@ class Copy:
                     process.kill()
 
     def _start_servers(self) -> None:
-        """Start the servers that are not running, and recreate all if that fails."""
+        """Start the servers that are not running; if the start fails, recreate all servers."""
         if self._starcast("up"):
             self.remove_servers()
             if self._starcast("up"):

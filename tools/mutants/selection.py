@@ -1,4 +1,4 @@
-"""The quick tests, and the selection of those that concern a mutation."""
+"""The quick tests, and the selection of the tests that concern a mutation."""
 
 import ast
 import json
@@ -48,8 +48,8 @@ class Tests:
     def covering(self, mutation: Mutation) -> tuple[list[str], list[str]]:
         """Return the quick tests that execute a line of a mutation's statement, sorted.
 
-        If the line is executed by the set-up of a test, the second list has all other tests of its
-        folder: the fixture may serve them too, but is set up only for the first test that uses it.
+        If the set-up of a test executes the line, the second list has all other tests of its
+        folder: they might use the same fixture, which is set up only for the first test.
         """
         contexts = set[str]()
         for data in self._coverage:

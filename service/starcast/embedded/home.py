@@ -53,7 +53,7 @@ def read_secret(file: Path) -> str:
     """Return the password in a file.
 
     Raises:
-        UnavailableError: the file cannot be read, or is not text in UTF-8.
+        UnavailableError: the file cannot be read, or is not valid UTF-8.
     """
     try:
         return file.read_text(encoding="utf-8-sig").strip()
@@ -62,7 +62,7 @@ def read_secret(file: Path) -> str:
         raise UnavailableError(described.message, described.hint) from None
     except UnicodeDecodeError:
         raise UnavailableError(
-            f"the password file {file} is not text in UTF-8", hint="convert it to UTF-8"
+            f"the password file {file} is not valid UTF-8", hint="convert the file to UTF-8"
         ) from None
 
 
@@ -120,8 +120,8 @@ class Home:
         self._state_file = self.root / "stack.json"
         # PostgreSQL limits the name to 63 ASCII characters, so it contains a hash of the path.
         self.cluster = f"starcast-{hashlib.sha256(os.fsencode(self.root)).hexdigest()[:12]}"
-        # Other users cannot read the working directory of a process, but they can read its
-        # arguments.
+        # The markers are arguments, because other users can read the arguments of a process, but
+        # not its working directory.
         self.markers = {
             "neo4j": f"-Dstarcast.home={self.neo4j}",
             "postgres": f"--cluster_name={self.cluster}",
@@ -178,11 +178,11 @@ class Home:
         """Hold the lock for starting, stopping and rebuilding servers.
 
         Args:
-            reporter: receives the task of another process, if this process has to wait for it.
+            reporter: reports the task of another process if this process has to wait for it.
             task: the activity of this process, such as ``stopping the embedded stack``.
 
         Raises:
-            LimitError, UnavailableError: for an operating system error in the context.
+            LimitError, UnavailableError: an operating system error occurred in the context.
         """
 
         def waiting() -> None:
@@ -207,20 +207,20 @@ class Home:
             return system.is_locked(self.rebuild_lock)
 
     def ensure_password(self, name: str, data: Path | None = None) -> str:
-        """Return a password. Create it if it is missing, unless the data that it protects exist.
+        """Return a password; create it if it is missing and the data that it protects do not exist.
 
         Args:
             name: the name of the password file.
             data: path of the data that the password protects; None if it protects no data.
 
         Raises:
-            UnavailableError: the data exists, but the password file is missing.
+            UnavailableError: the data exist, but the password file is missing.
         """
         file = self.password_file(name)
         if not file.exists():
             if data is not None and data.exists():
                 raise UnavailableError(
-                    f"the password file {file} is missing; the data in {data} was created with it",
+                    f"the password file {file} is missing, which protects the data in {data}",
                     hint=f"restore the file, or delete {self.root} and repeat 'starcast up' and "
                     "your ingests",
                 )
@@ -247,7 +247,7 @@ class Home:
         return self.password_file(f"postgres-{role}")
 
     def published(self) -> dict[str, ServerProcess]:
-        """Return the servers in ``stack.json``, by name. After a crash, some may not be running."""
+        """Return the servers in ``stack.json`` by name; after a crash, some may not be running."""
         try:
             entries = json.loads(self._state_file.read_text(encoding="utf-8"))
             return {name: ServerProcess(**entries[name]) for name in TITLES if name in entries}

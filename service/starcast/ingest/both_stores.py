@@ -33,8 +33,8 @@ class Stores:
         engine: PostgreSQL, with a checked schema.
         graph: Neo4j.
         batch: maximum number of rows per transaction in Neo4j.
-        embedded: the settings, if Neo4j is the embedded one, which may be stopped and whose store
-            may be replaced; else None.
+        embedded: the settings, if Neo4j is the embedded server, which starcast may stop and whose
+            store it may replace; otherwise None.
         lock: the lock for changing Neo4j, if this process holds it; the engine then also holds the
             lock for writing to PostgreSQL.
     """
@@ -47,11 +47,11 @@ class Stores:
 
     @contextmanager
     def session(self) -> Iterator[Session]:
-        """Open a session of PostgreSQL, which commits at the end of the context.
+        """Open a PostgreSQL session that commits at the end of the context.
 
         Raises:
-            UnavailableError: the session's connection was lost, or the connection that held the
-                lock. Without the lock, another process may be changing the stores.
+            UnavailableError: the connection of the session or of the lock was lost. Without the
+                lock, another process might be changing the stores.
         """
         with sessions.open_session(self.engine) as session:
             if self.lock is not None:
@@ -60,7 +60,7 @@ class Stores:
 
     @property
     def id(self) -> uuid.UUID:
-        """Id of the PostgreSQL database, which the node ``:Store`` in Neo4j must have too."""
+        """Id of the PostgreSQL database; the node ``:Store`` in Neo4j must have the same id."""
         with self.session() as session:
             return session.scalars(select(models.Store.id)).one()
 
@@ -139,7 +139,7 @@ def lock_stores(
 
     Raises:
         BusyError: another process holds the lock, and ``wait`` is False.
-        UnavailableError: the PostgreSQL role may only read; Neo4j is not changed either.
+        UnavailableError: the PostgreSQL role has no write access; Neo4j is not changed either.
     """
     waiting = reporter.say if wait else None
     with (
@@ -147,8 +147,8 @@ def lock_stores(
         sessions.advisory_lock(engine, LOCK, None, task, waiting=waiting) as lock,
     ):
         locked = replace(stores, engine=engine, lock=lock)
-        # FOR UPDATE needs permission to write even with LIMIT 0, so a role that may only read fails
-        # here.
+        # FOR UPDATE needs permission to write even with LIMIT 0, so a role without write access
+        # fails here.
         with locked.session() as session:
             session.execute(select(models.Materialization).limit(0).with_for_update())
             load_key_numbers(session)

@@ -1,6 +1,6 @@
 """Ingest artifacts into both stores, and drop (delete) them.
 
-Ingests and drops run over Bolt or by an offline import, whichever is faster. Deleting the rows of
+Ingests and drops use Bolt or an offline import, whichever is faster. Deleting the rows of
 S10 takes minutes and does not make Neo4j's files smaller, so a large artifact is dropped from the
 embedded Neo4j by importing all other artifacts into a new store.
 """
@@ -127,8 +127,8 @@ def _find_outdated(present: Iterable[Artifact], reporter: Reporter) -> list[str]
         plugins = " and ".join(f"'{name}'" for name in names)
         quoted = shlex.quote(artifact_id)
         reporter.say(
-            f"{artifact_id} was built by another version of the plug-in of {plugins}; compare it "
-            f"with: starcast graph verify {quoted}; build it again with: "
+            f"{artifact_id} was built by another version of the plug-in of {plugins}; to compare "
+            f"it, run: starcast graph verify {quoted}; to build it again, run: "
             f"starcast graph rebuild {quoted}"
         )
     return list(outdated)
@@ -167,16 +167,15 @@ def drop(
     """Delete an artifact from both stores.
 
     Args:
-        stores: both stores, open. After an import, the connection to Neo4j may be useless, because
-            the server may have another port.
+        stores: both stores, open. After an import, the connection to Neo4j might be invalid,
+            because the server might use another port.
         kind: topology, forest or schedule.
         artifact_id: the artifact's id.
         cascade: also delete the artifacts that depend on it.
         wait: wait for other processes instead of raising BusyError.
         reporter: receives progress messages; the first names the method and its estimated time.
         method: ``bolt`` deletes in transactions of limited size, ``import`` imports the remaining
-            artifacts into a new store, and ``auto`` takes the faster of the two if both are
-            possible.
+            artifacts into a new store, and ``auto`` uses the faster method if both are possible.
         on_stage: called after each stage of an import; tests use it to interrupt the import.
 
     Returns:
@@ -185,7 +184,7 @@ def drop(
     Raises:
         NotFoundError: the artifact is not stored.
         RejectedError: other artifacts depend on it, and ``cascade`` is False; or an import was
-            requested, which would delete data of other programs.
+            requested that would delete data of other programs.
         BusyError: another process is changing the stores.
         InputError: an import was requested for a server that is not the embedded one.
         LimitError: an import was requested that exceeds the limits on rows or the free disk space.
@@ -201,8 +200,8 @@ def drop(
             more = f" and {len(dependents) - 5} more" if len(dependents) > 5 else ""
             listed = ", ".join(artifact.id for artifact in dependents[:5])
             raise RejectedError(
-                f"{artifact_id} has dependents: {listed}{more}",
-                hint="drop them first, or add `cascade`",
+                f"{artifact_id} cannot be dropped because others depend on it: {listed}{more}",
+                hint="drop these first, or add `cascade`",
             )
         # Dependents are dropped first, so that an interruption leaves no schedule without its
         # forest, and no forest without its topology.
@@ -222,7 +221,7 @@ def _choose_deletion(
     loader = choose_loader(choose_deletion, stores, requested, dropped, remaining, reporter)
     try:
         loader.check(remaining)
-    # With the method `auto`, an import would only be faster, so rows are deleted over Bolt instead.
+    # With `auto`, the import was chosen only because it is faster, so Bolt is used instead.
     except (RejectedError, LimitError):
         if requested is LoadMethod.IMPORT:
             raise

@@ -82,8 +82,8 @@ class BoltLoader:
         audit.drop_wrong_indexes(stores.graph)
         if is_outdated:
             delete_outdated_nodes(stores.graph)
-            # The new schema version is recorded only after the deletion: if the rebuild is
-            # interrupted before, the next one must recreate everything.
+            # The new schema version is recorded only after the deletion: if this rebuild is
+            # interrupted before, the next rebuild must recreate everything.
             audit.record_owner(stores.graph, str(stores.id))
         return self._write(artifacts, ignore_stage, REBUILDING)
 
@@ -104,10 +104,10 @@ class BoltLoader:
 
 @dataclass(frozen=True)
 class ImportLoader:
-    """A loader that replaces the store of the embedded Neo4j by a newly imported store.
+    """A loader that replaces the store of the embedded Neo4j with a newly imported store.
 
     Attributes:
-        stores: both stores, locked. After an import, the connection to the graph is useless if the
+        stores: both stores, locked. After an import, the connection to the graph is invalid if the
             server had to choose another port.
         reporter: receives progress messages.
         reason: why this loader was chosen, with an estimate.
@@ -120,7 +120,7 @@ class ImportLoader:
     settings: Settings
 
     def check(self, artifacts: Sequence[Artifact]) -> None:
-        """Check that Neo4j's store may be replaced by a new one with the given artifacts.
+        """Check that a new store with the given artifacts may replace Neo4j's store.
 
         Raises:
             RejectedError: data of other programs would be deleted.
@@ -145,7 +145,7 @@ class ImportLoader:
             self.reporter.say(f"{artifact.kind} {artifact.id}: dropped")
 
     def rebuild(self, artifacts: Sequence[Artifact], *, is_outdated: bool) -> list[Loaded]:  # noqa: ARG002
-        """Replace Neo4j's store by a new one with all artifacts recorded in PostgreSQL.
+        """Replace Neo4j's store with a new store of all artifacts recorded in PostgreSQL.
 
         Artifacts that are missing in Neo4j are imported too.
         """
@@ -178,7 +178,7 @@ def choose_loader(
     """Choose the loader for a change of the graph.
 
     Args:
-        choose: chooses the load method: `choose_method` or `choose_deletion`.
+        choose: function that chooses the load method: `choose_method` or `choose_deletion`.
         stores: both stores, locked.
         requested: the load method requested by the user.
         changed: the artifacts to load or to delete.

@@ -3,8 +3,8 @@
 An artifact is built and verified, written to both stores, read back, compared, and marked complete.
 If a load is interrupted, or other programs change the stores, `recover` cleans up. Only one process
 at a time holds the lock of the stores, so an artifact in state ``planned`` or ``loading`` was left
-by a process that has ended, and can be deleted. So can an artifact that is complete in only one of
-the stores.
+by a process that has ended, and can be deleted. An artifact that is complete in only one of the
+stores can be deleted as well.
 """
 
 import time
@@ -63,7 +63,7 @@ def ignore_stage(*_: object) -> None:
 
 @dataclass(frozen=True)
 class Loaded:
-    """An artifact that was stored: its nodes and relationships, and the seconds it took."""
+    """A newly stored artifact: its numbers of nodes and relationships, and the duration."""
 
     kind: str
     id: str
@@ -88,8 +88,8 @@ def load(
         artifact: the artifact.
         reporter: receives progress messages.
         on_stage: called after each of `STAGES`.
-        reason: text that PostgreSQL has as the artifact's error until the artifact is complete, for
-            example if a rebuild is interrupted.
+        reason: text that PostgreSQL records as the artifact's error until the artifact is complete.
+            It remains if a rebuild is interrupted.
 
     Raises:
         RejectedError: the verification or the comparison failed; only a row in ``materialization``
@@ -115,8 +115,8 @@ def load(
         on_stage("written", artifact)
         _compare(stores, built)
         on_stage("compared", artifact)
-        # Neo4j is marked first. If the process is killed here, the artifact is complete in Neo4j
-        # but not in PostgreSQL, so the next ingest creates it again.
+        # The state changes in Neo4j first. If the process is killed after this step, the artifact
+        # is complete in Neo4j but not in PostgreSQL, so the next ingest creates it again.
         writer.finish(built)
         on_stage("finished", artifact)
         with stores.session() as session:
@@ -141,7 +141,7 @@ def cleanup_on_error(
     try:
         yield
     except KeyboardInterrupt:
-        # Deleting large artifacts would keep the user waiting, so the next ingest or drop does it.
+        # Deleting large artifacts takes long, so they are left to the next ingest or drop.
         for artifact in artifacts:
             kind, artifact_id = artifact.kind, artifact.id
             with suppress(StarcastError), stores.session() as session:
@@ -178,7 +178,7 @@ def build_and_save(
         method: the load method, which is recorded.
         artifact: the artifact.
         on_stage: called after each of `BUILD_STAGES`.
-        reason: text that PostgreSQL has as the artifact's error until the artifact is complete.
+        reason: text that PostgreSQL records as the artifact's error until the artifact is complete.
 
     Returns:
         The artifact as nodes and relationships of Neo4j.
@@ -201,7 +201,7 @@ def build_and_save(
 
 
 def _compare(stores: Stores, built: GraphArtifact) -> None:
-    """Compare an artifact in Neo4j with the built one; record the counts and checksum found.
+    """Compare an artifact in Neo4j with the built artifact; record the counts and checksum found.
 
     Raises:
         RejectedError: the artifact in the graph differs from the built artifact.
@@ -218,7 +218,8 @@ def _compare(stores: Stores, built: GraphArtifact) -> None:
         raise RejectedError(
             f"the graph does not match {artifact_id}: expected {built.content}, found {content}"
             + "".join(f"; {difference}" for difference in differences),
-            hint="ingest it again; if this error recurs, another program writes to this graph",
+            hint="run the same ingest again; if this error recurs, another program writes to this"
+            " graph",
         )
 
 
@@ -328,7 +329,7 @@ def find_dependents(session: Session, artifact: Artifact) -> list[Artifact]:
 
 
 def find_artifacts(session: Session, ids: Sequence[str]) -> set[Artifact]:
-    """Return the recorded artifacts with these ids, and all that depend on them; without ids, all.
+    """Return the recorded artifacts with these ids and their dependents; all if ``ids`` is empty.
 
     Raises:
         NotFoundError: no artifact with such an id is stored.
@@ -348,7 +349,7 @@ def find_artifacts(session: Session, ids: Sequence[str]) -> set[Artifact]:
 
 
 def read_states(session: Session) -> dict[Artifact, LoadState]:
-    """Return the state of each artifact that PostgreSQL records; the artifacts have sizes."""
+    """Return the state of each artifact that PostgreSQL records; each artifact has its size."""
     rows = session.scalars(select(models.Materialization))
     return {recorded_artifact(row): LoadState(row.state) for row in rows}
 

@@ -1,10 +1,10 @@
 """Offline imports: recreate the entire store of the embedded Neo4j.
 
-The graph in Neo4j is derived: PostgreSQL records which artifacts it has, and each can be built
+The graph in Neo4j is derived: PostgreSQL records which artifacts it holds, and each can be built
 again. An import therefore writes all artifacts to files, creates a new store from them next to the
-old one (`starcast.embedded.rebuild`), and replaces the old store only after checking the new one:
-it compares the total numbers of nodes and relationships, and everything at a sample of nodes. After
-an interruption at any point, either the old store or the checked new store is in use. If
+old one (`starcast.embedded.rebuild`), and replaces the old store only after checking the new one.
+The check compares the total numbers of nodes and relationships, and all data at a sample of nodes.
+After an interruption at any point, either the old store or the checked new store is in use. If
 PostgreSQL's records do not match the store in use, `starcast.ingest.loading.recover` cleans up.
 """
 
@@ -57,14 +57,14 @@ def import_all(
     reporter: Reporter,
     on_stage: OnStage,
 ) -> list[Loaded]:
-    """Replace Neo4j's store by a new one with all complete artifacts and the new artifacts.
+    """Replace Neo4j's store with a new store of all complete artifacts and the new artifacts.
 
     Without new artifacts, this rebuilds the store. The stores must be locked. Neo4j is not
     available for part of the time. The caller checks the disk space.
 
     Args:
-        stores: both stores, with the embedded Neo4j. Afterwards, the connection to Neo4j may be
-            useless, because the server may have another port.
+        stores: both stores, with the embedded Neo4j. Afterwards, the connection to Neo4j might be
+            invalid, because the server might use another port.
         settings: the settings of the embedded Neo4j.
         new: artifacts that are absent or failed, in build order.
         reporter: receives progress messages.
@@ -107,15 +107,15 @@ def import_remaining(
     reporter: Reporter,
     on_stage: Callable[[str], None],
 ) -> None:
-    """Drop artifacts: replace Neo4j's store by a new one with all other complete artifacts.
+    """Drop artifacts: replace Neo4j's store with a new store of all other complete artifacts.
 
-    Until the new store replaces the old one, the artifacts stay complete: after an interruption
-    they are either all stored or all dropped. The caller checks the disk space.
+    Until the new store replaces the old one, the dropped artifacts stay complete: after an
+    interruption, either all or none of them are stored. The caller checks the disk space.
 
     Args:
         stores: both stores, with the embedded Neo4j; see `import_all`.
         settings: the settings of the embedded Neo4j.
-        dropped: the artifacts to drop, and all that depend on them, in deletion order.
+        dropped: the artifacts to drop and their dependents, in deletion order.
         reporter: receives progress messages.
         on_stage: called after each stage from ``written`` on, and after ``marked``.
 
@@ -143,10 +143,10 @@ def import_remaining(
 
 
 def check_space(settings: Settings, artifacts: Iterable[Artifact]) -> None:
-    """Check that the disk has enough space for an import of artifacts.
+    """Check that the disk has enough free space for an import of artifacts.
 
     Raises:
-        LimitError: the disk is too small.
+        LimitError: the disk has too little free space.
     """
     size = Estimate.of(artifacts)
     purpose = f"an import of {size}, with its files and the new store,"
@@ -163,7 +163,7 @@ def _import(
     reporter: Reporter,
     on_stage: Callable[[str], None],
 ) -> None:
-    """Write the artifacts to files, import these into a new store, and replace the old store.
+    """Write the artifacts to files, import the files into a new store, and replace the old store.
 
     The new store is compared with the built artifacts before it replaces the old store.
 
@@ -172,14 +172,14 @@ def _import(
         settings: the settings of the embedded Neo4j.
         old: stored artifacts, which are built again one at a time.
         new: artifacts that are built and saved.
-        accept: records the change in PostgreSQL, just before the new store is used.
+        accept: function that records the change in PostgreSQL, just before the new store is used.
         task: activity shown to other processes.
         reporter: receives progress messages.
         on_stage: called after each stage from ``written`` on.
     """
     sample = Sample()
-    # Stored artifacts whose rows differ from those that another version of starcast or of a plug-in
-    # built before.
+    # Stored artifacts whose rows have changed since another version of starcast or of a plug-in
+    # built them.
     changed: dict[Artifact, Built] = {}
 
     def build() -> Iterator[GraphArtifact]:
@@ -211,7 +211,7 @@ def _import(
         )
         with ThreadPoolExecutor(1) as pool:
             # Counts and checksums of new artifacts are computed while neo4j-admin runs, because it
-            # leaves a processor idle at times. The artifacts cache them.
+            # sometimes leaves a processor idle. The artifacts cache the results.
             contents = pool.submit(compute_contents)
             work.load([*bulk_files.OPTIONS, *written.arguments])
             contents.result()
@@ -223,7 +223,7 @@ def _import(
             with graph.concurrent(1) as pool:
                 constraints = pool.submit(writer.create_constraints, graph)
                 # Neo4j has the counts as statistics, and finds nodes by its internal ids without an
-                # index, so both can be compared while it creates the constraints.
+                # index, so counts and nodes can be compared while it creates the constraints.
                 problems = [
                     *compare_counts(graph, artifacts),
                     *sample.compare(graph, written.first_ids),
@@ -251,7 +251,7 @@ def _import(
 
 
 def _record(stores: Stores, old: Sequence[Artifact], changed: Mapping[Artifact, Built]) -> None:
-    """Record the import in PostgreSQL, and save artifacts that are now built with other rows."""
+    """Record the import in PostgreSQL, and save the artifacts whose rows have changed."""
     method = LoadMethod.IMPORT.value
     # An import compares only a sample, so the columns for a complete comparison stay empty.
     unread = dict.fromkeys(FOUND_COLUMNS)

@@ -1,4 +1,4 @@
-"""Plans of ingests: the requested artifacts, their sizes, and the faster load method.
+"""Ingest plans: the requested artifacts, their sizes, and the faster load method.
 
 Planning needs no server and builds nothing, so it can also report the size of a plan that exceeds
 the limits.
@@ -54,7 +54,8 @@ from starcast.trees import Forest, plain_constructions
 from starcast.trees.construction import find_difference
 
 ALL = "all"
-#: Maximum number of rows of a schedule that ``all`` includes; larger ones must be named.
+#: Maximum number of rows of a schedule that ``all`` includes; larger schedules must be requested by
+#: name.
 MAX_ROWS_OF_ALL = 1_000_000
 BOTH = "both"
 #: The name that requests the default port model of each algorithm.
@@ -172,7 +173,7 @@ def parse_request(
     artifacts = [
         topology_artifact(topology),
         # If a user's forest and a construction's forest have the same id, their trees are equal, so
-        # only the user's is kept.
+        # only the user's forest is kept.
         *(each for each in planned if each.id not in own),
         *map(forest_artifact, own.values()),
         *map(schedule_artifact, selected),
@@ -201,13 +202,13 @@ def _check_forests(topology: Topology, forests: Iterable[Forest]) -> dict[str, F
             )
         if given.id in checked:
             raise InputError(
-                f"two forests have the id {given.id}", hint="give one of them another name"
+                f"two forests have the id {given.id}", hint="use another name for one of them"
             )
         if difference := find_difference(given):
             raise RejectedError(
                 f"{given.id} has the name of a construction that builds different trees: "
                 f"{difference}",
-                hint="give it another name: Forest(..., construction='mine')",
+                hint="use another name: Forest(..., construction='mine')",
             )
         checked[given.id] = given
     return checked
@@ -283,7 +284,7 @@ def _check_rows(algorithm: Algorithm, topology: Topology, arguments: Arguments) 
 
 
 def _collective_of(name: str) -> str:
-    """Return the collective that is meant by an algorithm's name without a collective.
+    """Return the collective to use for an algorithm that is named without a collective.
 
     This is the only collective with an algorithm of this name, or broadcast if there are several.
     """
@@ -448,7 +449,7 @@ def choose_method(
     )
     if embedded and is_faster:
         reason += (
-            f"; an offline import, which also writes what is stored, would take {duration} for "
+            f"; an offline import, which also writes all stored rows, would take {duration} for "
             f"{total.rows:,} rows"
         )
     return ChosenMethod(LoadMethod.BOLT, reason)

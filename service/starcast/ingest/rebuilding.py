@@ -7,7 +7,7 @@ recreated nodes are deleted.
 
 Over Bolt, all artifacts to rebuild are first deleted. Each has the state ``failed``, with the
 reason `REBUILDING`, until it has been recreated. After an interruption, the next rebuild recreates
-all remaining artifacts, and an ingest recreates those that it requests.
+all remaining artifacts, and an ingest recreates the artifacts that it requests.
 """
 
 from collections.abc import Sequence
@@ -55,7 +55,7 @@ def rebuild(
 
     Args:
         stores: both stores, open.
-        ids: ids of artifacts to rebuild, each with those that depend on it; empty for all.
+        ids: ids of artifacts to rebuild, each with its dependents; empty for all artifacts.
         method: the load method.
         reporter: receives progress messages.
         discard_foreign: delete data of other programs that cannot be kept.
@@ -106,16 +106,16 @@ def empty_graph(stores: Stores, reporter: Reporter) -> None:
     audit.record_owner(stores.graph, str(stores.id))
     if deleted := clear(stores.graph, stores.batch):
         many = pluralize(deleted, "node or relationship", "nodes and relationships")
-        reporter.say(f"deleted {many} of the graph")
+        reporter.say(f"deleted {many} from the graph")
 
 
 def _take_over(stores: Stores) -> bool:
     """Check that the graph in Neo4j belongs to this PostgreSQL database.
 
-    The node :Store names the database to which the graph belongs. If it was changed or deleted
-    manually, it is repaired if both servers are the embedded ones of the same home, which no other
-    program uses, and PostgreSQL knows every artifact in the graph. An empty graph is paired with
-    this database.
+    The node :Store names the database to which the graph belongs. A node that was changed or
+    deleted manually is repaired, provided that both servers are the embedded servers of one home,
+    which no other program uses, and PostgreSQL knows every artifact in the graph. An empty graph is
+    paired with this database.
 
     Returns:
         True if the graph belongs to this database but has an older schema.
@@ -188,13 +188,13 @@ def restore(
 ) -> Manifest:
     """Restore a backup into empty stores, or replace their content, and rebuild the graph.
 
-    Meanwhile no other process can write to the stores, so the backup of the previous content is
-    complete, and no process changes the graph while it is emptied.
+    During the restore, no other process can write to the stores. So the backup of the previous
+    content is complete, and no process changes the graph while it is emptied.
 
     Args:
         settings: the settings that name the stores.
         file: the backup.
-        reporter: receives messages.
+        reporter: receives progress messages.
         rebuild_graph: whether to rebuild the graph in Neo4j; otherwise Neo4j is not used.
         replace: replace the content of the stores, after backing up the rows to the folder
             ``backups`` of the home.
@@ -253,8 +253,8 @@ def _rebuild_restored(settings: Settings, engine: Engine, reporter: Reporter) ->
     """Rebuild the graph from the restored rows. The given engine holds the store's lock."""
     reporter.say("rebuilding the graph")
     with open_stores(settings, engine) as stores:
-        # PostgreSQL now has the id from the backup, but the graph may still be paired with another
-        # id.
+        # PostgreSQL now has the id from the backup, but the graph might still be paired with
+        # another id.
         if audit.read_owner(stores.graph) is not None:
             empty_graph(stores, reporter)
         try:

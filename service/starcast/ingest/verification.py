@@ -65,7 +65,7 @@ from starcast.support.text import pluralize
 from starcast.topologies import Topology
 from starcast.trees import Forest, constructions, forest
 
-#: Stands for an artifact's id in problems that concern all of Neo4j's store.
+#: Stands for an artifact's id in problems that concern the entire Neo4j store.
 WHOLE_STORE = "the store"
 
 #: Maximum number of differing rows described per artifact; the others are counted.
@@ -102,7 +102,7 @@ class Sample:
     """
 
     size: int = 500
-    # By default, each verification draws a new sample, so repeated ones find more differences.
+    # By default, each verification draws a new sample, so repeated runs find more differences.
     seed: int = field(default_factory=lambda: randbelow(2**32))
     artifacts: list[GraphArtifact] = field(default_factory=list)
 
@@ -116,13 +116,13 @@ class Sample:
         return np.sort(generator.choice(topology.nodes, size, replace=False)).astype(np.int64)
 
     def add(self, artifact: GraphArtifact) -> None:
-        """Add an artifact to those that Neo4j should have."""
+        """Add an artifact that Neo4j should have, with its rows at the sampled nodes."""
         self.artifacts.append(artifact.at(self.ranks(artifact.topology)))
 
     def compare(
         self, graph: Graph, first_ids: Mapping[str, int] | None = None
     ) -> Iterator[Problem]:
-        """Yield the differences between the graph and the artifacts that it should have.
+        """Yield the differences between the graph and the added artifacts.
 
         Args:
             graph: the graph to compare.
@@ -148,7 +148,7 @@ class Sample:
 
 
 def compare_counts(graph: Graph, artifacts: Iterable[Artifact]) -> Iterator[Problem]:
-    """Yield a problem for each label or relationship type whose count in the graph is wrong."""
+    """Yield a problem for each label or relationship type with an unexpected count in the graph."""
     expected: Counter[Label | Relationship] = Counter({STORE: 1})
     for artifact in artifacts:
         expected[NODE] += artifact.nodes
@@ -180,7 +180,7 @@ def _compare_nodes(
 
 
 def _compare_rows(rows: Rows, found: Sequence[Sequence[Any]]) -> Iterator[Problem]:
-    """Yield a problem for each of the first `_DESCRIBED` differing rows, and one for the others."""
+    """Yield a problem for each of the first `_DESCRIBED` differing rows, and one for all others."""
     first = first_key(rows.topology)
     columns = [rows.start + first, rows.end + first, *rows.columns.values()]
     # Rows are compared as multisets, because the graph can hold a row twice.
@@ -234,10 +234,10 @@ def verify(
 
     Args:
         stores: both stores, open.
-        ids: ids of artifacts to verify, each with those that depend on it. Without ids, the entire
-            store is verified, including data that belong to no artifact.
+        ids: ids of artifacts to verify, each with its dependents. Without ids, the entire store is
+            verified, including data that belong to no artifact.
         sample: the nodes to compare.
-        reporter: receives progress messages, also about skipped artifacts.
+        reporter: receives progress messages, including messages about skipped artifacts.
         checksums: also verify all artifacts again, and compare their counts and checksums.
 
     Raises:
@@ -245,8 +245,8 @@ def verify(
         OwnershipError: the graph belongs to another program, or has an older schema.
     """
     listener = reporter or Silent()
-    # A lock would make ingests wait. Instead, the records are read before and after, which shows
-    # the artifacts that changed meanwhile.
+    # A lock would make ingests wait. Instead, PostgreSQL's records are read before and after the
+    # verification, which shows the artifacts that changed meanwhile.
     with stores.session() as session:
         wanted = find_artifacts(session, ids)
     before = _read_records(stores)
@@ -300,7 +300,7 @@ class _Verification:
         stores: both stores.
         records: the rows of ``materialization`` when the verification began.
         sample: the nodes that are compared.
-        reporter: receives messages, also about skipped artifacts.
+        reporter: receives messages, including messages about skipped artifacts.
         checksums: whether artifacts are verified again and the checksums of all rows compared.
     """
 
@@ -322,7 +322,7 @@ class _Verification:
                     WHOLE_STORE, f"it has {phrase}, which starcast's schema does not declare"
                 )
             yield from self._check_unknown_nodes()
-            # Unfinished artifacts may have any number of rows in the graph.
+            # Incomplete artifacts can have any number of rows in the graph.
             if all(each.state == LoadState.COMPLETE for each in self.records.values()):
                 ordered = sorted(self.records, key=lambda each: each.build_order)
                 yield from compare_counts(graph, ordered)
@@ -445,7 +445,7 @@ def _read_content(stores: Stores, artifact: Artifact) -> Content:
 
 
 def _describe(artifact: Artifact, checksum: str) -> str:
-    """Return the recorded counts and checksum of an artifact, as `Content` formats them."""
+    """Return the recorded counts and checksum of an artifact, in the text format of `Content`."""
     nodes, relationships = artifact.nodes, artifact.relationships
     return f"{nodes:,} nodes, {relationships:,} relationships, checksum {checksum}"
 
@@ -456,10 +456,10 @@ def list_problems(problems: Iterable[Problem]) -> Table:
 
 
 def check_artifact(stores: Stores, kind: str, artifact_id: str) -> None:
-    """Compute counts and checksum of an artifact in Neo4j, and compare them with PostgreSQL's.
+    """Compute the counts and checksum of an artifact in Neo4j; compare them with the stored record.
 
     Raises:
-        NotFoundError: the artifact is not known.
+        NotFoundError: PostgreSQL does not record the artifact.
         RejectedError: the artifact is not complete, or its content in the graph differs.
         UnavailableError: the graph belongs to another database.
     """

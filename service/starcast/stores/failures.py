@@ -1,4 +1,4 @@
-"""Convert exceptions that no other code has handled to errors of starcast.
+"""Convert exceptions that no other code has handled to starcast errors.
 
 Failures of the operating system, of files and of servers become errors with a documented exit code.
 All other exceptions are reported as defects of starcast.
@@ -30,17 +30,17 @@ _DAMAGED = (
     *(csv.Error, JSONDecodeError, TOMLDecodeError, zipfile.BadZipFile, zlib.error, ParseError),
     *(UnicodeError, EOFError),
 )
-#: Drivers are recognized by their packages, because importing them takes long.
+#: Exceptions of drivers are recognized by package name, because importing a driver is slow.
 _SERVERS = {"neo4j": "Neo4j", "psycopg": "PostgreSQL", "sqlalchemy": "PostgreSQL"}
 _DOCTOR = "'starcast doctor' checks servers and programs; STARCAST_DEBUG=1 prints the details"
 
 
 def translate(error: Exception, report: str) -> StarcastError:
-    """Convert any exception to the error to report.
+    """Convert any exception to the StarcastError that is reported to the user.
 
     Args:
         error: the exception.
-        report: what a user should add to the report of a defect, for the hint.
+        report: the information that a bug report should include, for the hint.
     """
     if isinstance(error, StarcastError):
         return error
@@ -51,7 +51,7 @@ def translate(error: Exception, report: str) -> StarcastError:
     if isinstance(error, OSError):
         return from_os_error(error)
     if isinstance(error, MemoryError):
-        return LimitError("memory ran out", hint="ask for a smaller topology")
+        return LimitError("memory ran out", hint="use a smaller topology")
     if isinstance(error, RecursionError):
         return LimitError("an input is nested too deeply", hint="simplify the input")
     if isinstance(error, subprocess.SubprocessError):
@@ -68,7 +68,7 @@ def translate(error: Exception, report: str) -> StarcastError:
 
 
 def from_os_error(error: OSError, place: str = "") -> StarcastError:
-    """Return the error to report for an error of the operating system.
+    """Convert an error of the operating system to the StarcastError that is reported.
 
     Args:
         error: the error.
@@ -81,7 +81,7 @@ def from_os_error(error: OSError, place: str = "") -> StarcastError:
         text = f"{place or 'the output'} cannot be written: {reason}"
         return LimitError(text, hint="free some space, or write elsewhere")
     if error.errno in _EXHAUSTED:
-        return LimitError(text, hint="end other programs, or raise the limits of 'ulimit -a'")
+        return LimitError(text, hint="close other programs, or raise the limits of 'ulimit -a'")
     is_network = isinstance(error, ConnectionError | TimeoutError)
     if not place and (is_network or _package(type(error)) in _NETWORK_MODULES):
         return UnavailableError(f"a connection failed: {reason}", hint=_DOCTOR)
@@ -91,7 +91,7 @@ def from_os_error(error: OSError, place: str = "") -> StarcastError:
 def first_line(error: BaseException) -> str:
     """Return the first line of an exception's message, without passwords.
 
-    For an error of SQLAlchemy, it is the message of the driver's error.
+    For an SQLAlchemy error, this is the first line of the driver's message.
     """
     # SQLAlchemy's errors contain the statement with its values; the driver's own error does not.
     cause = getattr(error, "orig", None) or error

@@ -1,12 +1,12 @@
 """Backups of the relational store: the rows of all tables as text, with checksums.
 
-A backup is a zip archive. Its member ``manifest.json`` has the schema revision and, for each table,
-the number of rows and a checksum. A member ``TABLE.copy`` for each table has the output of
-PostgreSQL's COPY, in text format with a header line. Rows and checksums come from the same snapshot
-of the database. Backups in the first format have a dump by ``pg_dump`` instead of these members.
+A backup is a zip archive. Its member ``manifest.json`` states the schema revision and, for each
+table, the number of rows and a checksum. For each table, a member ``TABLE.copy`` holds the output
+of PostgreSQL's COPY, in text format with a header line. Rows and checksums come from the same
+snapshot of the database. Backups in the first format hold a ``pg_dump`` dump instead.
 
 A backup holds only rows. Migrations create the tables, and nothing in the file is executed: a dump
-is only decoded. A restored database is accepted only if its tables have the checksums.
+is only decoded. A restored database is accepted only if its tables match the manifest's checksums.
 """
 
 import re
@@ -53,7 +53,8 @@ _MAX_MANIFEST = 2**18
 _LISTED = 3
 #: Tables that have rows even in an empty store.
 _ALWAYS_FILLED = {"store", "family"}
-#: SQLSTATEs of errors for rows that a table does not accept: bad data, a constraint, a limit.
+#: Beginnings of the SQLSTATEs of errors for rejected rows: invalid data, a violated constraint, an
+#: exceeded limit.
 _BAD_ROWS = ("22", "23", "54")
 _COLUMNS = text(
     "select attname as name, attgenerated <> '' as generated, atttypid::regtype::text as type"
@@ -81,13 +82,13 @@ class Manifest(pydantic.BaseModel):
     """The description of a backup.
 
     Attributes:
-        format: identifies the kind of file and its version.
+        format: the file format and its version.
         created_at: when the backup was made.
         starcast: the version of starcast that made the backup.
-        postgres: the version of the server.
+        postgres: the version of the PostgreSQL server.
         revision: the schema revision.
         store: the id of the store.
-        tables: the content of each table.
+        tables: the row count and checksum of each table, by name.
     """
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
@@ -132,8 +133,8 @@ def create(engine: Engine, file: Path) -> Manifest:
     """Write a backup of the database to a file, which appears only when it is complete.
 
     Args:
-        engine: the database; any role that may read all tables is sufficient.
-        file: the file to write; an existing one is replaced.
+        engine: the database; a role with read access to all tables is sufficient.
+        file: the file to write; an existing file is replaced.
 
     Raises:
         InputError: the file cannot be written.
@@ -147,7 +148,7 @@ def create(engine: Engine, file: Path) -> Manifest:
 
 
 def _write(connection: Connection, file: Path) -> Manifest:
-    # Compressed members could expand to a thousand times their size when they are read.
+    # Members are not compressed, since a compressed member could expand a thousandfold when read.
     with atomic_write(file) as output, zipfile.ZipFile(output, "w") as archive:
         manifest = _describe(connection)
         for name in manifest.tables:
@@ -197,15 +198,16 @@ def restore(
     Args:
         engine: the database, as its owner.
         file: the backup.
-        reporter: receives messages.
-        keep: file to which existing data are backed up before they are replaced. If it is None, a
-            store that holds data is refused.
+        reporter: reports that existing rows are being backed up.
+        keep: file to which existing data are backed up before they are replaced. If None, a store
+            that holds data is refused.
         decoder: the program pg_restore, which reads a backup of the first format.
         writer: another role that gets the writer's privileges.
 
     Raises:
         InputError: the file is not a complete backup, or ``keep`` cannot be written.
-        RejectedError: the store is not empty, belongs to another program, or is too old for the
+        RejectedError: the store is not empty and ``keep`` is None, or the store belongs to another
+            program; this version of starcast does not support the schema of the store or of the
             backup; or the restored tables differ from the backup.
         BusyError: another program is using the tables.
         UnavailableError: the server failed.
@@ -252,7 +254,7 @@ def _not_empty(rows: dict[str, int]) -> StarcastError:
 
 
 def _fill(connection: Connection, file: Path, manifest: Manifest, decoder: Path | None) -> None:
-    """Replace all rows of newly created tables by the rows of a backup file.
+    """Replace all rows of newly created tables with the rows of a backup file.
 
     Args:
         connection: the transaction of the restore.
@@ -263,8 +265,8 @@ def _fill(connection: Connection, file: Path, manifest: Manifest, decoder: Path 
     schema = migrations.enter_schema(connection)
     tables = [table.name for table in migrations.find_tables(connection)]
     if {*tables} != {*manifest.tables}:
-        raise not_a_backup(file, f"its tables are not those of revision {manifest.revision}")
-    # The migrations have inserted a few rows.
+        raise not_a_backup(file, f"its tables differ from those of revision {manifest.revision}")
+    # The migrations have inserted a few rows, which the backup also contains.
     execute_sql(connection, sql.SQL("truncate {}").format(migrations.join_names(schema, tables)))
     with _open_rows(file, manifest, decoder) as rows_of:
         for name in tables:
@@ -277,7 +279,7 @@ def _fill(connection: Connection, file: Path, manifest: Manifest, decoder: Path 
 
 
 def _copy_in(connection: Connection, file: Path, name: str, rows: DumpedRows) -> None:
-    """Insert the rows of one table of a backup, whose columns must be those of the table."""
+    """Insert a backup's rows into a table; the backup must have the columns of the table."""
     columns, chunks = rows
     if sorted(columns) != _columns(connection, name):
         raise not_a_backup(file, f"the columns of its table {name} are {', '.join(columns)}")
@@ -297,7 +299,7 @@ def _copy_in(connection: Connection, file: Path, name: str, rows: DumpedRows) ->
 
 
 def _columns(connection: Connection, table: str) -> list[str]:
-    """Return the columns of a table that a backup holds, sorted: all except generated columns."""
+    """Return the sorted names of a table's columns in a backup: all except generated columns."""
     columns = connection.execute(_COLUMNS, {"table": table})
     return sorted(column.name for column in columns if not column.generated)
 
@@ -331,7 +333,7 @@ def _verify(connection: Connection, manifest: Manifest) -> None:
     if different:
         raise RejectedError(
             f"the restored rows differ from the backup in {', '.join(sorted(different))}",
-            hint="try another backup; the store is as it was before",
+            hint="use another backup; the store was not changed",
         )
 
 
@@ -395,7 +397,7 @@ def _open(file: Path) -> Iterator[zipfile.ZipFile]:
         reason = "it is incomplete or damaged" if _begins_as_zip(file) else str(error).lower()
         raise not_a_backup(file, reason) from None
     except OSError as error:
-        raise unreadable(file, error, "name a file that 'starcast backup' has written") from None
+        raise unreadable(file, error, "use a file written by 'starcast backup'") from None
 
 
 def _begins_as_zip(file: Path) -> bool:
@@ -419,10 +421,10 @@ def _manifest(archive: zipfile.ZipFile, file: Path) -> Manifest:
     except pydantic.ValidationError as error:
         details: Any = error.errors()[0]
         place = ".".join(map(str, details["loc"])) or "the text"
-        raise not_a_backup(file, f"{place} of its {_MANIFEST} is not valid") from None
+        raise not_a_backup(file, f"{place} of its {_MANIFEST} is invalid") from None
     # In the first format, the manifest also lists alembic's table with the revision.
     tables = {key: each for key, each in manifest.tables.items() if key != migrations.VERSION_TABLE}
     members = [_MEMBER.format(table) for table in tables] if manifest.dumped_by is None else [_DUMP]
     if names != sorted([_MANIFEST, *members]):
-        raise not_a_backup(file, f"its parts are not those that its {_MANIFEST} names")
+        raise not_a_backup(file, f"its parts differ from those listed in its {_MANIFEST}")
     return manifest.model_copy(update={"tables": tables})

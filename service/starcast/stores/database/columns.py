@@ -1,7 +1,7 @@
 """Types, constraints and columns that several tables of `starcast.stores.database.models` use.
 
-Checks are written as PostgreSQL prints them, and refer to no other table, so that the tables of a
-dump can be restored in any order.
+Checks are written in the form in which PostgreSQL prints them. They refer to no other table, so
+that the tables of a dump can be restored in any order.
 """
 
 import inspect
@@ -43,7 +43,7 @@ NAMING = {
     "ck": "ck_%(table_name)s_%(constraint_name)s",
     "ix": "ix_%(table_name)s_%(column_0_name)s",
 }
-# Checks of columns: SQL conditions with {} for the name of the column.
+# Column checks: SQL conditions in which {} stands for the name of the column.
 #: A topology's spec, such as ``S5``.
 SPEC = f"{{}} ~ '^{vocabulary.SPEC}$'"
 #: The name of a construction or algorithm, which can have arguments: ``forest(base=greedy)``.
@@ -52,7 +52,7 @@ NAME = f"{{}} ~ '^{vocabulary.STORED_NAME}$'"
 RATIONAL = r"{} ~ '^\d+(/[1-9]\d*)?$'"
 OBJECT = "jsonb_typeof({}) = 'object'"
 ARRAY = "jsonb_typeof({}) = 'array'"
-#: The checks of axes, by their name or the type of their values.
+#: Column checks for axes, by the name of the axis or by the type of its values.
 _CHECKS: dict[Any, str] = {
     "topology": SPEC,
     "algorithm": NAME,
@@ -60,7 +60,7 @@ _CHECKS: dict[Any, str] = {
     Fraction: RATIONAL,
     Sequence[str]: ARRAY,
 }
-#: Types of integers with 16 and with 64 bits; other integers have 32.
+#: Types of 16-bit and 64-bit integers; all other integers have 32 bits.
 Small = Annotated[int, 16]
 Big = Annotated[int, 64]
 _INTEGERS: dict[int, Any] = {16: Small, 32: int, 64: Big}
@@ -105,7 +105,7 @@ class Base(DeclarativeBase):
 
     def __init_subclass__(cls, **options: Any) -> None:
         if "__tablename__" not in vars(cls):
-            # ScheduleStep is the table schedule_step.
+            # The class ScheduleStep gets the table name schedule_step.
             cls.__tablename__ = re.sub("(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
         super().__init_subclass__(**options)
         # Comments in PostgreSQL are plain text, so the docstring loses its markup.
@@ -121,14 +121,14 @@ class Base(DeclarativeBase):
 def field(
     comment: str, *arguments: Any, check: str = "", words: Sequence[str] = (), **options: Any
 ) -> MappedColumn[Any]:
-    """Return a column with a comment, which the documentation shows too.
+    """Return a column with a comment, which docs/schema.md also shows.
 
     Args:
         comment: the comment.
-        arguments: further arguments of SQLAlchemy's ``mapped_column``.
-        check: an SQL condition on the column's values, with {} for the name of the column.
+        arguments: positional arguments of SQLAlchemy's ``mapped_column``.
+        check: an SQL condition on the column's values; {} stands for the name of the column.
         words: the only allowed values.
-        options: options of ``mapped_column``.
+        options: keyword arguments of ``mapped_column``.
     """
     if words:
         listed = ", ".join(f"'{word}'" for word in words)
@@ -147,7 +147,7 @@ def counts(condition: str) -> CheckConstraint:
 
 
 def part_of(target: str, comment: str, **options: Any) -> MappedColumn[Any]:
-    """Return a primary-key column that refers to a parent row; deletions cascade from it."""
+    """Return a primary-key column that refers to a parent row, with which the row is deleted."""
     return key(comment, ForeignKey(target, ondelete="CASCADE"), **options)
 
 
@@ -169,8 +169,8 @@ def moment(comment: str) -> MappedColumn[Any]:
 def double_of(column: str) -> Mapped[float | None]:
     """Return a generated column that holds the value of an `Exact` column as a double.
 
-    The expression is written as PostgreSQL prints it, because alembic compares it with PostgreSQL's
-    expression as a string.
+    The expression is written in the form in which PostgreSQL prints it, because alembic compares it
+    with PostgreSQL's expression as a string.
     """
     numerator = f"split_part({column}, '/'::text, 1)"
     denominator = f"COALESCE(NULLIF(split_part({column}, '/'::text, 2), ''::text), '1'::text)"
@@ -194,7 +194,7 @@ def _axis_column(name: str, axis: Axis) -> MappedColumn[Any]:
     )
 
 
-#: The check of all axis columns of integers.
+#: The SQL condition that all integer columns for axes must meet.
 COUNTS = " and ".join(f"{name} >= {axis.least}" for name, axis in AXES.items() if axis.type is int)
 #: The columns of the table ``run`` for the axes.
 if TYPE_CHECKING:

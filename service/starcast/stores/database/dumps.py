@@ -1,4 +1,4 @@
-"""Decode dumps by pg_dump, which backups of the first format contain, with pg_restore.
+"""Decode the pg_dump dumps in backups of the first format by running pg_restore.
 
 pg_restore connects to no server, and its output is not executed. Rows of the expected tables are
 copied, and everything else is refused.
@@ -33,12 +33,12 @@ _EXPECTED_KINDS = {
 }  # fmt: skip
 #: The statement of pg_restore's output that precedes the rows of a table.
 _COPY = re.compile(rb"^COPY public\.\S+ \(([^\n]*)\) FROM stdin;\n", re.MULTILINE)
-#: The rows of a table in a backup: the names of the columns, and the output of COPY in pieces.
+#: The rows of a table in a backup: the column names, and the output of COPY in chunks.
 DumpedRows = tuple[list[str], Iterable[bytes]]
 
 
 def check_contents(file: Path, decoder: Path, dump: str, tables: Collection[str]) -> None:
-    """Check that a dump's table of contents has all given tables, and no objects of other programs.
+    """Check that a dump has the rows of all given tables, and no objects of other programs.
 
     Args:
         file: the backup, for messages.
@@ -47,7 +47,7 @@ def check_contents(file: Path, decoder: Path, dump: str, tables: Collection[str]
         tables: the tables that the manifest names.
 
     Raises:
-        InputError: the dump holds something else, or cannot be read.
+        InputError: the dump lacks a table, holds other objects, or cannot be read.
         UnavailableError: pg_restore has stopped producing output.
     """
     listing = b"".join(_run(decoder, "--list", dump))
@@ -57,7 +57,7 @@ def check_contents(file: Path, decoder: Path, dump: str, tables: Collection[str]
             raise not_a_backup(file, f"its dump holds the {kind.lower()} {schema} {name}")
     found = {name for kind, _, name in entries if kind == "TABLE DATA"}
     if found - {VERSION_TABLE} != {*tables}:
-        raise not_a_backup(file, "the tables of its dump are not those of its manifest")
+        raise not_a_backup(file, "the tables of its dump differ from those of its manifest")
 
 
 def read_rows(file: Path, decoder: Path, dump: str, table: str) -> DumpedRows:
@@ -79,7 +79,7 @@ def read_rows(file: Path, decoder: Path, dump: str, table: str) -> DumpedRows:
         text += chunk
         if match := _COPY.search(text):
             columns = [name.strip('"') for name in match[1].decode(errors="replace").split(", ")]
-            # The server ignores all data after the end mark of the rows.
+            # The server ignores all data after the end-of-data marker of the rows.
             return columns, chain([text[match.end() :]], output)
         if len(text) > _CHUNK:
             break
@@ -89,14 +89,14 @@ def read_rows(file: Path, decoder: Path, dump: str, table: str) -> DumpedRows:
 def _run(program: Path, *options: str) -> Iterator[bytes]:
     """Yield the output of pg_restore, which converts a dump to text.
 
-    It connects to no server, and executes nothing in the dump.
+    pg_restore connects to no server, and executes nothing in the dump.
 
     Raises:
         InputError: the program cannot read the dump.
         UnavailableError: pg_restore has stopped producing output.
     """
-    # The messages go to a file, because they are read only at the end, and a full pipe would block
-    # the program.
+    # Error messages are written to a file, because they are read only at the end, and a full pipe
+    # would block the program.
     with (
         tempfile.TemporaryFile() as messages,
         subprocess.Popen(
@@ -120,7 +120,7 @@ def _run(program: Path, *options: str) -> Iterator[bytes]:
         line = next(iter(reason.splitlines()), f"exit code {process.returncode}")
         raise InputError(
             f"pg_restore cannot read the dump of the backup: {line.removeprefix('pg_restore: ')}",
-            hint="nothing was changed; name another backup",
+            hint="use another backup; nothing was changed",
         )
 
 
@@ -128,7 +128,7 @@ def _read_output(output: Any) -> bytes:
     if not select.select([output], [], [], _DECODER_SECONDS)[0]:
         raise UnavailableError(
             f"pg_restore has written nothing for {_DECODER_SECONDS:.0f} seconds",
-            hint="nothing was changed; try again",
+            hint="try again; nothing was changed",
         )
     return bytes(output.read(_CHUNK))
 
@@ -137,5 +137,5 @@ def not_a_backup(file: Path, reason: str) -> InputError:
     """Return the error for a file that is not a backup, or is an incomplete or damaged backup."""
     return InputError(
         f"{file} is not a complete backup of starcast: {reason}",
-        hint="name a file that 'starcast backup' has written; nothing was changed",
+        hint="use a file written by 'starcast backup'; nothing was changed",
     )

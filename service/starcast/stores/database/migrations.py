@@ -73,7 +73,7 @@ _OWNS_SCHEMA = text(
     " from pg_namespace, pg_database"
     " where nspname = current_schema() and datname = current_database()"
 )
-# Foreign objects that change the tables, fire when rows change, or hide rows.
+# Objects of other programs that change starcast's tables, fire when rows change, or hide rows.
 _TOUCHING = text("""
     with own as (
         select oid from pg_class
@@ -94,7 +94,7 @@ _TOUCHING = text("""
         where oid in (table own) and relrowsecurity
     order by 1
 """)
-# Other foreign objects in the schema, except objects of extensions.
+# All further objects of other programs in the schema, except objects of extensions.
 _OTHERS = text("""
     select type || ' ' || identity from (
         select 'pg_class'::regclass as class, oid from pg_class
@@ -111,19 +111,19 @@ _INVALID_TABLE_DEFINITION = "42P16"
 
 
 def enter_schema(connection: Connection) -> str:
-    """Return the schema of the store, and resolve names only there until the transaction ends.
+    """Return the store's schema, and resolve names only in this schema until the transaction ends.
 
-    Every function that reads or changes tables by their names calls this function first. So a name
+    Every function that reads or changes tables by name calls this function first, so that a name
     never refers to a table of another store or program in the same database.
 
     Raises:
-        RejectedError: the search path names no schema that exists and that the role may use.
+        RejectedError: no schema in the search path exists and is accessible to the role.
     """
     schema, path, role, _ = connection.execute(_ENTER).one()
     if schema is None:
         raise RejectedError(
-            f"the search path of the role {role} ({path}) names no schema that exists and that"
-            " it may use",
+            f"no schema in the search path of the role {role} ({path}) exists and is accessible to"
+            " the role",
             hint=f"as an administrator of the database: create schema NAME authorization {role};"
             f" or: alter role {role} set search_path = NAME; grant usage on schema NAME to {role}",
         )
@@ -169,7 +169,7 @@ def check_known(revision: str, subject: str) -> None:
     # Revisions have leading zeros, so comparing the strings compares the numbers.
     if revision < oldest:
         raise RejectedError(
-            f"{subject} is too old: this starcast upgrades only schemas from {oldest} on",
+            f"{subject} is too old: this starcast upgrades only schema {oldest} or newer",
             hint="upgrade it with the version that docs/upgrades.md names",
         )
     raise RejectedError(f"{subject} is newer than this starcast ({newest})", hint="update starcast")
@@ -190,7 +190,7 @@ def head() -> str:
 def revisions() -> tuple[str, ...]:
     """Return the schema revisions known to this version of starcast, oldest first.
 
-    They are read from the file names of the migrations, without importing alembic.
+    The revisions are read from the file names of the migrations, without importing alembic.
     """
     files = (data_folder("migrations") / "versions").glob("[0-9]*.py")
     return tuple(sorted(file.name.partition("_")[0] for file in files))
@@ -234,7 +234,7 @@ def check_server(connection: Connection) -> None:
 
 
 def check_owner(connection: Connection) -> str | None:
-    """Return the schema revision after checking that the tables are starcast's.
+    """Check that the tables are starcast's, and return the schema revision (None without tables).
 
     Raises:
         RejectedError: the tables belong to another program, or to a newer or much older starcast.
@@ -253,7 +253,7 @@ def check_owner(connection: Connection) -> str | None:
         )
     if revision is not None:
         check_known(revision, f"the schema of the database ({revision})")
-    # Without tables, starcast has no views either, and `declare` would replace those of others.
+    # Without tables, starcast has no views either, and `declare` would replace another program's.
     elif taken := {view.name for view in VIEWS}.intersection(inspect(connection).get_view_names()):
         raise RejectedError(
             f"the schema {schema} of the database '{connection.engine.url.database}' holds a view"
@@ -270,7 +270,7 @@ def upgrade(engine: Engine, reporter: Reporter, writer: str | None = None) -> bo
 
     Args:
         engine: the database, as the owner of the tables.
-        reporter: receives a message.
+        reporter: reports the revision before and after the upgrade.
         writer: another role that gets the writer's privileges.
 
     Returns:
@@ -281,7 +281,7 @@ def upgrade(engine: Engine, reporter: Reporter, writer: str | None = None) -> bo
             program or has an encoding other than UTF8, the server is too old, or existing rows
             violate the new schema; nothing is changed.
         BusyError: another process has been migrating the database for a minute.
-        UnavailableError: the role may not change the schema.
+        UnavailableError: the role lacks the privilege to change the schema.
     """
     with migrating(engine) as connection:
         check_server(connection)
@@ -305,7 +305,7 @@ def upgrade_to(connection: Connection, revision: str, writer: str | None = None)
         writer: another role that gets the writer's privileges.
 
     Raises:
-        UnavailableError: the role may not create tables in the schema.
+        UnavailableError: the role lacks the privilege to create tables in the schema.
     """
     from alembic import command  # noqa: PLC0415 - see the module's docstring
 
@@ -331,7 +331,7 @@ def drop(engine: Engine) -> None:
         RejectedError: the tables belong to another program, or to a newer or much older starcast;
             nothing is changed.
         BusyError: another process has been migrating the database for a minute.
-        UnavailableError: the role may not drop the tables.
+        UnavailableError: the role lacks the privilege to drop the tables.
     """
     with migrating(engine) as connection:
         drop_tables(connection, check_owner(connection))
@@ -342,7 +342,7 @@ def drop_tables(connection: Connection, revision: str | None) -> None:
 
     Args:
         connection: an open transaction of the owner.
-        revision: the schema revision of the tables, as `check_owner` returns it.
+        revision: the schema revision of the tables, returned by `check_owner`.
     """
     schema = enter_schema(connection)
     tables = [*(table.name for table in Base.metadata.sorted_tables), VERSION_TABLE]
@@ -358,7 +358,7 @@ def drop_tables(connection: Connection, revision: str | None) -> None:
 
 @contextmanager
 def migrating(engine: Engine) -> Iterator[Connection]:
-    """Open a transaction that holds the migration lock, while no other process restores a backup.
+    """Open a transaction that holds the migration lock and excludes restores by other processes.
 
     An error rolls the transaction back.
     """
@@ -379,12 +379,13 @@ def migrating(engine: Engine) -> Iterator[Connection]:
     except DBAPIError as error:
         if not sqlstate(error).startswith(_OBSTACLES):
             raise
-        # The message about a view does not name it; the detail does.
+        # A message about a view does not contain its name, but the detail does.
         detail = error.orig.diag.message_detail if isinstance(error.orig, psycopg.Error) else None
         raise RejectedError(
             f"the tables cannot be migrated: {first_line(error)}"
             + (f" ({detail})" if detail else ""),
-            hint="nothing was changed; correct or drop what the message names, then try again",
+            hint="correct or drop the object that the message names, and try again; nothing was"
+            " changed",
         ) from None
 
 
@@ -399,11 +400,11 @@ def _config(connection: Connection, writer: str | None = None) -> "Config":
 
 
 def differences(engine: Engine) -> list[str]:
-    """Describe the changes that would make the schema as starcast expects it; none if it is.
+    """Return descriptions of the changes that the schema needs to be as starcast expects.
 
-    These are differences between the tables and the models, missing views, and objects of other
-    programs that change or hide starcast's rows: triggers, rules, policies. `find_others` describes
-    further objects in the schema, which are harmless.
+    The changes concern differences between the tables and the models, missing views, and objects of
+    other programs that change or hide starcast's rows: triggers, rules, policies. `find_others`
+    describes further objects in the schema, which are harmless.
     """
     # Imported only here; see the module's docstring.
     from alembic.autogenerate import compare_metadata  # noqa: PLC0415
@@ -425,10 +426,10 @@ def differences(engine: Engine) -> list[str]:
 
 
 def find_others(engine: Engine) -> list[str]:
-    """Describe the tables, views and functions in the store's schema that are not part of starcast.
+    """Return descriptions of other programs' tables, views and functions in the store's schema.
 
-    They are harmless; `differences` reports foreign triggers, rules and policies. Objects of
-    extensions are omitted.
+    Such objects are harmless; `differences` reports other programs' triggers, rules and policies.
+    Objects of extensions are omitted.
     """
     with translated_errors(engine.url), engine.connect() as connection:
         enter_schema(connection)
@@ -441,7 +442,7 @@ def _names() -> list[str]:
 
 
 def _describe_change(change: object) -> str:
-    """Return a difference that alembic reports as text, such as ``add table tree``."""
+    """Convert a difference reported by alembic to text, such as ``add table tree``."""
     # Alembic returns a tuple (verb, object, ...), or a list of such tuples for one changed column.
     first = change[0] if isinstance(change, list) else change
     if not isinstance(first, tuple):
@@ -453,7 +454,7 @@ def _describe_change(change: object) -> str:
 def declare(connection: Connection, writer: str | None = None) -> None:
     """Write all comments, create all views, and grant privileges to the writer and the reader.
 
-    A role that does not exist on the server gets no privileges: create it and upgrade again.
+    A role that does not exist on the server is skipped: create it, and run the upgrade again.
 
     Args:
         connection: an open transaction of the owner.
@@ -475,9 +476,9 @@ def declare(connection: Connection, writer: str | None = None) -> None:
 
 
 def _create(connection: Connection, view: View) -> None:
-    """Create a view, or replace it, in place if possible: views of other programs may use it."""
+    """Create or replace a view, in place if possible, since other programs' views may use it."""
     try:
-        # A savepoint, because a failed statement would end the transaction.
+        # Without a savepoint, a failed statement would abort the transaction.
         with connection.begin_nested():
             connection.exec_driver_sql(f"create or replace view {view.name} as {view.query}")
     except DBAPIError as error:

@@ -2,9 +2,9 @@
 
 Tables and columns are documented only here: class docstrings and column comments become
 ``COMMENT ON`` statements in PostgreSQL and the page docs/schema.md. Deleting a row also deletes its
-parts, such as the trees of a forest. PostgreSQL refuses to delete an artifact that is still
-referred to. A column of type `Exact` has a column of doubles next to it (``time_value`` next to
-``time``) for sorting and SQL.
+parts, such as the trees of a forest. PostgreSQL refuses to delete an artifact to which other rows
+refer. A column of type `Exact`, such as ``time``, can have a companion column of doubles, such as
+``time_value``, for sorting and SQL.
 """
 
 import uuid
@@ -43,7 +43,7 @@ Base = columns.Base
 
 #: Kinds of artifacts, in the order in which they are built.
 KINDS = ("topology", "forest", "schedule")
-#: The check of the id of a forest or schedule.
+#: Check for the id of a forest or schedule: it begins with the spec of the topology.
 _ARTIFACT_ID = "starts_with({}, topology || ':')"
 
 
@@ -204,7 +204,7 @@ class Schedule(Base):
 
 
 class _Step:
-    """The columns of the table for steps: one step of a simulation."""
+    """The columns of both tables of steps; a row describes one simulated step."""
 
     step: Mapped[int] = key("step number, from 1")
     links_used: Mapped[Big] = field("directed links used")

@@ -1,7 +1,7 @@
 """Store networks (topologies that are given by their links) in PostgreSQL, and load them.
 
-A network is stored with the first ingested topology, run or record on it, or on its own. Every
-function works in the given session and never commits.
+A network is stored with the first ingested topology, run or record that uses it, or separately.
+Every function works in the given session and never commits.
 """
 
 from collections.abc import Mapping
@@ -30,11 +30,12 @@ def save_network(session: Session, spec: str) -> bool:
     """Store the network with the given spec, if this process knows such a network.
 
     Returns:
-        True if this call has stored the network, False if there is none or it was stored before.
+        True if this call has stored the network; False if the spec is not that of a known network,
+        or the network was already stored.
 
     Raises:
-        RejectedError: another network with the same spec is stored, or the same one with other
-            ports.
+        RejectedError: another network with the same spec is stored, or the same network with other
+            port numbers.
     """
     network = find_network(spec)
     if network is None:
@@ -50,32 +51,32 @@ def save_network(session: Session, spec: str) -> bool:
 
 
 def _check_equal(network: Network, sha256: str, links: bytes) -> None:
-    """Check that a stored network, given by its digest and its links, equals a known network."""
+    """Check that the stored network with this digest and these links equals a known network."""
     if sha256 != network.sha256:
         raise RejectedError(
             f"another network with the spec '{network.spec}' is stored",
-            hint="give it another name",
+            hint="use another name for this network",
         )
-    # Another version of starcast may have coloured the links differently.
+    # Another version of starcast might have assigned other port numbers to the links.
     if links != _pack_links(network):
         raise RejectedError(
-            f"the network '{network.spec}' is stored with other ports",
-            hint="start a new process, and give the spec of the network instead of its file",
+            f"the network '{network.spec}' is stored with other port numbers",
+            hint="start a new process, and use the spec of the network instead of its file",
         )
 
 
 def _pack_links(network: Network) -> bytes:
-    """Return the links as in the column ``links``: three integers of four bytes for each link."""
+    """Return the links in the format of the column ``links``: three 4-byte integers per link."""
     return network.port_links().astype(_INTEGER).tobytes()
 
 
 def load_network(session: Session, spec_or_name: str) -> Network | None:
-    """Return the stored network with a spec or name, or None if there is none.
+    """Return the stored network with the given spec or name, or None if there is none.
 
     Raises:
         InputError: several networks have this name.
-        RejectedError: the row of the network was edited, or differs from the network with this spec
-            that the process knows.
+        RejectedError: the row of the network was edited manually, or differs from this process's
+            network with the same spec.
     """
     table = models.StoredNetwork
     query = select(table).where(or_(table.spec == spec_or_name, table.name == spec_or_name))
@@ -83,7 +84,7 @@ def load_network(session: Session, spec_or_name: str) -> Network | None:
     if len(rows) > 1:
         raise InputError(
             f"{len(rows)} stored networks are named '{spec_or_name}'",
-            hint=f"give the spec of one: {', '.join(row.spec for row in rows)}",
+            hint=f"use the spec of one of them: {', '.join(row.spec for row in rows)}",
         )
     if not rows:
         return None
@@ -95,7 +96,7 @@ def load_network(session: Session, spec_or_name: str) -> Network | None:
 
 
 def count_uses(session: Session) -> dict[str, dict[str, int]]:
-    """Return, for each spec, the number of stored objects of each kind that are on that topology.
+    """Return the number of stored objects of each kind on each topology, by spec and kind.
 
     The kinds are ``forest``, ``schedule``, ``run`` and ``record``.
     """
@@ -108,12 +109,12 @@ def count_uses(session: Session) -> dict[str, dict[str, int]]:
 
 
 def describe_uses(uses: Mapping[str, int]) -> str:
-    """Return numbers of objects by kind as text, such as ``2 forests, 1 run``."""
+    """Return the number of objects of each kind as text, such as ``2 forests, 1 run``."""
     return ", ".join(pluralize(count, kind) for kind, count in uses.items())
 
 
 def list_networks(session: Session) -> list[Row]:
-    """Return a row for each network that is stored but not ingested, with columns of topologies."""
+    """Return a row for each stored network that is not ingested, with the columns of a topology."""
     specs = session.scalars(
         select(models.StoredNetwork.spec).where(_NOT_INGESTED).order_by(models.StoredNetwork.spec)
     )
@@ -139,14 +140,14 @@ def is_only_stored(session: Session, spec: str) -> bool:
 
 
 def drop_network(session: Session, spec: str) -> None:
-    """Delete a network on which nothing is stored.
+    """Delete a stored network that no artifact, run or record uses.
 
     Raises:
-        RejectedError: an artifact, a run or a record is on it.
+        RejectedError: a forest, schedule, run or record uses the network.
     """
     if uses := count_uses(session).get(spec):
         raise RejectedError(
-            f"{describe_uses(uses)} on {spec} are stored",
-            hint="drop them first",
+            f"the network {spec} cannot be dropped because it is in use: {describe_uses(uses)}",
+            hint="drop these first",
         )
     session.execute(delete(models.StoredNetwork).filter_by(spec=spec))

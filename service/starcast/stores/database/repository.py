@@ -77,8 +77,8 @@ def require(row: Stored | None, noun: str, missing: str) -> Stored:
 
     Args:
         row: the row, or None.
-        noun: the kind of object that was looked for, such as ``run``.
-        missing: the rest of the message, such as ``7 is stored``: "no run 7 is stored".
+        noun: the kind of object that was requested, such as ``run``.
+        missing: the end of the message: ``7 is stored`` for "no run 7 is stored".
 
     Raises:
         NotFoundError: the row is None.
@@ -114,7 +114,7 @@ def experiment_name(session: Session, run: Run) -> str:
 
 
 def count_runs(session: Session) -> dict[int, tuple[int, int]]:
-    """Return the numbers of runs and of failed runs of each experiment, by experiment number."""
+    """Return, by experiment number, the number of stored runs and the number of failed runs."""
     failed = func.count().filter(models.Run.status == "failed")
     query = select(models.Run.experiment, func.count(), failed).group_by(models.Run.experiment)
     return {experiment: (runs, failures) for experiment, runs, failures in session.execute(query)}
@@ -172,7 +172,7 @@ def load_run(session: Session, number: int) -> Run:
 
 
 def save_run(session: Session, experiment: int, run: Run, steps: "Profile" = ()) -> Run:
-    """Store a run with its costs and step profile; a failed run has neither of them.
+    """Store a run with its costs and its step profile; a failed run has neither.
 
     Args:
         session: an open session; nothing is committed.
@@ -198,7 +198,7 @@ def save_run(session: Session, experiment: int, run: Run, steps: "Profile" = ())
 
 
 def drop_run(session: Session, experiment: int, point: Parameters) -> None:
-    """Delete the run of a point from an experiment, if it is stored."""
+    """Delete an experiment's run at the given grid point, if such a run is stored."""
     equal = [_RUN.c[name].is_not_distinct_from(getattr(point, name)) for name in AXES]
     session.execute(delete(_RUN).where(_RUN.c.experiment == experiment, *equal))
 
@@ -270,7 +270,7 @@ def list_newest(session: Session, count: int) -> dict[str, list[tuple[str, datet
         ).where(stored)
     newest = {}
     for kind, query in queries.items():
-        # Results stored together have the same time and are sorted by name.
+        # Results that were stored together have the same time, so they are sorted by name.
         ordered = query.order_by(literal_column("2").desc(), literal_column("1")).limit(count)
         newest[kind] = [(row[0], row[1]) for row in session.execute(ordered)]
     return newest
@@ -359,7 +359,7 @@ def save_topology(session: Session, topology: "Topology") -> None:
 def save_forest(session: Session, forest: "Forest") -> None:
     """Store a forest and its trees, replacing a stored forest with the same id.
 
-    The caller has verified the forest; its topology must be stored already.
+    The caller must have verified the forest and stored its topology.
 
     Raises:
         RejectedError: a node does not reach the root over its parent ports, so it has no level;
@@ -433,7 +433,7 @@ def save_schedule(session: Session, schedule: "Schedule", simulation: "Simulatio
         raise RejectedError(
             f"a row of {schedule.id} uses tree {schedule.tree.max()}, but its forest has only "
             f"{pluralize(trees, 'tree')}, numbered from 0",
-            hint="in the column 'tree', give the index of the tree in the forest's array",
+            hint="in the column 'tree', use the index of the tree in the forest's array",
         )
     _merge(
         session,
@@ -458,8 +458,8 @@ def _merge(session: Session, model: type[models.Base], structure: object, **give
         session: an open session.
         model: the table.
         structure: the topology, forest or schedule.
-        given: values of columns. All other columns get the attributes of ``structure`` of the same
-            names, except columns with a default in the database.
+        given: values of columns. Every other column without a default in the database gets the
+            attribute of ``structure`` with the same name.
     """
     names = [column.name for column in model.__table__.columns if column.server_default is None]
     values = {name: getattr(structure, name) for name in names if name not in given}

@@ -1,7 +1,8 @@
-"""Translate errors of PostgreSQL and of its driver into starcast's errors.
+"""Convert errors of PostgreSQL and of its driver to starcast errors.
 
-The SQLSTATE determines the error. While connecting, psycopg receives no SQLSTATE, so the form of
-the server's whole sentence determines it; single words could be part of a name.
+The SQLSTATE determines the error class. While connecting, psycopg receives no SQLSTATE, so the
+SQLSTATE is derived from the form of the server's entire message; single words could be part of a
+name.
 """
 
 import re
@@ -31,14 +32,14 @@ _CONNECTION_FAILURE = "08006"
 _UNTRANSLATABLE = "22P05"
 _OTHER_TABLES = "does not have the tables that this starcast expects"
 _CHECK_TABLES = "run 'starcast db check'; another program or version has changed the tables"
-#: The text that psycopg and libpq put before the reason of a failed connection. A server's sentence
-#: comes after its severity, in the language of the server, and two spaces.
+#: The text that psycopg and libpq put before the reason for a failed connection. Before a server's
+#: message, it ends with the severity (in the server's language), a colon and two spaces.
 _ADDRESS = re.compile(
     r"(connection (failed|is bad): )?"
     r"(connection to server (at \".*?\"( \(.*?\))?, port \d+|on socket \".*?\") failed: )?"
     r"([^\s:]+:  )?"
 )
-#: The sentences with which servers, poolers and libpq refuse a connection, by SQLSTATE.
+#: Patterns of the messages with which servers, poolers and libpq refuse a connection, by SQLSTATE.
 _LOGIN_FORMS = {
     "28000": r"\S+ authentication failed.*|role \".*\" (does not exist|is not permitted to log in)"
     r"|no pg_hba\.conf entry .*|pg_hba\.conf rejects .*|no such user.*"
@@ -48,8 +49,8 @@ _LOGIN_FORMS = {
     TOO_MANY_CONNECTIONS: r"sorry, too many clients .*|too many connections for \w+ \".*"
     r"|remaining connection slots .*|no more connections allowed.*",
 }
-#: For the beginning of a SQLSTATE: the class of the error, the words of the message between the
-#: server's address and the server's own sentence, and the hint. The first match counts.
+#: Beginnings of SQLSTATEs, each with the error class, the words between the server's address and
+#: the server's own message, and the hint. The first beginning that matches is used.
 # fmt: off
 _KINDS: tuple[tuple[str, type[StarcastError], str, str], ...] = (
     ("28", UnavailableError, "refuses the login of '{user}'",
@@ -62,9 +63,9 @@ _KINDS: tuple[tuple[str, type[StarcastError], str, str], ...] = (
     (TOO_MANY_CONNECTIONS, UnavailableError, "has no free connection for '{user}'",
      "close connections, or raise max_connections or the role's or database's CONNECTION LIMIT"),
     ("53100", LimitError, "has a full disk",
-     "free some space on the disk of the server, then run the same command again"),
-    ("53", LimitError, "ran out of memory", "ask for less, or give the server more memory"),
-    ("54", LimitError, "refuses a statement that exceeds its limits", "ask for less"),
+     "free some space on the server's disk, then run the same command again"),
+    ("53", LimitError, "ran out of memory", "request less data, or give the server more memory"),
+    ("54", LimitError, "rejected a statement that exceeds its limits", "request less data"),
     ("57014", LimitError, "stopped a statement",
      "run the same command again; the role's or database's statement_timeout may be too low"),
     ("40", BusyError, "stopped a transaction because of another one", "run the same command again"),
@@ -75,8 +76,8 @@ _KINDS: tuple[tuple[str, type[StarcastError], str, str], ...] = (
      "create the schema that search_path names, or set search_path for the role"),
     (_UNTRANSLATABLE, RejectedError, "cannot store a character in '{database}'",
      "move the store to a database with the encoding UTF8: createdb -E UTF8 -T template0 NAME"),
-    ("22", InputError, "refuses a value", "correct the value"),
-    ("23", RejectedError, "refuses a row",
+    ("22", InputError, "rejected a value", "correct the value"),
+    ("23", RejectedError, "rejected a row",
      "run the same command again; another program may have changed the store meanwhile"),
     *((state, UnavailableError, "failed", "see the log of the server")
       for state in ("58", "F0", "XX")),
@@ -85,7 +86,7 @@ _KINDS: tuple[tuple[str, type[StarcastError], str, str], ...] = (
       for state in ("08", "25P03", "25P04", "57P")),
 )
 # fmt: on
-#: Hints for a missing privilege, by the beginning of the server's sentence.
+#: Hints for a missing privilege, by the beginning of the server's message.
 _RIGHTS = {
     "permission denied for schema": "grant usage on the schema to '{user}'; 'starcast db upgrade'"
     " also needs create on the schema",
@@ -95,17 +96,18 @@ _RIGHTS = {
 
 
 def describe_error(error: Exception, url: URL | None = None) -> StarcastError | None:
-    """Describe an error of PostgreSQL or of its driver, quoting the sentence of the server.
+    """Convert a PostgreSQL or driver error to a StarcastError that quotes the server's message.
 
     Args:
-        error: the error, as SQLAlchemy or psycopg raises it.
+        error: an exception raised by SQLAlchemy or psycopg.
         url: the database's URL; needed for errors after connecting.
 
     Returns:
-        The error to raise; None for an error of another kind, such as a wrong SQL statement.
+        The error to raise; None for an error of another kind, such as an invalid SQL statement.
     """
     cause = error.orig if isinstance(error, DBAPIError) else error
-    # Python resolves the host; its errors about a name have the encoding "idna", or none.
+    # Python resolves the host name; its errors for an invalid name have the encoding "idna" or no
+    # encoding.
     if url and isinstance(cause, UnicodeError) and getattr(cause, "encoding", "idna") == "idna":
         return UnavailableError(
             f"PostgreSQL at {describe_address(url)} cannot be reached: {cause}",
@@ -129,7 +131,7 @@ def describe_error(error: Exception, url: URL | None = None) -> StarcastError | 
 
 
 def is_about_values(error: Exception) -> bool:
-    """Return whether the server refused a value or a row, which only the caller can explain."""
+    """Return whether the server rejected a value or a row, which only the caller can explain."""
     state = getattr(getattr(error, "orig", error), "sqlstate", None) or ""
     if state == _UNTRANSLATABLE:
         return False
@@ -137,10 +139,10 @@ def is_about_values(error: Exception) -> bool:
 
 
 def read_reason(error: psycopg.Error) -> tuple[str, str]:
-    """Return the SQLSTATE of an error ("" if unknown), and the first line of the server's reason.
+    """Return an error's SQLSTATE ("" if unknown), and the first line of the server's message.
 
-    While connecting, psycopg receives only a message in which libpq has put the address before the
-    server's sentence. The form of this sentence determines the SQLSTATE, since names in it are
+    While connecting, psycopg receives only a text in which libpq has put the address before the
+    server's message. The SQLSTATE is derived from the form of the message, in which names are
     quoted.
     """
     text = str(error).strip()
@@ -157,7 +159,7 @@ def read_reason(error: psycopg.Error) -> tuple[str, str]:
 def _name_target(url: URL | None, error: psycopg.Error) -> tuple[str, str, str]:
     """Return address, user and database of a PostgreSQL connection.
 
-    If the connection failed, libpq reports them; otherwise they are those of the URL.
+    The values come from libpq if the connection failed, and otherwise from the URL.
     """
     if error.pgconn is not None and error.pgconn.port:
         known = error.pgconn
@@ -175,7 +177,7 @@ def sqlstate(error: DBAPIError) -> str:
 
 
 def conninfo(url: URL, **options: str | int) -> str:
-    """Return a database's URL as a libpq connection string, in which every name is quoted.
+    """Convert a database's URL to a libpq connection string in which every name is quoted.
 
     Args:
         url: the database's URL.

@@ -1,8 +1,8 @@
 """Connections to PostgreSQL: sessions, COPY, advisory locks, and the detection of silent servers.
 
 TCP detects a dead network by keepalives and unacknowledged data, but not a paused server or a proxy
-that forwards nothing: their operating system still acknowledges data. A statement may take
-long, so silence alone is not an error: after `SILENT_SECONDS` a second connection finds out whether
+that forwards nothing: their operating system still acknowledges data. A statement can take a long
+time, so silence alone is not an error: after `SILENT_SECONDS`, a second connection checks whether
 the server still answers.
 """
 
@@ -60,9 +60,9 @@ CONNECT_SECONDS = 5
 for _name in ("sqlalchemy", "psycopg"):
     logging.getLogger(_name).addHandler(logging.NullHandler())
 
-#: Settings on which the meaning of values and statements depends. Roles, databases and PGOPTIONS
-#: may set them otherwise. They are set in each transaction, because a pooler may give the next
-#: transaction another server process.
+#: Settings that determine the meaning of values and statements. Roles, databases and PGOPTIONS can
+#: specify other values. starcast applies the settings in each transaction, because a pooler might
+#: run the next transaction in another server process.
 _SETTINGS = (
     "set local datestyle = 'ISO, MDY'; set local intervalstyle = 'postgres';"
     " set local timezone = 'UTC'; set local standard_conforming_strings = on;"
@@ -71,7 +71,7 @@ _SETTINGS = (
 )
 # A database can hold several stores, each in its own schema; they must not block each other.
 _KEY = "hashtextextended(concat(current_schema(), '.', cast(:key as text)), 0)"
-# PostgreSQL shows the 64-bit key of an advisory lock as two numbers of 32 bits. The transaction
+# PostgreSQL shows the 64-bit key of an advisory lock as two 32-bit numbers. The transaction
 # that holds a lock is idle, so its state last changed when it took the lock. A process that waits
 # for exclusive access comes first, because shared locks are refused while it waits.
 _HOLDERS_OF = text(
@@ -83,7 +83,7 @@ _HOLDERS_OF = text(
     f" and (classid::bigint << 32) | objid::bigint = {_KEY}"
     " order by mode = 'ExclusiveLock' desc, granted desc, state_change"
 )
-#: Prefix of the application name of connections that hold a lock and state their task.
+#: Prefix of the application name of a connection that holds a lock; the name ends with the task.
 _HOLDER = "starcast: "
 #: Maximum length of an application name in PostgreSQL.
 _NAME_BYTES = 63
@@ -132,13 +132,13 @@ class WatchedConnection(psycopg.Connection[Any]):
             raise
 
     def _watched(self, exchange: Protocol[Result]) -> Protocol[Result]:
-        """Forward an exchange of messages with the server, and check a server that is silent."""
+        """Forward an exchange of messages with the server, and probe the server if it is silent."""
         deadline = self._deadline()
         try:
             awaited = next(exchange)
             while True:
-                # psycopg sends the operations for which the socket is ready; if there are none, it
-                # sends an empty value ten times per second.
+                # psycopg passes the operations for which the socket is ready; if there are none, it
+                # passes an empty value ten times per second.
                 ready = yield awaited
                 if ready:
                     deadline = self._deadline()
@@ -170,7 +170,7 @@ class WatchedConnection(psycopg.Connection[Any]):
                 probe.patience = PROBE_SECONDS
                 # A pooler accepts connections even if its server does not answer.
                 probe.execute("select 1")
-        # A server that refuses another connection because of their number is still answering.
+        # A server that refuses a connection because it has too many is still answering.
         except psycopg.OperationalError as error:
             return read_reason(error)[0] == TOO_MANY_CONNECTIONS
         return True
@@ -219,7 +219,7 @@ def open_session(engine: Engine) -> Iterator[Session]:
     """Open a session that commits at the end of the context, and rolls back after an error.
 
     Raises:
-        UnavailableError: the connection was lost, or the store's lock that the engine held.
+        UnavailableError: the connection was lost, or the engine lost the store's lock.
     """
     with (
         translated_errors(engine.url),
@@ -267,7 +267,7 @@ def lock_store(
     Args:
         engine: the database. An engine that already holds the lock is yielded unchanged.
         task: the activity shown to other processes, such as ``running the experiment 'a'``.
-        reporter: receives the activity of the process that holds the lock.
+        reporter: reports the activity of the process that holds the lock.
         wait: wait for other processes instead of raising BusyError.
         exclusive: exclude all other processes that write.
 
@@ -324,7 +324,7 @@ def advisory_lock(
 ) -> Iterator[Lock]:
     """Hold the advisory lock with this name in the current schema.
 
-    An open transaction holds the lock, because a connection pooler may give each transaction
+    An open transaction holds the lock, because a connection pooler might run each transaction in
     another server process. The transaction has no snapshot and changes nothing, so it does not
     prevent the server's clean-up. The server releases the lock when this process ends, for whatever
     reason, or when the connection is lost; `Lock.verify` detects a lost connection.
@@ -332,11 +332,12 @@ def advisory_lock(
     Args:
         engine: the database.
         name: the name from which the lock's key is computed.
-        busy: the error to raise if another process holds the lock; None to name its activity.
-        task: the activity of this process while it holds the lock, which `BusyError` names.
-        shared: let other processes hold the lock shared at the same time.
-        waiting: receives the activity of the process that holds the lock, and makes this process
-            wait for the lock instead of raising BusyError.
+        busy: the error to raise if another process holds the lock; None for an error that names
+            the activity of that process.
+        task: the activity of this process while it holds the lock, for errors in other processes.
+        shared: let other processes hold the lock in shared mode at the same time.
+        waiting: function called with the activity of the process that holds the lock, before
+            waiting for the lock; None to raise BusyError instead of waiting.
 
     Raises:
         BusyError: another process holds the lock, or waits for exclusive access.
@@ -386,8 +387,8 @@ def _release(connection: Connection) -> None:
 
 
 def _describe_holders(connection: Connection, name: str, *, shared: bool) -> str:
-    """Describe the tasks of the other processes that hold the lock that this process needs."""
-    # The server shows the times of a process only to its own role.
+    """Describe the tasks of the other processes that hold the lock with this name."""
+    # The server shows the times of a process only to the role of that process.
     holders = [
         (row.application_name.removeprefix(_HOLDER), row.seconds)
         for row in connection.execute(_HOLDERS_OF, {"key": name})
@@ -408,7 +409,7 @@ def wait_for_lock(
         session: an open transaction.
         name: the name of the lock.
         seconds: the maximum time to wait; 0 to fail at once if another transaction holds the lock.
-        busy: the error to raise if the lock is not free in time.
+        busy: the error to raise if the lock is not acquired in time.
         shared: take the lock in shared mode.
 
     Raises:
@@ -435,8 +436,8 @@ def translated_errors(url: URL) -> Iterator[None]:
     Errors about values and rows are not converted, because callers can explain them better.
 
     Raises:
-        StarcastError: see `describe_error`; or a string has a character that PostgreSQL cannot
-            store.
+        StarcastError: the error that `describe_error` returns, or an error for a string with a
+            character that PostgreSQL cannot store.
         KeyboardInterrupt: the driver's error was caused by Ctrl-C.
     """
     try:
@@ -485,7 +486,7 @@ def open_copy(connection: Connection, statement: sql.Composed) -> Iterator[psyco
     """Open a COPY in the connection's transaction; it raises the same errors as other statements.
 
     Raises:
-        DBAPIError: the server refused the rows, or the connection was lost.
+        DBAPIError: the server rejected the rows, or the connection was lost.
     """
     driver: Any = connection.connection.driver_connection
     try:

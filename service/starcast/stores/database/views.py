@@ -100,7 +100,7 @@ CLAIM_SUMMARY = View(
     """,
 )
 
-# New columns are the last ones, so that views of other programs that use this one may stay.
+# New columns are added at the end, so that other programs' views on this view remain valid.
 ARTIFACT = View(
     "artifact",
     "One row per known artifact, complete or not: a topology, forest or schedule with its state in"

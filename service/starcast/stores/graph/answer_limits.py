@@ -15,26 +15,26 @@ from starcast.stores.graph.driver import neo4j
 from starcast.support.errors import LimitError
 from starcast.support.limited import MB
 
-#: Maximum memory in bytes of an answer to a statement with a row limit: the larger one of
-#: `_ANSWER_MEMORY` and `_ROW_MEMORY` times the row limit. A row can hold any number of values.
+#: Maximum memory, in bytes, of an answer to a statement with a row limit: the larger of
+#: `_ANSWER_MEMORY` and the row limit times `_ROW_MEMORY`.
 _ANSWER_MEMORY = 200 * MB
 _ROW_MEMORY = 2_000
 #: Bytes in the Bolt protocol that begin a string, list, map, structure or short integer, whose
-#: Python object takes about `_OBJECT_MEMORY` bytes. Any other byte may be a number in a list, which
-#: takes `_BYTE_MEMORY`.
+#: Python object takes about `_OBJECT_MEMORY` bytes. Any other byte can be a number in a list, which
+#: takes `_BYTE_MEMORY` bytes.
 _MARKERS = bytes((*range(0x80, 0xC0), 0xC8, 0xC9, *range(0xCC, 0xDB)))
 _OBJECT_MEMORY = 72
 _BYTE_MEMORY = 8
 #: Length in bytes of the header before each part of an answer, which needs no memory of its own.
 _HEADER = 2
-#: Seconds after the time limit within which the server has to stop a statement. The server's parser
-#: ignores the limit, and may end without an answer.
+#: Seconds that the server has, after the time limit, to stop a statement. The server's parser
+#: ignores the limit, and can end without an answer.
 _GRACE_SECONDS = 5.0
 
 
 @dataclass
 class _Answer:
-    """The limits of the answer that this thread receives; None for no limit.
+    """The limits of the answer that the current thread receives; None means no limit.
 
     Attributes:
         memory: bytes of memory that the rest of the answer may use.
@@ -68,7 +68,8 @@ class LimitedSocket:
         """
         answer = _ANSWER.get()
         if answer is not self._answer:
-            # This is a system call, and an answer has several parts per row.
+            # The timeout is set once per answer, because setting it is a system call, and an answer
+            # has several parts per row.
             limits = (answer.patience, self._patience)
             self._socket.set_read_timeout(min(filter(None, limits), default=None))
             self._answer = answer

@@ -50,7 +50,7 @@ BLOCK = 2**20
 MODULUS = 2**31 - 1
 # The multiplier in the C standard's example implementation of `rand`.
 FACTOR = 1_103_515_245
-#: The factor by which batches are smaller if their rows share few nodes.
+#: Batches are smaller by this factor if their rows share few nodes.
 _BETWEEN = 4
 #: Number of rows whose checksums are computed at a time: few enough for the processor's cache.
 _CACHED = 2**15
@@ -61,11 +61,11 @@ ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 #: The value of each symbol in a label, as a digit in base 37. Digits start at 1, because leading
 # zeros would make labels of different lengths equal.
 DIGITS = {symbol: value for value, symbol in enumerate(ALPHABET, start=1)}
-# The other symbols of labels, which no built-in family has, have values far above the base.
+# Symbols that occur in no built-in family's labels have values far above the base.
 DIGITS |= {symbol: ord(symbol) << 16 for symbol in string.ascii_uppercase + "_."}
 _BASE = len(ALPHABET) + 1
 
-#: Attributes of a schedule: the start and the end of each relationship, then its columns.
+#: Attributes of a schedule that become the start nodes, end nodes and columns of relationships.
 _SEND_COLUMNS = ("sender", "receiver", "step", "tree", "port", "unit")
 
 
@@ -176,7 +176,7 @@ class Rows:
         between = order[(earlier[order] < middle) & (later[order] >= middle)]
         for pair in zip_longest(_pieces(first, size), _pieces(second, size)):
             yield tuple(self._batch(places) for places in pair if places is not None)
-        # Few of these rows have a node in common.
+        # Few of these rows have a node in common, so the batches are smaller.
         for places in _pieces(between, max(1, size // _BETWEEN)):
             yield (self._batch(places),)
 
@@ -202,7 +202,7 @@ def _substar_order(topology: Topology) -> NDArray[np.int64]:
 
 
 def link_blocks(topology: Topology) -> Iterator[Rows]:
-    """Yield every undirected link once, from the end of lower rank, in blocks sorted by this end.
+    """Yield every undirected link once, from its lower-rank end, in blocks sorted by this end.
 
     Raises:
         RejectedError: crossing a port and then its reverse port does not lead back, or a port leads
@@ -220,7 +220,7 @@ def link_blocks(topology: Topology) -> Iterator[Rows]:
 
 
 def _link_block(topology: Topology, *columns: NDArray[np.int64]) -> Rows:
-    """Return links as rows, with their capacities and latencies if links of the topology differ.
+    """Return links as rows, with their capacities and latencies if these differ between links.
 
     Args:
         topology: the topology.
@@ -238,7 +238,7 @@ def _link_block(topology: Topology, *columns: NDArray[np.int64]) -> Rows:
 
 
 def _check_reverse_ports(topology: Topology, table: Ranks) -> None:
-    """Check that each link leads back over the reverse port, and not to its own node."""
+    """Check that each link's reverse port leads back, and that no link joins a node to itself."""
     ranks = np.arange(topology.nodes, dtype=np.int32)
     for port, neighbours in zip(topology.ports, table, strict=True):
         back = table[topology.ports.index(topology.reverse_port(port))]
@@ -279,16 +279,16 @@ def send_blocks(schedule: Schedule) -> Iterator[Rows]:
 
 
 def links_at(topology: Topology, ranks: NDArray[np.int64]) -> Rows:
-    """Return the links at the given nodes, each once, from the end of lower rank."""
+    """Return the links at the given nodes, each once, from its lower-rank end."""
     ends = []
     for port in topology.ports:
         neighbours = topology.neighbours(port, ranks)
-        # A link stores the port at its end of lower rank, whichever end was requested.
+        # A link stores the port at its lower-rank end, whichever end was requested.
         ports = np.where(ranks < neighbours, port, topology.reverse_port(port))
         lower, higher = np.minimum(ranks, neighbours), np.maximum(ranks, neighbours)
         is_link = lower < higher
         ends.append(np.column_stack([lower, higher, ports])[is_link])
-    # A link between two of the nodes was found at both ends.
+    # A link between two given nodes was found at both ends, so duplicates are removed.
     return _link_block(topology, *np.unique(np.concatenate(ends), axis=0).T)
 
 
@@ -304,10 +304,10 @@ def tree_edges_at(forest: Forest, ranks: NDArray[np.int64]) -> Rows:
     edges = [np.column_stack([tree, ranks[index]])]
     for port in topology.ports:
         neighbours = topology.neighbours(port, ranks)
-        # A neighbour is a child of the node if its port towards its parent leads back here.
+        # A neighbour is a child of the node if its port towards its parent leads to the node.
         tree, index = np.nonzero(forest.parent_port[:, neighbours] == reverse_ports[port])
         edges.append(np.column_stack([tree, neighbours[index]]))
-    # An edge between two of the nodes was found at both ends.
+    # An edge between two given nodes was found at both ends, so duplicates are removed.
     tree, child = np.unique(np.concatenate(edges), axis=0).T
     ports = forest.parent_port[tree, child]
     columns = (forest.levels()[tree, child], reverse_ports[ports])
@@ -389,7 +389,7 @@ def node_checksum(topology: Topology) -> int:
         ranks = np.arange(part.start, part.stop)
         code = np.zeros(len(ranks), dtype=np.int64)
         for column in _symbols(topology.labels(ranks)).T:
-            # Shorter labels end with zeros, which count for nothing.
+            # Shorter labels are padded with zeros, which are skipped.
             code = np.where(column > 0, (code * _BASE + digit[column]) % MODULUS, code)
         total += checksum(np.stack([ranks, ranks, code]))
     return total
@@ -426,8 +426,8 @@ class GraphArtifact:
         properties: all declared properties of the artifact's node except the state.
         topology: the artifact's topology. If the artifact is itself a topology, the graph also has
             its nodes.
-        blocks: returns a new iterator over the relationships, in blocks.
-        rows_at: returns the relationships that begin or end at nodes with the given ranks.
+        blocks: function that returns a new iterator over the relationships, in blocks.
+        rows_at: function that returns the relationships at nodes with the given ranks.
         parent: relationship type, label and id of the artifact on which this artifact depends; None
             if there is none.
     """
@@ -477,8 +477,8 @@ class GraphArtifact:
 def graph_artifact(structure: Topology | Forest | Schedule) -> GraphArtifact:
     """Convert a topology, a forest or a schedule to the form that the graph stores."""
     if isinstance(structure, Topology):
-        # Cypher indexes this list by port, so it also has an element 0, although no port has the
-        # number 0.
+        # Cypher indexes `reverse_ports` by port, so the list also has an element 0, although no
+        # port has the number 0.
         known = FAMILIES.get(structure.family)
         source = known.source if known else getattr(structure, "source", "")
         reverse_ports = structure.reverse_ports()[: max(structure.ports) + 1].tolist()

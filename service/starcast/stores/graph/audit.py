@@ -96,7 +96,7 @@ def read_owner(graph: Graph) -> tuple[str, int] | None:
 
 
 def record_owner(graph: Graph, identity: str) -> None:
-    """Replace all (:Store) nodes by one with a PostgreSQL database's id and the schema version."""
+    """Replace all (:Store) nodes with one node that has the given id and the schema version."""
     graph.write(
         # One statement, so that an interruption cannot leave the graph without an owner.
         f"OPTIONAL MATCH (s:{STORE.name}) WITH collect(s) AS others "
@@ -140,12 +140,12 @@ def _check_empty(graph: Graph) -> None:
         raise OwnershipError(
             f"the Neo4j database '{graph.database}' at {graph.uri} belongs to another program: "
             f"it holds {held} and no :{STORE.name} of starcast",
-            hint="give starcast a Neo4j database of its own; this database is left unchanged",
+            hint="use a separate Neo4j database for starcast; this database was not changed",
         )
 
 
 def find_index_faults(graph: Graph) -> list[str]:
-    """Describe each index or constraint that is missing in the graph, or not as declared."""
+    """Describe each index or constraint that is missing in the graph or differs from the schema."""
     stored = _read_indexes(graph)
     faults = []
     for index in INDEXES:

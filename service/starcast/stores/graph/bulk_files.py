@@ -6,7 +6,7 @@ applies and the importer needs no lookup table from names to nodes. Strings with
 are quoted. An empty string is written as ``""``, an absent property as an empty field.
 
 The files are written with numpy: all lines of a block have the same length, so that columns are
-filled by array operations. Numbers are therefore padded with zeros, which the importer accepts
+filled by array operations. Numbers therefore have leading zeros, which the importer accepts
 (``docs/decisions/0009-csv-without-polars.md``).
 """
 
@@ -43,7 +43,7 @@ from starcast.support.progress import Reporter, Task
 from starcast.topologies import Topology
 from starcast.topologies.networks import MAX_COMMON_CAPACITY, MAX_LATENCY, find_network
 
-#: Importer options other than the files: nodes are numbered, and no row may be skipped.
+#: Importer options besides the files: nodes are identified by number, and no row may be skipped.
 OPTIONS = ("--id-type=actual", "--bad-tolerance=0")
 
 _TYPES = {
@@ -53,7 +53,7 @@ _TYPES = {
     PropertyType.INTEGERS: "long[]",
 }
 
-#: Number of lines formatted at a time, small enough for them to stay in the processor's cache.
+#: Number of lines formatted at a time, small enough for the processor's cache.
 _LINES = 2**15
 
 
@@ -67,7 +67,8 @@ def _digit_table(size: int) -> NDArray[Any]:
 _DIGITS = {size: _digit_table(size) for size in (4, 2, 1)}
 
 CsvValue = str | int | bool | list[int] | None
-#: One value per row (an array, or a tuple of values of different lengths), or one for all rows.
+#: One value per row (an array, or a tuple of values of different lengths), or one value for all
+#: rows.
 CsvColumn = NDArray[Any] | tuple[CsvValue, ...] | CsvValue
 
 
@@ -84,7 +85,7 @@ def write(
         store: id of the relational store, written to the node (:Store).
         artifacts: all artifacts of the new store.
         rows: the total number of nodes and relationships, for the progress.
-        reporter: receives the progress.
+        reporter: reports the progress.
 
     Raises:
         OSError: a file cannot be written.
@@ -129,7 +130,7 @@ def node_bytes(topology: Topology, width: int) -> int:
         + len(str(first_key(topology) + topology.nodes))
         + len(_format(topology.spec))
         + max(map(len, labels))
-        # A symbol of a title takes at most four bytes; two quotation marks are around it.
+        # A character of a title takes at most four bytes; two quotation marks enclose the title.
         + max((4 * len(title) + 2 for title in find_titles(topology)), default=0)
         + len(NODE.names)
         + len("true")
@@ -144,13 +145,13 @@ class BulkFiles:
     Attributes:
         folder: the folder of the files.
         stack: closes the files.
-        opened: the files.
-        rows: number of rows of each file.
+        opened: the open file for each label and relationship type.
+        rows: number of rows in each file.
         first_ids: number assigned to node 0 of each topology, by spec; with `OPTIONS`, it is also
             the node's internal id in the new store.
         numbers: number assigned to each artifact's own node, by artifact id.
-        nodes: rows of all node files, including (:Store) and the nodes of artifacts. The next node
-            that is written gets this number.
+        nodes: number of rows in all node files, including (:Store) and the nodes of artifacts. The
+            next node that is written gets this number.
     """
 
     folder: Path
@@ -173,12 +174,12 @@ class BulkFiles:
 
     @property
     def relationships(self) -> int:
-        """Rows of all relationship files."""
+        """Number of rows in all relationship files."""
         return sum(self.rows[relationship] for relationship in RELATIONSHIPS)
 
     @property
     def bytes(self) -> int:
-        """Total size of the files, which must be closed."""
+        """Total size of the files in bytes; the files must be closed."""
         return sum((self.folder / _file_name(element)).stat().st_size for element in self.rows)
 
     def write_artifact(self, artifact: GraphArtifact, task: Task) -> None:
@@ -255,7 +256,7 @@ class BulkFiles:
 
 
 def format_lines(columns: Iterable[CsvColumn], rows: int) -> Iterator[NDArray[np.uint8]]:
-    """Yield rows as CSV lines, in arrays of characters that are valid until the next is requested.
+    """Yield rows as CSV lines, in arrays of characters, each valid until the next one is requested.
 
     Unless a column is a tuple, all lines have the same length, and an array is a matrix with one
     line per matrix row.

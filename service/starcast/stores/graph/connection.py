@@ -1,4 +1,4 @@
-"""Connections to Neo4j by the official driver, whose errors are translated in this module.
+"""Connections to Neo4j through the official driver, whose errors this module translates.
 
 Every statement names its database and runs in a managed transaction with its access mode, so that
 routing works and transient errors are retried. The server's notifications about a statement are
@@ -30,7 +30,7 @@ from starcast.support.errors import (
 from starcast.support.progress import defer_signals
 from starcast.support.table import Row
 
-#: The oldest server that supports our Cypher: the LTS release of version 5.
+#: The oldest server version that supports starcast's Cypher: the LTS release of version 5.
 OLDEST = (5, 26)
 CONNECT_SECONDS = 5.0
 #: Seconds for retries after transient errors. The time is short, because an unreachable server is
@@ -145,7 +145,7 @@ class Graph:
             timeout: time limit in seconds; None for no limit.
 
         Raises:
-            StarcastError: see `_translate_errors`.
+            StarcastError: an error of the driver or server; see `_translate_errors`.
         """
         return self.run(cypher, parameters, timeout).rows
 
@@ -165,7 +165,7 @@ class Graph:
             row_limit: maximum number of rows to fetch; None for all.
 
         Raises:
-            StarcastError: see `_translate_errors`.
+            StarcastError: an error of the driver or server; see `_translate_errors`.
         """
         start = perf_counter()
         with self._translate_errors(timeout), self._session() as session:
@@ -179,7 +179,7 @@ class Graph:
         """Run a statement that writes, in one transaction, and return its rows.
 
         Raises:
-            StarcastError: see `_translate_errors`.
+            StarcastError: an error of the driver or server; see `_translate_errors`.
         """
         with self._translate_errors(None), self._session() as session:
             return session.execute_write(self._work(cypher, parameters, None, None)).rows
@@ -221,7 +221,7 @@ class Graph:
     def _wrap_new_connections(self) -> None:
         """Make the driver's new connections limit the size of their answers.
 
-        After Ctrl-C no new connections are opened, because the server may not answer.
+        After Ctrl-C, no new connections are opened, because the server might not answer.
         """
         pool = self.driver._pool  # noqa: SLF001
         open_connection = pool.opener
@@ -242,7 +242,7 @@ class Graph:
         timeout: float | None,
         row_limit: int | None,
     ) -> TransactionWork:
-        """Return a function that runs a statement in a transaction, as the driver requires it."""
+        """Return a function that runs a statement in the transaction that the driver passes."""
 
         @neo4j.unit_of_work(timeout=timeout)
         def work(transaction: neo4j.ManagedTransaction) -> QueryResult:
@@ -258,7 +258,8 @@ class Graph:
                 OverflowError,
                 neo4j.exceptions.BrokenRecordError,
             ) as error:
-                # The driver itself converts dates, points and data frames, but not all of them.
+                # The driver raises these errors for dates, points and data frames that it cannot
+                # convert.
                 raise InputError(
                     f"the Neo4j driver cannot convert a value: {error.__cause__ or error}",
                     hint="use numbers, strings, lists or maps instead",
@@ -274,7 +275,8 @@ class Graph:
     def _check_server(self) -> None:
         """Check that the server answers, is Neo4j and is new enough, and set `version`."""
         with self._translate_errors(None), self._interruptible():
-            # Unlike a transaction, this is not retried, so a stopped server is reported at once.
+            # Unlike a transaction, this check is not retried, so a stopped server is reported at
+            # once.
             self.driver.verify_connectivity()
         self.version = self._read_version()
         if not new_enough(self.version):
@@ -301,8 +303,8 @@ class Graph:
             UnavailableError: the server is not running, closed the connection, refuses the login
                 or lacks the database.
             LimitError: time, memory or disk space is exhausted.
-            InputError: the statement is wrong, or writes in a read transaction.
-            RejectedError: a constraint forbids the data, or the server does not speak Bolt.
+            InputError: the statement is invalid, or writes in a read transaction.
+            RejectedError: a constraint rejects the data, or the server does not speak Bolt.
         """
         try:
             yield
@@ -322,7 +324,7 @@ class Graph:
         except (neo4j.exceptions.DriverError, OSError) as error:
             raise describe_unreachable(self.uri, error) from None
         except (ValueError, OverflowError) as error:
-            # The driver uses the host and the port when it first connects.
+            # The driver raises these errors for an invalid host or port when it first connects.
             if self.version:
                 raise
             raise _malformed(self.uri, str(error)) from None
@@ -338,7 +340,7 @@ class Graph:
     def _translate_server_error(
         self, error: neo4j.exceptions.Neo4jError, timeout: float | None
     ) -> StarcastError:
-        """Return the error to raise for an error that the server reports, by its code and text."""
+        """Convert an error that the server reports to a StarcastError, by its code and text."""
         code = error.code or ""
         lines = (error.message or "").strip().splitlines()
         text = lines[0] if lines else code
@@ -358,7 +360,7 @@ class Graph:
             restart = "restart it: 'starcast down' and 'starcast up' restart the embedded servers"
             if _DISK_FULL.search(text):
                 return LimitError(
-                    f"the disk of Neo4j at {self.uri} is full, and it has to be restarted: {text}",
+                    f"the disk of Neo4j at {self.uri} is full; Neo4j has to be restarted: {text}",
                     hint=f"free some space, then {restart}",
                 )
             return UnavailableError(
@@ -384,7 +386,7 @@ class Graph:
             )
         if ".Security." in code:
             is_locked_out = code.endswith("AuthenticationRateLimit")
-            hint = "wait some seconds, then use the right password"
+            hint = "wait a few seconds, then use the correct password"
             return UnavailableError(
                 f"Neo4j at {self.uri} refuses '{self.user}': {text}",
                 hint=hint if is_locked_out else "log in as another user",
@@ -397,10 +399,10 @@ class Graph:
             )
         if "ConstraintValidation" in code:
             return RejectedError(
-                f"Neo4j refuses a row: {text}",
-                hint="run 'starcast graph verify'; a node with the same key already exists",
+                f"Neo4j rejected a row: {text}",
+                hint="a node with the same key already exists; run 'starcast graph verify'",
             )
-        # All other mistakes of the client, such as wrong syntax or a missing parameter.
+        # All other errors in the request, such as invalid syntax or a missing parameter.
         if code.startswith("Neo.ClientError."):
             return InputError(
                 f"Neo4j refuses the statement: {text}",
@@ -419,7 +421,7 @@ def fetch_result(result: neo4j.Result, row_limit: int | None) -> QueryResult:
         LimitError: the rows do not fit into the available memory.
     """
     columns = tuple(result.keys())
-    # Fetching one row more than the limit shows whether the limit cuts off any rows.
+    # Fetching one row more than the limit shows whether the limit omits any rows.
     records = list(result) if row_limit is None else _fetch(result, row_limit + 1)
     more = row_limit is not None and len(records) > row_limit
     summary = result.consume()
@@ -436,7 +438,7 @@ def fetch_result(result: neo4j.Result, row_limit: int | None) -> QueryResult:
 
 
 def _as_data(value: Any) -> Any:
-    """Convert a value: nodes and relationships become dicts of their properties, paths lists.
+    """Convert a value: nodes and relationships become dicts of properties, paths become lists.
 
     The dict of a relationship begins with its type and, if the server sent them, the labels of the
     relationship's end nodes. The driver's `Record.data` would omit the properties of relationships.

@@ -19,7 +19,7 @@ try:
     import neo4j.exceptions
     import neo4j.graph
 finally:
-    # Other code of the process may import them later.
+    # Without these entries, other code in the process can import pandas and pyarrow later.
     for _name in _UNUSED:
         del sys.modules[_name]
 

@@ -36,7 +36,8 @@ from starcast.topologies import topology as parse_topology
 #: Nodes per page.
 PAGE = 8_192
 
-#: Concurrent statements. The default machine has two processors; more would not be faster.
+#: Number of concurrent statements. On the default machine with two processors, more statements
+#: would not be faster.
 _READERS = 2
 
 _CHECKSUM_PARAMETERS = {"modulus": MODULUS, "factor": FACTOR, "digits": DIGITS}
@@ -52,7 +53,7 @@ def pages(topology: Topology, size: int = PAGE) -> Iterator[dict[str, int]]:
 def read_content(graph: Graph, kind: str, artifact_id: str, topology: Topology) -> Content:
     """Return the counts and checksums of an artifact, computed by the server.
 
-    Only nodes with keys of the topology, and relationships that start there, are counted.
+    Only nodes with keys of the topology, and relationships that start at these nodes, are counted.
 
     Args:
         graph: the database.
@@ -87,7 +88,7 @@ def read_all_contents(graph: Graph) -> dict[tuple[str, str], Content]:
     nodes = read_artifact_nodes(graph)
     for (kind, artifact_id), [stored, *_] in nodes.items():
         spec = artifact_id if kind == "topology" else str(stored.properties.get("topology", ""))
-        with suppress(InputError):  # the node may not have been written by starcast
+        with suppress(InputError):  # another program might have created the node
             first[artifact_id] = first_key(parse_topology(spec))
     parameters = {**_CHECKSUM_PARAMETERS, "first": first, "scans": _READERS}
     with graph.concurrent(_READERS) as pool:
@@ -108,7 +109,7 @@ def read_all_contents(graph: Graph) -> dict[tuple[str, str], Content]:
 def _sums_in_page(element: Element) -> str:
     """Return Cypher for the count and checksum of an artifact's elements on a page of nodes.
 
-    The page has the nodes with keys between ``$low`` and ``$high``.
+    The page consists of the nodes with keys from ``$low`` to ``$high - 1``.
     """
     pattern = f"(a:{NODE.name})"
     if element is not NODE:
@@ -123,14 +124,14 @@ def _sums_in_page(element: Element) -> str:
 def _scan(element: Element) -> str:
     """Return Cypher for the counts and checksums of all artifacts' nodes or relationships.
 
-    It reads part number ``$scan`` of ``$scans`` parts.
+    The statement reads one of ``$scans`` parts of the graph: part number ``$scan``, from 0.
     """
     pattern = f"(a:{NODE.name})" if element is NODE else f"(a)-[r:{element.name}]->(b)"
     variable = _variable(element)
     artifact = f"{variable}.{element.artifact_property}"
     return (
-        # Scans share the elements by Neo4j's internal id, because any stored property may have been
-        # edited.
+        # Scans divide the elements by Neo4j's internal id, because any stored property might have
+        # been edited.
         f"MATCH {pattern} WHERE id({variable}) % $scans = $scan "
         f"RETURN coalesce({artifact}, '') AS artifact, {_sums(element, f'$first[{artifact}]')}"
     )
@@ -141,7 +142,7 @@ def _variable(element: Element) -> str:
 
 
 def _sums(element: Element, first: str) -> str:
-    """Return Cypher for the count and the checksum of nodes or relationships; invalid ones add 0.
+    """Return Cypher for the count and checksum of nodes or relationships; invalid elements add 0.
 
     Args:
         element: the label of ``a``, or the type of ``r``, a relationship from ``a`` to ``b``.
@@ -179,7 +180,7 @@ class StoredNode(NamedTuple):
 def read_artifact_nodes(
     graph: Graph, artifact_id: str | None = None
 ) -> dict[tuple[str, str], list[StoredNode]]:
-    """Return the node of each artifact, or of the artifacts with one id, by kind and id.
+    """Return the nodes of all artifacts, or of the artifacts with the given id, by kind and id.
 
     The values are lists, because an artifact may have several nodes in a manually edited graph. A
     missing id is returned as the empty string.
@@ -187,8 +188,8 @@ def read_artifact_nodes(
     labels = "|".join(label.name for label in LABEL_OF.values())
     condition = "" if artifact_id is None else "WHERE $id IN [o.spec, o.id]"
     nodes = defaultdict(list)
-    # A freshly started server plans statements slowly. It needs half the time for a statement that
-    # reads everything at once and evaluates few expressions.
+    # A freshly started server plans statements slowly. A single statement that reads all nodes and
+    # evaluates few expressions takes half the time.
     for row in graph.read(
         f"MATCH (o:{labels}) {condition} "
         "RETURN labels(o) AS labels, o AS properties, [(o)-[r]->(p) | [type(r), p]] AS parents",
@@ -263,7 +264,7 @@ def read_around(
         "type(r), startNode(r).key, endNode(r).key, properties(r)]] AS around ORDER BY n.key"
     )
     rows = graph.read(cypher, {"numbers": numbers})
-    # A relationship between two of the nodes is found from both of them.
+    # A relationship between two of the nodes is found at both; the dict keeps it once.
     found = {number: values for row in rows for number, *values in row["around"]}
     kinds = {relationship.name: kind for kind, relationship in RELATIONSHIP_OF.items()}
     relationships = defaultdict(list)

@@ -86,7 +86,7 @@ class Index:
 
     @property
     def statement(self) -> str:
-        """The Cypher that creates the index or constraint; it can be run repeatedly."""
+        """The Cypher statement that creates the index or constraint unless it exists."""
         kind, verb, condition = (
             ("CONSTRAINT", "REQUIRE", " IS UNIQUE") if self.unique else ("INDEX", "ON", "")
         )
@@ -245,7 +245,7 @@ NODE = Label(
     # The unique key makes the pair of topology and rank unique as well. A second constraint would
     # have to be checked for every node before a new store can be used, whereas an index is filled
     # while the store is in use.
-    # The indexes on one property are for people, who rarely constrain both.
+    # The indexes on a single property serve queries of users, who rarely constrain two properties.
     indexed=(("topology",), ("label",), ("topology", "rank"), ("topology", "label")),
 )
 FOREST = Label(
@@ -297,7 +297,7 @@ LINK = Relationship(
     artifact_property="topology",
     indexed=(("topology",),),
 )
-#: A link of a network whose links differ.
+#: The relationship type of links in a network whose links differ in capacity or latency.
 UNEQUAL_LINK = replace(
     LINK,
     properties=(
@@ -359,17 +359,17 @@ _NUMBERED_FAMILIES = ("star", "nk-star", "hypercube")
 
 #: The smallest number that replaces family, n and k in the keys of other families' nodes.
 _FIRST_NUMBER = 1 << 20
-#: These numbers by the spec of the topology, as the relational store in use records them; see
-#: `draw_number`.
+#: The numbers that replace family, n and k, by topology spec, as recorded in the relational store
+#: in use; see `draw_number`.
 KEY_NUMBERS: dict[str, int] = {}
 
 
 def draw_number(topology: "Topology") -> int | None:
-    """Return an unused number of 21 bits for the keys of a topology's nodes.
+    """Return an unused 21-bit number for the keys of a topology's nodes.
 
     Returns:
         A number that `KEY_NUMBERS` does not contain; None if the keys need no number, or the
-        topology has one already.
+        topology already has a number.
     """
     if topology.family in _NUMBERED_FAMILIES or topology.spec in KEY_NUMBERS:
         return None
@@ -381,7 +381,7 @@ def draw_number(topology: "Topology") -> int | None:
 
 
 def _usual_number(spec: str) -> int:
-    """Return the number of 21 bits that a topology gets unless it is taken."""
+    """Return the default 21-bit number of a topology, which is derived from the spec."""
     # Python's own hash of a text differs between processes.
     return _FIRST_NUMBER + (crc32(spec.encode()) >> 12)
 

@@ -4,7 +4,7 @@ Offline imports, which create a new store from files, are in `starcast.stores.gr
 
 Artifacts, and the remains of unknown artifacts, are deleted in many small transactions. Tree edges
 and sends are found by the index on their artifact, and nodes by their keys, so every transaction
-starts where the previous one ended. Manually edited elements may be missed in this way. If fewer
+starts where the previous one ended. Manually edited elements might be missed in this way. If fewer
 elements than expected were found, all relationships of the type, or all nodes, are scanned once.
 The artifact's own node is deleted last.
 """
@@ -42,7 +42,7 @@ Advance = Callable[[int], object]
 
 
 class BoltWriter:
-    """A writer over Bolt: each transaction writes a batch with UNWIND, and two run at a time.
+    """A writer over Bolt: two transactions run at a time, each of which writes a batch with UNWIND.
 
     The writer writes 25 000 to 70 000 relationships per second once the server is warm, depending
     on the machine. A batch has few nodes, none of which is in the batch written at the same time
@@ -90,7 +90,7 @@ class BoltWriter:
         if rows[0]["created"] != 1:
             raise RejectedError(
                 f"{artifact.id} depends on {parent_id}, which is not in the graph",
-                hint="ingest it again",
+                hint="run the same ingest again",
             )
 
     def write(self, artifact: GraphArtifact, advance: Advance) -> None:
@@ -98,7 +98,7 @@ class BoltWriter:
 
         Args:
             artifact: the artifact.
-            advance: called after each batch.
+            advance: function called after each batch with the number of rows.
 
         Raises:
             RejectedError: an end node of a relationship was not found.
@@ -161,7 +161,7 @@ def create_constraints(graph: Graph) -> None:
 
     Their indexes also serve to look up nodes by key.
     """
-    # The constraint on the keys of nodes takes longest, so it is begun first.
+    # Creating the constraint on the keys of nodes takes longest, so it begins first.
     ordered = sorted(INDEXES, key=lambda index: index.element is not NODE)
     with graph.concurrent(2) as pool:
         list(pool.map(graph.write, [index.statement for index in ordered if index.unique]))
@@ -182,9 +182,9 @@ def await_indexes(graph: Graph) -> None:
 def refresh_plans(graph: Graph) -> None:
     """Make Neo4j plan its queries again, with statistics that include the new data.
 
-    It samples the indexes and discards cached query plans. By itself, the server would do so only
-    later; until then, queries scan indexes instead of seeking in them. Errors are ignored: the user
-    may lack the privilege, and then queries are only slower.
+    The server samples the indexes and discards cached query plans. Without this call, the server
+    would do so only later, and queries would scan indexes instead of seeking in them. Errors are
+    ignored: the user might lack the privilege, and then queries are only slower.
     """
     with suppress(StarcastError):
         graph.read("CALL db.prepareForReplanning($seconds)", {"seconds": _INDEX_SECONDS})
@@ -253,11 +253,11 @@ def delete_artifact(
         artifact_id: the artifact's id.
         topology: the artifact's topology.
         batch: maximum number of nodes or relationships per transaction.
-        advance: called after each transaction.
+        advance: function called after each transaction with the number of deleted elements.
         relationships: the number of tree edges or sends that the undamaged artifact has.
     """
     label = LABEL_OF[kind]
-    # From here on queries ignore the artifact, even if the deletion is interrupted.
+    # In this state, queries ignore the artifact, even if the deletion is interrupted.
     set_state(graph, label, artifact_id, GraphState.LOADING)
     element: Element
     if kind == "topology":
@@ -280,10 +280,10 @@ def _delete_nodes(graph: Graph, topology: Topology, batch: int, advance: Advance
     """Delete the nodes of a topology with their links from Neo4j; return the number of nodes."""
     cypher = _delete(NODE, "$low <= n.key < $high")
     deleted = 0
-    # A page has so many nodes that together with their links they make about one batch.
+    # The nodes of a page and their links together fill about one batch.
     for page in pages(topology, max(1, batch // (topology.degree + 1))):
         count = graph.write(cypher, {**page, "batch": batch})[0]["deleted"]
-        # Deleting a node also deletes its links: on average links / nodes, as links have two ends.
+        # Deleting a node also deletes its links: on average, links / nodes of the topology.
         advance(count + count * topology.links // topology.nodes)
         deleted += count
     return deleted
@@ -292,7 +292,7 @@ def _delete_nodes(graph: Graph, topology: Topology, batch: int, advance: Advance
 def _delete_by_index(
     graph: Graph, relationship: Relationship, artifact_id: str, batch: int, advance: Advance
 ) -> int:
-    """Delete an artifact's relationships, which an index finds; return their number."""
+    """Delete an artifact's relationships, found by an index, and return the number deleted."""
     index = relationship.indexes[0]  # on the artifact's id alone
     # Without the index, every batch would scan all relationships.
     graph.write(index.statement)
@@ -359,14 +359,14 @@ def _repeat(
     batch: int,
     advance: Advance = lambda _: None,
 ) -> int:
-    """Repeat a Cypher statement until it deletes less than a batch; return the total deleted.
+    """Repeat a Cypher statement until it deletes less than a batch; return the number deleted.
 
     Args:
         graph: the database.
-        cypher: a statement that deletes up to ``$batch`` elements, as `_delete` returns it.
-        parameters: its other parameters.
+        cypher: a statement returned by `_delete`, which deletes up to ``$batch`` elements.
+        parameters: the other parameters of the statement.
         batch: maximum number of nodes or relationships per transaction.
-        advance: called after each transaction.
+        advance: function called after each transaction with the number of deleted elements.
     """
     total = 0
     deleted = batch
