@@ -343,7 +343,8 @@ def test_a_drop_of_an_artifact_with_dependents_is_refused_and_names_them(stores:
     ):
         with pytest.raises(RejectedError) as caught:
             drop(stores, kind, artifact_id)
-        assert caught.value.message.endswith(f"others depend on it: {', '.join(leaning)}")
+        reason = f"cannot be dropped because others depend on it: {', '.join(leaning)}"
+        assert caught.value.message == f"{artifact_id} {reason}"
     assert (counts(stores.graph), stored_counts(stores)) == before
     assert drop(stores, "forest", S4[1], cascade=True) == [S4[2], S4[1]]
     assert_stored(stores, plan("S4"))
