@@ -515,5 +515,5 @@ def test_changed_files_are_networks_or_refused(sample: str, data: st.DataObject)
 def test_a_network_in_many_parts_is_refused_at_once(read: Any) -> None:
     nodes = [{"id": number} for number in range(50_000)]
     content = json.dumps({"nodes": nodes, "links": [{"source": 7, "target": 9}]})
-    with refused("it has 49,999 parts, and no path from '0' to '1'"):
+    with refused("it has 49,999 connected components, and no path from '0' to '1'"):
         read(content, "x.json")

@@ -6,7 +6,7 @@ The algorithm is that of Misra & Gries (1992). Its result depends only on the li
 
 from collections.abc import Sequence
 
-#: In `_Colouring.ends`, a colour that no link of the node has.
+#: The entry of `_Colouring.ends` for a colour that no link of the node has.
 _FREE = -1
 
 

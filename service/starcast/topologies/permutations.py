@@ -28,8 +28,8 @@ _CODES = np.array([0, *map(ord, SYMBOLS)], dtype=np.uint32)
 _CODES_FROM_0 = np.array([0, *map(ord, _SYMBOLS_FROM_0)], dtype=np.uint32)
 _first: ContextVar[int] = ContextVar("first symbol of labels", default=1)
 
-#: Up to this many arrangements of one length are kept in a table: looking up a few of them is
-#: faster than computing them.
+#: Maximum number of arrangements of one length that are kept in a table: looking up a few of them
+#: is faster than computing them.
 _MAX_KEPT = 2**13
 
 Perms = NDArray[np.uint8]
@@ -113,7 +113,7 @@ def _kept_arrangements(n: int, length: int) -> Perms:
 
 @lru_cache(maxsize=8)
 def table(n: int) -> Perms:
-    """Return all permutations of 0..n-1 (indices, not symbols) in rank order, for small n.
+    """Return all permutations of 0..n-1 (instead of 1..n) in rank order, for small n.
 
     Returns:
         Read-only uint8 ``[n!, n]``.
@@ -214,7 +214,7 @@ def labels_from(first: int) -> Iterator[None]:
         first: the smallest symbol, 0 or 1.
     """
     if first not in (0, 1):
-        raise InputError(f"labels cannot begin with {first}", hint="give 0 or 1")
+        raise InputError(f"the smallest symbol of labels cannot be {first}", hint="use 0 or 1")
     token = _first.set(first)
     try:
         yield
