@@ -227,7 +227,7 @@ def circulant(n: int, *steps: int) -> CayleyGraph:
     if [*steps] != sorted({*steps}) or steps[0] < 1 or steps[-1] > n // 2 or gcd(n, *steps) > 1:
         raise InputError(
             f"the steps {', '.join(map(str, steps))} of the circulant graph are invalid",
-            hint=f"use ascending steps from 1 to {n // 2} without a divisor that {n} and all steps share",
+            hint=f"use ascending steps from 1 to {n // 2} with gcd(steps, {n}) = 1",
         )
     spec = f"Circ{n},{','.join(map(str, steps))}"
     generators = [[move] for step in steps for move in sorted({step, n - step})]
