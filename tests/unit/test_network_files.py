@@ -200,7 +200,7 @@ MARKET = "%%MatrixMarket matrix coordinate pattern symmetric\n"
         ("x.csv", "a,b\nb,c,2.5\n", "line 2 has 3 values"),
         ("x.txt", "source target w\na b 1 2\n", "line 2 has 4 values instead of two nodes"),
         ("x.txt", "\n".join(f"hub {i}" for i in range(254)), "the node 'hub' has 254 links"),
-        ("x.csv", "a,Köln\n".encode("latin-1"), "line 1 is not UTF-8 text"),
+        ("x.csv", "a,Köln\n".encode("latin-1"), "line 1 is not valid UTF-8"),
         ("x.txt", "a b\n" + "{ " * 10**6, "line 2 has more than 4,096 characters"),
         ("x.gml", "graph [\n" + "\n" * 10**5 + "graph", "it cannot be read as GML"),
         ("x.dot", "graph { " + "a " * 10**5 + "!", "line 1 has '!' outside of quotes"),

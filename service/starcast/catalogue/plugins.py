@@ -342,7 +342,7 @@ def loadable() -> tuple[str, ...]:
             raise InputError(
                 f"other processes cannot import the {kind} '{name}': it is defined in "
                 f"{origin.file}, which is run as a script",
-                hint="move it to a separate file and import that file, or use one process",
+                hint=f"move the {kind} to a file that you import, or use one process",
             )
         if origin.file not in files and not packs.find(origin.file):
             names[origin.module] = None

@@ -51,7 +51,7 @@ def write_text(path: Path, text: str, mode: int = 0o644) -> None:
 
 
 def write_new(path: Path, text: str) -> Path:
-    """Write a new file, whose folder is created if it is missing, and return its path.
+    """Write a new file, create its folder if necessary, and return the path of the file.
 
     Raises:
         InputError: the file exists, or the folder or the file cannot be written.

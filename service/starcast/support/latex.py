@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from starcast.support.errors import InputError, escape
-from starcast.support.text import fold_widths, format_value, is_numeric
+from starcast.support.text import fold_widths, format_value, is_numeric, pluralize
 
 if TYPE_CHECKING:
     from pylatexenc.latexencode import UnicodeToLatexEncoder
@@ -349,7 +349,7 @@ def _alignment(
         return "".join("r" if is_right else "l" for is_right in numeric)
     if len(alignment) != len(columns) or not _ALIGNMENTS.issuperset(alignment):
         raise InputError(
-            f"'{alignment}' is not a valid alignment of {len(columns)} columns",
+            f"'{alignment}' is not a valid alignment of {pluralize(len(columns), 'column')}",
             hint="write one letter per column: l, c or r",
         )
     return alignment
@@ -359,6 +359,7 @@ def _check_widths(columns: Sequence[str], table: Sequence[Sequence[Any]]) -> Non
     for number, row in enumerate(table, start=1):
         if len(row) != len(columns):
             raise InputError(
-                f"row {number} of the table has {len(row)} values for {len(columns)} columns",
+                f"row {number} of the table has {pluralize(len(row), 'value')} for"
+                f" {pluralize(len(columns), 'column')}",
                 hint="use one value per column in each row; None leaves a cell empty",
             )

@@ -150,7 +150,7 @@ def decode_text(data: bytes) -> str:
         text = data.decode(_encoding(data))
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise ValueError(f"line {line} is not UTF-8 text: convert the file to UTF-8") from None
+        raise ValueError(f"line {line} is not valid UTF-8: convert the file to UTF-8") from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -257,6 +257,6 @@ def check_method(info: zipfile.ZipInfo) -> None:
     Raises:
         ValueError: the member is encrypted, or its compression method is unsupported.
     """
-    # Checked before `zipfile` creates a decompressor, which may allocate that memory.
+    # The check comes before `zipfile` creates a decompressor, which may allocate this memory.
     if info.flag_bits & _ENCRYPTED or info.compress_type not in _METHODS:
         raise ValueError(f"{info.filename} is encrypted, or its compression is not supported")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakMethod
 
-#: Returns a network, or None if the store has none with the spec or name.
+#: Returns the network with a spec or name, or None if the store does not contain it.
 Resolver = Callable[[str], Any]
 
 _resolvers: list["WeakMethod[Resolver]"] = []

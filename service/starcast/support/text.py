@@ -19,7 +19,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 def find_surrogate(text: str) -> bool:
     """Return whether text contains an unpaired surrogate, so that it cannot be encoded as UTF-8.
 
-    Python decodes arguments and file names that are not UTF-8 to text with such characters.
+    If arguments and file names are not UTF-8, Python decodes them to text with such characters.
     """
     return _SURROGATE.search(text) is not None
 
@@ -35,7 +35,7 @@ def pluralize(number: int, singular: str, plural: str = "") -> str:
 
 
 def letter(place: int) -> str:
-    """Return the letters for an index, as in spreadsheet columns: A, B, ..., Z, AA, AB, ..."""
+    """Return the letters for an index, like those of table columns: A, B, ..., Z, AA, AB, ..."""
     before, last = divmod(place, len(ascii_uppercase))
     return (letter(before - 1) if before else "") + ascii_uppercase[last]
 

@@ -390,7 +390,7 @@ class Topology(Displayable, ABC):
         return str(self.labels([self.node(rank)])[0])
 
     def stored_label(self, rank: int) -> str:
-        """Return the label under which a node is stored; as in ids, its smallest symbol is 1.
+        """Return the label under which a node is stored; its smallest symbol is always 1.
 
         Raises:
             InputError: no node has this rank.

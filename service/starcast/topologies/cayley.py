@@ -101,7 +101,7 @@ class EvenPermutations(Permutations):
         return factorial(self.n) // 2
 
     def elements(self, ranks: ArrayLike) -> Elements:
-        """Return the elements with the given ranks, ``[count, n]``: the even one of each pair."""
+        """Return the even permutations with the given ranks, ``[count, n]``."""
         rows = permutations.unrank(self.n, 2 * np.array(ranks, dtype=np.int64, ndmin=1))
         odd = permutations.is_odd(rows)
         # The permutations of ranks 2i and 2i+1 differ by exchanging the last two symbols, so this

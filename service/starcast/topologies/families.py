@@ -69,8 +69,8 @@ def family(
 
     The function is called with the numbers in a spec. For graphs of any kind, it returns the links:
     pairs of labels, or an array ``[links, 2]``. A link may occur several times, in either
-    direction. Ports are the colours of a colouring of the links, as in `starcast.network`. Nodes
-    with certain first letters can be declared as ``switches``.
+    direction. Ports are the colours of a colouring of the links; see `starcast.network`. Nodes with
+    certain first letters can be declared as ``switches``.
 
     For Cayley graphs, it returns the generators, by default as permutations of the positions 1..n.
     A node x is linked to (x[g_1], .., x[g_n]) for every generator g, over the ports 2, 3, ... in

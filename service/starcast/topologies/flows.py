@@ -48,7 +48,7 @@ class Arcs(NamedTuple):
 
     Attributes:
         tails: the node where each link begins, int32 ``[nodes * ports]``; v itself if node v has no
-            link at a port.
+            link at the port.
         twins: the index of the directed link in the opposite direction, int32 ``[nodes * ports]``.
     """
 
@@ -57,7 +57,7 @@ class Arcs(NamedTuple):
 
     @classmethod
     def of(cls, topology: Topology) -> "Arcs":
-        """Number the directed links of a topology."""
+        """Return the directed links of a topology."""
         tails = topology.table().T.reshape(-1)
         back = np.searchsorted(topology.ports, topology.reverse_ports()[list(topology.ports)])
         twins = tails * np.int32(topology.port_count) + np.tile(back, topology.nodes)

@@ -94,7 +94,7 @@ def build_network(
     pairs, given, delays = _merge(links, listed, both_ways, widths, latency_of)
     keeps_whole = capacities is not None or links.capacity_unit is not None
     unit = _capacity_unit(given, keep_whole=keeps_whole)
-    # The unit is nanoseconds or picoseconds only if latencies are no integers in microseconds.
+    # The unit is nanoseconds or picoseconds only if not all latencies are integers in microseconds.
     scales = _TIME_UNITS if has_times else [1]
     scale = next((each for each in scales if all(each * delay % 1 == 0 for delay in delays)), 1)
     numbers = {title: number for number, title in enumerate(links.nodes)}
@@ -138,7 +138,7 @@ def network_of_family(spec: str, family: str, links: Any, letters: str = "") -> 
     Args:
         spec: the spec of the topology.
         family: the name of the family.
-        links: the links, as in `starcast.network`.
+        links: the links, in a form that `starcast.network` accepts.
         letters: the letters with which the labels of switches begin.
 
     Raises:
@@ -380,7 +380,8 @@ def _read_numbers(
         values = [each.get(attribute) for each in links.link_attributes]
     if len(values) != len(links.pairs):
         raise InputError(
-            f"{len(values):,} values are given for {len(links.pairs):,} links",
+            f"{pluralize(len(values), 'value is', 'values are')} given for"
+            f" {pluralize(len(links.pairs), 'link')}",
             hint="specify one number for each link, in the order of the links",
         )
     numbers: list[Amount] = []

@@ -170,7 +170,8 @@ class Network(Topology):
                 continue
             if len(values) != len(given):
                 raise InputError(
-                    f"'{name}' has {len(values):,} {key} for {len(given):,} links",
+                    f"the number of {key} of '{name}' is {len(values):,}, but the number of links"
+                    f" is {len(given):,}",
                     hint="specify one number for each link",
                 )
             content[key] = [values[index] for index in first.tolist()]
