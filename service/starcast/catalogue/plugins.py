@@ -123,7 +123,7 @@ def describe_used(
 
 
 def find_changed(recorded: Provenance) -> list[str]:
-    """Return the names of entries whose loaded plug-in differs from the recorded SHA-256."""
+    """Return the names of entries whose loaded plug-in has another SHA-256 than recorded."""
     loaded = {name: origin for (_, name), origin in ORIGINS.items()}
     return [
         name
@@ -254,7 +254,7 @@ def describe(error: BaseException) -> str:
 
 @contextmanager
 def located(noun: str, origin: Origin) -> Iterator[None]:
-    """Within this context, which reads the result of a plug-in's function, name it in errors."""
+    """Within this context, in which a plug-in's result is read, name its function in errors."""
     try:
         yield
     # A result that is computed while it is read may also raise SystemExit.

@@ -138,7 +138,7 @@ class DaskExecutor(Executor):
     @staticmethod
     def memory_limit() -> int:
         """Return how many more bytes a worker may use; this function is called on the worker."""
-        # The packages are imported here, because the client need not have them.
+        # The packages are imported here, because only workers need them.
         import psutil  # noqa: PLC0415
         from distributed import get_worker  # noqa: PLC0415
 
@@ -188,7 +188,7 @@ def _check_listener(address: str, host: str, port: int, *, is_tls: bool) -> None
     """
     try:
         with socket.create_connection((host, port), timeout=PATIENCE) as connection:
-            # Without this flag `recv` may return before all bytes have arrived.
+            # Without the flag MSG_WAITALL, `recv` may return before all bytes have arrived.
             greeting = b"" if is_tls else connection.recv(_LENGTH.size, socket.MSG_WAITALL)
     except OSError:
         raise _no_scheduler(address) from None
@@ -269,7 +269,7 @@ def _run(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any:
-    """Run a function in a worker after checking its code and preparing its process."""
+    """Run a function in a worker, after checking the worker's code and preparing its process."""
     from distributed import get_worker  # noqa: PLC0415
 
     _compare(identity, _own_identity(), get_worker().address)

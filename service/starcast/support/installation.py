@@ -102,7 +102,7 @@ def _declares(folder: str, header: bytes) -> bool:
     try:
         names = os.listdir(folder or ".")  # noqa: PTH208 - paths would take longer than the search
     except NotADirectoryError:
-        # The import path has an archive, which may declare the group.
+        # The folder is an archive on the import path, which may declare the group.
         return True
     except OSError:
         return False

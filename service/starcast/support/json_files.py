@@ -192,8 +192,8 @@ class JsonCursor:
         self.skip_blanks()
         for size in _WINDOWS:
             # The part is decoded as Latin-1, in which every byte is one character, so a position in
-            # the text is also a position in the bytes. Other characters do not matter here, because
-            # the punctuation of JSON is ASCII.
+            # the text is also a position in the bytes. Wrongly decoded characters do not matter
+            # here, because the punctuation of JSON is ASCII.
             window = self.data[self.position : self.position + size].decode("latin-1")
             is_last = self.position + size >= len(self.data)
             with suppress(json.JSONDecodeError):

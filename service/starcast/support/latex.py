@@ -59,7 +59,7 @@ _BOLD = 1.18
 _MACRO = re.compile(r"\\[A-Za-z]+(?:\{\})?")
 _UNPRINTED = dict.fromkeys(map(ord, r"\{}$"))
 _WORD_END = re.compile(r"(?<=-)|\s+")
-#: Packages that a table may need, each with the command that the package defines for tables.
+#: Packages that a table may need. A table needs a package if it contains the package's command.
 _PACKAGES = {"array": "\\arraybackslash", "booktabs": "\\toprule", "graphicx": "\\resizebox"}
 
 

@@ -30,7 +30,7 @@ DEBUG = f"{PREFIX}DEBUG"
 
 #: Flags whose name differs from that of their setting.
 _FLAGS = {"row_limit": "--limit"}
-#: Messages that replace pydantic's own, by pydantic's error type.
+#: Messages that replace pydantic's messages, by pydantic's error type.
 _MESSAGES = {
     "string_pattern_mismatch": "write a size such as 512m or 1g",
     "extra_forbidden": "there is no such setting",
@@ -40,8 +40,8 @@ _NO_PLUGINS = "PYDANTIC_DISABLE_PLUGINS"
 _DAY = 86_400
 #: URI parameters that hold a password or the path of a password file.
 _SECRETS = {"password", "passfile", "sslpassword"}
-#: The beginning of a URI up to its password. As in SQLAlchemy, a password may contain characters
-#: such as / and #.
+#: The beginning of a URI up to its password. SQLAlchemy allows passwords with characters such as /
+#: and #, so this pattern does too.
 _LOGIN = re.compile(r"[^:]*://[^:/]*:[^@]*@")
 
 

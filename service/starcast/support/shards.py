@@ -40,7 +40,7 @@ _FORMAT = "starcast shard 1"
 _SHARD = re.compile(r"([1-9]\d{0,5})/([1-9]\d{0,5})", re.ASCII)
 #: Maximum size of a shard's file after decompression, in bytes.
 _MAX_BYTES = 100 * MB
-#: The number of digits from which on a task number is certainly too large.
+#: Minimum number of digits of a task number that is certainly too large.
 _DIGITS = 20
 #: Maximum number of missing shards named in a message.
 _SHOWN = 8

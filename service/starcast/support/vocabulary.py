@@ -159,7 +159,7 @@ EXPANDED = "expanded"
 #: The pattern of the construction and algorithm names that both stores keep.
 STORED_NAME = r"[a-z][a-z0-9-]*(\([^()]+\))?"
 
-#: A fault as a string. The explorer's ``state.js`` contains the same expression.
+#: The pattern of a fault. The explorer's ``state.js`` contains the same expression.
 FAULT = re.compile(r"([^@\s-]+)(?:-([^@\s-]+))?(?:@([0-9]{1,18}))?")
 _RANK = re.compile(r"#([0-9]{1,18})")
 _CALL = re.compile(r"([^()=,\s]+)(?:\(([^()]*)\))?")

@@ -488,7 +488,7 @@ class Topology(Displayable, ABC):
 
 
 def known_diameter(topology: Topology) -> int | None:
-    """Return the diameter of a topology; None for a network that is too large to compute it."""
+    """Return the diameter, or None if the network is too large for computing its diameter."""
     try:
         return topology.diameter
     except LimitError:

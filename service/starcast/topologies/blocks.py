@@ -253,7 +253,7 @@ class Images(_Relabelling):
         prefix_rank = permutations.arrangement_rank(permutations.compose(q, blocks.prefix), n)
         self._first = prefix_rank * np.int32(blocks.size)
         self._order = _order(permutations.compose(q, blocks.rest))
-        # In S_n a relabelling of the rest permutes the patterns, so a table has all results.
+        # In S_n, a relabelling of the rest permutes the patterns, so one table holds all results.
         self._relabellings = blocks.ranks(self._order) if k == n else None
 
     def _fill(self, chunk: slice, out: Ranks) -> None:
@@ -335,7 +335,7 @@ class StarDistances(Distances):
 
 @lru_cache(maxsize=8)
 def fixed_point_gain(m: int, positions: tuple[int, ...]) -> NDArray[np.uint8]:
-    """Tabulate twice the number of fixed points of each suffix pattern, at given positions.
+    """Return twice the number of fixed points of each suffix pattern at given positions.
 
     Returns:
         uint8 ``[(m+1)^positions, m!]``. The first index has one digit in base m+1 per position: the

@@ -194,7 +194,7 @@ def alternating_group(n: int) -> Generators:
     spelling="T4x4 or T4x4x4 for a torus", group="residues",
 )  # fmt: skip
 def torus(*sides: int) -> Generators:
-    """Return the generators of a torus, which move by one in one dimension, in either direction."""
+    """Return the generators of a torus: moves by one in either direction of one dimension."""
     return [
         [step if other == axis else 0 for other in range(len(sides))]
         for axis, side in enumerate(sides)
@@ -266,7 +266,7 @@ def folded_cube(d: int) -> CayleyGraph:
     sizes=range(2, LARGEST + 1),
 )  # fmt: skip
 def augmented_cube(d: int) -> CayleyGraph:
-    """Return the hypercube in which links also flip the last 2, 3, .., d bits."""
+    """Return the hypercube with additional links, which flip the last 2, 3, .., d bits."""
     last = [[0] * (d - count) + [1] * count for count in range(2, d + 1)]
     return CayleyGraph(f"AQ{d}", "augmented-cube", _flips(d) + last, Residues((2,) * d))
 

@@ -123,7 +123,7 @@ class _Flow:
         return cut - {self._source}
 
     def augment(self) -> bool:
-        """Add one more disjoint path, of minimum cost; return False if there is none."""
+        """Add a disjoint path of minimum cost; return False if no further path exists."""
         start, end = (self._source, _EXIT), (self._target, _ENTRY)
         cost, previous = {start: 0}, dict[_Side, _Side]()
         heap, settled = [(0, start)], set[_Side]()

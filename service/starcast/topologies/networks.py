@@ -253,7 +253,7 @@ class Network(Topology):
         searches = 0
         most = min(MAX_SEARCHES, max(1, _MAX_FOLLOWED // len(self._ends)))
         for level in range(int(levels.max()), 0, -1):
-            # Nodes on this level and the levels below are at most 2 * level links apart.
+            # Two nodes whose levels are at most `level` are at most 2 * level links apart.
             if largest >= 2 * level:
                 break
             for node in np.flatnonzero(levels == level).tolist():
