@@ -192,7 +192,7 @@ MARKET = "%%MatrixMarket matrix coordinate pattern symmetric\n"
         ("x.txt", "# nothing\n", "the network has no links"),
         ("x.txt", "a b\nb b\n", "line 2: a link joins 'b' to itself"),
         ("x.csv", "# head\na,b\nb,b\n", "line 3: a link joins 'b' to itself"),
-        ("x.txt", "a b\nc d\ne f\n", "the network is not connected: it has 3 parts"),
+        ("x.txt", "a b\nc d\ne f\n", "the network is not connected: it has 3 connected components"),
         ("x.txt", "a b\n\nb\n", "line 3 has 1 value instead of two nodes"),
         ("x.csv", "a,b\n,c\n", "line 2 has 2 values instead of two nodes"),
         ("x.csv", 'a,b\n"b,c\n', "line 3 is not CSV"),
