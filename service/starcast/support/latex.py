@@ -78,9 +78,9 @@ def booktabs(
     r"""Return a table in LaTeX that fits into a column of a page.
 
     The first line names the packages that a document must load; booktabs is always one of them. A
-    table that would be too wide gets a small font and multi-line headings. If it is still too wide,
-    columns in ``spare`` are omitted (a comment names them), then long texts are wrapped, and at
-    last the table is scaled.
+    table that would be too wide gets a small font. If it is still too wide, its headings get
+    several lines, columns in ``spare`` are omitted (a comment names them), long texts are wrapped,
+    and at last the table is scaled.
 
     Headings consist of words and mathematics: ``time_ours`` becomes "time ours", and t_s becomes T
     with the index s. In topology columns, a spec such as S5 becomes S with the index 5. Thin spaces

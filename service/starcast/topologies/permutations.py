@@ -239,7 +239,7 @@ def labels(perms: Perms) -> NDArray[np.str_]:
 def parse(label: str, n: int, length: int | None = None) -> Perms:
     """Return the arrangement with the given label, uint8 ``[length]``; by default of length n.
 
-    Letters may be upper-case, such as the last one of ``123456789A``.
+    Letters may be upper-case or lower-case.
 
     Raises:
         InputError: the label has a wrong length, an unknown symbol or a repeated symbol.
