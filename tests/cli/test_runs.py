@@ -461,7 +461,7 @@ REFUSED = {
         "experiment run new --grid tseng": "the grid tseng cannot be read",
         f"experiment run ours --algorithm multiple {GRID} --jobs 0": "the number of jobs is 0,",
         f"run once {POINT} --faults '5 mice'": "the fault '5' is not on S4: the label '5'",
-        f"run once {POINT} --faults '1 node' --seed x": "seed is 'x', which is not a whole number",
+        f"run once {POINT} --faults '1 node' --seed x": "seed is 'x', which is not an integer",
         "run once S4 scatter perfectly-balanced -m 1": "scatter by perfectly-balanced on S4 is not",
         "compare ours": "there is nothing to compare in 'ours'",
     },

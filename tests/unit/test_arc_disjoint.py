@@ -160,7 +160,7 @@ def test_wrong_arguments_are_refused() -> None:
         forest("S4", "arc-disjoint", root=24)
     with refused("seed is -1, which is out of range on S4"):
         forest("S4", "arc-disjoint", seed=-1)
-    with refused("trees is 0, not a whole number of at least 1"):
+    with refused("trees is 0, not a positive integer"):
         forest("S4", "arc-disjoint", trees=0)
 
 

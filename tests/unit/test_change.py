@@ -165,9 +165,9 @@ def test_the_arguments_are_part_of_the_id() -> None:
         # The paper takes i modulo n-1. In starcast, every tree has only one id.
         ("dimension-change", {"base": "greedy", "i": -1}, "i is -1, which is out of range on S5"),
         ("dimension-change", {"base": "greedy", "i": 4}, "i is 4, which is out of range on S5"),
-        ("dimension-change", {"base": "greedy", "i": "1"}, "i is '1', not a whole number"),
-        ("dimension-change", {"base": "greedy", "i": 1.0}, "i is 1.0, not a whole number"),
-        ("dimension-change", {"base": "greedy", "i": True}, "i is True, not a whole number"),
+        ("dimension-change", {"base": "greedy", "i": "1"}, "i is '1', not an integer"),
+        ("dimension-change", {"base": "greedy", "i": 1.0}, "i is 1.0, not an integer"),
+        ("dimension-change", {"base": "greedy", "i": True}, "i is True, not an integer"),
         ("dimension-change", {"base": "greedy"}, "needs the argument 'i'"),
         ("dimension-change", {"i": 1}, "needs the argument 'base'"),
         ("label-change", {}, "needs the argument 'base'"),

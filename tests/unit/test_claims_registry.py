@@ -65,7 +65,7 @@ def test_line_breaks_in_a_statement_are_removed(read: ReadClaims) -> None:
         ('family = "star", quick = 4, full = 5, deep = 6', 'only = ["S4"], quick = ["S5"]',
          ":12: claim MINE.X1: its sizes have keys that exclude each"),
         ("deep = 6", "deep = 60000", ":12: 'deep' of the table of sizes of claim MINE.X1: "),
-        ("Mine 2026", "\udcff", ":2: line 2 is not UTF-8 text"),
+        ("Mine 2026", "\udcff", ":2: line 2 is not valid UTF-8"),
         ("[[claim]]", "[claim]", ":5: 'claim' of the file: "),
         ("[[claim]]", "[[claims]]", ":5: the file has the unknown key 'claims'"),
         ("MINE.X1", "NK.L1", ":6: the id of claim 'NK.L1' does not begin with 'MINE.'"),

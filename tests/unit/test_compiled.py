@@ -59,7 +59,7 @@ def test_the_announcement_says_if_the_result_cannot_be_cached() -> None:
     """A program passed by `python -c` has no file, and therefore no folder for the cache."""
     first, *values = run("-c", PROGRAM)
     assert values == ["42", "21"]
-    assert first.endswith("in every run, since no folder can keep the result: set NUMBA_CACHE_DIR")
+    assert first.endswith("in every run, because no cache folder is writable: set NUMBA_CACHE_DIR")
 
 
 @pytest.mark.slow

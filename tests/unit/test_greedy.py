@@ -206,7 +206,7 @@ def test_ctrl_c_ends_a_long_construction(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_wrong_arguments_are_refused() -> None:
-    for seed, words in ((-1, "seed is -1"), (2**24, "seed is 16777216"), ("x", "not a whole")):
+    for seed, words in ((-1, "seed is -1"), (2**24, "seed is 16777216"), ("x", "not an integer")):
         with refused(words):
             schedule("Mesh3x4", "allgather", "greedy", seed=seed)
     with refused("has no node of rank 12"):

@@ -72,7 +72,7 @@ def test_families_have_translations_and_a_link_at_every_port(spec: str) -> None:
 
 
 def test_translations_are_refused_where_there_are_none() -> None:
-    with refused("Barbell6 has no translations: its nodes need not look alike"):
+    with refused("Barbell6 has no translations: its nodes need not be equivalent"):
         topology("Barbell6").translation("A")
 
 
@@ -113,11 +113,11 @@ FAULTS: dict[str, tuple[Callable[[Topology], None], str]] = {
     ),
     "a label has a separator": (
         lambda t: t._labels.put(3, "a-b"),  # type: ignore[attr-defined]
-        "'a-b' is not a label that Broken6 can have",
+        "'a-b' is not a valid label of Broken6",
     ),
     "a label means all sources": (
         lambda t: t._labels.put(3, "expanded"),  # type: ignore[attr-defined]
-        "'expanded' is not a label that Broken6 can have",
+        "'expanded' is not a valid label of Broken6",
     ),
 }
 

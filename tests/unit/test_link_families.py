@@ -300,7 +300,7 @@ def test_a_family_may_return_links() -> None:
     )
     assert topology("Array2").labels().tolist() == ["0", "1", "2"]
     starcast.family("parts", pattern=r"Parts(\d+)", source="this test")(lambda n: [(0, 1), (2, n)])
-    with refused("the family 'parts' (", "): the network is not connected: it has 2 parts"):
+    with refused("the family 'parts' (", "): the network is not connected: it has 2 connected"):
         topology("Parts3")
 
 
@@ -319,7 +319,7 @@ def test_no_family_uses_the_spec_of_a_network(monkeypatch: pytest.MonkeyPatch) -
     [
         ("mesh4X5", "did you mean 'Mesh4x5'?"),
         ("T4", "write T4x4 or T4x4x4 for a torus; "),
-        ("Foo", "'starcast topology families' lists all families; to read a file, give its path; "),
+        ("Foo", "'starcast topology families' lists all families; to read a file, use its path; "),
     ],
 )
 def test_an_unknown_spec_is_explained_in_a_short_hint(spec: str, hint: str) -> None:

@@ -70,7 +70,7 @@ def test_ns3_files_have_capacities_latencies_and_switches(read: Any) -> None:
     assert lines == [
         f"1 parallel link was merged in {made.spec}; their capacities add up",
         f"a capacity of 1 in {made.spec} is 1e+11 bit/s",
-        f"the latencies of {made.spec} are in nanoseconds: give T_s and T_c in nanoseconds too",
+        f"the latencies of {made.spec} are in nanoseconds: use nanoseconds for T_s and T_c too",
         f"{made.spec} does not use all data of mine.txt: error rates",
     ]
 

@@ -192,7 +192,7 @@ MARKET = "%%MatrixMarket matrix coordinate pattern symmetric\n"
         ("x.txt", "# nothing\n", "the network has no links"),
         ("x.txt", "a b\nb b\n", "line 2: a link joins 'b' to itself"),
         ("x.csv", "# head\na,b\nb,b\n", "line 3: a link joins 'b' to itself"),
-        ("x.txt", "a b\nc d\ne f\n", "the network is not connected: it has 3 parts"),
+        ("x.txt", "a b\nc d\ne f\n", "the network is not connected: it has 3 connected components"),
         ("x.txt", "a b\n\nb\n", "line 3 has 1 value instead of two nodes"),
         ("x.csv", "a,b\n,c\n", "line 2 has 2 values instead of two nodes"),
         ("x.csv", 'a,b\n"b,c\n', "line 3 is not CSV"),
@@ -200,7 +200,7 @@ MARKET = "%%MatrixMarket matrix coordinate pattern symmetric\n"
         ("x.csv", "a,b\nb,c,2.5\n", "line 2 has 3 values"),
         ("x.txt", "source target w\na b 1 2\n", "line 2 has 4 values instead of two nodes"),
         ("x.txt", "\n".join(f"hub {i}" for i in range(254)), "the node 'hub' has 254 links"),
-        ("x.csv", "a,Köln\n".encode("latin-1"), "line 1 is not UTF-8 text"),
+        ("x.csv", "a,Köln\n".encode("latin-1"), "line 1 is not valid UTF-8"),
         ("x.txt", "a b\n" + "{ " * 10**6, "line 2 has more than 4,096 characters"),
         ("x.gml", "graph [\n" + "\n" * 10**5 + "graph", "it cannot be read as GML"),
         ("x.dot", "graph { " + "a " * 10**5 + "!", "line 1 has '!' outside of quotes"),
@@ -515,5 +515,5 @@ def test_changed_files_are_networks_or_refused(sample: str, data: st.DataObject)
 def test_a_network_in_many_parts_is_refused_at_once(read: Any) -> None:
     nodes = [{"id": number} for number in range(50_000)]
     content = json.dumps({"nodes": nodes, "links": [{"source": 7, "target": 9}]})
-    with refused("it has 49,999 parts, and no path from '0' to '1'"):
+    with refused("it has 49,999 connected components, and no path from '0' to '1'"):
         read(content, "x.json")

@@ -170,7 +170,7 @@ def test_two_networks_cannot_have_one_spec() -> None:
         ([], "the network has no links"),
         ([("a", "a")], "a link joins 'a' to itself"),
         ([("a", "b", "c")], "('a', 'b', 'c') is not a link"),
-        ([("a", "b"), ("c", "d")], "the network is not connected: it has 2 parts"),
+        ([("a", "b"), ("c", "d")], "the network is not connected: it has 2 connected components"),
         (nx.empty_graph(3), "the network has no links"),
         (nx.DiGraph([(1, 2)]), "the link from '1' to '2' has no reverse"),
         (nx.star_graph(254), "the node '0' has 254 links"),

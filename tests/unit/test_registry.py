@@ -28,10 +28,10 @@ def test_an_unknown_name_is_refused_with_the_closest_name(
 
 
 def test_an_entry_is_refused_on_a_topology_that_it_does_not_support() -> None:
-    with pytest.raises(InputError, match=r"not defined on Q4: it is defined on star graphs"):
+    with pytest.raises(InputError, match=r"not defined on Q4: it is only defined on star graphs"):
         CONSTRUCTIONS.check_topology(GREEDY, topology("Q4"))
     smallest = CONSTRUCTIONS["perfectly-balanced"]
-    assert smallest.unsupported_reason(topology("S2")) == "it is defined for n >= 3"
+    assert smallest.unsupported_reason(topology("S2")) == "it is only defined for n >= 3"
     assert smallest.supports(topology("S3"))
 
 
@@ -43,7 +43,7 @@ def test_arguments_have_defaults_or_are_required() -> None:
     wrong: list[tuple[dict[str, object], str]] = [
         ({}, "needs the argument 'i'"),
         ({"i": 4}, "i is 4, which is out of range on S4"),
-        ({"i": True}, "i is True, not a whole number"),
+        ({"i": True}, "i is True, not an integer"),
         ({"i": 0, "copies": 0}, "copies is 0"),
         ({"i": 0, "copy": 1}, "has no argument 'copy'"),
     ]
@@ -61,7 +61,7 @@ def test_names_are_kept_in_the_order_of_registration_and_can_be_registered_only_
     registry.register(GREEDY)
     assert list(registry) == ["other", "greedy"]
     assert registry.find("other") is registry["other"] is other
-    with pytest.raises(InputError, match=r"the construction 'greedy' exists already"):
+    with pytest.raises(InputError, match=r"the construction 'greedy' already exists"):
         registry.register(replace(GREEDY, source="Doe 2026"))
     assert registry.find("greedy") is GREEDY
     assert len(registry) == 2

@@ -101,7 +101,7 @@ def test_a_centre_that_takes_too_many_searches_is_refused(monkeypatch: pytest.Mo
     monkeypatch.setattr(base, "MAX_SEARCHES", 3)
     ring = starcast.network(nx.cycle_graph(30), name="ring")
     for _ in range(2):
-        with refused("is not known: it takes more than 3 searches", exit_code=7):
+        with refused("is not known: finding it takes more than 3 searches", exit_code=7):
             ring.centre()
 
 

@@ -390,10 +390,10 @@ def test_text_files_are_read_in_the_encodings_of_other_systems(tmp_path: Path) -
     file.write_bytes(b"\xef\xbb\xbf" + grid.encode())
     assert read_design(str(file)) is not None
     file.write_bytes(f"{grid}# \N{LATIN SMALL LETTER E WITH ACUTE}".encode("latin-1"))
-    with refused("grid.toml cannot be read as TOML: line 5 is not UTF-8 text: convert"):
+    with refused("grid.toml cannot be read as TOML: line 5 is not valid UTF-8: convert"):
         read_design(str(file))
     query.write_bytes(b"// \xe9\nRETURN 1")
-    with refused("one.cypher: line 1 is not UTF-8 text"):
+    with refused("one.cypher: line 1 is not valid UTF-8"):
         Query.read(query)
 
 

@@ -192,7 +192,7 @@ def test_capacities_that_cannot_be_used_are_refused(read: Any, text: str, messag
     ("text", "message"),
     [
         ("a b -5\nb c 1\n", "line 2: the link from 'a' to 'b' has the latency -5"),
-        ("a b 0.5\nb c 1\n", "the latency 0.5 is not a whole number"),
+        ("a b 0.5\nb c 1\n", "the latency 0.5 is not an integer"),
         ("a b 1\nb c 2000000000\n", "the latency 2,000,000,000 is not from 0 to"),
         ("a b 1\nb a 2\nb c 1\nc b 1\n", "is listed with different latencies"),
     ],
@@ -225,7 +225,7 @@ def test_short_latencies_are_taken_in_nanoseconds(read: Any) -> None:
     made = read(text, reporter=ProgressLines(lines.append))
     assert values(made)[1] == [500, 2000]
     assert lines == [
-        f"the latencies of {made.spec} are in nanoseconds: give T_s and T_c in nanoseconds too"
+        f"the latencies of {made.spec} are in nanoseconds: use nanoseconds for T_s and T_c too"
     ]
 
 

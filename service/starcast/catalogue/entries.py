@@ -1,7 +1,7 @@
-"""What the catalogues of families, constructions and algorithms share: entries and registries.
+"""Entries and registries: the common base of the family, construction and algorithm catalogues.
 
-The module also has the checks of arguments, and those of names, options and signatures that the
-decorators use.
+This module also checks the arguments of entries, and the names, options and signatures that are
+passed to the decorators.
 """
 
 import inspect
@@ -38,9 +38,9 @@ class Argument:
         default: ``default(topology)`` returns the value of an omitted argument; None makes the
             argument required.
         maximum: ``maximum(topology)`` returns the largest allowed integer; None for no limit.
-        kind: the type of the value: "count" (an integer from 1), "index" (an integer from 0),
+        kind: the type of the value: "count" (a positive integer), "index" (a non-negative integer),
             "integer" (any integer), "text" (a word) or "construction" (a construction's name).
-        choices: for a "construction", ``choices(topology)`` returns the names that are allowed.
+        choices: for a "construction", ``choices(topology)`` returns the allowed names.
         noun: the noun for a valid choice in messages, such as ``a single spanning tree``.
     """
 
@@ -89,14 +89,14 @@ class Argument:
     def _check_index(self, topology: AnyTopology, value: object, maximum: int | None) -> int:
         if isinstance(value, bool) or not isinstance(value, int | np.integer):
             raise InputError(
-                f"{self.name} is {value!r}, not a whole number", hint=f"give {self.description}"
+                f"{self.name} is {value!r}, not an integer", hint=f"specify {self.description}"
             )
         if self.kind == "integer":
             return int(value)
         if value < 0 or (maximum is not None and value > maximum):
             raise InputError(
                 f"{self.name} is {value}, which is out of range on {topology.spec}",
-                hint=f"give {self.name} from 0 to {maximum}",
+                hint=f"use a number from 0 to {maximum}",
             )
         return int(value)
 
@@ -105,12 +105,12 @@ def _is_word(text: str) -> bool:
     return len(text) <= MAX_NAME and text.isprintable() and not re.search(r"[()=,\s]", text)
 
 
-#: The argument ``seed``, whose largest value is the last seed of the random number generators.
+#: The argument ``seed`` of a random construction or algorithm, below 2^24.
 Seed = Annotated[
     int,
     Argument(
         "seed",
-        "a whole number from 0, which selects one of many results",
+        "a non-negative integer, which selects one of many results",
         lambda _: 0,
         maximum=lambda _: 2**24 - 1,
         kind="index",
@@ -127,14 +127,14 @@ class Entry:
     Attributes:
         name: the name, unique in its registry.
         source: the paper and the number of the definition.
-        origin: the function that was declared.
+        origin: the module, file and line of the declared function.
         families: the families of topologies on which the entry may be defined; empty for all.
         arguments: the arguments besides topology, root and port model.
         smallest: the smallest n for which the entry is defined.
         exclusion: ``exclusion(topology)`` returns the reason why the entry is not defined on a
             topology of its families, or None if it is defined.
-        elsewhere: the name of the entry that replaces this entry on topologies on which it is not
-            defined; empty for none.
+        elsewhere: the name of the entry that is used instead on topologies on which this entry is
+            not defined; empty for none.
     """
 
     name: str
@@ -150,12 +150,12 @@ class Entry:
         return f"<{type(self).__name__} {self.name} ({self.source})>"
 
     def unsupported_reason(self, topology: AnyTopology) -> str | None:
-        """Return the reason why the entry is not defined on a topology, or None if it is."""
+        """Return the reason why the entry is not defined on a topology; None if it is defined."""
         if self.families and topology.family not in self.families:
             families = " and ".join(FAMILIES[family].noun for family in self.families)
-            return f"it is defined on {families}"
+            return f"it is only defined on {families}"
         if topology.n < self.smallest:
-            return f"it is defined for n >= {self.smallest}"
+            return f"it is only defined for n >= {self.smallest}"
         return self.exclusion(topology)
 
     def supports(self, topology: AnyTopology) -> bool:
@@ -165,7 +165,7 @@ class Entry:
     def resolve_arguments(
         self, topology: AnyTopology, arguments: Mapping[str, object]
     ) -> dict[str, ArgumentValue]:
-        """Return all arguments, with the given values or the defaults.
+        """Return the values of all arguments by name: the given values, else the defaults.
 
         Raises:
             InputError: an argument is unknown, missing or invalid on the topology.
@@ -175,7 +175,7 @@ class Entry:
         known = self.argument_names
         for name in arguments:
             if name not in known:
-                expected = f"its arguments are {', '.join(known)}" if known else "it takes none"
+                expected = f"its arguments are {', '.join(known)}" if known else "it has none"
                 raise InputError(
                     f"{self} has no argument '{name}'",
                     hint=f"{did_you_mean(name, known)}{expected}",
@@ -187,7 +187,7 @@ class Entry:
             elif argument.default is None:
                 raise InputError(
                     f"{self} needs the argument '{argument.name}'",
-                    hint=f"give {argument.description}",
+                    hint=f"specify {argument.description}",
                 )
             else:
                 values[argument.name] = argument.default(topology)
@@ -237,10 +237,10 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
             InputError: the name is taken.
         """
         known = self._entries.get(entry.name)
-        # A plug-in may be loaded again in one process, such as a notebook after an edit.
+        # A process may load a plug-in again, for example a notebook after an edit.
         if known and (known.origin.is_shipped or known.origin.module != entry.origin.module):
             raise InputError(
-                f"{entry.origin}: the {self.noun} '{entry.name}' exists already"
+                f"{entry.origin}: the {self.noun} '{entry.name}' already exists"
                 f" ({known.source if known.origin.is_shipped else known.origin})",
                 hint="choose another name",
             )
@@ -255,8 +255,8 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
 
         Args:
             name: the name of an entry.
-            topology: a topology on which the entry must be defined. If it is not, but another entry
-                replaces it there (`Entry.elsewhere`), that one is returned.
+            topology: a topology on which the entry must be defined. If it is not defined there, and
+                names a replacement (`Entry.elsewhere`), the replacement is returned.
 
         Raises:
             InputError: no entry has this name, or the entry is not defined on the topology.
@@ -308,9 +308,9 @@ class Family(Entry):
     """A family of topologies.
 
     Attributes:
-        pattern: a regular expression that matches the specs; its groups are the numbers.
+        pattern: a regular expression that matches the specs; its groups match the numbers.
         noun: the plural noun for its topologies in messages, such as ``star graphs``.
-        spelling: how messages explain the spec, such as ``S2 to S12 for a star graph``.
+        spelling: the valid specs as messages explain them: ``S2 to S12 for a star graph``.
         build: ``build(spec, *numbers)`` returns the topology.
     """
 
@@ -350,7 +350,7 @@ _OPTIONS: Mapping[str, tuple[tuple[type, ...], str]] = {
         ("families", "ports"), ((list, tuple, set, frozenset), "a list of strings")
     ),
     **dict.fromkeys(("one_tree_per_port", "partial"), ((bool, np.bool_), "True or False")),
-    "smallest": ((int, np.integer), "a whole number"),
+    "smallest": ((int, np.integer), "an integer"),
     "sizes": ((range, NoneType), "a range"),
     "exclusion": ((Callable,), "a function"),  # type: ignore[dict-item]
     "tree_count": ((Callable, NoneType), "a function"),  # type: ignore[dict-item]
@@ -373,7 +373,7 @@ def check_options(origin: Origin, subject: str, options: Mapping[str, Any]) -> N
             raise InputError(
                 f"{origin}: the option '{option}' of {subject} is not {expected}: "
                 f"its type is {type(value).__name__}",
-                hint=f"give {option} as {expected}",
+                hint=f"specify {option} as {expected}",
             )
 
 
@@ -408,12 +408,12 @@ def check_declaration(
 def read_arguments(
     name: str, origin: Origin, function: Callable[..., Any], fixed: Sequence[str]
 ) -> tuple[Argument, ...]:
-    """Return the arguments that a function declares after its ``fixed`` first parameters.
+    """Return the arguments that a function declares after the parameters named in ``fixed``.
 
     A parameter is annotated with int or str, or with ``Annotated[type, Argument(...)]``.
 
     Raises:
-        InputError: the function has a wrong signature.
+        InputError: the first parameters are not ``fixed``, or another one is neither int nor str.
     """
     parameters = list(inspect.signature(function).parameters.values())
     if [parameter.name for parameter in parameters[: len(fixed)]] != list(fixed):
@@ -444,7 +444,7 @@ def _read_argument(name: str, origin: Origin, parameter: inspect.Parameter) -> A
             f"{origin}: the parameter '{parameter.name}' of '{name}' is not an int or a str",
             hint=f"write '{parameter.name}: int', with or without a default",
         )
-    # In built-in algorithms, arguments with these names are integers from 1. The same rule
+    # In built-in algorithms, arguments with these names are positive integers. The same rule
     # applies to plug-ins.
     if parameter.name in ("segments", "messages", "copies"):
         kind = "count"
@@ -468,11 +468,11 @@ def write_template(kind: str, name: str, folder: Path) -> tuple[Path, str]:
         The path of the file, and the arguments of a command that uses the plug-in.
 
     Raises:
-        InputError: the kind or the name is not valid, the file exists, or it cannot be written.
+        InputError: the kind or the name is invalid, or the file exists or cannot be written.
     """
     if kind not in _USES:
         raise InputError(
-            f"'{kind}' is not a kind of plug-in", hint=f"the kinds are {', '.join(_USES)}"
+            f"'{kind}' is not a kind of plug-in", hint=f"choose one of {', '.join(_USES)}"
         )
     if not _NAME.fullmatch(name) or len(name) > MAX_NAME:
         raise InputError(
@@ -480,7 +480,7 @@ def write_template(kind: str, name: str, folder: Path) -> tuple[Path, str]:
         )
     function = name.replace("-", "_") + "_" * keyword.iskeyword(name)
     spec = "".join(word.capitalize() for word in name.split("-"))
-    # A spec ends in a number, which its letters must not run into.
+    # Digits become letters, because the number at the end of a spec must be separate from the name.
     spec = re.sub(r"\d", lambda digit: chr(ord("a") + int(digit[0])), spec)
     text = (data_folder("examples") / "new" / f"{kind}.py").read_text(encoding="utf-8")
     text = text.replace("NAME", name).replace("FUNCTION", function).replace("SPEC", spec)

@@ -1,9 +1,9 @@
 """Paper packs: packages with a file ``claims.toml`` and the modules that check its claims.
 
-The packs that come with starcast, and those in folders of the user, are subpackages of
-`starcast_papers`. This package is not on the import path; its folder is ``papers``. A pack may also
-be an installed package. A pack of the user is a plug-in, and its modules may declare families,
-constructions and algorithms.
+Built-in packs, and packs in a user's folders, are subpackages of `starcast_papers`. This package is
+not on the import path; its folder is ``papers``. A pack may also be an installed package. Every
+pack that is not built in is a plug-in: its modules may declare families, constructions and
+algorithms.
 `starcast.claims.catalogue` reads the claims of all packs.
 """
 
@@ -26,16 +26,16 @@ from starcast.support.errors import InputError, unreadable
 from starcast.support.installation import data_folder
 from starcast.support.limited import MB
 
-#: The package of the packs that are folders.
+#: The parent package of all packs that are folders.
 PACKAGE = "starcast_papers"
 #: The file that makes a folder or a package a pack.
 CLAIMS = "claims.toml"
-#: Prefix of the name of the folder in which a worker stores the plug-ins that were sent to it.
+#: Name prefix of the folder in which a worker stores the plug-ins that it receives.
 SENT = "starcast-plugins-"
 #: Files in a pack's folder that do not belong to the pack: tests, hidden files, and bytecode.
 _OTHER = re.compile(r"(^|/)(test_|\.|__pycache__/)")
 
-#: Maximum size of a pack, which is read when it is loaded, and is sent to workers.
+#: Maximum size of a pack in bytes. A pack is read when it is loaded, and is sent to workers.
 _MAX_BYTES = 100 * MB
 
 
@@ -46,8 +46,8 @@ class Pack:
     Attributes:
         module: the name of its package.
         folder: its folder.
-        sha256: the SHA-256 of its files when it was loaded; empty if it comes with starcast.
-        is_named: whether the user named it. An invalid pack is omitted unless the user named it.
+        sha256: the SHA-256 of its files when it was loaded; empty for a built-in pack.
+        is_named: whether the user named the pack; other packs are omitted if they are invalid.
     """
 
     module: str
@@ -56,9 +56,9 @@ class Pack:
     is_named: bool = True
 
 
-#: The packs that were loaded as plug-ins, by module.
+#: The packs that were loaded as plug-ins, by module name.
 _loaded: dict[str, Pack] = {}
-#: The errors of packs that installed packages declare and that cannot be imported, by module.
+#: The import errors of packs that installed packages declare, by the value of the entry point.
 faults: dict[str, InputError] = {}
 
 
@@ -69,7 +69,7 @@ def loaded() -> tuple[Pack, ...]:
 
 @cache
 def shipped() -> tuple[Pack, ...]:
-    """Return the packs that come with starcast, in the order in which claims are listed."""
+    """Return the built-in packs, in the order in which claims are listed."""
     folder = data_folder("papers")
     package = _import_package(PACKAGE, folder)
     return tuple(Pack(f"{PACKAGE}.{name}", folder / name) for name in package.PACKS)
@@ -83,15 +83,15 @@ def import_modules(package: str) -> None:
 
 
 def is_folder(name: str) -> bool:
-    """Return whether the name of a plug-in names a folder rather than a module."""
+    """Return whether the name of a plug-in is the path of a folder, not the name of a module."""
     path = Path(name).expanduser()
     return (path / CLAIMS).is_file() or (path.is_dir() and not name.isidentifier())
 
 
 def is_package(module: str) -> bool:
-    """Return whether a module is a package with a file of claims."""
+    """Return whether a module is a package that contains a file ``claims.toml``."""
     spec = None
-    # The package that contains the module is imported, which may raise any error.
+    # `find_spec` imports the parent package of the module, which may raise any error.
     with suppress(Exception, SystemExit):
         spec = find_spec(module)
     origin = Path(spec.origin) if spec and spec.origin else Path()
@@ -111,7 +111,7 @@ def load_folder(folder: Path) -> None:
         )
     shipped()  # creates the package of all packs
     name = _name_module(folder)
-    # A worker of a cluster may get several versions of a pack; the newest one replaces the others.
+    # A cluster worker may receive several versions of a pack; the newest one replaces the others.
     is_sent = folder.parents[1].name.startswith(SENT)
     for other in (*data_folder("papers").iterdir(), *(pack.folder for pack in loaded())):
         if _name_module(other) == name and other != folder and not is_sent:
@@ -125,7 +125,7 @@ def load_folder(folder: Path) -> None:
 
 
 def _name_module(folder: Path) -> str:
-    # The name of a folder may have a dot, which would separate two packages.
+    # A folder's name may contain a dot, which would separate a package from a subpackage.
     return f"{PACKAGE}.{re.sub('[^a-zA-Z0-9_]', '_', folder.name)}"
 
 
@@ -143,7 +143,7 @@ def _load(pack: Pack, create: Callable[[], object]) -> None:
     importlib.invalidate_caches()
     # Python's bytecode cache could run an old version of an edited module.
     sys.dont_write_bytecode, before = True, sys.dont_write_bytecode
-    # Families and constructions that the modules declare belong to the pack.
+    # The pack is registered before the import, so that entries of its modules belong to the pack.
     _loaded[pack.module] = pack
     try:
         create()
@@ -162,7 +162,7 @@ def _load(pack: Pack, create: Callable[[], object]) -> None:
 
 
 def _import_package(name: str, folder: Path) -> ModuleType:
-    """Import a folder as the package of the given name; it need not have an ``__init__.py``."""
+    """Import a folder, with or without an ``__init__.py``, as the package of the given name."""
     init = folder / "__init__.py"
     spec = ModuleSpec(name, None, is_package=True)
     if init.is_file():
@@ -176,14 +176,14 @@ def _import_package(name: str, folder: Path) -> ModuleType:
 
 
 def find(file: str) -> Pack | None:
-    """Return the loaded pack to which a source file belongs; None if there is none."""
+    """Return the loaded pack to which a source file belongs; None if it belongs to no pack."""
     return next((pack for pack in loaded() if Path(file).is_relative_to(pack.folder)), None)
 
 
 def locate(error: BaseException, pack: Pack) -> str:
-    """Return the innermost file and line of a pack that raised an error, as FILE:LINE.
+    """Return the innermost line of a pack's code in an error's traceback, as FILE:LINE.
 
-    The result is empty if the error was not raised in the pack.
+    The result is empty if the traceback contains no code of the pack.
     """
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}"
@@ -193,7 +193,7 @@ def locate(error: BaseException, pack: Pack) -> str:
 
 
 def read_files(folder: Path) -> tuple[tuple[str, bytes], ...]:
-    """Return the paths and contents of the files of a pack, in order.
+    """Return the relative path and the content of each file of a pack, sorted by path.
 
     Raises:
         InputError: a file cannot be read, or the files are too large.
@@ -207,8 +207,8 @@ def read_files(folder: Path) -> tuple[tuple[str, bytes], ...]:
         }
         if sum(path.stat().st_size for path in files.values()) > _MAX_BYTES:
             raise InputError(
-                f"the files in {folder} have more than {_MAX_BYTES // MB} MB",
-                hint="remove files from the folder that the checks do not read",
+                f"the files in {folder} have more than {_MAX_BYTES // MB} MB in total",
+                hint="remove the files that the checks do not read",
             )
         return tuple((name, path.read_bytes()) for name, path in files.items())
     except OSError as error:
@@ -216,7 +216,7 @@ def read_files(folder: Path) -> tuple[tuple[str, bytes], ...]:
 
 
 def hash_folder(folder: Path) -> str:
-    """Return the SHA-256 of the names and contents of the files of a pack."""
+    """Return the SHA-256 of a list with the name and the SHA-256 of each file of a pack."""
     total = hashlib.sha256()
     for name, content in read_files(folder):
         total.update(f"{name} {hashlib.sha256(content).hexdigest()}\n".encode())

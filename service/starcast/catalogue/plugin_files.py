@@ -1,8 +1,8 @@
 """The files of a plug-in: its module, and the modules next to it that it imports.
 
-For a plug-in in a package, these are other modules of the same package; for a plug-in that is a
-single file, the modules below the file's folder. Modules of Python, of starcast and of installed
-packages are not part of a plug-in.
+If the plug-in is in a package, these modules are other modules of this package; if it is a single
+file, they are below the file's folder. Modules of Python, starcast and installed packages are not
+part of a plug-in.
 """
 
 import ast
@@ -15,7 +15,7 @@ from functools import lru_cache
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-#: Folders in which packages of several authors are installed.
+#: The names of folders in which packages of different authors are installed.
 _SHARED = {"site-packages", "dist-packages"}
 
 
@@ -30,7 +30,7 @@ def find_modules(module: str, file: Path) -> dict[str, tuple[Path, bytes]]:
         module: the name of the plug-in's module.
         file: the file of this module.
     """
-    # A plug-in that was loaded as a file may have dots in its name; it is not in a package.
+    # A plug-in that was loaded as a file is not in a package, even if its name contains dots.
     depth = module.count(".") + (file.stem == "__init__") if module != file.stem else 0
     root = file.parents[min(depth, len(file.parents) - 1)]
     top = module.partition(".")[0]
@@ -50,10 +50,10 @@ def find_modules(module: str, file: Path) -> dict[str, tuple[Path, bytes]]:
 
 
 def hash_plugin(module: str, file: Path) -> str:
-    """Return the SHA-256 of a plug-in's files; empty if there is no file, as in a notebook.
+    """Return the SHA-256 of a plug-in's files; empty if it has none, for example in a notebook.
 
     For a plug-in with a single file, the result is the SHA-256 of this file. Otherwise it is the
-    SHA-256 of a list of module names and digests, so it does not depend on the folder.
+    SHA-256 of a list of module names and digests, which does not depend on the folder.
     """
     if not file.is_file():
         return ""
@@ -76,12 +76,12 @@ def _locate(root: Path, name: str) -> Path | None:
     top, *parts = name.split(".")
     if top == "starcast" or top in sys.stdlib_module_names:
         return None
-    # `sys.path` may name the root by another path, such as that of a symbolic link.
+    # `sys.path` may contain another path of the root, such as a symbolic link.
     folders = [
         str(root) if Path(entry).resolve() == root.resolve() else entry for entry in sys.path
     ]
     spec = PathFinder.find_spec(top, folders)
-    # A folder without __init__.py has the lowest precedence.
+    # A module in the root takes precedence over a folder without __init__.py.
     if spec is None or spec.origin is None:
         spec = PathFinder.find_spec(top, [str(root)]) or spec
     for part in parts:
@@ -91,7 +91,7 @@ def _locate(root: Path, name: str) -> Path | None:
     if spec is None or spec.origin is None:
         return None
     path = Path(spec.origin)
-    # A virtual environment in the plug-in's folder has packages of other authors.
+    # A virtual environment in the plug-in's folder contains packages of other authors.
     is_own = path.is_relative_to(root) and _SHARED.isdisjoint(path.relative_to(root).parts)
     return path if is_own else None
 
@@ -108,7 +108,7 @@ def _find_imports(source: bytes, package: str) -> tuple[str, ...]:
     try:
         with warnings.catch_warnings(action="ignore"):
             nodes = list(ast.walk(ast.parse(source)))
-    except (SyntaxError, ValueError, RecursionError):  # an extension module, or not valid
+    except (SyntaxError, ValueError, RecursionError):  # an extension module, or invalid code
         return ()
     names: list[str] = []
     for node in nodes:

@@ -76,7 +76,7 @@ class Origin:
 
     @cached_property
     def sha256(self) -> str:
-        """The SHA-256 of the plug-in's files when it was loaded; see `plugin_files.hash_plugin`."""
+        """The SHA-256 of the files of the loaded plug-in; see `plugin_files.hash_plugin`."""
         from starcast.catalogue import packs  # noqa: PLC0415
         from starcast.catalogue.plugin_files import hash_plugin  # noqa: PLC0415
 
@@ -85,7 +85,7 @@ class Origin:
 
     @property
     def version(self) -> str:
-        """The ``__version__`` of the module; empty if it has none."""
+        """The ``__version__`` of the module; empty if the module has none."""
         return str(getattr(sys.modules.get(self.module), "__version__", ""))
 
     def describe(self) -> dict[str, str]:
@@ -96,7 +96,7 @@ class Origin:
         return f"{self.file}:{self.line}"
 
 
-#: The origin of every entry of a plug-in, by kind (such as ``construction``) and name.
+#: The origin of each entry that a plug-in defines, by kind (such as ``construction``) and name.
 ORIGINS: dict[tuple[str, str], Origin] = {}
 
 #: Provenance maps the name of each entry from a plug-in to the plug-in's module, version and
@@ -123,7 +123,7 @@ def describe_used(
 
 
 def find_changed(recorded: Provenance) -> list[str]:
-    """Return the names of entries whose loaded plug-in differs in its code from the provenance."""
+    """Return the names of entries whose loaded plug-in has another SHA-256 than recorded."""
     loaded = {name: origin for (_, name), origin in ORIGINS.items()}
     return [
         name
@@ -157,10 +157,10 @@ def require_plugins(noun: str, recorded: Provenance) -> None:
 
 
 def name_plugins(command: str, recorded: Iterable[Provenance]) -> str:
-    """Return a starcast command line with an option for each plug-in that its runs need.
+    """Return a starcast command line with an option ``--plugin`` for each recorded plug-in.
 
-    A provenance holds the names of modules. A plug-in that is not loaded is assumed to be a file in
-    the working directory, unless it is a module of a package.
+    A provenance holds only the names of modules. A plug-in that is not loaded is assumed to be a
+    file in the working directory, unless it is a module of a package.
     """
     options = []
     for module in dict.fromkeys(each["module"] for used in recorded for each in used.values()):
@@ -174,7 +174,7 @@ def name_plugins(command: str, recorded: Iterable[Provenance]) -> str:
 
 
 def run_guarded(noun: str, origin: Origin, action: Callable[[], Any]) -> Any:
-    """Run an action and return its result; if a plug-in fails, the error names its function.
+    """Run an action and return its result; errors in a plug-in name the plug-in's function.
 
     Args:
         noun: the entry whose function is called, for messages.
@@ -204,13 +204,13 @@ def run_guarded(noun: str, origin: Origin, action: Callable[[], Any]) -> Any:
 def guard(
     noun: str, origin: Origin, function: Callable[..., Any], read: Callable[[Any], Any]
 ) -> Callable[..., Any]:
-    """Return a function that calls a plug-in's function, with errors that name this function.
+    """Wrap a plug-in's function so that its errors name it, and its results are checked.
 
     Args:
         noun: the entry whose function is called, for messages; see `run_guarded`.
         origin: the origin of that function.
         function: the function. A function of starcast is returned unchanged.
-        read: checks the result of a plug-in's function, and returns the value to return.
+        read: checks the result of a plug-in's function; the wrapper returns what ``read`` returns.
     """
     if origin.is_shipped:
         return function
@@ -232,8 +232,8 @@ def read_text(value: Any) -> str | None:
 def _in_one_process() -> Iterator[None]:
     """Within this context, let only the current process continue after a plug-in's code.
 
-    A process that the code has forked ends here. Otherwise it would execute the rest of the command
-    a second time.
+    A process that the code has forked ends with the context. Otherwise it would execute the rest of
+    the command a second time.
     """
     process = os.getpid()
     try:
@@ -254,7 +254,7 @@ def describe(error: BaseException) -> str:
 
 @contextmanager
 def located(noun: str, origin: Origin) -> Iterator[None]:
-    """Within this context, name a plug-in's function in errors while its result is read."""
+    """Within this context, in which a plug-in's result is read, name its function in errors."""
     try:
         yield
     # A result that is computed while it is read may also raise SystemExit.
@@ -271,7 +271,7 @@ def located(noun: str, origin: Origin) -> Iterator[None]:
         ) from error
 
 
-#: Installed packages declare their plug-ins in this group of entry points.
+#: The group of entry points in which installed packages declare their plug-ins.
 ENTRY_POINTS = "starcast.plugins"
 
 
@@ -288,7 +288,7 @@ def load(names: Iterable[str]) -> None:
         names: names of modules, paths of .py files, or folders of paper packs.
 
     Raises:
-        InputError: a plug-in does not exist, cannot be imported, or declares something invalid.
+        InputError: a plug-in does not exist, cannot be imported, or contains invalid declarations.
     """
     from importlib.metadata import entry_points  # noqa: PLC0415
 
@@ -322,12 +322,12 @@ def load(names: Iterable[str]) -> None:
             _loaded[name] = None
 
 
-#: Like `load`, but the same names are loaded only once in a process, such as a worker.
+#: Like `load`, but a process, such as a worker, loads the same names only once.
 load_once = cache(load)
 
 
 def loadable() -> tuple[str, ...]:
-    """Return the names that another process must `load` to have all plug-ins of this process.
+    """Return the names with which another process can `load` all plug-ins of this process.
 
     Raises:
         InputError: an entry is defined in a script or notebook, which other processes cannot
@@ -342,7 +342,7 @@ def loadable() -> tuple[str, ...]:
             raise InputError(
                 f"other processes cannot import the {kind} '{name}': it is defined in "
                 f"{origin.file}, which is run as a script",
-                hint="move it to a separate file and import that file, or use one process",
+                hint=f"move the {kind} to a file that you import, or use one process",
             )
         if origin.file not in files and not packs.find(origin.file):
             names[origin.module] = None
@@ -374,7 +374,7 @@ class _Loader(SourceFileLoader):
     """An import loader that compiles a plug-in's file each time, without the bytecode cache.
 
     Python's bytecode cache treats a file as unchanged if its size and its modification time, in
-    whole seconds, are the same. So it could run an old version of an edited plug-in.
+    whole seconds, are the same. With the cache, an old version of an edited plug-in could run.
     """
 
     def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002 - the name is fixed
@@ -382,8 +382,8 @@ class _Loader(SourceFileLoader):
         return self.source_to_code(self.get_data(self.path), self.path)
 
 
-#: The modules that plug-in files import from their folders, by name; with each module the path of
-#: the plug-in and the content of the module.
+#: For each module that a plug-in file imports from its folder, by name: the path of the plug-in,
+#: and the content of the module.
 _imported: dict[str, tuple[Path, bytes]] = {}
 
 
@@ -412,19 +412,19 @@ def _import_module(name: str, *, is_named: bool) -> None:
 
 def _import_file(path: Path) -> None:
     if not path.is_file():
-        raise InputError(f"the plug-in {path} is not a file", hint="give the path of a .py file")
+        raise InputError(f"the plug-in {path} is not a file", hint="name a .py file")
     _claim_modules(path)
     loader = _Loader(path.stem, str(path))
     module = importlib.util.module_from_spec(ModuleSpec(path.stem, loader, origin=str(path)))
-    # Objects of the module can be sent to worker processes only if it is in `sys.modules`.
+    # Objects of the module can only be sent to worker processes if the module is in `sys.modules`.
     sys.modules[path.stem] = module
     loader.exec_module(module)
 
 
 def _claim_modules(path: Path) -> None:
-    """Make the modules in a plug-in's folder that the plug-in imports importable.
+    """Make importable the modules that a plug-in imports from its folder.
 
-    Modules that have changed since an earlier import are removed, so that they are imported again.
+    Changed modules are removed from `sys.modules`, so that they are imported again.
 
     Raises:
         InputError: another loaded plug-in has a different module of the same name.
@@ -443,10 +443,10 @@ def _claim_modules(path: Path) -> None:
         # A function may import the module later, and Python has only one module with each name.
         if not is_replaced and str(other) in loaded:
             raise InputError(
-                f"the plug-ins {other} and {path} import different modules '{name}'",
+                f"the plug-ins {other} and {path} import different modules named '{name}'",
                 hint="rename one of the modules",
             )
-        # The SHA-256 of a plug-in has to be that of the code that runs.
+        # All modules are imported again, so that the plug-in's SHA-256 is that of the running code.
         for each in modules:
             sys.modules.pop(each, None)
     _imported.update({name: (path, content) for name, (_, content) in modules.items()})
@@ -459,9 +459,9 @@ class PluginLoader:
     Loaders with equal plug-ins are equal.
 
     Attributes:
-        plugins: for each plug-in, the name of its module, and pairs of the path (relative to its
-            folder) and the content of its files. A module in a package has no files here, and must
-            be installed on the worker.
+        plugins: for each plug-in, the name of its module, and its files as pairs of a path relative
+            to the plug-in's folder and the content. A module in a package has no files here: it
+            must be installed on the worker.
     """
 
     plugins: tuple[tuple[str, tuple[tuple[str, bytes], ...]], ...]
@@ -479,7 +479,7 @@ def pack(names: Sequence[str] | None = None) -> PluginLoader:
     """Return a loader that loads the plug-ins of this process in another process.
 
     Args:
-        names: names as for `load`; by default the names of all loaded plug-ins.
+        names: names that `load` accepts; by default the names of all loaded plug-ins.
 
     Raises:
         InputError: an entry is defined in a script or notebook, which other processes cannot
@@ -528,9 +528,9 @@ def _folder() -> "TemporaryDirectory[str]":
 
 
 def _file(name: str, files: tuple[tuple[str, bytes], ...]) -> str:
-    """Write the files of a plug-in to a temporary folder, and return the name to `load` it by.
+    """Write the files of a plug-in to a temporary folder, and return the name that `load` accepts.
 
-    This is the path of the plug-in's file, or of a pack's folder.
+    This name is the path of the plug-in's file, or of the pack's folder.
     """
     import hashlib  # noqa: PLC0415
 

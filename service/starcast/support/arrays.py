@@ -1,4 +1,4 @@
-"""Read-only arrays, and reading of numpy archives (npz) with limits.
+"""Read-only arrays, and a reader of numpy archives (npz) with size limits.
 
 The size of an array is checked before the array is allocated.
 """
@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 #: A boolean mask: True for the selected entries of another array.
 Mask = NDArray[np.bool_]
 
-#: Maximum size of an array in bytes: all trees of S11, or one tree of S12.
+#: Maximum size of an array in bytes: enough for all trees on S11, or one tree on S12.
 MAX_ARRAY = 500 * MB
 #: Maximum size of the header of an array, in bytes.
 _HEADER = 2**16
@@ -78,8 +78,8 @@ class ArrayArchive:
         """Return the shape and dtype of an array, after checking that its size agrees with them.
 
         Raises:
-            ValueError: the array is missing or encrypted, holds pickled objects, or differs in size
-                from its header.
+            ValueError: the array is missing or encrypted, holds pickled objects, or does not have
+                the size that its header states.
         """
         info = self._members.get(f"{name}.npy")
         if info is None:
@@ -95,7 +95,7 @@ class ArrayArchive:
         # would still agree.
         is_valid = min(shape, default=0) >= 0 and dtype.itemsize > 0 and not dtype.hasobject
         if not is_valid or info.file_size != size:
-            raise ValueError(f"the size of {name} is not that of the array in its header")
+            raise ValueError(f"the size of {name} differs from the size that its header states")
         return shape, dtype
 
     def read(self, name: str, limit: int = MAX_ARRAY) -> NDArray[Any]:

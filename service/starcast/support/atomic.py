@@ -26,7 +26,7 @@ PREFIX = ".starcast-"
 def atomic_replace(path: Path, mode: int = 0o644) -> Iterator[BinaryIO]:
     """Open a file that replaces ``path`` when the context ends without an error.
 
-    The temporary file has its final mode from the start, so a secret is never readable by others.
+    The temporary file is created with its final mode, so other users can never read a secret in it.
 
     Raises:
         OSError: the file cannot be written.
@@ -51,7 +51,7 @@ def write_text(path: Path, text: str, mode: int = 0o644) -> None:
 
 
 def write_new(path: Path, text: str) -> Path:
-    """Write a new file, whose folder is created if it is missing, and return its path.
+    """Write a new file, create its folder if necessary, and return the path of the file.
 
     Raises:
         InputError: the file exists, or the folder or the file cannot be written.
@@ -72,14 +72,14 @@ def write_new(path: Path, text: str) -> Path:
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open an output file that a user named; the new file replaces an old one only when complete.
+    """Open an output file that a user named; it replaces an old file only when it is complete.
 
     Raises:
         InputError: the file cannot be written: no such folder, no permission, or a full disk.
     """
     target = Path(path)
     if os.path.isdir(target):  # noqa: PTH112 - never raises
-        raise InputError(f"{target} is a folder", hint="name a file in it")
+        raise InputError(f"{target} is a folder", hint="name a file in this folder")
     try:
         with _open_stream(target) or atomic_replace(target, mode=0o666) as file:
             yield file
@@ -100,16 +100,16 @@ def _open_stream(path: Path) -> BinaryIO | None:
     for number in (1, 2):
         with suppress(OSError):
             if os.path.samestat(status, os.fstat(number)):
-                # Opening the file again would write from its beginning.
+                # Opening the file again would overwrite the file from its beginning.
                 return os.fdopen(os.dup(number), "wb")
     return None if stat.S_ISREG(status.st_mode) else path.open("wb")
 
 
 @contextmanager
 def temporary_folder(path: Path) -> Iterator[Path]:
-    """Create a folder that takes the name ``path`` when the context ends without an error.
+    """Create a temporary folder that is renamed to ``path`` when the context ends without an error.
 
-    After an error, the folder is deleted.
+    After an error, the temporary folder is deleted.
 
     Args:
         path: a new folder, or a folder that will be replaced.
@@ -146,7 +146,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
     Raises:
         OSError: the lock file cannot be created.
     """
-    # Network file systems lock only files that are open for writing, so not the folder itself.
+    # Network file systems can lock only files that are open for writing, and thus no folders.
     descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
     try:
         with suppress(OSError):  # the file system does not support locks

@@ -23,8 +23,8 @@ LARGEST = 10**30
 #: Words that users can write instead of a number. ``best`` is the number of segments for which the
 #: algorithm's closed form gives the shortest time, and ``degree`` is the degree of the topology.
 BEST, DEGREE = "best", "degree"
-#: The word for the root whose furthest node is nearest. If a network has a node with this label,
-#: the word still has this meaning; users can give the rank of that node.
+#: The word for the centre as root: the node whose furthest node is nearest. The word keeps this
+#: meaning if a network has a node with this label; users can specify that node by its rank.
 CENTRE = "centre"
 #: The largest seed, which is the largest value of PostgreSQL's type bigint.
 MAX_SEED = 2**63 - 1
@@ -64,7 +64,7 @@ def read_number(value: str | float | Fraction, axis: str) -> Fraction:
 
 
 def read_count(value: str | float, axis: str, words: Sequence[str] = ()) -> int | str:
-    """Return a whole number from user input, or one of the allowed words.
+    """Return an integer from user input, or one of the allowed words.
 
     Args:
         value: the input.
@@ -72,21 +72,21 @@ def read_count(value: str | float, axis: str, words: Sequence[str] = ()) -> int 
         words: the words that are allowed instead of a number.
 
     Raises:
-        InputError: the input is neither a whole number nor an allowed word.
+        InputError: the input is neither an integer nor an allowed word.
     """
     if value in words:
         return str(value)
-    expected = " or ".join(["a whole number", *words])
+    expected = " or ".join(["an integer", *words])
     # Numbers that are too large have their own message.
     if _MANY_DIGITS.fullmatch(str(value)):
-        raise InputError(f"{axis} is out of range", hint="give at most 10^30")
+        raise InputError(f"{axis} is out of range", hint="use at most 10^30")
     try:
         number = read_number(value, axis)
     except InputError:
         shown = f"'{shorten(str(value), _SHOWN)}'"
         raise _refusal(axis, shown, expected, f"write {expected}") from None
     if number.denominator != 1:
-        raise InputError(f"{axis} is {value}, not a whole number", hint=f"write {expected}")
+        raise InputError(f"{axis} is {value}, not an integer", hint=f"write {expected}")
     return int(number)
 
 
@@ -94,11 +94,11 @@ def read_seed(value: str | float, axis: str = "seed") -> int:
     """Return a seed for `numpy.random.default_rng`.
 
     Raises:
-        InputError: the input is not a whole number from 0 to `MAX_SEED`.
+        InputError: the input is not an integer from 0 to `MAX_SEED`.
     """
     seed = int(read_count(value, axis))
     if not 0 <= seed <= MAX_SEED:
-        raise _refusal(axis, shorten(str(seed), _SHOWN), "a valid seed", f"give 0 to {MAX_SEED}")
+        raise _refusal(axis, shorten(str(seed), _SHOWN), "a valid seed", f"use 0 to {MAX_SEED}")
     return seed
 
 
@@ -134,18 +134,18 @@ def read_axis(axis: str, given: Any, read: Callable[[Any, str], Any]) -> tuple[A
         read: parses a single value; its arguments are the value and the name of the axis.
 
     Raises:
-        InputError: the list is empty, or one of its values is not valid.
+        InputError: the list is empty, or contains an invalid value.
     """
     values = given if isinstance(given, list | tuple) else [given]
     if not values:
-        raise InputError(f"the grid has no {axis}", hint=f"give at least one: {axis} = [...]")
+        raise InputError(f"the grid has no {axis}", hint=f"add one value or more: {axis} = [...]")
     # Without this check, a nested list would be converted to a string and read as a value, and the
     # error message would be misleading.
     nested = next((value for value in values if isinstance(value, list | tuple | dict)), None)
     if nested is not None:
         raise InputError(
             f"{axis} contains {shorten(repr(nested), _SHOWN)}, which is not a single value",
-            hint="give one value or one list of values",
+            hint="use one value or one list of values",
         )
     return tuple(read(value, axis) for value in values)
 
@@ -177,7 +177,7 @@ def drawn_faults(text: str) -> tuple[int, str] | None:
 
 
 def _refusal(axis: str, value: str, expected: str, hint: str) -> InputError:
-    """Return the error for a value of an axis that is not what is expected, a noun phrase."""
+    """Return the error for an invalid value of an axis; ``expected`` is a noun phrase."""
     return InputError(f"{axis} is {value}, which is not {expected}", hint=hint)
 
 
@@ -205,7 +205,7 @@ class Axis:
         meaning: the SQL comment on the axis's columns.
         read: function that parses a value from a user; its arguments are the value and the name of
             the axis.
-        default: the value for grids that omit the axis, as a user writes it.
+        default: the value for grids that omit the axis, in the form in which users write it.
         fallback: a description of the value for grids that omit the axis, if there is no default.
         flag: the short option, if any.
         completion: the function of `starcast.cli.completion` that suggests values.
@@ -289,11 +289,11 @@ class Parameters:
             1997, Table 1, row [16]); 1 for an algorithm that takes neither segments nor messages.
         messages: number of unit messages in the schedule; 1 if the algorithm takes no messages.
         copies: number of trees that carry each unit; 1 if the algorithm has no such argument.
-        root: the root of a collective that has one: a label, or ``centre``. A label depends on the
-            topology, so the node of rank 0 is None, as in runs stored before the axis existed, and
-            ``centre`` is kept as a word; `starcast.experiments.point.find_root` returns its node.
+        root: the root of a collective that has one: a label, the word ``centre``, or None for the
+            node of rank 0, because its label depends on the topology; also None in runs stored
+            before the axis existed. `starcast.experiments.point.find_root` returns the node.
         faults: faulty nodes and links in ascending order, each as a string that
-            `starcast.judges.simulator.Fault` can parse; a tuple, but stored as a list.
+            `starcast.judges.simulator.Fault` can parse; a tuple, which is stored as a list.
         seed: the random seed of the faults; 0 without faults.
         t_s, t_c: time per packet and time per byte, T_s and T_c in the papers.
     """

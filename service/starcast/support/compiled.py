@@ -22,7 +22,7 @@ except ImportError:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-#: The modules with functions of `jit`, none of which has been compiled in this process.
+#: The modules whose `jit` functions have not yet been compiled in this process.
 _unannounced: set[str] = set()
 
 
@@ -30,25 +30,25 @@ def jit(function: Function) -> Function:
     """Compile a function at its first call; later processes load the result from the cache.
 
     Functions are inlined, so that calls of small functions cost nothing. Functions should copy
-    arrays with loops instead of slice assignments, which numba compiles together with their error
-    messages; this takes seconds.
+    arrays with loops: numba takes seconds to compile a slice assignment, because it also compiles
+    the assignment's error messages.
     """
     _unannounced.add(function.__module__)
     compiler = partial(numba.njit, nogil=True, forceinline=True)
     try:
         compiled = compiler(cache=True)(function)
-    # There is no writable folder for the cache, so every process compiles the function.
+    # No folder for the cache is writable, so every process compiles the function.
     except RuntimeError:
         compiled = compiler()(function)
     return cast("Function", compiled)
 
 
 class _Announcement(event.Listener):
-    """A listener for numba's compile events that tells the current reporter about compilations.
+    """A listener for numba's compile events that reports compilations to the current reporter.
 
-    Each module with functions of `jit` is announced once, at the first call of one of them.
-    Functions that this function calls are compiled with it. Functions that other programs compile
-    are not announced. Loading a compiled function from the cache sends no event.
+    Each module with `jit` functions is announced once, when one of them is compiled first. The
+    functions that it calls are compiled with it. Functions that other programs compile are not
+    announced. Loading a compiled function from the cache sends no event.
     """
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class _Announcement(event.Listener):
         _unannounced.remove(module)
         when = "only in the first run"
         if dispatcher.stats.cache_path is None:
-            when = "in every run, since no folder can keep the result: set NUMBA_CACHE_DIR"
+            when = "in every run, because no cache folder is writable: set NUMBA_CACHE_DIR"
         current_reporter().say(
             f"compiling the loops of {module} with numba, up to a minute, {when}"
         )

@@ -1,8 +1,8 @@
 """An executor on an existing Dask cluster (https://distributed.dask.org).
 
 Dask itself runs the tasks of a killed worker again, up to three times. Every task carries the
-versions of the client's code. Workers with other versions refuse it, even if they join later. A
-task also carries a function that prepares each worker process once, for example by loading
+versions of the client's code. Workers with other versions refuse the task, even if they join later.
+A task also carries a function that prepares each worker process once, for example by loading
 plug-ins.
 """
 
@@ -51,7 +51,7 @@ def connect(address: str, prepare: Callable[[], object] | None = None) -> Iterat
         prepare: called once in every worker process before its first task; it must be picklable.
 
     Raises:
-        InputError: the address is not valid, or Dask is not installed.
+        InputError: the address is invalid, or Dask is not installed.
         UnavailableError: no scheduler answers, or it has no workers.
         RejectedError: a worker has another version of starcast, Python or numpy.
     """
@@ -59,7 +59,7 @@ def connect(address: str, prepare: Callable[[], object] | None = None) -> Iterat
     if parsed is None or not 0 < int(parsed[3]) < 65536:
         raise InputError(
             f"'{address}' is not the address of a Dask scheduler",
-            hint="give it as tcp://HOST:PORT; the scheduler prints it when it starts",
+            hint="write tcp://HOST:PORT; a scheduler prints its address when it starts",
         )
     _check_listener(address, parsed[2].strip("[]"), int(parsed[3]), is_tls=parsed[1] == "tls")
     client = _open_client(address)
@@ -137,8 +137,8 @@ class DaskExecutor(Executor):
 
     @staticmethod
     def memory_limit() -> int:
-        """Return how many bytes this worker may still use. This function is called on a worker."""
-        # The packages are imported here, because the client need not have them.
+        """Return how many more bytes a worker may use; this function is called on the worker."""
+        # The packages are imported here, because only workers need them.
         import psutil  # noqa: PLC0415
         from distributed import get_worker  # noqa: PLC0415
 
@@ -184,11 +184,11 @@ def _check_listener(address: str, host: str, port: int, *, is_tls: bool) -> None
     """Check that a Dask scheduler listens at an address.
 
     A scheduler begins every connection with the length of its greeting. Without this check, Dask's
-    client would wait forever for a server that accepts connections but sends nothing.
+    client would wait forever if another server accepts the connection but sends nothing.
     """
     try:
         with socket.create_connection((host, port), timeout=PATIENCE) as connection:
-            # Without this flag `recv` may return before all bytes have arrived.
+            # Without the flag MSG_WAITALL, `recv` may return before all bytes have arrived.
             greeting = b"" if is_tls else connection.recv(_LENGTH.size, socket.MSG_WAITALL)
     except OSError:
         raise _no_scheduler(address) from None
@@ -201,7 +201,7 @@ def _check_listener(address: str, host: str, port: int, *, is_tls: bool) -> None
 def _no_scheduler(address: str) -> UnavailableError:
     return UnavailableError(
         f"no Dask scheduler answers at {address} within {PATIENCE} s",
-        hint="start one with 'dask scheduler', and give the address that it prints",
+        hint="start one with 'dask scheduler', and use the address that it prints",
     )
 
 
@@ -269,7 +269,7 @@ def _run(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any:
-    """Run a function in a worker after checking its code and preparing its process."""
+    """Run a function in a worker, after checking the worker's code and preparing its process."""
     from distributed import get_worker  # noqa: PLC0415
 
     _compare(identity, _own_identity(), get_worker().address)

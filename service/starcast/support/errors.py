@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
 
-#: Maximum length of a message; a hint may be twice as long.
+#: Maximum number of characters in a message; a hint may be twice as long.
 _MAX_LENGTH = 1_000
-#: Maximum length of a quoted string or a word in a message. Hints are not shortened in this way,
-#: because they contain commands to copy.
+#: Maximum number of characters in a quoted string or a word of a message. In hints, these are not
+#: shortened, because hints contain commands to copy.
 _MAX_ECHO = 160
 _DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-#: The unprintable characters that are allowed in text of several lines.
+#: The unprintable characters that are allowed in multi-line text.
 LAYOUT = "\n\t"
 _LONG_ECHO = re.compile(
     "|".join(form % _MAX_ECHO for form in (r"'[^']{%d,}'", r'"[^"]{%d,}"', r"\S{%d,}"))
@@ -105,13 +105,13 @@ class BusyError(StarcastError):
 
 
 class RejectedError(StarcastError):
-    """A check failed: a structure, a stored artifact or a schema is not valid."""
+    """A check failed: a structure, a stored artifact or a schema is invalid."""
 
     exit_code = 6
 
 
 class LimitError(StarcastError):
-    """A limit was reached (time, rows, memory, disk): ask for less, or raise the limit."""
+    """A limit was reached (time, rows, memory, disk): request less, or raise the limit."""
 
     exit_code = 7
 
@@ -153,14 +153,14 @@ def unreadable(
 
 @contextmanager
 def errors_in(place: str | Path) -> Iterator[None]:
-    """Begin the message of every error in the context with its place, such as a file.
+    """Prefix the message of every error in the context with a place, such as a file name.
 
     Example:
         >>> with errors_in("grid 2"):
-        ...     raise InputError("'message_bytes' is empty", hint="give a value")
+        ...     raise InputError("'message_bytes' is empty", hint="specify a value")
         Traceback (most recent call last):
             ...
-        starcast.support.errors.InputError: grid 2: 'message_bytes' is empty (give a value)
+        starcast.support.errors.InputError: grid 2: 'message_bytes' is empty (specify a value)
     """
     try:
         yield
@@ -181,7 +181,7 @@ def only_one_of(hint: str = "remove one of them", /, **options: object) -> None:
         options: the options by name. An option is given if its value is neither None nor False.
 
     Raises:
-        InputError: two options are given.
+        InputError: more than one option is given.
     """
     given = [name for name, value in options.items() if value is not None and value is not False]
     if len(given) > 1:

@@ -28,7 +28,7 @@ _PAGES = Path(__file__).parent / "pages"
 STATIC = _PAGES / "static"
 
 _CODE = re.compile(r"`([^`]+)`")
-#: A symbol with a subscript. It has one or two letters before the subscript, as in T_s or S_{n-1},
+#: A symbol with a subscript. It has one or two letters before the subscript, like T_s or S_{n-1},
 #: or capitals in the subscript. Other names with underscores, such as ``message_bytes``, are names
 #: of columns.
 _INDEX = re.compile(
@@ -49,9 +49,9 @@ def render_page(template: str, **values: Any) -> str:
 
     Args:
         template: the file name of the template.
-        values: the variables of the template. ``navigation`` has the pages in the navigation (by
-            default none), ``root`` is the relative URL of the server's root, and ``has_forms`` says
-            whether the server processes forms.
+        values: the variables of the template. ``navigation`` lists the pages in the navigation bar
+            (default: no bar), ``root`` is the relative URL of the server's root, and ``has_forms``
+            is True if the server processes forms.
     """
     values = {"root": "", "section": "", "navigation": (), "has_forms": False, **values}
     return _environment().get_template(template).render(values)
@@ -79,7 +79,7 @@ def inline_files(page: str, data: str = "") -> str:
     # the browser would report errors.
     page = _SCRIPT.sub("", _STYLE.sub("", page))
     page = _ICON.sub('<link rel="icon" href="data:,">', page)
-    # The policy comes as early as possible, because it applies only to what follows it.
+    # The policy is inserted early, because it applies only to the elements that follow it.
     page = page.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n{meta}', 1)
     page = page.replace("</head>", f"<style>{style}</style>\n</head>", 1)
     element = f'<script type="module">{script}</script>\n' if script else ""
@@ -136,7 +136,7 @@ def _environment() -> "Environment":
         "cell": format_value,
         "inline": inline_html,
         "minutes": to_minutes,
-        # T_s and T_c are symbols; other underscores separate words.
+        # t_s and t_c are symbols; in other names, underscores separate words.
         "words": lambda name: name if name in {"t_s", "t_c"} else name.replace("_", " "),
         "css": lambda verdict: (verdict or "").replace(" ", "-"),
         "repeats": _group_repeats,

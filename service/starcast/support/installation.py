@@ -28,7 +28,7 @@ def config_file() -> Path:
     """Return the path of the settings file, which need not exist.
 
     It is the file that ``STARCAST_CONFIG`` names, else ``starcast.toml`` in the working directory,
-    else the file of that name in the user's configuration folder.
+    else ``starcast.toml`` in the user's configuration folder.
     """
     if path := os.environ.get(CONFIG):
         return Path(path)
@@ -48,7 +48,7 @@ def data_folder(name: str) -> Path:
 def install_command(extra: str) -> str:
     """Return the command that installs the packages of an extra, such as ``web``.
 
-    It names the packages instead of the extra, because no package index has starcast yet.
+    The command names the packages instead of the extra, because starcast is on no package index.
 
     Example:
         >>> install_command("plots")
@@ -98,11 +98,11 @@ def is_declared(group: str) -> bool:
 
 
 def _declares(folder: str, header: bytes) -> bool:
-    """Return whether a package in a folder of the import path may declare a group's header."""
+    """Return whether the metadata of a package in a folder may contain the header of a group."""
     try:
         names = os.listdir(folder or ".")  # noqa: PTH208 - paths would take longer than the search
     except NotADirectoryError:
-        # The import path has an archive, which may declare the group.
+        # The folder is an archive on the import path, which may declare the group.
         return True
     except OSError:
         return False
@@ -145,7 +145,7 @@ def source_digest() -> str:
 def provenance() -> dict[str, Any]:
     """Return the versions of starcast, Python, numpy and psycopg, the git revision, and the host.
 
-    The value of ``dirty`` says whether a code file in the checkout is changed, deleted or new. The
+    The value of ``dirty`` is True if a code file in the checkout is changed, deleted or new. The
     values of ``revision`` and ``dirty`` are None outside a checkout. The version of PostgreSQL is
     added when a run is stored.
     """

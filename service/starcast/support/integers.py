@@ -12,29 +12,29 @@ def ceil_div(numerator: int, denominator: int) -> int:
 
 
 def check_count(name: str, value: object, maximum: int | None = None, context: str = "") -> int:
-    """Check that a number of segments, messages or copies is valid, and return it.
+    """Check a count, such as the number of segments, messages or copies, and return it.
 
     Args:
         name: the argument's name, for the error message.
         value: the value to check.
-        maximum: the largest value allowed; None for 10^60, the square of `LARGEST`. User input is
-            at most `LARGEST`, but a computed optimum can be larger, up to the square.
+        maximum: the largest allowed value; None for 10^60, the square of `LARGEST`. User input is
+            at most `LARGEST`, but a computed optimum can be as large as this square.
         context: where the maximum applies, for the error message, such as ``on S5``.
 
     Raises:
         InputError: the value is not an integer from 1 to ``maximum``.
     """
-    # In Python a bool is an int, but it is not a count.
+    # In Python, a bool is an int, but it is not a valid count.
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
         raise InputError(
-            f"{name} is {value!r}, not a whole number of at least 1", hint=f"give {name} 1 or more"
+            f"{name} is {value!r}, not a positive integer", hint="use an integer of 1 or more"
         )
     number = int(value)
     if maximum is None and number > LARGEST**2:
-        raise InputError(f"{name} is out of range", hint="give at most 10^60")
+        raise InputError(f"{name} is out of range", hint="use at most 10^60")
     if maximum is not None and number > maximum:
         raise InputError(
             f"{name} is {number}, more than {maximum}{context and f' {context}'}",
-            hint=f"give {name} from 1 to {maximum}",
+            hint=f"use an integer from 1 to {maximum}",
         )
     return number

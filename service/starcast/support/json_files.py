@@ -20,7 +20,7 @@ from starcast.support.limited import MB, decode_text
 
 Item = TypeVar("Item")
 
-#: A whole number from 0 that fits into 64 bits.
+#: A non-negative integer that fits into a signed 64-bit integer.
 Count = Annotated[int, pydantic.Field(strict=True, ge=0, lt=2**63)]
 #: A number, but not a string that contains a number.
 StrictNumber = Annotated[float, pydantic.Field(strict=True)]
@@ -29,8 +29,8 @@ Moment = Annotated[
     pydantic.AwareDatetime,
     pydantic.Field(ge=datetime(1970, 1, 2, tzinfo=UTC), le=datetime(9000, 1, 1, tzinfo=UTC)),
 ]
-#: Values of one type. Reading them ends at the first one that is not valid; otherwise a long list
-#: could cause as many errors as it has elements.
+#: A tuple of values of one type. Validation stops at the first invalid value, because a long list
+#: could otherwise cause one error per element.
 Many = Annotated[tuple[Item, ...], pydantic.FailFast()]
 #: Maximum number of keys in a JSON object, because pydantic reports every unknown key.
 MAX_KEYS = 64
@@ -56,7 +56,7 @@ class StrictRecord(pydantic.BaseModel):
 
 
 def describe_error(error: ValueError) -> str:
-    """Return the first reason why a JSON value is not valid, with its location in the value.
+    """Return the first error that makes a JSON value invalid, with its location in the value.
 
     Example:
         >>> class Point(StrictRecord):
@@ -77,7 +77,7 @@ def describe_error(error: ValueError) -> str:
     return f"{place}: {reason}" if place else reason
 
 
-#: Messages that replace those of pydantic that mention objects of Python, by pydantic's error type.
+#: Replacements of pydantic's messages that mention Python objects, by pydantic's error type.
 _MESSAGES = {
     "unexpected_keyword_argument": "Extra inputs are not permitted",
     "dataclass_type": "Input should be a valid dictionary",
@@ -101,8 +101,8 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 _SPECIAL = re.compile(r"(?<!\\)(?:\\\\)*\\u(0000|[dD][89a-fA-F])")
 _INCOMPLETE = "its text is incomplete or damaged"
 _BLANKS = re.compile(rb"[ \t\n\r]*")
-#: To read one value, a part of the text with the first of these sizes, in bytes, is parsed. Only if
-#: the value does not end in this part, which is rare, the next larger size is tried.
+#: Sizes, in bytes, of the part of the text that is parsed to read one value. The next larger size
+#: is tried only if the value does not end within the part, which is rare.
 _WINDOWS = (2**14, 2**18, 2**23)
 
 
@@ -110,7 +110,7 @@ def parse_json(data: bytes, source: object) -> Any:
     """Return the value of a JSON text; see `decode_text` for its encoding.
 
     Raises:
-        ValueError: the text is not JSON, is nested too deeply, or has a constant such as NaN.
+        ValueError: the text is not JSON, is nested too deeply, or contains a constant such as NaN.
         LimitError: the Python objects would take too much memory.
     """
     text = decode_text(data)
@@ -138,7 +138,7 @@ def _check_characters(text: str, value: object) -> None:
         value: the parsed value of the text.
 
     Raises:
-        ValueError: the text has such a character.
+        ValueError: the text contains one of these characters.
     """
     if "\\u" in text and (found := _SPECIAL.search(text)):
         if found[1] == "0000":
@@ -188,12 +188,12 @@ class JsonCursor:
         return self._elements(b"[", b"]")
 
     def value(self) -> Any:
-        """Return the next value; its JSON text may have at most 8 MB."""
+        """Return the next value, whose JSON text may be at most 8 MB long."""
         self.skip_blanks()
         for size in _WINDOWS:
             # The part is decoded as Latin-1, in which every byte is one character, so a position in
-            # the text is also a position in the bytes. Other characters do not matter here, because
-            # the punctuation of JSON is ASCII.
+            # the text is also a position in the bytes. Wrongly decoded characters do not matter
+            # here, because the punctuation of JSON is ASCII.
             window = self.data[self.position : self.position + size].decode("latin-1")
             is_last = self.position + size >= len(self.data)
             with suppress(json.JSONDecodeError):
@@ -212,13 +212,13 @@ class JsonCursor:
             raise ValueError("further text follows its end")
 
     def _advance(self, value: Any, text: str) -> Any:
-        """Move behind a value, and return it; ``text`` is its JSON, decoded as Latin-1."""
+        """Move past a value, and return it; ``text`` is its JSON text, decoded as Latin-1."""
         start = self.position
         self.position += len(text)
         return value if text.isascii() else json.loads(self.data[start : self.position])
 
     def _elements(self, opening: bytes, closing: bytes) -> Iterator[None]:
-        """Yield before each element of an object or array, whose brackets are given."""
+        """Yield before each element of an object or array with the given brackets."""
         self._expect(opening)
         if self._peek() == closing:
             self.position += 1

@@ -7,13 +7,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from starcast.support.errors import InputError, escape
-from starcast.support.text import fold_widths, format_value, is_numeric
+from starcast.support.text import fold_widths, format_value, is_numeric, pluralize
 
 if TYPE_CHECKING:
     from pylatexenc.latexencode import UnicodeToLatexEncoder
 
-#: Characters that pylatexenc leaves unchanged although TeX would misread them. For example, it
-#: would take brackets and stars after ``\\`` for arguments, and print a bar as a dash in its oldest
+#: Characters that pylatexenc leaves unchanged although TeX would misread them. For example, TeX
+#: would read brackets and stars after ``\\`` as arguments, and print a bar as a dash in its oldest
 #: font encoding.
 _PROTECTED = {
     "[": "{[}",
@@ -24,7 +24,8 @@ _PROTECTED = {
 }
 #: Pairs of characters that TeX would combine into a ligature; braces separate them.
 _LIGATURE = re.compile(r"([-,'])(?=\1)")
-#: A letter with a combining circumflex, as in names of the papers' trees. pdflatex would refuse it.
+#: A letter with a combining circumflex, which occurs in the papers' names of trees. pdflatex would
+#: reject the combining character.
 _HAT = re.compile("([A-Za-z])\u0302")
 _LABEL = re.compile(r"[A-Za-z0-9:_.+/-]+")
 _INVISIBLE = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029\ufeff]+")
@@ -44,8 +45,8 @@ _MATHEMATICS = re.compile(r"\b([SQ]\d+(?:,\d+)?|[tT]_[sc]|[a-z]\^\d)\b")
 _NAME = re.compile(r"[a-z]+(_\w+)*", re.ASCII)
 _LONG = re.compile(r"-?\d{5,}")
 _ALIGNMENTS = frozenset("lcr")
-# All widths are in points. A column of a two-column page of the class article is 221 (A4) or 230
-# wide, the text of a one-column page 345. The indentation of a paragraph is 15.
+# Widths in points, for the class article: each column of a two-column page is 221 (A4) or 230 wide,
+# the text of a one-column page 345. The indentation of a paragraph is 15.
 _COLUMN, _TEXT, _INDENTATION = 220.0, 345.0, 15.0
 #: The width of an em, and of the space on each side of a column, in points: for the normal size and
 #: for the small size of text.
@@ -58,7 +59,7 @@ _BOLD = 1.18
 _MACRO = re.compile(r"\\[A-Za-z]+(?:\{\})?")
 _UNPRINTED = dict.fromkeys(map(ord, r"\{}$"))
 _WORD_END = re.compile(r"(?<=-)|\s+")
-#: Packages that a table may need, each with a command of the table that is defined there.
+#: Packages that a table may need. A table needs a package if it contains the package's command.
 _PACKAGES = {"array": "\\arraybackslash", "booktabs": "\\toprule", "graphicx": "\\resizebox"}
 
 
@@ -76,10 +77,10 @@ def booktabs(
 ) -> str:
     r"""Return a table in LaTeX that fits into a column of a page.
 
-    Its first line names the packages that a document has to load, always booktabs. If the table
-    would be too wide, it has a small font and heads of several lines, then the columns ``spare``
-    are omitted (a comment names them), and long texts are wrapped. If this is not enough, the table
-    is scaled.
+    The first line names the packages that a document must load; booktabs is always one of them. A
+    table that would be too wide gets a small font. If it is still too wide, its headings get
+    several lines, columns in ``spare`` are omitted (a comment names them), long texts are wrapped,
+    and at last the table is scaled.
 
     Headings consist of words and mathematics: ``time_ours`` becomes "time ours", and t_s becomes T
     with the index s. In topology columns, a spec such as S5 becomes S with the index 5. Thin spaces
@@ -98,9 +99,9 @@ def booktabs(
             and all others left.
         bold: for each row, the names of the columns whose cells are bold (default: none).
         below: lines below the table, such as footnotes.
-        spare: the columns that may be omitted, in this order.
-        wide: use the width of the text, which is wider than a column if the page has two; a float
-            becomes ``table*``.
+        spare: the columns that may be omitted, in the order in which they are omitted.
+        wide: use the entire width of the text, even on a two-column page; a float becomes
+            ``table*``.
 
     Raises:
         InputError: the label or the alignment is invalid, or the number of values in a row differs
@@ -242,7 +243,7 @@ def table_label(*words: object) -> str:
 
 def escape_latex(text: str) -> str:
     """Return LaTeX code that prints the given text unchanged, on one line."""
-    # The no-break space has a macro.
+    # The no-break space is not escaped, because pylatexenc has a macro for it.
     cleaned = escape(_INVISIBLE.sub(" ", text), kept="\xa0")
     return str(_encoder().unicode_to_latex(cleaned))
 
@@ -325,7 +326,7 @@ def _float(
 ) -> list[str]:
     head = [f"\\begin{{{environment}}}", "\\centering"]
     if caption is not None:
-        # Without this there would be no space between a caption and the table below it.
+        # Without \medskip, there would be no space between a caption and the table below it.
         head += [f"\\caption{{{typeset(caption)}}}", "\\medskip"]
     if label is not None:
         if not _LABEL.fullmatch(label):
@@ -348,8 +349,8 @@ def _alignment(
         return "".join("r" if is_right else "l" for is_right in numeric)
     if len(alignment) != len(columns) or not _ALIGNMENTS.issuperset(alignment):
         raise InputError(
-            f"'{alignment}' is not a valid alignment of {len(columns)} columns",
-            hint="give each column a letter: l, c or r",
+            f"'{alignment}' is not a valid alignment of {pluralize(len(columns), 'column')}",
+            hint="write one letter per column: l, c or r",
         )
     return alignment
 
@@ -358,6 +359,7 @@ def _check_widths(columns: Sequence[str], table: Sequence[Sequence[Any]]) -> Non
     for number, row in enumerate(table, start=1):
         if len(row) != len(columns):
             raise InputError(
-                f"row {number} of the table has {len(row)} values for {len(columns)} columns",
-                hint="give each row one value per column; None leaves a cell empty",
+                f"row {number} of the table has {pluralize(len(row), 'value')} for"
+                f" {pluralize(len(columns), 'column')}",
+                hint="use one value per column in each row; None leaves a cell empty",
             )

@@ -83,7 +83,7 @@ class LimitedStream:
         """Return all remaining bytes, or at most the next ``size`` bytes.
 
         Raises:
-            LimitError: there are more bytes than the limit.
+            LimitError: the stream has more bytes than the limit.
         """
         if size < 0 or size > self._left:
             # Reading one byte more than the limit shows whether the stream is longer.
@@ -115,7 +115,7 @@ def read_bytes(path: str | os.PathLike[str], limit: int) -> bytes:
     Raises:
         OSError: the file cannot be read.
         ValueError: the compressed data is damaged.
-        LimitError: there are more bytes than the limit.
+        LimitError: the content has more bytes than the limit.
     """
     with open(path, "rb") as file:  # noqa: PTH123 - a device or a pipe is read as well
         is_compressed = file.peek(len(_GZIP)).startswith(_GZIP)
@@ -131,8 +131,8 @@ def read_text(path: str | os.PathLike[str], limit: int = SMALL_TEXT) -> str:
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: the file is not UTF-8.
-        LimitError: there are more bytes than the limit.
+        ValueError: the file is neither UTF-8 nor UTF-16.
+        LimitError: the file has more bytes than the limit.
     """
     with open(path, "rb") as file:  # noqa: PTH123 - a device or a pipe is read as well
         return decode_text(LimitedStream(file, limit, path).read())
@@ -141,16 +141,16 @@ def read_text(path: str | os.PathLike[str], limit: int = SMALL_TEXT) -> str:
 def decode_text(data: bytes) -> str:
     """Decode a text file: remove a byte order mark, and convert line ends to LF.
 
-    The encoding is UTF-8, or UTF-16 as written by some programs on Windows.
+    The encoding is UTF-8, or UTF-16, which some programs on Windows write.
 
     Raises:
-        ValueError: the data has neither encoding.
+        ValueError: the data is neither valid UTF-8 nor valid UTF-16.
     """
     try:
         text = data.decode(_encoding(data))
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise ValueError(f"line {line} is not UTF-8 text: convert the file to UTF-8") from None
+        raise ValueError(f"line {line} is not valid UTF-8: convert the file to UTF-8") from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -168,7 +168,7 @@ def _encoding(start: bytes) -> str:
 def open_lines(path: str | os.PathLike[str]) -> TextIOWrapper:
     """Open a text file whose lines may end in CR, LF or CRLF.
 
-    The text is UTF-8 or UTF-16, as in `decode_text`. Invalid bytes in a UTF-8 file become
+    The encoding is UTF-8 or UTF-16; see `decode_text`. Invalid bytes in a UTF-8 file become
     surrogates instead of errors, so that the caller can report the line.
 
     Raises:
@@ -250,13 +250,13 @@ def read_member(archive: zipfile.ZipFile, name: str, limit: int, source: object)
 
 
 def check_method(info: zipfile.ZipInfo) -> None:
-    """Check that a member of an archive is neither encrypted nor compressed by an unusual method.
+    """Check that a member of an archive is not encrypted, and is stored or deflated.
 
-    Unusual compression methods allocate as much memory as the member claims to need.
+    Decompressors of other methods allocate as much memory as the member claims to need.
 
     Raises:
-        ValueError: the member is encrypted, or its compression method is not supported.
+        ValueError: the member is encrypted, or its compression method is unsupported.
     """
-    # Checked before `zipfile` creates a decompressor, which may allocate that memory.
+    # The check comes before `zipfile` creates a decompressor, which may allocate this memory.
     if info.flag_bits & _ENCRYPTED or info.compress_type not in _METHODS:
-        raise ValueError(f"{info.filename} is encrypted or compressed by an unknown method")
+        raise ValueError(f"{info.filename} is encrypted, or its compression is not supported")

@@ -72,7 +72,7 @@ def start(target: Target) -> OSError | None:
     """Begin to write events to a file; with the level ``off``, no events are written.
 
     Returns:
-        None, or the error if the file cannot be written; in this case nothing is logged.
+        None, or the error if the file cannot be written; no events are written then.
     """
     global _target  # noqa: PLW0603 - as `logging`, one for each process
     stop()

@@ -28,5 +28,5 @@ except InputError:
 
 
 def as_workspace(array: NDArray[Any]) -> Any:
-    """Return an array that loops change: unchanged, or as a list if loops are interpreted."""
+    """Prepare an array that loops change: contiguous for compiled loops, a list for others."""
     return np.ascontiguousarray(array) if IS_COMPILED else array.tolist()

@@ -1,7 +1,7 @@
 """Parallel work on any `concurrent.futures.Executor`, and an executor of worker processes.
 
-`run_parallel` starts one task per item, in the order of the items and about as many at a time as
-the executor has workers and their memory allows. If the worker of a task is killed, the executor
+`run_parallel` starts one task per item, in the order of the items. The number of workers and their
+memory limit the number of tasks that run at a time. If the worker of a task is killed, the executor
 (`ProcessExecutor` or Dask) runs the task again. If the executor gives up a task, the other tasks
 continue, and an error at the end names the tasks that were given up.
 
@@ -83,7 +83,7 @@ def check_jobs(jobs: int | None) -> None:
         InputError: the number is less than 1.
     """
     if jobs is not None and jobs < 1:
-        raise InputError(f"the number of jobs is {jobs}, less than 1", hint="give `jobs` 1 or more")
+        raise InputError(f"the number of jobs is {jobs}, less than 1", hint="use `jobs` 1 or more")
 
 
 def choose_jobs(items: int, jobs: int | None, *, worth_it: bool) -> int:
@@ -179,15 +179,15 @@ def run_parallel(
         workload: the function, and the memory that it needs. With an executor on this machine, an
             item starts when this machine has enough free memory. With an executor that has the
             attribute ``is_remote``, every worker checks its own memory.
-        executor: runs the tasks, at most as many at a time as its attribute ``slots`` says. A
-            remote executor may have a function ``memory_limit``, which is called on a worker and
-            returns how many bytes the worker may still use.
+        executor: runs the tasks; its attribute ``slots`` is the maximum number of tasks at a time.
+            A remote executor may have a function ``memory_limit``, which is called on a worker and
+            returns how many more bytes the worker may use.
         jobs: without an executor, the number of processes on this machine; with 1, this process
             performs the tasks without checking the memory.
 
     Raises:
-        LimitError: an item does not fit into the free memory, or its workers were killed. In the
-            second case, all other items have been yielded before.
+        LimitError: an item does not fit into the free memory, or each worker that ran it was
+            killed. In the second case, all other items have been yielded before.
     """
     if executor is None and jobs == 1:
         yield ((item, workload.perform(item)) for item in items)
@@ -202,7 +202,7 @@ class _Run(Generic[Item, Result]):
     """The tasks of one call of `run_parallel`.
 
     Attributes:
-        running: the item of each submitted task, and the bytes that it needs.
+        running: the item of each submitted task, and the number of bytes that the item needs.
     """
 
     def __init__(self, workload: Workload[Item, Result], executor: Executor) -> None:
@@ -264,7 +264,7 @@ class _Run(Generic[Item, Result]):
         self.running[future] = (item, size)
 
     def _completed(self) -> Iterator[tuple[Item, Result]]:
-        """Wait briefly; yield new results with their items, then raise the first task's error."""
+        """Wait briefly; yield new results with their items, then raise the first new error."""
         done, _ = wait(self.running, timeout=_PAUSE, return_when=FIRST_COMPLETED)
         failure: BaseException | None = None
         for future in [future for future in self.running if future in done]:
@@ -322,7 +322,7 @@ def _reserved(
         needed: the approximate number of bytes that it needs.
         free: returns the number of free bytes of this machine.
         demand: takes an item and a number of bytes; raises `LimitError` if the item needs more.
-        limit: returns the bytes that this worker may still use; None for all free memory.
+        limit: returns how many more bytes this worker may use; None for all free memory.
 
     Raises:
         LimitError: the task needs more memory than the machine has, or not enough memory becomes
@@ -353,7 +353,7 @@ def _reserved(
 
 
 def _given_up(names: Sequence[str], kills: int) -> LimitError:
-    """Return the error that names the tasks that were given up after so many killed workers."""
+    """Return the error for tasks that were given up, with the number of killed workers."""
     shown = "; ".join(names[:_SHOWN])
     more = f"; and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     after = f"after {pluralize(kills, *_KILLED)}"
@@ -368,7 +368,7 @@ def _given_up(names: Sequence[str], kills: int) -> LimitError:
 class ProcessExecutor(ThreadPoolExecutor):
     """An executor whose tasks run again if their worker process is killed.
 
-    Every thread of the pool has a process of its own, which starts when the thread has its first
+    Every thread of the pool has its own process, which starts when the thread receives its first
     task and ends when `kill` is called. A task runs again up to `RERUNS` times; then its future
     raises a `WorkerKilledError`. All other tasks are unaffected.
 
@@ -453,9 +453,9 @@ class ProcessExecutor(ThreadPoolExecutor):
 def _start_process() -> tuple[SpawnProcess, Connection]:
     try:
         connection, remote = multiprocessing.Pipe()
-        # A forked process would share the parent's database connection, so it is spawned.
+        # A forked process would share the parent's database connection, so the process is spawned.
         process = SpawnProcess(target=_serve, args=(remote, log.current_target()), daemon=True)
-        # Afterwards only the worker holds its end of the pipe, so the pipe closes when it exits.
+        # Closing this copy leaves only the worker's, so the pipe closes when the worker exits.
         with remote:
             start_blocked(process)
     except OSError as error:

@@ -3,8 +3,8 @@
 `Silent` discards all reports. `ProgressLines` writes lines for a log or a pipe, every few seconds
 even if the operation reports no progress.
 
-Operations receive their reporter as an argument. Computations that are called from many places and
-are long only for large topologies report to the `current_reporter` instead, by `computing`.
+Operations receive their reporter as an argument. Computations that are called from many places, and
+take long only for large topologies, use `computing`, which reports to the `current_reporter`.
 """
 
 import signal
@@ -108,7 +108,7 @@ class ProgressLines:
 
     Args:
         say: writes a line.
-        interval: the number of seconds after the last line at which the progress is written.
+        interval: the number of seconds without a line after which the progress is written.
     """
 
     def __init__(self, say: Callable[[str], None], interval: float = INTERVAL) -> None:
@@ -210,7 +210,7 @@ def run_in_thread(compute: Callable[[], Result]) -> Result:
     """Return the result of a long call into a library that lets other threads run meanwhile.
 
     Python handles signals only between its own instructions, so Ctrl-C would otherwise have no
-    effect until the library returns. Here, it ends the wait for the thread.
+    effect until the library returns. Here, Ctrl-C ends the wait for the thread.
     """
     future: Future[Result] = Future()
 
@@ -221,7 +221,7 @@ def run_in_thread(compute: Callable[[], Result]) -> Result:
             future.set_exception(error)
 
     threading.Thread(target=run, daemon=True).start()
-    # A signal that another thread receives does not end a wait.
+    # A signal that another thread receives does not end a wait, so each wait is short.
     while not future.done():
         wait([future], timeout=0.5)
     return future.result()
@@ -256,12 +256,12 @@ def sigterm_as_interrupt() -> Iterator[None]:
 
 @contextmanager
 def defer_signals(cancel: Callable[[], None]) -> Iterator[None]:
-    """Defer Ctrl-C and SIGTERM to the end of the context.
+    """Defer Ctrl-C and SIGTERM to the end of the context, if this is the main thread.
+
+    In other threads, this context has no effect.
 
     Args:
         cancel: called when a signal arrives, to end the operation that the context waits for.
-
-    In threads other than the main thread, this has no effect.
     """
     # In Python, signal handlers are set and run only in the main thread.
     in_main_thread = threading.current_thread() is threading.main_thread()

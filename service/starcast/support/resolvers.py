@@ -1,21 +1,21 @@
 """The functions of open labs that load networks from their stores, by spec or name.
 
-`starcast.topologies` calls them for specs that this process does not know. It cannot import the
-stores, and opening a lab must not import numpy, so both use this module.
+`starcast.topologies` calls these functions for specs that this process does not know. The package
+cannot import the stores, and opening a lab must not import numpy, so both use this module.
 """
 
 from collections.abc import Callable
 from typing import Any
 from weakref import WeakMethod
 
-#: Returns a network, or None if the store has none with the spec or name.
+#: Returns the network with a spec or name, or None if the store does not contain it.
 Resolver = Callable[[str], Any]
 
 _resolvers: list["WeakMethod[Resolver]"] = []
 
 
 def add_resolver(resolver: Resolver) -> None:
-    """Add a lab's method, which is used until it is removed or the lab is deleted."""
+    """Add a lab's method, which is called until it is removed or the lab is deleted."""
     _resolvers.append(WeakMethod(resolver))
 
 

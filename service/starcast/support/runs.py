@@ -16,7 +16,7 @@ from starcast.support.axes import Parameters
 
 @dataclass(frozen=True)
 class RunCost:
-    """One kind of cost of a run; values that the source does not give are None.
+    """One kind of cost of a run; values that the source does not state are None.
 
     Attributes:
         kind: ``closed form``, ``simulated`` or ``lower bound``.
@@ -42,10 +42,10 @@ class Run(Parameters):
     """One execution of an algorithm: its parameters and costs; a failed run has no costs.
 
     Attributes:
-        messages: as in `Parameters`, but never omitted, because the run's algorithm may be unknown
-            on this machine.
-        message_units: number of units into which a message is split; None in runs of older
-            versions.
+        messages: see `Parameters`; here it has no default, because the run's algorithm may be
+            unknown on this machine.
+        message_units: number of units into which a message is split; None in runs that older
+            versions stored.
         missing: number of (node, unit) pairs that the faults left undelivered.
         status: ``complete`` or ``failed``.
         error: the reason why the run failed; None if it is complete.
@@ -76,7 +76,7 @@ class Run(Parameters):
     __hash__ = object.__hash__
 
     def __post_init__(self) -> None:
-        # JSON has lists, in the database and in files.
+        # In JSON, in the database or in a file, the faults are a list.
         object.__setattr__(self, "faults", tuple(self.faults))
 
 

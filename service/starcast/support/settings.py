@@ -30,7 +30,7 @@ DEBUG = f"{PREFIX}DEBUG"
 
 #: Flags whose name differs from that of their setting.
 _FLAGS = {"row_limit": "--limit"}
-#: Messages that replace pydantic's own, by pydantic's error type.
+#: Messages that replace pydantic's messages, by pydantic's error type.
 _MESSAGES = {
     "string_pattern_mismatch": "write a size such as 512m or 1g",
     "extra_forbidden": "there is no such setting",
@@ -40,8 +40,8 @@ _NO_PLUGINS = "PYDANTIC_DISABLE_PLUGINS"
 _DAY = 86_400
 #: URI parameters that hold a password or the path of a password file.
 _SECRETS = {"password", "passfile", "sslpassword"}
-#: The beginning of a URI up to its password. As in SQLAlchemy, a password may contain characters
-#: such as / and #.
+#: The beginning of a URI up to its password. SQLAlchemy allows passwords with characters such as /
+#: and #, so this pattern does too.
 _LOGIN = re.compile(r"[^:]*://[^:/]*:[^@]*@")
 
 
@@ -261,7 +261,7 @@ def _read_file() -> dict[str, Any]:
     if file.stat().st_size > SMALL_TEXT:
         raise LimitError(
             f"the settings file {file} is too large: it has more than {SMALL_TEXT:,} bytes",
-            hint="correct it, or give it another name",
+            hint="correct or rename the file",
         )
     try:
         return parse_toml(decode_text(file.read_bytes()))
@@ -269,7 +269,7 @@ def _read_file() -> dict[str, Any]:
         raise unreadable(file, error) from None
     except ValueError as error:
         raise InputError(
-            f"{file} cannot be read as TOML: {error}", hint="correct it, or give it another name"
+            f"{file} cannot be read as TOML: {error}", hint="correct or rename the file"
         ) from None
 
 
@@ -289,7 +289,7 @@ def _input_error(details: "ErrorDetails", flags: Collection[str]) -> InputError:
     suggestion = f"; did you mean '{nearest}'?" if nearest else ""
     return InputError(
         f"the setting '{name}' is invalid: {message}{suggestion}",
-        hint=f"see 'starcast config'; settings come from flags, {PREFIX}* and {config_file()}",
+        hint=f"see 'starcast config'; sources are flags, {PREFIX}* variables and {config_file()}",
     )
 
 

@@ -1,9 +1,9 @@
 """Shards: parts of a job that run independently, for example in a job array, and their files.
 
 A job consists of numbered tasks whose results are JSON values. Shard i of N computes every N-th
-task, beginning with task i, and writes the results to a file. `merge_shards` reads the files of all
-shards. The files are accepted only if together they hold every result of one job exactly once, and
-if the same version of the code computed and merges them.
+task, beginning with the i-th, and writes the results to a file. `merge_shards` reads the files of
+all shards. It accepts the files only if together they hold every result of one job exactly once,
+and if the code that merges them is the version that computed them.
 """
 
 import gzip
@@ -40,7 +40,7 @@ _FORMAT = "starcast shard 1"
 _SHARD = re.compile(r"([1-9]\d{0,5})/([1-9]\d{0,5})", re.ASCII)
 #: Maximum size of a shard's file after decompression, in bytes.
 _MAX_BYTES = 100 * MB
-#: A task number with this many digits is certainly too large.
+#: Minimum number of digits of a task number that is certainly too large.
 _DIGITS = 20
 #: Maximum number of missing shards named in a message.
 _SHOWN = 8
@@ -69,13 +69,13 @@ class Shard:
         if parsed is None:
             raise InputError(
                 f"'{text}' is not a shard",
-                hint="give its number and the number of shards, such as 2/8",
+                hint="write its number and the number of shards, such as 2/8",
             )
         shard = cls(int(parsed[1]), int(parsed[2]))
         if shard.index > shard.count:
             raise InputError(
                 f"the shard {text} is out of range",
-                hint=f"give 1/{shard.count} to {shard.count}/{shard.count}",
+                hint=f"use 1/{shard.count} to {shard.count}/{shard.count}",
             )
         return shard
 
@@ -208,7 +208,7 @@ def merge_shards(
     if len(results) != first.tasks:
         missing = next(number for number in range(first.tasks) if number not in results)
         raise InputError(
-            f"the result of task {missing} is in none of the {len(parts)} files",
+            f"the result of task {missing} is in none of the files",
             hint="run the shards again, with the same arguments",
         )
     return job, [results[number] for number in range(first.tasks)]
@@ -219,14 +219,14 @@ def _convert(file: Path, kind: type[ResultModel], value: object, name: str) -> R
     try:
         return kind.model_validate(value)
     except ValueError as error:
-        raise _damaged(file, f"{name} is not valid: {describe_error(error)}") from None
+        raise _damaged(file, f"{name} is invalid: {describe_error(error)}") from None
 
 
 def _check_code(file: Path, part: _ShardFile) -> None:
-    """Check that a shard was computed by the same code as that of this process."""
+    """Check that a shard was computed by the same code that this process runs."""
     if (part.version, part.sources) == (version("starcast"), source_digest()):
         return
-    code = "other sources" if part.version == version("starcast") else f"starcast {part.version}"
+    code = "other code" if part.version == version("starcast") else f"starcast {part.version}"
     raise RejectedError(
         f"{file} was computed by {code}, not by the starcast {version('starcast')} that merges it",
         hint="run and merge all shards with the same installation",
@@ -248,7 +248,7 @@ def _check_complete(shards: Sequence[tuple[Path, Shard]]) -> None:
         raise InputError(
             "the files do not belong together: the job was divided into"
             f" {' and '.join(map(str, counts))} shards",
-            hint="merge files of the same number of shards",
+            hint="merge files with the same number of shards",
         )
     missing = [
         f"{index}/{counts[0]}"
@@ -289,7 +289,7 @@ def _read(file: Path, kind: ShardKind) -> _ShardFile:
     return part
 
 
-#: For each kind of job, a description, and the commands that belong to it.
+#: For each kind of job, a description, and the command group that merges its shards.
 _KINDS: dict[ShardKind, tuple[str, str]] = {
     "forest": ("a verification of a forest", "forest"),
     "experiment": ("an experiment", "experiment"),

@@ -35,7 +35,7 @@ _CELL = "padding:0.15em 0.7em;white-space:nowrap;text-align:"
 
 
 def as_number(value: Any) -> Any:
-    """Return a fraction as an integer if it is a whole number, else as a float."""
+    """Convert a fraction to an integer if possible, else to a float; keep any other value."""
     if not isinstance(value, Fraction):
         return value
     return value.numerator if value.denominator == 1 else float(value)
@@ -177,7 +177,7 @@ class Table:
             caption: the caption; with a caption or a label, the table is a float.
             label: the label for references.
             alignment: a letter l, c or r per column; by default numbers are aligned right.
-            wide: use the width of the text, in a page with two columns.
+            wide: use the entire width of the text, even on a two-column page.
 
         Raises:
             InputError: the label or the alignment is invalid.
@@ -193,7 +193,7 @@ class Table:
         return "\n\n".join(tables)
 
     def latex_parts(self) -> list[Row]:
-        """Return the arguments of `booktabs` for each table in LaTeX; subclasses may override it.
+        """Return the arguments of `booktabs` per LaTeX table; subclasses may override this method.
 
         The rows in these arguments are dictionaries.
         """
@@ -288,7 +288,7 @@ def write_csv(file: TextIO, columns: Sequence[str], lines: Iterable[Sequence[Any
 
 
 def as_rows(columns: Mapping[str, Any]) -> list[Row]:
-    """Return the rows of a table that is given by numpy arrays of equal length, by column name."""
+    """Convert numpy arrays of equal length, by column name, to rows: one dictionary per index."""
     lines = zip(*(column.tolist() for column in columns.values()), strict=True)
     return [dict(zip(columns, line, strict=True)) for line in lines]
 
@@ -329,7 +329,7 @@ def register_renderer(renderer: Renderer) -> None:
 
 
 class Displayable:
-    """An object that notebooks show as a picture, or as a table if a picture would be too large."""
+    """An object that notebooks show as a drawing, or as a table if a drawing would be too large."""
 
     def _repr_svg_(self) -> str | None:
         return _render(self, "svg")

@@ -19,7 +19,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 def find_surrogate(text: str) -> bool:
     """Return whether text contains an unpaired surrogate, so that it cannot be encoded as UTF-8.
 
-    Python decodes arguments and file names that are not UTF-8 to text with such characters.
+    If arguments and file names are not UTF-8, Python decodes them to text with such characters.
     """
     return _SURROGATE.search(text) is not None
 
@@ -35,7 +35,7 @@ def pluralize(number: int, singular: str, plural: str = "") -> str:
 
 
 def letter(place: int) -> str:
-    """Return the letters for an index, as in spreadsheet columns: A, B, ..., Z, AA, AB, ..."""
+    """Return the letters for an index, like those of table columns: A, B, ..., Z, AA, AB, ..."""
     before, last = divmod(place, len(ascii_uppercase))
     return (letter(before - 1) if before else "") + ascii_uppercase[last]
 
@@ -57,7 +57,7 @@ def did_you_mean(name: object, names: Iterable[str]) -> str:
     The result ends with a space, so that a list of all names can follow in the same hint.
     """
     known = list(names)
-    # Names with the same beginning are preferred: "citation" to "title", if the name is "cite".
+    # Names with the same beginning are preferred: for "cite", "citation" is preferred to "title".
     alike = [each for each in known if each[:3] == str(name)[:3]]
     close = get_close_matches(str(name), alike, n=1, cutoff=0.5) or get_close_matches(
         str(name), known, n=1
@@ -128,11 +128,11 @@ _WHOLE = 1000
 def format_value(value: Any, *, exact: bool = False) -> str:
     """Return the value of a table cell as a string.
 
-    Floats from 1000 on are rounded to whole numbers, others to three significant digits. Items of
-    lists are separated by spaces. None becomes an empty string.
+    Floats from 1000 on are rounded to integers, others to three significant digits. Items of lists
+    are separated by spaces. None becomes an empty string.
 
     Args:
-        exact: whether to write floats with all digits, as machine-readable output needs them.
+        exact: whether to write floats with 15 significant digits, for machine-readable output.
     """
     if value is None:
         return ""

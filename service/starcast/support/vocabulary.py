@@ -27,7 +27,7 @@ Ports = Literal["all", "one"]
 #: The execution models: all packets of a step start together, or each packet starts when it can.
 ExecutionModel = Literal["synchronous", "asynchronous"]
 EXECUTION_MODELS: tuple[ExecutionModel, ...] = get_args(ExecutionModel)
-#: Lower bounds that are computed on request only: by all cuts, or by a linear program.
+#: Lower bounds that are computed only on request: from all cuts, or by a linear program.
 RequestedBound = Literal["cut", "lp"]
 
 #: File formats to which schedules, topologies and forests can be exported for other tools.
@@ -40,9 +40,9 @@ NetworkFormat = Literal[
     "edges", "csv", "graph6", "metis", "json", "dot", "pajek", "adjlist", "anynet",
     "matrix-market", "graphml", "gexf", "gml", "sparse6", "ns3", "nccl-xml", "simgrid",
 ]  # fmt: skip
-#: The attributes of links as which the weights in a file can be read.
+#: The link attributes that the weights in a file can stand for.
 Weights = Literal["capacity", "latency"]
-#: The format of a file by its suffix, if the content of the file does not determine the format.
+#: File formats by suffix, for files whose content does not determine their format.
 NETWORK_SUFFIXES: dict[str, NetworkFormat] = {
     ".adjlist": "adjlist", ".anynet": "anynet", ".dot": "dot", ".g6": "graph6", ".gexf": "gexf",
     ".gml": "gml", ".graph": "metis", ".graph6": "graph6", ".graphml": "graphml", ".gv": "dot",
@@ -54,7 +54,7 @@ _PATH_SUFFIXES = (*NETWORK_SUFFIXES, ".csv", ".tsv", ".txt", ".edges", ".edgelis
 
 
 def is_network_path(text: str) -> bool:
-    """Return whether a string that stands for a network is the path of a file."""
+    """Return whether a string that specifies a network is the path of a file."""
     return "/" in text or text.lower().endswith(_PATH_SUFFIXES)
 
 
@@ -65,7 +65,7 @@ GoalDialect = Literal["loggopsim", "atlahs"]
 GOAL_DIALECTS: tuple[GoalDialect, ...] = get_args(GoalDialect)
 
 
-#: The parameter by which a comparison pairs runs: those with equal values, if there are such.
+#: The parameter by which a comparison pairs runs, with equal values if possible.
 PairedBy = Literal["message_units", "segments"]
 #: A plot of a comparison: time against message size, or links busy in each step.
 Plot = Literal["time", "links"]
@@ -79,7 +79,7 @@ class Format(StrEnum):
     CSV = "csv"
     MARKDOWN = "markdown"
     LATEX = "latex"
-    #: A table for the whole width of a page with two columns.
+    #: A table as wide as the text of a two-column page.
     LATEX_WIDE = "latex-wide"
     HTML = "html"
     SVG = "svg"
@@ -92,7 +92,7 @@ ListingFormat = Literal[
 
 
 class LoadMethod(StrEnum):
-    """Method of loading rows into Neo4j: over Bolt, by offline import, or by the faster of both."""
+    """Method of loading rows into Neo4j: over Bolt, by offline import, or the faster of the two."""
 
     AUTO = "auto"
     BOLT = "bolt"
@@ -100,7 +100,7 @@ class LoadMethod(StrEnum):
 
 
 class Layout(StrEnum):
-    """Arrangement of nodes in a picture: on levels by distance from a source, or in a ring."""
+    """Arrangement of nodes in a drawing: on levels by distance from a source, or in a ring."""
 
     LEVELS = "levels"
     RING = "ring"
@@ -132,7 +132,8 @@ VERDICT_WORDS: tuple[VerdictWord, ...] = get_args(VerdictWord)
 #: results, the object itself (the witness) was checked.
 #:
 #: * ``verified``: the bound was computed again, or its proof was generated again and accepted.
-#: * ``not made again``: the bound has a proof of the right formula, which was not generated again.
+#: * ``not made again``: the bound has a proof for the correct formula, but the proof was not
+#:   generated again.
 #: * ``not checked``: only the result of a second solver supports the bound.
 Verification = Literal["verified", "not made again", "not checked"]
 VERIFICATIONS: tuple[Verification, ...] = get_args(Verification)
@@ -145,20 +146,20 @@ Arguments = Mapping[str, ArgumentValue]
 
 #: The maximum number of characters in a name that becomes part of ids, file names and URLs.
 MAX_NAME = 200
-#: The form of topologies' specs, which are parts of ids in files of many formats: no character has
-#: a special meaning in any of these formats. The tables and the files of records use the same
-#: expression.
+#: The pattern of topology specs. Specs are parts of ids in files of many formats, so no character
+#: of a spec has a special meaning in any of these formats. Database tables and record files use the
+#: same pattern.
 SPEC = r"[A-Za-z0-9][A-Za-z0-9,._+-]{0,49}"
 SPEC_CHARACTERS = "at most 50 ASCII letters, digits, and the characters , . _ + -"
-#: The form of nodes' labels; see `SPEC`.
+#: The pattern of node labels; see `SPEC`.
 LABEL = r"[A-Za-z0-9_.]{1,40}"
 LABEL_CHARACTERS = "1 to 40 ASCII letters, digits, and the characters _ ."
-#: The string in place of the root in the id of a schedule that contains the rows of all sources.
+#: The string that replaces the root in the id of a schedule that contains the rows of all sources.
 EXPANDED = "expanded"
-#: The form in which both stores keep the names of constructions and algorithms.
+#: The pattern of the construction and algorithm names that both stores keep.
 STORED_NAME = r"[a-z][a-z0-9-]*(\([^()]+\))?"
 
-#: A fault as a string. The explorer's ``state.js`` contains the same expression.
+#: The pattern of a fault. The explorer's ``state.js`` contains the same expression.
 FAULT = re.compile(r"([^@\s-]+)(?:-([^@\s-]+))?(?:@([0-9]{1,18}))?")
 _RANK = re.compile(r"#([0-9]{1,18})")
 _CALL = re.compile(r"([^()=,\s]+)(?:\(([^()]*)\))?")

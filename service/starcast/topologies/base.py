@@ -17,14 +17,14 @@ from starcast.topologies import memory
 from starcast.topologies.permutations import Ranks, labels_from
 
 _CHUNK = 2**15
-#: A table of all neighbours is kept for topologies with at most this many directed links, because
+#: Maximum number of directed links of a topology whose table of all neighbours is kept, because
 #: looking up a few neighbours is much faster than computing them.
 _MAX_KEPT = 2**15
 
 #: Maximum number of breadth-first searches for a diameter or a centre. Most networks need fewer
 #: than 100.
 MAX_SEARCHES = 2_000
-#: Distances are uint8 if none is larger than this, else int32.
+#: Arrays of distances are uint8 if no distance exceeds this maximum, else int32.
 MAX_UINT8_DISTANCE = 254
 #: A function that returns an array's values at the neighbours of a chunk of nodes; see
 #: `Topology.neighbour_values`.
@@ -62,16 +62,16 @@ class Topology(Displayable, ABC):
         spec: the string that `starcast.topology` accepts, such as ``S5``.
         n: n of S_n and S_{n,k}, d of Q_d.
         k: k of S_{n,k}, else None.
-        nodes: the number of nodes, switches too; see `endpoints`.
+        nodes: the number of nodes, including switches; see `endpoints`.
         capacities: the capacity of the link of each node at each port, in the order of `ports`, and
-            0 where there is no link; int64 ``[ports, nodes]``. None if all links have capacity 1;
-            where there are translations, they do.
-        latencies: the latency of each link, in the same form. None if all are 0.
-        capacity_unit: the capacity, in the data that the network comes from, that corresponds to a
-            capacity of 1.
+            0 where there is no link; int64 ``[ports, nodes]``. None if all links have capacity 1,
+            which is always the case with translations.
+        latencies: the latency of each link, in the same form. None if all latencies are 0.
+        capacity_unit: the capacity, in the source of the network, that corresponds to a capacity of
+            1 here.
         ports: the ports, ascending; without translations, a node may lack links at some of them.
-        has_translations: whether `translation` has an automorphism from the identity to every node.
-            Then every node has a link at every port, and the graph looks the same from every node.
+        has_translations: whether `translation` returns, for every node, an automorphism that maps
+            the identity to this node. Then every node has a link at every port.
         translation_keeps_ports: whether `translation` maps every link to a link of the same port;
             False only for S_{n,k} with k < n-1, where it changes the ports of residual links.
     """
@@ -140,7 +140,7 @@ class Topology(Displayable, ABC):
 
     @property
     def links(self) -> int:
-        """The number of undirected links, each of which is two directed links."""
+        """The number of undirected links, each of which consists of two directed links."""
         if self.has_translations:
             return self.nodes * self.degree // 2
         return int(self.degrees.sum()) // 2
@@ -167,7 +167,8 @@ class Topology(Displayable, ABC):
     def distance_profile(self) -> tuple[int, ...]:
         """Return the number of nodes at each distance 0, 1, .., diameter from any node.
 
-        For topologies without translations, count the ordered pairs of endpoints at each distance.
+        For topologies without translations, return the number of ordered pairs of endpoints at each
+        distance instead.
         """
 
     def distance_sum_from(self, root: int) -> int:
@@ -179,17 +180,17 @@ class Topology(Displayable, ABC):
     def centre(self) -> int:
         """Return the rank of the centre: the endpoint whose furthest endpoint is nearest.
 
-        Of several, it is the one with the lowest rank. In a topology with translations, all nodes
-        are alike, and the result is 0.
+        Of several such endpoints, the one with the lowest rank is returned. In a topology with
+        translations, all nodes are equivalent, and the result is 0.
 
         Raises:
             LimitError: too many searches are needed.
         """
         if self._centre is None:
             raise LimitError(
-                f"the centre of {self.spec} is not known: it takes more than {MAX_SEARCHES:,}"
-                " searches",
-                hint="give the label of a node instead of 'centre'",
+                f"the centre of {self.spec} is not known: finding it takes more than"
+                f" {MAX_SEARCHES:,} searches",
+                hint="use the label of a node instead of 'centre'",
             )
         return self._centre
 
@@ -293,7 +294,7 @@ class Topology(Displayable, ABC):
         return [slice(start, min(start + _CHUNK, self.nodes)) for start in starts]
 
     def neighbour_ranks(self, port: int) -> Callable[[slice], Ranks]:
-        """Return a function that takes one of `chunks` and returns its neighbours across a port.
+        """Return a function that maps one of `chunks` to the neighbours of its nodes across a port.
 
         The neighbours are ranks, int32.
 
@@ -350,7 +351,7 @@ class Topology(Displayable, ABC):
             InputError: the topology has no translations.
         """
         raise InputError(
-            f"{self.spec} has no translations: its nodes need not look alike",
+            f"{self.spec} has no translations: its nodes need not be equivalent",
             hint=f"build the trees or the schedule with the root {self.label(self.node(root))}",
         )
 
@@ -389,7 +390,7 @@ class Topology(Displayable, ABC):
         return str(self.labels([self.node(rank)])[0])
 
     def stored_label(self, rank: int) -> str:
-        """Return the label under which a node is stored; as in ids, its smallest symbol is 1.
+        """Return the label under which a node is stored; its smallest symbol is always 1.
 
         Raises:
             InputError: no node has this rank.
@@ -408,12 +409,12 @@ class Topology(Displayable, ABC):
         if isinstance(node, bool) or not isinstance(node, int | np.integer):
             raise InputError(
                 f"{node!r} is neither a label nor a rank of {self.spec}",
-                hint="give a string or an integer",
+                hint="use a string or an integer",
             )
         if not 0 <= node < self.nodes:
             raise InputError(
                 f"{self.spec} has no node of rank {node}",
-                hint=f"give a rank from 0 to {self.nodes - 1}, or a label as a string",
+                hint=f"use a rank from 0 to {self.nodes - 1}, or a label as a string",
             )
         return int(node)
 
@@ -428,7 +429,7 @@ class Topology(Displayable, ABC):
             raise InputError(
                 f"'{self.label(rank)}' of {self.spec} is a switch, which only forwards and cannot"
                 " be a root",
-                hint=f"give a node that is not a switch, such as {self.label(0)}",
+                hint=f"use a node that is not a switch, such as {self.label(0)}",
             )
         return rank
 
@@ -453,7 +454,7 @@ class Topology(Displayable, ABC):
         array = np.array(ranks, ndmin=1)
         if len(array) and array.dtype.kind not in "iu":
             raise InputError(
-                f"ranks are whole numbers, not {array.dtype}", hint="give a list of integers"
+                f"ranks must be integers, not {array.dtype}", hint="use a list of integers"
             )
         array = array.astype(np.int64)
         outside = array[(array < 0) | (array >= self.nodes)]
@@ -487,7 +488,7 @@ class Topology(Displayable, ABC):
 
 
 def known_diameter(topology: Topology) -> int | None:
-    """Return the diameter of a topology; None for a network so large that it is not computed."""
+    """Return the diameter, or None if the network is too large for computing its diameter."""
     try:
         return topology.diameter
     except LimitError:
@@ -498,7 +499,7 @@ def describe_topology(topology: Topology) -> dict[str, Any]:
     """Return the properties of a topology by name, as plain Python values.
 
     All outputs that show a topology select from these properties. Distances are None if a network
-    is too large for them.
+    is too large to compute them.
     """
     profile: list[int] | None = None
     mean: Fraction | None = None
@@ -528,7 +529,7 @@ def describe_topology(topology: Topology) -> dict[str, Any]:
 
 
 def describe_links(topology: Topology) -> dict[str, Any]:
-    """Return all capacities, all latencies and the capacity unit that links have, by name.
+    """Return the distinct capacities and latencies of links, and the capacity unit, by name.
 
     The result is empty if all links have capacity 1 and latency 0.
     """

@@ -63,7 +63,7 @@ def missing_symbols(rows: NDArray[np.integer], n: int) -> Perms:
 
 
 def chunks(n: int, k: int) -> list[slice]:
-    """Return slices that together cover the ranks, each of several complete blocks."""
+    """Return slices that together cover all ranks; each slice consists of complete blocks."""
     blocks = _blocks(n, k)
     step, nodes = CHUNK * blocks.size, len(blocks.prefix) * blocks.size
     return [slice(start, min(start + step, nodes)) for start in range(0, nodes, step)]
@@ -253,7 +253,7 @@ class Images(_Relabelling):
         prefix_rank = permutations.arrangement_rank(permutations.compose(q, blocks.prefix), n)
         self._first = prefix_rank * np.int32(blocks.size)
         self._order = _order(permutations.compose(q, blocks.rest))
-        # In S_n a relabelling of the rest permutes the patterns, so a table has all results.
+        # In S_n, a relabelling of the rest permutes the patterns, so one table holds all results.
         self._relabellings = blocks.ranks(self._order) if k == n else None
 
     def _fill(self, chunk: slice, out: Ranks) -> None:
@@ -270,7 +270,8 @@ class Distances(_Relabelling):
 
     Consider the mapping of each position to the position of its symbol in the root. It has c closed
     cycles, of which f are fixed points, and beta symbols of the label are not in the root. The
-    distance is k + c - 2f + beta, plus 1 if beta > 0, less 2 if the first symbol is not the root's.
+    distance is k + c - 2f + beta, plus 1 if beta > 0, minus 2 if the label and the root differ in
+    the first symbol.
     This is the formula M + alpha + M' + beta + [beta > 0] - 2 [p_1 != 1] of
     docs/definitions/nk-star.md: M + M' is k - f, and alpha is c - f. In S_n, beta is 0.
 
@@ -334,7 +335,7 @@ class StarDistances(Distances):
 
 @lru_cache(maxsize=8)
 def fixed_point_gain(m: int, positions: tuple[int, ...]) -> NDArray[np.uint8]:
-    """Tabulate twice the number of fixed points of each suffix pattern, at given positions.
+    """Return twice the number of fixed points of each suffix pattern at given positions.
 
     Returns:
         uint8 ``[(m+1)^positions, m!]``. The first index has one digit in base m+1 per position: the
@@ -358,7 +359,7 @@ def _through_prefix(
     Args:
         prefix: the home positions of the prefix's symbols, ``[blocks, width]``.
         rest: the home positions of the rest's symbols, ``[blocks, symbols]``.
-        width: the length of the prefix; paths end at positions from there on.
+        width: the length of the prefix; paths end at positions from ``width`` on.
 
     Returns:
         Two arrays: for each block the number of cycles within the prefix minus twice the number of

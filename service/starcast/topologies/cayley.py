@@ -1,9 +1,9 @@
 """Cayley graphs, each given by a group and generators, and the supported groups.
 
-Node x is linked to the product x∘g for every generator g. If g is a permutation, it moves
-positions, as port i of a star graph exchanges positions 1 and i. A translation x -> q∘x multiplies
-from the left, so it maps every link to a link of the same port. Distances are found by
-breadth-first search.
+Node x is linked to the product x∘g for every generator g. If g is a permutation, it permutes the
+positions in the label of x: port i of a star graph, for example, exchanges positions 1 and i. A
+translation x -> q∘x multiplies from the left, so it maps every link to a link of the same port.
+Distances are found by breadth-first search.
 
 The elements of a group are ranked in the lexicographic order of their labels; the identity has rank
 0.
@@ -27,7 +27,7 @@ from starcast.topologies.permutations import Ranks
 
 #: One element of a group as a row ``[n]``, or several as rows ``[count, n]``.
 Elements = NDArray[np.integer[Any]]
-#: The digits that represent residues in labels, if all sides are small enough.
+#: The digits that represent residues in labels if all sides are small enough.
 _DIGITS = f"0{permutations.SYMBOLS}"
 _MAX_NODES = factorial(12)  # the number of nodes of the largest star graph; ranks are int32
 #: The maximum number of elements of a subgroup, which are all kept in memory.
@@ -46,7 +46,7 @@ class Permutations:
 
     n: int
     largest = 12
-    generator = "a permutation of the positions 1 to {n} that moves one of them"
+    generator = "a permutation of the positions 1 to {n}, but not the identity"
 
     @property
     def nodes(self) -> int:
@@ -93,7 +93,7 @@ class EvenPermutations(Permutations):
     The permutations of ranks 2i and 2i+1 differ in their last two symbols, so exactly one is even.
     """
 
-    generator = "an even permutation of the positions 1 to {n} that moves one of them"
+    generator = "an even permutation of the positions 1 to {n}, but not the identity"
 
     @property
     def nodes(self) -> int:
@@ -101,10 +101,11 @@ class EvenPermutations(Permutations):
         return factorial(self.n) // 2
 
     def elements(self, ranks: ArrayLike) -> Elements:
-        """Return the elements with the given ranks, ``[count, n]``: the even one of each pair."""
+        """Return the even permutations with the given ranks, ``[count, n]``."""
         rows = permutations.unrank(self.n, 2 * np.array(ranks, dtype=np.int64, ndmin=1))
         odd = permutations.is_odd(rows)
-        # Exchanging the last two symbols gives the other permutation of the pair.
+        # The permutations of ranks 2i and 2i+1 differ by exchanging the last two symbols, so this
+        # gives the even one.
         rows[odd, -2:] = rows[odd, :-3:-1]
         return rows
 
@@ -117,7 +118,7 @@ class EvenPermutations(Permutations):
         """Return the group element with the given label.
 
         Raises:
-            InputError: the label is not that of a permutation, or the permutation is odd.
+            InputError: no permutation has this label, or the permutation is odd.
         """
         row = super().parse(label)
         if permutations.is_odd(row[None, :])[0]:
@@ -133,13 +134,13 @@ class EvenPermutations(Permutations):
 
 
 class SignedPermutations(Permutations):
-    """The permutations of 1..n with a sign per symbol; labels write -1 as ``a``, -2 as ``b``, ...
+    """The permutations of 1..n with a sign per symbol; in labels, -1 is ``a``, -2 is ``b``, ...
 
     A negative position in a generator changes the sign of the symbol that it moves.
     """
 
     largest = 9  # the ranks are int32
-    generator = "a permutation of the positions 1 to {n}, some of them negative"
+    generator = "a permutation of the positions 1 to {n} with signs, but not the identity"
 
     @property
     def nodes(self) -> int:
@@ -214,7 +215,7 @@ class Residues:
     """
 
     sides: tuple[int, ...]
-    generator = "{n} steps, one of them not 0"
+    generator = "{n} steps, at least one of them not 0 modulo its side"
 
     def __post_init__(self) -> None:
         if min(self.sides) < 2 or self.nodes > _MAX_NODES:
@@ -287,7 +288,7 @@ class Residues:
         raise InputError(f"'{label}' is not a label", hint=f"labels go from {first} to {last}")
 
     def reduce(self, generator: tuple[int, ...]) -> tuple[int, ...] | None:
-        """Return a generator's steps as residues; None if their count is wrong or all are 0."""
+        """Return a generator's steps as residues; None if their number is wrong or all are 0."""
         if len(generator) != self.n:
             return None
         reduced = tuple(step % side for step, side in zip(generator, self.sides, strict=True))
@@ -300,11 +301,11 @@ MAX_GENERATORS = 254
 
 @dataclass(frozen=True)
 class Subgroup(Permutations):
-    """The subgroup that some elements of a group, the generators, generate.
+    """The subgroup that given elements of a group generate.
 
     Attributes:
-        whole: the group.
-        generators: the generators, as elements of the group.
+        whole: the group that contains the subgroup.
+        generators: the generators, as elements of this group.
 
     Raises:
         InputError: the subgroup is too large.
@@ -324,7 +325,7 @@ class Subgroup(Permutations):
             if len(members) > _MAX_SUBGROUP:
                 raise InputError(
                     f"the generators generate more than {_MAX_SUBGROUP:,} elements",
-                    hint="give generators of a smaller group",
+                    hint="use generators of a smaller group",
                 )
         return freeze(members)
 
@@ -350,13 +351,13 @@ class Subgroup(Permutations):
         return self.whole.inverse(element)
 
     def labels(self, elements: Elements) -> NDArray[np.str_]:
-        """Return the labels of group elements, which are those in the whole group."""
+        """Return the labels of group elements, which are the same as in the whole group."""
         return self.whole.labels(elements)
 
     def parse(self, label: str) -> Elements:
         """Return the group element with the given label.
 
-        Its elements are those of the whole group that the generators generate.
+        Only the elements that the generators generate have labels.
 
         Raises:
             InputError: no element has this label.
@@ -365,7 +366,7 @@ class Subgroup(Permutations):
         if self.whole.ranks(element[None, :])[0] not in self._members:
             raise InputError(
                 f"'{label}' is not a label: the generators do not generate this element",
-                hint="give the label of a node of the graph",
+                hint="use the label of a node of the graph",
             )
         return element
 
@@ -374,18 +375,18 @@ Group = Permutations | Residues
 
 
 class CayleyGraph(Topology):
-    """The Cayley graph of a group, by default of the permutations of 1..n, and its generators.
+    """The Cayley graph of a group and generators; the group is by default all permutations of 1..n.
 
     Args:
         spec: the spec of the graph, such as ``P5``.
         family: the name of its family.
         generators: elements of the group; ports are numbered from 2 in the order of this list.
         group: the group; by default all permutations of 1..n, and generators are permutations of
-            the positions. `Subgroup` has only the elements that the generators generate.
+            the positions. With `Subgroup`, nodes are only the elements that generators generate.
 
     Raises:
-        InputError: the generators are not distinct elements of the group, one of them is the
-            identity, or the inverse of one is missing.
+        InputError: the generators are not distinct elements of the group, one generator is the
+            identity, or the inverse of a generator is missing.
 
     Example:
         >>> CayleyGraph("P3", "pancake", [[2, 1, 3], [3, 2, 1]]).diameter
@@ -486,7 +487,7 @@ class CayleyGraph(Topology):
         if reached < self.nodes:
             raise InputError(
                 f"the generators of {self.spec} reach only {reached:,} of its {self.nodes:,} nodes",
-                hint='give generators of the whole group, or use group="generated", which restricts'
+                hint='use generators of the whole group, or group="generated", which restricts'
                 " the nodes to the elements that they generate",
             )
         return distances
@@ -504,12 +505,13 @@ def check_generators(
         given = [tuple(int(value) for value in generator) for generator in generators]
     except (TypeError, ValueError):
         raise InputError(
-            f"{generators!r} are not generators", hint="give a list of lists of positions"
+            f"invalid generators {generators!r}: not a list of lists of integers",
+            hint="write each generator as a list of integers, such as [2, 1, 3]",
         ) from None
     if not 1 <= len(given) <= MAX_GENERATORS:
         raise InputError(
             f"the number of generators is {len(given)}, which is out of range",
-            hint=f"give 1 to {MAX_GENERATORS} generators",
+            hint=f"use 1 to {MAX_GENERATORS} generators",
         )
     whole = group
     if group is Subgroup:
@@ -522,7 +524,7 @@ def check_generators(
         if row is None:
             raise InputError(
                 f"{list(generator)} is not a generator",
-                hint=f"give {elements.generator.format(n=elements.n)}",
+                hint=f"use {elements.generator.format(n=elements.n)}",
             )
         rows.append(row)
     for row in rows:
@@ -534,7 +536,7 @@ def check_generators(
             )
     repeated = next((a for a, b in pairwise(sorted(rows)) if a == b), None)
     if repeated is not None:
-        raise InputError(f"the generator {list(repeated)} is repeated", hint="give it once")
+        raise InputError(f"the generator {list(repeated)} is repeated", hint="list it once")
     if group is Subgroup:
         elements = Subgroup(elements.n, elements, tuple(rows))
     return elements, tuple(rows)
@@ -544,7 +546,7 @@ def _check_size(group: type[Permutations], generator: tuple[int, ...]) -> int:
     if not 2 <= len(generator) <= group.largest:
         raise InputError(
             f"the generators have the length {len(generator)}, which is out of range",
-            hint=f"give generators of a length from 2 to {group.largest}",
+            hint=f"use generators of a length from 2 to {group.largest}",
         )
     return len(generator)
 

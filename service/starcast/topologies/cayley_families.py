@@ -194,7 +194,7 @@ def alternating_group(n: int) -> Generators:
     spelling="T4x4 or T4x4x4 for a torus", group="residues",
 )  # fmt: skip
 def torus(*sides: int) -> Generators:
-    """Return the generators of a torus, which move by one in one dimension, in either direction."""
+    """Return the generators of a torus: moves by one in either direction of one dimension."""
     return [
         [step if other == axis else 0 for other in range(len(sides))]
         for axis, side in enumerate(sides)
@@ -227,7 +227,7 @@ def circulant(n: int, *steps: int) -> CayleyGraph:
     if [*steps] != sorted({*steps}) or steps[0] < 1 or steps[-1] > n // 2 or gcd(n, *steps) > 1:
         raise InputError(
             f"the steps {', '.join(map(str, steps))} of the circulant graph are invalid",
-            hint=f"give ascending steps from 1 to {n // 2} without a common divisor with {n}",
+            hint=f"use ascending steps from 1 to {n // 2} with gcd(steps, {n}) = 1",
         )
     spec = f"Circ{n},{','.join(map(str, steps))}"
     generators = [[move] for step in steps for move in sorted({step, n - step})]
@@ -239,7 +239,7 @@ def circulant(n: int, *steps: int) -> CayleyGraph:
     spelling="HX3x4 or HX3x4x5 for a HyperX network", group="residues",
 )  # fmt: skip
 def hyperx(*sides: int) -> Generators:
-    """Return the generators of a HyperX network, which move any number of places on a side."""
+    """Return the generators of a HyperX network, which move any distance in one dimension."""
     return [
         [step if other == axis else 0 for other in range(len(sides))]
         for axis, side in enumerate(sides)
@@ -266,7 +266,7 @@ def folded_cube(d: int) -> CayleyGraph:
     sizes=range(2, LARGEST + 1),
 )  # fmt: skip
 def augmented_cube(d: int) -> CayleyGraph:
-    """Return the hypercube in which links also flip the last 2, 3, .., d bits."""
+    """Return the hypercube with additional links, which flip the last 2, 3, .., d bits."""
     last = [[0] * (d - count) + [1] * count for count in range(2, d + 1)]
     return CayleyGraph(f"AQ{d}", "augmented-cube", _flips(d) + last, Residues((2,) * d))
 
@@ -276,9 +276,9 @@ def augmented_cube(d: int) -> CayleyGraph:
     noun="cube-connected cycles graphs", group="generated", sizes=range(3, 10),
 )  # fmt: skip
 def cube_connected_cycles(d: int) -> Generators:
-    """Return the generators that rotate the symbols, either way, or change the sign of the first.
+    """Return the generators that rotate the symbols, or change the sign of the first symbol.
 
-    The signs are the label of a node of Q_d, and the first symbol is the position on its cycle.
+    The signs select a cycle, as the label of a node of Q_d, and the first symbol a node on it.
     """
     rotations = [[*range(2, d + 1), 1], [d, *range(1, d)]]
     return [*rotations, [-1, *range(2, d + 1)]]
@@ -291,8 +291,8 @@ def cube_connected_cycles(d: int) -> Generators:
 def butterfly(d: int) -> Generators:
     """Return the rotations of the symbols in both directions, with and without a change of sign.
 
-    The sign that changes is that of the symbol that moves from one end to the other. The first
-    symbol is the level of a node, and the signs are its row.
+    The change of sign affects the symbol that moves from one end to the other. The first symbol of
+    a node is its level, and the signs are its row.
     """
     rotations = [[*range(2, d + 1), 1], [d, *range(1, d)]]
     return [*rotations, [*range(2, d + 1), -1], [-d, *range(1, d)]]

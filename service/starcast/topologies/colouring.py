@@ -6,7 +6,7 @@ The algorithm is that of Misra & Gries (1992). Its result depends only on the li
 
 from collections.abc import Sequence
 
-#: In `_Colouring.ends`, a colour that no link of the node has.
+#: The entry of `_Colouring.ends` for a colour that no link of the node has.
 _FREE = -1
 
 
@@ -66,8 +66,8 @@ class _Colouring:
     def _find_fan(self, u: int, v: int) -> list[int]:
         """Return a maximal fan of u that begins with v.
 
-        A fan is a list of neighbours of u, of which only the first link is not coloured. The colour
-        of each other link is free at the neighbour before it.
+        A fan is a list of neighbours of u. Only the link to the first neighbour is not coloured;
+        the colour of every other link is free at the preceding neighbour.
         """
         fan, rest = [v], {end: colour for colour, end in enumerate(self.ends[u]) if end != _FREE}
         while True:
@@ -87,7 +87,7 @@ class _Colouring:
     def _exchange(self, u: int, free: int, other: int) -> None:
         """Exchange two colours on the path of these colours that begins at u.
 
-        The first colour is free at u, so the path begins with a link of the other one.
+        The first colour is free at u, so the path begins with a link of the other colour.
         """
         path, colour = [u], other
         while (end := self.ends[path[-1]][colour]) != _FREE:

@@ -18,7 +18,7 @@ _ENTRY, _EXIT = False, True
 
 
 def find_disjoint_paths(topology: Topology, source: int, target: int) -> list[list[int]]:
-    """Find as many internally disjoint paths as there are, with minimum total length.
+    """Find a maximum number of internally disjoint paths, with minimum total length.
 
     Star graphs have n-1 such paths, each at most 4 links longer than the distance (day1994). A
     computation for every target shows that in S_3 to S_6 this also holds for the paths of minimum
@@ -43,10 +43,10 @@ def find_disjoint_paths(topology: Topology, source: int, target: int) -> list[li
 
 
 def find_smallest_cut(topology: Topology, source: int, target: int) -> list[int]:
-    """Find as few inner nodes as possible that lie on all paths between two nodes.
+    """Find the fewest inner nodes whose removal separates two nodes.
 
-    If a link joins the two nodes, the cut contains one node less than there are disjoint paths: it
-    separates the nodes once this link is removed as well.
+    If a link joins the two nodes, the result has one node less than there are disjoint paths: its
+    removal separates the nodes only if this link is removed as well.
 
     Args:
         topology: the topology.
@@ -54,7 +54,7 @@ def find_smallest_cut(topology: Topology, source: int, target: int) -> list[int]
         target: rank of the last node of all paths.
 
     Returns:
-        The ranks of the nodes in order.
+        The ranks of the nodes in ascending order.
 
     Raises:
         InputError: source and target are equal.
@@ -82,7 +82,7 @@ class _Flow:
     """The disjoint paths found so far, stored as directed links, and the search for one more.
 
     Each side (entry or exit) of a node has a price, which is a lower bound on the cost of a path
-    from this side to the target. The first price is the distance. If costs are reduced by these
+    from this side to the target. Initially it is the distance. If costs are reduced by these
     prices, no step has a negative cost, and the search visits few nodes.
 
     Attributes:
@@ -123,7 +123,7 @@ class _Flow:
         return cut - {self._source}
 
     def augment(self) -> bool:
-        """Add one more disjoint path, of minimum cost; return False if there is none."""
+        """Add a disjoint path of minimum cost; return False if no further path exists."""
         start, end = (self._source, _EXIT), (self._target, _ENTRY)
         cost, previous = {start: 0}, dict[_Side, _Side]()
         heap, settled = [(0, start)], set[_Side]()

@@ -48,7 +48,7 @@ _GROUPS: dict[str, type[Permutations] | None] = {
     "residues": None,
     "generated": Subgroup,
 }
-#: Maximum number of links of a topology of a family that is given by its links.
+#: Maximum number of links that the function of a family may return for one topology.
 MAX_LINKS = 250_000
 
 
@@ -69,8 +69,8 @@ def family(
 
     The function is called with the numbers in a spec. For graphs of any kind, it returns the links:
     pairs of labels, or an array ``[links, 2]``. A link may occur several times, in either
-    direction. Ports are the colours of a colouring of the links, as in `starcast.network`. Nodes
-    with certain first letters can be declared as ``switches``.
+    direction. Ports are the colours of a colouring of the links; see `starcast.network`. Nodes with
+    certain first letters can be declared as ``switches``.
 
     For Cayley graphs, it returns the generators, by default as permutations of the positions 1..n.
     A node x is linked to (x[g_1], .., x[g_n]) for every generator g, over the ports 2, 3, ... in
@@ -109,7 +109,7 @@ def family(
         if group not in _GROUPS:
             raise InputError(
                 f"{origin}: the group {group!r} of '{name}' is unknown",
-                hint=f"give one of {', '.join(_GROUPS)}",
+                hint=f"choose one of {', '.join(_GROUPS)}",
             )
         subject = f"the family '{name}'"
         many = noun or f"{name} graphs"
@@ -119,7 +119,8 @@ def family(
                 hint="write a plural, such as pancake graphs",
             )
 
-        # A spec is read many times, and colouring the links of a large graph takes a second.
+        # Topologies are cached, because a spec is parsed many times, and colouring the links of a
+        # large graph takes a second.
         @lru_cache(maxsize=4)
         def build(spec: str, *numbers: int) -> Topology:
             # The size is checked before the call, because the function's own error would not name
@@ -174,7 +175,7 @@ def _read_values(built: Any, spec: str) -> Any:
 def _are_links(values: Any) -> bool:
     """Return whether all values are pairs, and thus links, not generators.
 
-    The list [[2, 1]] is the generator of a group on two symbols.
+    The list [[2, 1]] is an exception: it is the generator of a group on two symbols.
     """
     try:
         pairs = [tuple(value) for value in values if not isinstance(value, str)]
@@ -210,7 +211,7 @@ def _compile_pattern(name: str, pattern: str, origin: Origin) -> re.Pattern[str]
             hint=f"specs consist of {SPEC_CHARACTERS}",
         )
     # It is hard to decide whether two patterns can match the same string, so the pattern is only
-    # tried on sample specs. Those of built-in families are tried in a unit test instead,
+    # tried on sample specs. The patterns of built-in families are tried in a unit test instead,
     # because imports should be fast.
     others = () if origin.is_shipped else FAMILIES.values()
     shipped = [each for each in others if each.origin.is_shipped and each.name != name]
@@ -252,7 +253,7 @@ def _check_ports(built: Topology) -> None:
 
 
 def _check_labels(built: Topology) -> None:
-    """Check that labels are different, match `LABEL`, and are parsed to the same nodes.
+    """Check that labels are unique, match `LABEL`, and are parsed back to their own nodes.
 
     Raises:
         InputError: a label is repeated, malformed, or parsed to another node.
@@ -261,13 +262,13 @@ def _check_labels(built: Topology) -> None:
     for rank, label in enumerate(map(str, built.labels())):
         if not re.fullmatch(LABEL, label) or label == EXPANDED:
             raise InputError(
-                f"{label!r} is not a label that {built.spec} can have",
+                f"{label!r} is not a valid label of {built.spec}",
                 hint=f"labels consist of {LABEL_CHARACTERS}, and are not '{EXPANDED}'",
             )
         if ranks.setdefault(label, rank) != rank or built.rank(label) != rank:
             raise InputError(
                 f"the label '{label}' of {built.spec} belongs to two nodes",
-                hint="give every node a different label, and let rank(label) return its rank",
+                hint="use a different label for every node, and let rank(label) return its rank",
             )
 
 
@@ -344,7 +345,7 @@ def _explain_unknown(text: str) -> str:
             return f"did you mean '{corrected}'?"
         spellings = f"write {', '.join(entry.spelling for entry in near)}; "
     return (
-        f"{spellings}'starcast topology families' lists all families; to read a file, give its"
+        f"{spellings}'starcast topology families' lists all families; to read a file, use its"
         " path; for the family of a plug-in, load the plug-in with `plugins`"
     )
 
@@ -352,8 +353,8 @@ def _explain_unknown(text: str) -> str:
 def normalize_id(artifact_id: str) -> str:
     """Return an artifact's id as it is stored: the label at its end is in lower case.
 
-    An id that begins with an unknown topology, or with one without translations, is not changed,
-    because labels on these may contain capitals.
+    An id that begins with an unknown topology, or with a topology without translations, is not
+    changed, because labels of such topologies may contain capitals.
     """
     head, colon, label = artifact_id.rpartition(":")
     try:

@@ -1,13 +1,15 @@
 """Exact maximum flows and minimum cuts on the directed links of a topology.
 
-Capacities are whole numbers, one for each directed link; by default each is 1. Then a maximum flow
-is the largest number of paths from one node to another that share no directed link (Menger 1927),
-and a minimum cut the fewest links to remove so that no path is left (Ford & Fulkerson 1956).
+Each directed link has a capacity, a non-negative integer, by default 1. If all capacities are 1,
+the maximum flow from one node to another is the largest number of paths that share no directed link
+(Menger 1927), and a minimum cut has the fewest links whose removal leaves no path (Ford & Fulkerson
+1956).
 
 The smallest of the maximum flows from a root to the other nodes is the number of arc-disjoint
 spanning trees from this root (Edmonds 1973). If every link has the same capacity in both
-directions, as on every topology today, it is the same for all roots: as many links leave a set of
-nodes as enter it, so every cut counts for every root.
+directions, which is the case on every topology today, this number is the same for all roots: the
+links that enter a set of nodes have the same total capacity as the links that leave it, so every
+cut counts for every root.
 """
 
 from collections.abc import Callable
@@ -46,7 +48,7 @@ class Arcs(NamedTuple):
 
     Attributes:
         tails: the node where each link begins, int32 ``[nodes * ports]``; v itself if node v has no
-            link at a port.
+            link at the port.
         twins: the index of the directed link in the opposite direction, int32 ``[nodes * ports]``.
     """
 
@@ -55,7 +57,7 @@ class Arcs(NamedTuple):
 
     @classmethod
     def of(cls, topology: Topology) -> "Arcs":
-        """Number the directed links of a topology."""
+        """Return the directed links of a topology."""
         tails = topology.table().T.reshape(-1)
         back = np.searchsorted(topology.ports, topology.reverse_ports()[list(topology.ports)])
         twins = tails * np.int32(topology.port_count) + np.tile(back, topology.nodes)
@@ -77,7 +79,7 @@ def link_connectivity(topology: Topology) -> int:
 
 
 def own_network(topology: Topology) -> "FlowNetwork":
-    """Return the flow network of a topology with its own capacities and endpoints."""
+    """Return the flow network of a topology, with the topology's capacities and endpoints."""
     is_endpoint = np.arange(topology.nodes) < topology.endpoints
     return FlowNetwork(topology, topology.capacities, is_endpoint)
 
@@ -133,7 +135,7 @@ def keep(topology: Topology, name: str, compute: Callable[[], Value]) -> Value:
     same spec.
 
     Args:
-        topology: the object.
+        topology: the topology object.
         name: the name under which the value is stored.
         compute: computes the value.
     """
@@ -151,7 +153,7 @@ class FlowNetwork:
         topology: the topology.
         capacities: see `Capacities`; at least 0.
         endpoints: which nodes send and receive messages of their own, bool ``[nodes]``; None for
-            all. The others only forward.
+            all nodes. All other nodes only forward.
     """
 
     def __init__(
@@ -243,18 +245,18 @@ class FlowNetwork:
         return chosen
 
     def find_bottleneck(self, root: int, start: Cut | None = None) -> Cut:
-        """Return the set, without the root, with the most endpoints per outgoing capacity.
+        """Return the set without the root that has the most endpoints per outgoing capacity.
 
-        If every endpoint has a message for the root, the messages take at least that long, and
-        some routes attain it, because they are a flow. The same holds in reverse, for messages of
-        the root, if links have the same capacity in both directions.
+        If every endpoint sends a message to the root, this ratio is a lower bound on the time, and
+        some routes, which form a flow, attain the bound. The same holds for messages from the root
+        to the endpoints if links have the same capacity in both directions.
 
         The ratio is increased step by step, and each step computes one flow (Dinkelbach 1967). All
         computations are exact.
 
         Args:
             root: the rank of the root.
-            start: a cut with a lower bound on the ratio; it is returned if no set has a larger one.
+            start: a cut to begin with; it is returned unless a set has a larger ratio.
         """
         nodes = np.arange(self.topology.nodes)
         best = self.cut(nodes != root) if start is None else start
@@ -267,10 +269,10 @@ class FlowNetwork:
             best = self.cut(inside)
 
     def find_bottleneck_of_all(self) -> Cut:
-        """Return the set with the most endpoints per unit of outgoing capacity, except all nodes.
+        """Return the set that lacks an endpoint and has the most endpoints per outgoing capacity.
 
-        It determines the optimal time of an allgather (Zhao et al. 2024, arXiv 2402.06787). At
-        least one endpoint must be outside, to receive the messages.
+        The set determines the optimal time of an allgather (Zhao et al. 2024, arXiv 2402.06787). At
+        least one endpoint must be outside the set, to receive the messages.
         """
         roots = np.flatnonzero(self.endpoints).tolist()
         best = self.find_bottleneck(roots[0])

@@ -1,8 +1,8 @@
 """Find a Hamiltonian cycle of any topology by Pósa's rotations, within a fixed number of steps.
 
 A path grows at its end, towards neighbours with few unvisited neighbours of their own. At a dead
-end, it is rotated: a link from the end back to a node on the path replaces the next link of the
-path, which gives the path another end. The same topology always gives the same result.
+end, the path is rotated: a link from its end back to one of its nodes replaces the link after this
+node, which gives the path another end. The result depends only on the topology.
 
 Reference: L. Pósa, "Hamiltonian circuits in random graphs", Discrete Mathematics 14(4), 1976.
 """
@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from starcast.topologies.base import Topology
 
-#: The maximum number of nodes of topologies that are searched. On larger ones, an allgather along
-#: the cycle would have too many rows.
+#: The maximum number of nodes of a topology that is searched. On a larger topology, an allgather
+#: along the cycle would have too many rows.
 MAX_NODES = 10_000
-#: The maximum number of steps of a search: a constant, plus this many steps per node.
+#: The maximum number of steps of a search is a constant plus a number of steps per node.
 _STEPS, _STEPS_PER_NODE = 10_000, 20
 
 
@@ -31,7 +31,7 @@ def find_hamiltonian_cycle(topology: Topology) -> NDArray[np.uint8] | None:
     if not 3 <= topology.nodes <= MAX_NODES or int(topology.degrees.min()) < 2:
         return None
     table = topology.table()
-    # The cache key is not the spec: a plug-in may define another topology with the same spec.
+    # The cache key is not the spec: a plug-in may later define another topology with this spec.
     found = _search(table.tobytes(), *table.shape)
     if found is None:
         return None

@@ -15,7 +15,7 @@ from starcast.topologies.families import MAX_LINKS, family
 
 #: The symbols in labels of de Bruijn and Kautz graphs.
 _SYMBOLS = digits + ascii_lowercase
-#: The maximum length of words. Graphs of longer words have too many links.
+#: The maximum length of words. Graphs with longer words have too many links.
 _LONGEST = 20
 
 LabelPairs = Iterator[tuple[object, object]]
@@ -229,7 +229,7 @@ def random_regular(n: int, degree: int, seed: int) -> list[tuple[int, int]]:
     if not 3 <= degree < n or n * degree % 2 or n * degree > 2 * MAX_LINKS:
         raise InputError(
             f"no random regular graph has {n:,} nodes of degree {degree}",
-            hint=f"the degree is at least 3 and below n, and n times it is even and at most"
+            hint=f"the degree is at least 3 and below n, and n times the degree is even and at most"
             f" {2 * MAX_LINKS:,}",
         )
     random = Random(seed)  # noqa: S311 - no secret depends on it

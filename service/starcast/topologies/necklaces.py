@@ -56,7 +56,7 @@ class Necklaces(NamedTuple):
     Attributes:
         leader: the lowest rank in the node's necklace.
         period: the number of nodes in the necklace.
-        turns: how many times R is applied to map the leader to the node.
+        turns: the number of rotations R that map the leader to the node.
     """
 
     leader: Ranks
@@ -77,7 +77,7 @@ def necklaces(n: int) -> Necklaces:
         # Ranks are rotated instead of labels, because this takes only one look-up per node. With
         # labels, n symbols per node would have to be rotated, and the result ranked.
         rotated = turn[rotated]
-        # The number of rotations that first return to a node is its period, n-1 at most.
+        # The smallest number of rotations that map a node to itself is its period, at most n-1.
         period = np.where((rotated == nodes) & (period == n - 1), np.uint8(turns), period)
         to_leader = np.where(rotated < leader, np.uint8(turns), to_leader)
         leader = np.minimum(leader, rotated)
@@ -85,12 +85,12 @@ def necklaces(n: int) -> Necklaces:
 
 
 def necklace_count(n: int) -> int:
-    """Count the necklaces of S_n, except that of the identity, by Burnside's lemma."""
+    """Return the number of necklaces of S_n except the identity's, by Burnside's lemma."""
     return (factorial(n) + sum(count_fixed(n, j) for j in range(1, n - 1))) // (n - 1) - 1
 
 
 def count_fixed(n: int, turns: int) -> int:
-    """Count the nodes that ``turns`` rotations map to themselves.
+    """Return the number of nodes that ``turns`` rotations R map to themselves.
 
     The rotation by j places has g = gcd(j, n-1) cycles of (n-1)/g symbols. It fixes the
     permutations that commute with it, of which there are ((n-1)/g)^g g!.

@@ -69,8 +69,8 @@ def build_network(
         graph: a `LinkList`, or any graph that `starcast.network` accepts except a file.
         name: the first part of the spec.
         source: the origin of the network, such as a paper or a data set.
-        reporter: receives a message if parallel links are merged or capacities are scaled (default:
-            a `NetworkWarning`).
+        reporter: reports merged parallel links, scaled capacities and the unit of latencies; by
+            default, a `NetworkWarning` is issued instead, except for scaled capacities.
         capacities: the capacity of each link (default: its attribute).
         latencies: the latency of each link (default: its attribute).
         switches: the nodes that only forward (default: those with the attribute ``switch``).
@@ -94,7 +94,7 @@ def build_network(
     pairs, given, delays = _merge(links, listed, both_ways, widths, latency_of)
     keeps_whole = capacities is not None or links.capacity_unit is not None
     unit = _capacity_unit(given, keep_whole=keeps_whole)
-    # Nanoseconds and picoseconds are taken as units only if microseconds are not whole numbers.
+    # The unit is nanoseconds or picoseconds only if not all latencies are integers in microseconds.
     scales = _TIME_UNITS if has_times else [1]
     scale = next((each for each in scales if all(each * delay % 1 == 0 for delay in delays)), 1)
     numbers = {title: number for number, title in enumerate(links.nodes)}
@@ -119,7 +119,7 @@ def build_network(
         (reporter or Silent()).say(f"a capacity of 1 in {network.spec} is {shown}")
     if scale != 1:
         noun = _TIME_UNITS[scale]
-        message = f"the latencies of {network.spec} are in {noun}: give T_s and T_c in {noun} too"
+        message = f"the latencies of {network.spec} are in {noun}: use {noun} for T_s and T_c too"
         report(message, reporter)
     return remember(network)
 
@@ -138,8 +138,8 @@ def network_of_family(spec: str, family: str, links: Any, letters: str = "") -> 
     Args:
         spec: the spec of the topology.
         family: the name of the family.
-        links: the links, as in `starcast.network`.
-        letters: first letters of the labels of switches.
+        links: the links, in a form that `starcast.network` accepts.
+        letters: the letters with which the labels of switches begin.
 
     Raises:
         InputError: the graph is empty or not connected, or a link or label is invalid.
@@ -185,7 +185,7 @@ def read_graph(graph: Any) -> LinkList:
     elif hasattr(graph, "tocoo"):  # SciPy
         matrix = graph.tocoo()
         if matrix.shape[0] != matrix.shape[1]:
-            raise InputError("the matrix is not square", hint="give an adjacency matrix")
+            raise InputError("the matrix is not square", hint="use an adjacency matrix")
         nodes, directed = range(matrix.shape[0]), True
         pairs = list(zip(matrix.row.tolist(), matrix.col.tolist(), strict=True))
     else:
@@ -222,7 +222,7 @@ def _check_links(links: LinkList) -> NDArray[np.int64]:
             raise InputError(f"{line}{LOOP % u}", hint="remove the link")
         raise InputError(
             f"{line}the link from '{u}' to '{v}' has no reverse",
-            hint="give an undirected graph, because the links of a topology lead both ways",
+            hint="use an undirected graph, because the links of a topology lead both ways",
         )
     return pairs
 
@@ -274,14 +274,14 @@ def _merge(
         if latency_of.setdefault(ends, latency) != latency:
             raise InputError(
                 f"{_at(links, number)}is listed with different latencies",
-                hint="give parallel links, and both directions of a link, the same latency",
+                hint="use the same latency for parallel links and both directions of a link",
             )
     for (u, v), capacity in sums.items() if both_ways else ():
         if sums[v, u] != capacity:
             raise InputError(
                 f"the link from '{links.nodes[u]}' to '{links.nodes[v]}' and its reverse have"
                 " different capacities",
-                hint="give both directions of a link the same capacity",
+                hint="use the same capacity for both directions of a link",
             )
     pairs = list(latency_of)
     return pairs, [sums[pair] for pair in pairs], list(latency_of.values())
@@ -293,7 +293,7 @@ def find_attribute(links: LinkList, name: str, weights: Weights | None = None) -
     Args:
         links: nodes and links, with lower-case names of attributes.
         name: ``capacity`` or ``latency``.
-        weights: which of the two the attribute ``weight`` holds.
+        weights: what the attribute ``weight`` holds, ``capacity`` or ``latency``; None for neither.
     """
     names = (*(["weight"] if weights == name else []), *_ATTRIBUTES[name])
     found = (each for each in names if any(each in values for values in links.link_attributes))
@@ -316,7 +316,7 @@ _UNITS = {
         "ns": Fraction(1, 1000), "ps": Fraction(1, 10**6),
     },
 }  # fmt: skip
-#: The name of each unit of latencies, by how many of the unit make a microsecond.
+#: The name of each unit of latencies, by the number of these units in a microsecond.
 _TIME_UNITS = {1: "microseconds", 1000: "nanoseconds", 10**6: "picoseconds"}
 
 
@@ -380,8 +380,9 @@ def _read_numbers(
         values = [each.get(attribute) for each in links.link_attributes]
     if len(values) != len(links.pairs):
         raise InputError(
-            f"{len(values):,} values are given for {len(links.pairs):,} links",
-            hint="give one number for each link, in the order of the links",
+            f"{pluralize(len(values), 'value is', 'values are')} given for"
+            f" {pluralize(len(links.pairs), 'link')}",
+            hint="specify one number for each link, in the order of the links",
         )
     numbers: list[Amount] = []
     have_units = list[bool]()
@@ -394,12 +395,12 @@ def _read_numbers(
                 given = f"the {name} '{str(value)[:40]}', which is not a number"
             raise InputError(
                 f"{_at(links, number)}has {given}",
-                hint=f"give every link a {name}, or remove it from all links",
+                hint=f"add a {name} to every link, or remove it from all links",
             ) from None
         if quantity < 0 or (name == "capacity" and not quantity):
             raise InputError(
                 f"{_at(links, number)}has the {name} {value}",
-                hint="give positive capacities, and latencies of 0 or more",
+                hint="use positive capacities, and latencies of 0 or more",
             )
         numbers.append(quantity)
         have_units.append(has_unit)
@@ -407,7 +408,7 @@ def _read_numbers(
         without = _at(links, have_units.index(False))
         raise InputError(
             f"{without}has a {name} without a unit",
-            hint="give the values of all links with a unit, or all without",
+            hint="write the values of all links with a unit, or all without",
         )
     return numbers, any(have_units)
 
@@ -420,11 +421,11 @@ def _at(links: LinkList, number: int) -> str:
 
 
 def _capacity_unit(capacities: Sequence[Amount], *, keep_whole: bool) -> Fraction:
-    """Return the largest number of which all capacities are multiples.
+    """Return the largest number of which all capacities are integer multiples.
 
     Args:
         capacities: the capacities.
-        keep_whole: whether to return 1 if all capacities are whole numbers.
+        keep_whole: whether to return 1 if all capacities are integers.
     """
     if keep_whole and all(value.denominator == 1 for value in capacities):
         return Fraction(1)
@@ -439,14 +440,14 @@ def _as_whole(latencies: Sequence[Amount]) -> list[int]:
     for latency in latencies:
         if latency.denominator != 1:
             raise InputError(
-                f"the latency {float(latency):g} is not a whole number",
-                hint="give latencies, and T_s, in a smaller unit of time",
+                f"the latency {float(latency):g} is not an integer",
+                hint="use a smaller unit of time for latencies and T_s",
             )
     return [int(latency) for latency in latencies]
 
 
 def _find_switches(links: LinkList) -> list[int]:
-    """Return the numbers of the nodes whose attribute ``switch`` is true."""
+    """Return the indices of the nodes whose attribute ``switch`` is true."""
     values = [str(node.get("switch", "")).lower() for node in links.attributes]
     return [number for number, value in enumerate(values) if value in ("true", "1", "yes")]
 
@@ -506,6 +507,6 @@ def _as_link(link: Any) -> tuple[Any, Any]:
         first, second = link
     except (TypeError, ValueError):
         raise InputError(
-            f"{link!r} is not a link", hint="give pairs of labels, such as ('a', 'b')"
+            f"{link!r} is not a link", hint="use pairs of labels, such as ('a', 'b')"
         ) from None
     return first, second

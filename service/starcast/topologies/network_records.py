@@ -31,7 +31,7 @@ class NetworkRecord(StrictRecord):
 
     @classmethod
     def of_topologies(cls, specs: Iterable[str]) -> list[Self]:
-        """Return the records of the topologies, given by their specs, that are networks."""
+        """Return a record of each network among the topologies with the given specs."""
         networks = [find_network(spec) for spec in sorted({*specs}) if count_nodes(spec)]
         return [cls(**network.as_json()) for network in networks if network is not None]
 

@@ -50,8 +50,8 @@ MAX_PROFILE_NODES = 5_000
 #: which takes some seconds.
 _MAX_FOLLOWED = 10**8
 
-#: The largest allowed least common multiple of capacities. Times are computed as multiples of a
-#: unit that is smaller by this factor.
+#: The largest allowed least common multiple of capacities. Times are computed in a unit that is
+#: smaller by this least common multiple.
 MAX_COMMON_CAPACITY = 10**6
 #: The largest latency of a link, in the unit of T_s.
 MAX_LATENCY = 10**9
@@ -66,21 +66,22 @@ _known: dict[str, "Network"] = {}
 class Network(Topology):
     """A connected graph that is given by its links; `starcast.network` builds one.
 
-    Endpoints are ranked before switches, and each by label: numbers by value, then other labels by
-    code points.
+    Endpoints are ranked before switches. Endpoints, and switches, are ranked by label: numbers by
+    value, then other labels by code points.
 
     Args:
         name: the first part of the spec.
         titles: a string for each node.
         links: pairs of indices of ``titles``; repeated links count once.
-        labels: the label of each title. By default, titles become labels: other characters than
-            letters, digits, ``_`` and ``.`` are replaced by ``_``, and equal labels get ``.2``,
-            ``.3``, ..
+        labels: the label of each title. By default, titles become labels: characters other than
+            letters, digits, ``_`` and ``.`` are replaced by ``_``, and equal labels get the
+            suffixes ``.2``, ``.3``, ..
         ports: the port of each link, if the network was stored with them.
         positions: the coordinates of each node in a drawing, ``[nodes, 2]``.
         switches: indices of the ``titles`` of the nodes that only forward.
-        capacities: the capacity of each link, an integer from 1 (default: 1 for all).
-        latencies: the latency of each link in the unit of T_s, an integer from 0 (default: 0).
+        capacities: the capacity of each link, a positive integer (default: 1 for all links).
+        latencies: the latency of each link in the unit of T_s, a non-negative integer (default: 0
+            for all links).
         capacity_unit: the capacity, in the source, that corresponds to a capacity of 1.
         source: the origin of the network, such as a paper or a data set.
         licence: the licence of the source.
@@ -169,8 +170,9 @@ class Network(Topology):
                 continue
             if len(values) != len(given):
                 raise InputError(
-                    f"'{name}' has {len(values):,} {key} for {len(given):,} links",
-                    hint="give one number for each link",
+                    f"the number of {key} of '{name}' is {len(values):,}, but the number of links"
+                    f" is {len(given):,}",
+                    hint="specify one number for each link",
                 )
             content[key] = [values[index] for index in first.tolist()]
             setattr(self, key, self._by_port(pairs, content[key]))
@@ -197,29 +199,29 @@ class Network(Topology):
 
     def _check_degrees(self, pairs: NDArray[np.int64]) -> None:
         if not len(pairs):
-            raise InputError("the network has no links", hint="give at least one link")
+            raise InputError("the network has no links", hint="add at least one link")
         degrees = np.bincount(pairs.ravel(), minlength=self.nodes)
         node = int(degrees.argmax())
         if degrees[node] > MAX_DEGREE:
             raise InputError(
-                f"the node '{self.titles[node]}' has {degrees[node]:,} links",
-                hint=f"a node can have at most {MAX_DEGREE}",
+                f"the node '{self.titles[node]}' has {degrees[node]:,} links, too many",
+                hint=f"a node can have at most {MAX_DEGREE} links",
             )
         needed = _LINK_BYTES * len(pairs) + _PORT_BYTES * self.nodes * (int(degrees[node]) + 1)
-        memory.require(needed, f"the ports of {len(pairs):,} links", "give a smaller network")
+        memory.require(needed, f"the ports of {len(pairs):,} links", "use a smaller network")
 
     def _check_connected(self) -> None:
         unreached = np.flatnonzero(self._search(0) < 0)
         if len(unreached):
             first, other = self.titles[0], self.titles[unreached[0]]
             raise InputError(
-                f"the network is not connected: it has {self._count_parts():,} parts, and no path"
-                f" from '{first}' to '{other}'",
-                hint="give a network in which every node can reach every other node",
+                f"the network is not connected: it has {self._count_parts():,} connected"
+                f" components, and no path from '{first}' to '{other}'",
+                hint="use a network in which every node can reach every other node",
             )
 
     def _count_parts(self) -> int:
-        # One search for each part would take too long if there are many.
+        # One search for each connected component would take too long if there are many components.
         lowest = np.arange(self.nodes)
         starts = np.repeat(lowest, self.degrees)
         while (lowest[starts] != lowest[self._ends]).any():
@@ -251,7 +253,7 @@ class Network(Topology):
         searches = 0
         most = min(MAX_SEARCHES, max(1, _MAX_FOLLOWED // len(self._ends)))
         for level in range(int(levels.max()), 0, -1):
-            # Nodes on this level and the levels below are at most 2 * level links apart.
+            # Two nodes whose levels are at most `level` are at most 2 * level links apart.
             if largest >= 2 * level:
                 break
             for node in np.flatnonzero(levels == level).tolist():
@@ -272,14 +274,14 @@ class Network(Topology):
     def port_links(self) -> NDArray[np.int32]:
         """Return the links with their ports, int32 ``[links, 3]``: lower rank, higher rank, port.
 
-        They are sorted.
+        The rows are sorted.
         """
         ports, lower = np.nonzero(self._table > np.arange(self.nodes))
         rows = np.stack([lower, self._table[ports, lower], np.array(self.ports)[ports]], axis=1)
         return rows[np.lexsort(rows.T[::-1])].astype(np.int32)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the network as JSON values, from which `restore_network` builds an equal one."""
+        """Return the network as JSON values, from which `restore_network` builds it again."""
         return {
             "name": self.name,
             "sha256": self.sha256,
@@ -337,7 +339,7 @@ class Network(Topology):
         return distances if distances.max() > MAX_UINT8_DISTANCE else distances.astype(np.uint8)
 
     def _search(self, root: int) -> NDArray[np.int32]:
-        """Return the distances from a node, and -1 for nodes that it does not reach."""
+        """Return the distances from the root, int32 ``[nodes]``, and -1 for unreachable nodes."""
         distances = np.full(self.nodes, -1, dtype=np.int32)
         last = np.empty(self.nodes, dtype=np.int32)
         frontier, distance = np.array([root]), 0
@@ -363,10 +365,10 @@ class Network(Topology):
     def rank(self, label: str) -> int:
         """Return the rank of the node with the given label.
 
-        The case of letters is ignored if only one node's label matches then.
+        Without an exact match, the case of letters is ignored; then only one label may match.
 
         Raises:
-            InputError: no node has this label, or several do.
+            InputError: no label matches, or several labels match.
         """
         for found in (
             np.flatnonzero(self._labels == label),
@@ -397,9 +399,7 @@ def remember(network: Network) -> Network:
     if known is network:
         return network
     if known.sha256 != network.sha256:
-        raise InputError(
-            f"another network has the spec '{network.spec}'", hint="give it another name"
-        )
+        raise InputError(f"another network has the spec '{network.spec}'", hint="use another name")
     # Another version of starcast may have coloured the links differently.
     if not np.array_equal(known.table(), network.table()):
         raise InputError(
@@ -424,7 +424,7 @@ def restore_network(stored: Mapping[str, Any]) -> Network:
     Raises:
         InputError: the values do not describe a network, or a different network is registered under
             its spec.
-        RejectedError: the values do not have the given SHA-256.
+        RejectedError: the values do not have the stored SHA-256.
     """
     check_name(stored["name"])
     links = np.asarray(stored["links"], dtype=np.int64).reshape(-1, 3)
@@ -457,7 +457,7 @@ def restore_network(stored: Mapping[str, Any]) -> Network:
 
 
 def _check_positions(positions: Sequence[Sequence[float]], nodes: int) -> ArrayLike | None:
-    """Check the positions that a network was stored with; return them, or None if it has none."""
+    """Check the positions of a stored network; return them, or None if it has no positions."""
     if not positions:
         return None
     if len(positions) != nodes or {len(position) for position in positions} != {2}:
@@ -487,7 +487,7 @@ def check_name(name: str) -> None:
     if not NAME.fullmatch(name):
         raise InputError(
             f"the name '{name}' of the network is malformed",
-            hint="give at most 43 letters, digits, '_' and '.', the first a letter or a digit",
+            hint="begin with a letter or digit, and use at most 43 letters, digits, '_' and '.'",
         )
 
 
@@ -495,14 +495,15 @@ def _check_capacities(capacities: Sequence[int] | None) -> Sequence[int] | None:
     """Return capacities after checking them, or None if all are 1.
 
     Raises:
-        InputError: a capacity is not a whole number from 1, or they have no small common multiple.
+        InputError: a capacity is not positive, or the least common multiple of the capacities
+            exceeds `MAX_COMMON_CAPACITY`.
     """
     if capacities is None or {*capacities} == {1}:
         return None
     if min(capacities) < 1:
         raise InputError(
             f"the capacity {min(capacities)} is not positive",
-            hint="give positive capacities, or remove the link",
+            hint="use a positive capacity, or remove the link",
         )
     if lcm(*{*capacities}) > MAX_COMMON_CAPACITY:
         raise InputError(
@@ -525,7 +526,7 @@ def _check_latencies(latencies: Sequence[int] | None) -> Sequence[int] | None:
         outside = min(latencies) if min(latencies) < 0 else max(latencies)
         raise InputError(
             f"the latency {outside:,} is not from 0 to {MAX_LATENCY:,}",
-            hint="give latencies in the unit of T_s, the start-up time",
+            hint="use latencies in the unit of T_s, the start-up time",
         )
     return latencies
 
@@ -550,10 +551,10 @@ def as_labels(titles: Sequence[str]) -> list[str]:
 
 
 def _check_labels(labels: Sequence[str], titles: Sequence[str]) -> Sequence[str]:
-    """Return labels that a network was stored with, after checking them.
+    """Return the labels of a stored network, after checking them.
 
     Raises:
-        InputError: a label is malformed, two are equal, or a title has none.
+        InputError: a label is malformed, two labels are equal, or a title has no label.
     """
     are_labels = all(map(re.compile(LABEL).fullmatch, labels)) and EXPANDED not in labels
     if not are_labels or not len(set(labels)) == len(labels) == len(titles):
@@ -579,7 +580,7 @@ def _number_ports(
         ports: the port of each link, ``[links]``; None to compute a colouring.
 
     Raises:
-        InputError: given ports are not numbered from 1, or two links of a node have the same.
+        InputError: given ports are not numbered from 1, or two links of a node have the same port.
     """
     given = colour_links(nodes, pairs.tolist()) if ports is None else ports
     colours, rows = np.unique(given, return_inverse=True)

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from starcast.support.arrays import freeze
 from starcast.support.errors import InputError
+from starcast.support.text import pluralize
 
 #: The character of each symbol: SYMBOLS[0] is the character of symbol 1.
 SYMBOLS = "123456789abcdefghijklmnopqrstuvwxyz"
@@ -28,8 +29,8 @@ _CODES = np.array([0, *map(ord, SYMBOLS)], dtype=np.uint32)
 _CODES_FROM_0 = np.array([0, *map(ord, _SYMBOLS_FROM_0)], dtype=np.uint32)
 _first: ContextVar[int] = ContextVar("first symbol of labels", default=1)
 
-#: Up to this many arrangements of one length are kept in a table: looking up a few of them is
-#: faster than computing them.
+#: Maximum number of arrangements of one length that are kept in a table: looking up a few of them
+#: is faster than computing them.
 _MAX_KEPT = 2**13
 
 Perms = NDArray[np.uint8]
@@ -113,7 +114,7 @@ def _kept_arrangements(n: int, length: int) -> Perms:
 
 @lru_cache(maxsize=8)
 def table(n: int) -> Perms:
-    """Return all permutations of 0..n-1 (indices, not symbols) in rank order, for small n.
+    """Return all permutations of 0..n-1 (instead of 1..n) in rank order, for small n.
 
     Returns:
         Read-only uint8 ``[n!, n]``.
@@ -206,7 +207,7 @@ def shift(perm: Perms, places: int) -> Perms:
 def labels_from(first: int) -> Iterator[None]:
     """Set the smallest symbol of labels, 0 or 1, while the context is open.
 
-    The identity of S_5 is ``12345`` or, as in some papers, ``01234``. The setting affects `labels`
+    The identity of S_5 is ``12345`` or, in some papers, ``01234``. The setting affects `labels`
     and `parse`, and thus all labels in results, messages and drawings. Labels in ids and stored
     data always start at 1, so use stores outside the context.
 
@@ -214,7 +215,7 @@ def labels_from(first: int) -> Iterator[None]:
         first: the smallest symbol, 0 or 1.
     """
     if first not in (0, 1):
-        raise InputError(f"labels cannot begin with {first}", hint="give 0 or 1")
+        raise InputError(f"the smallest symbol of labels cannot be {first}", hint="use 0 or 1")
     token = _first.set(first)
     try:
         yield
@@ -238,7 +239,7 @@ def labels(perms: Perms) -> NDArray[np.str_]:
 def parse(label: str, n: int, length: int | None = None) -> Perms:
     """Return the arrangement with the given label, uint8 ``[length]``; by default of length n.
 
-    Letters may be capitals, as in ``123456789A``.
+    Letters may be upper-case or lower-case.
 
     Raises:
         InputError: the label has a wrong length, an unknown symbol or a repeated symbol.
@@ -253,7 +254,9 @@ def parse(label: str, n: int, length: int | None = None) -> Perms:
             hint=f"write a string, such as '{symbols[:length]}'",
         )
     if len(label) != length:
-        raise InputError(f"the label '{label}' has {len(label)} symbols, not {length}", hint=hint)
+        raise InputError(
+            f"the label '{label}' has {pluralize(len(label), 'symbol')}, not {length}", hint=hint
+        )
     lower = label.lower()
     unknown = next((symbol for symbol in label if symbol.lower() not in symbols), None)
     if unknown is not None:

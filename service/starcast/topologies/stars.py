@@ -3,10 +3,10 @@
 The nodes of S_n are the permutations of 1..n; port i exchanges positions 1 and i.
 
 The nodes of S_{n,k} are the arrangements of k symbols of 1..n (docs/definitions/nk-star.md). Ports
-2..k exchange positions 1 and i, as in S_n. Ports k+s, s = 1..n-k, are the residual links. They
-replace p_1 by a missing symbol, so they link n-k+1 nodes to a clique. Port k+s leads s places
-further in the sorted cyclic order of the clique's first symbols. Every port is thus a permutation
-of the nodes, and port k + (n-k+1-s) leads back over port k+s.
+2..k exchange positions 1 and i, as in S_n. The links of ports k+s, s = 1..n-k, are called residual.
+They replace p_1 by a missing symbol, so that each n-k+1 nodes form a clique. Port k+s leads s
+places further in the sorted cyclic order of the clique's first symbols. Every port is thus a
+permutation of the nodes, and port k + (n-k+1-s) leads back over port k+s.
 
 Arrays over all nodes are computed block by block, in S_n in about one nanosecond per node: see
 `starcast.topologies.blocks`.
@@ -36,7 +36,7 @@ from starcast.topologies.permutations import Perms, Ranks
 
 MAX_NODES = factorial(12)  # the number of nodes of the largest star graph; ranks are int32
 
-# Number of labels processed at a time, so that they and their cliques fit into the cache.
+# Number of labels processed at a time: these labels and their cliques fit into the cache.
 _ROWS = 2**15
 
 
@@ -85,11 +85,11 @@ class ArrangementGraph(Topology):
         self._neighbour_array(port).fill(out)
 
     def neighbour_ranks(self, port: int) -> Callable[[slice], Ranks]:
-        """Return a function that takes one of `chunks` and returns its neighbours across a port."""
+        """Return a function that maps one of `chunks` to the neighbours of its nodes at a port."""
         return self._neighbour_array(self._check_port(port)).part
 
     def neighbour_values(self, port: int) -> ValueReader:
-        """Return a function that reads an array at the neighbours across a port.
+        """Return a function that reads an array's values at the neighbours across a port.
 
         A port within the prefix maps each block to another block in the same order of nodes, so
         complete blocks are copied.
@@ -100,7 +100,7 @@ class ArrangementGraph(Topology):
         return read_by_rank(neighbours.part)
 
     def chunks(self) -> list[slice]:
-        """Return slices that together cover all ranks, each of several complete blocks."""
+        """Return slices that together cover all ranks; each slice consists of complete blocks."""
         return blocks.chunks(self.n, self.length)
 
     def distances(self, root: int | str = 0) -> NDArray[np.uint8]:
@@ -292,7 +292,7 @@ Polynomial = list[int]
 def _profile(n: int, k: int) -> tuple[int, ...]:
     """Return the number of nodes of S_{n,k} at each distance 0, 1, .. from any node.
 
-    k = n gives S_n, which has no external symbols.
+    For k = n, the result is that of S_n, which has no external symbols.
     """
     cycles = _cycles(k)
     chains = [_chains(length, n - k) for length in range(k + 1)]
