@@ -52,7 +52,7 @@ def write_goal(executed: Executed, unit_bytes: int, dialect: GoalDialect) -> Ite
         raise LimitError(
             f"nodes of {topology.spec} have {topology.degree} ports; a GOAL file for {dialect} "
             f"supports at most {limit}",
-            hint="use a topology of a smaller degree, or the port model one",
+            hint="use a topology of smaller degree, or the port model one",
         )
     packets = Packets(executed)
     columns = packets.columns()
@@ -133,9 +133,10 @@ class _Operations:
         return int(self._packets.units[packet]) * self._unit_bytes
 
     def _place(self, port: int, direction: int) -> str:
-        """Return the CPU and network interface of an operation as text; zeros are omitted.
+        """Return the CPU and network interface of an operation as GOAL text.
 
-        ``direction`` is 0 for a send and 1 for a receive.
+        A number that is 0 for all operations is omitted. The argument ``direction`` is 0 for a send
+        and 1 for a receive.
         """
         number = self._interfaces[port]
         if self._has_cpus:

@@ -166,7 +166,7 @@ def _edges(artifact: Topology | Forest, tree: int | None) -> _Edges:
     if tree is not None:
         raise InputError(
             f"{artifact.spec} is a topology and has no tree {tree}",
-            hint="give a forest, or omit the tree",
+            hint="use a forest, or omit the tree",
         )
     return _links(artifact)
 
@@ -322,7 +322,7 @@ def write_graph6(topology: Topology) -> Iterator[bytes]:
 
 
 def _graph6_size(count: int) -> list[int]:
-    """Return the number of nodes in graph6: the codes of 1, 4 or 8 characters."""
+    """Return the number of nodes encoded for graph6: the codes of 1, 4 or 8 characters."""
     if count <= 62:
         return [count + 63]
     digits, marks = (3, [126]) if count <= 258_047 else (6, [126, 126])
@@ -337,7 +337,7 @@ def write_newick(forest: Forest, tree: int | None = None) -> Iterator[str]:
             if opens:
                 yield ("" if is_first else ",") + ("(" if node in children else "")
             else:
-                # An underscore without quotes stands for a blank.
+                # In Newick, an underscore without quotes stands for a blank.
                 label = f"'{labels[node]}'" if "_" in labels[node] else labels[node]
                 yield (")" if node in children else "") + label
                 yield ":1" if node != forest.root else ";\n"
@@ -379,7 +379,7 @@ def _walk(children: dict[int, list[int]], root: int) -> Iterator[tuple[int, bool
     """Traverse a tree depth-first, and yield each node on entry and on exit.
 
     Each item is a tuple (node, whether the node is entered, whether the node is its parent's first
-    child). There is no recursion, because a tree may be almost as high as its number of nodes.
+    child). There is no recursion, because the height of a tree may be close to its number of nodes.
     """
     stack = [(root, True, True)]
     while stack:

@@ -129,7 +129,7 @@ class ElementReader:
         """Read a file; check that no GPU is missing and that steps wait only for existing steps.
 
         Raises:
-            InputError: the file cannot be read, is not valid, or uses unsupported features.
+            InputError: the file cannot be read, is invalid, or uses unsupported features.
             LimitError: the file is too large.
         """
         try:
@@ -251,7 +251,7 @@ def _check_needs(gpu: Gpu, block: Block) -> None:
     """Check that the steps of a thread block wait only for steps that exist and report their end.
 
     Raises:
-        InputError: a step waits for another step.
+        InputError: a step waits for a step that does not exist or does not report its end.
     """
     for number, step in enumerate(block.steps):
         other, needed = step.needs
