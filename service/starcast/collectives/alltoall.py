@@ -102,7 +102,7 @@ def _serve_necklaces(topology: Topology, construction: str, messages: int) -> Dr
 
     A node in k trees receives its M messages in M/k groups of k messages; message i is in group i
     // k. A group leaves when the previous group has arrived. Necklaces are served in the order of
-    their distance, and those at the same distance in the order of their lowest rank.
+    their distance, and necklaces at the same distance in the order of their lowest rank.
     """
     forest = trees.forest(topology, construction)
     units = assign_trees(forest, messages)
@@ -133,9 +133,9 @@ class Word(NamedTuple):
     """The path of one message, as the sequence of the dimensions that it crosses (a *word*).
 
     Attributes:
-        node: the rank of its destination.
+        node: the rank of the message's destination.
         message: the index of the message.
-        dimensions: the dimensions that it crosses, from the root on.
+        dimensions: the dimensions that the path crosses, from the root on.
     """
 
     node: int
@@ -268,7 +268,7 @@ def _displaced_cycles(node: Perms) -> list[Cycle]:
 
 
 def _entry_capacities(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
-    """Return a mapping from each symbol to how often it may be the entry of one of the cycles.
+    """Return a mapping from each symbol to the maximum number of cycles with this entry.
 
     A path crosses the dimension of each symbol of a cycle once, and that of the entry twice. The
     numbers ensure that no dimension is crossed more often than the rounded-up mean.
@@ -416,7 +416,7 @@ def _serve_full_necklaces(
 
     A group is one message to each of the n-1 nodes of a necklace. The first groups cross their
     first dimensions in idle cells of the opening. The parameters are those of `_build_round`, and
-    its plan of the opening.
+    the plan of the opening.
     """
     group = np.arange(len(full.length) * messages)
     necklace, message = np.divmod(group, messages)
@@ -456,8 +456,8 @@ def _group_begins(
     idle_cells = opening.idle.shape[1]
     if np.count_nonzero(early) < idle_cells:
         raise internal_error(
-            f"the exact alltoall has {idle_cells} idle steps per dimension to fill, but not enough"
-            f" groups of messages for full necklaces ({len(length)} in all) to fill them"
+            f"each dimension has {idle_cells} idle steps to fill, but the number of groups of"
+            f" messages for full necklaces is only {len(length)}"
         )
     return np.asarray(opening.length + np.cumsum(length - early) - length)
 
@@ -465,7 +465,7 @@ def _group_begins(
 def _delay(rows: Columns, rounds: int, topology: Topology) -> Columns:
     """Return the given rows, delayed by a number of rounds of n-1 messages per node pair.
 
-    Their steps are larger, and their units are those of the later messages.
+    The steps are increased, and the units are those of later messages.
     """
     step = rows.step + rounds * topology.distance_sum
     unit = rows.unit + rounds * topology.degree

@@ -23,8 +23,8 @@ with the last symbol of that substar. Meanwhile the number of informed nodes dou
 These nodes then send to the other substars over the last port. After that each substar broadcasts
 on its own.
 
-**Optimal substars** does the same until the substars are small enough for a record of a broadcast
-that is proven optimal (n <= 9), which each of them then executes.
+**Optimal substars** does the same until the substars are small enough (n <= 9) for a recorded
+broadcast that is proven optimal. Each substar then executes this broadcast.
 """
 
 from collections.abc import Mapping
@@ -51,7 +51,7 @@ _BROADCAST = "one-port-broadcast"
     exclusion=partial(missing_record, _BROADCAST),
 )  # fmt: skip
 def _build_recorded_broadcast(topology: Topology, root: int, ports: Ports) -> Draft:
-    """Build the broadcast of a record; the record has the round in which each node is informed."""
+    """Build a recorded broadcast; the record states the round in which each node is informed."""
     witness = record_witness(_BROADCAST, topology)
     return build_rounds(topology, witness["parent_port"], witness["round"])
 

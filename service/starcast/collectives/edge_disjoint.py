@@ -45,7 +45,7 @@ class Assignment(NamedTuple):
     Attributes:
         message: the number of each copy's message, from 0.
         tree: the tree that carries each copy.
-        position: how many earlier copies were assigned to the same tree.
+        position: the number of earlier copies that were assigned to the same tree.
         largest: the largest number of copies assigned to one tree: ceil(messages * copies / trees).
     """
 

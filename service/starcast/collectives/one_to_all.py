@@ -113,7 +113,7 @@ def sizes_of_earlier_siblings(
 
     Args:
         parents: the parent of each node, int32 ``[nodes]``.
-        turn: numbers that give the order of the children of a node, ``[nodes]``.
+        turn: numbers by which the children of a node are ordered, ``[nodes]``.
         sizes: the size of each node, such as the number of nodes in its subtree, ``[nodes]``.
     """
     order = np.lexsort((turn, parents))
@@ -324,7 +324,7 @@ def refuse_uneven(topology: Topology, arguments: Arguments) -> Refusal | None:
     examples = ", ".join(str(times * topology.degree) for times in (1, 2, 3))
     return Refusal(
         f"messages is {messages}, not a multiple of n-1 = {topology.degree}",
-        f"give messages {examples}, ...",
+        f"use {examples}, ... messages",
     )
 
 

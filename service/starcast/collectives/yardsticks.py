@@ -3,8 +3,8 @@
 The ring needs a Hamiltonian cycle, which starcast constructs for star graphs and hypercubes, and
 searches for on other topologies; recursive doubling needs a hypercube. Records are stored search
 results that come with starcast. With the algorithm ``forest``, a new construction can be compared
-with those of the papers: units that cross a link in the same step travel as one packet, since the
-trees of a forest may share links.
+with constructions of the papers: units that cross a link in the same step travel as one packet,
+since the trees of a forest may share links.
 
 References: P. Patarasuk and X. Yuan, JPDC 69(2), 2009 (ring); R. Thakur, R. Rabenseifner and
 W. Gropp, "Optimization of Collective Communication Operations in MPICH", IJHPCA 19(1), 2005.
@@ -49,7 +49,7 @@ def rotate_messages(
     Args:
         topology: the topology.
         path: the ports along the cycle from rank 0, including the last link, uint8 ``[nodes]``.
-        numbers: which of each source's messages, counted from 0, use this cycle.
+        numbers: the numbers, from 0, of the messages of each source that use this cycle.
         messages: the number of messages of each source.
         ports: the port model.
     """
@@ -111,7 +111,7 @@ def _missing_cycle(topology: Topology) -> str | None:
     if topology.family in ("star", "hypercube") or find_hamiltonian_cycle(topology) is not None:
         return None
     if topology.nodes > MAX_NODES:
-        return f"Hamiltonian cycles are searched for on up to {MAX_NODES:,} nodes"
+        return f"Hamiltonian cycles are only searched for on up to {MAX_NODES:,} nodes"
     return "no Hamiltonian cycle was found"
 
 

@@ -41,7 +41,7 @@ class Tables(NamedTuple):
     """Look-up tables for blocks of m! nodes and for their rows of w! nodes, w = m-1.
 
     Attributes:
-        orders: all orders of 0..w-1, uint8 ``[w!, w]``.
+        orders: all permutations of 0..w-1, uint8 ``[w!, w]``.
         neighbours: the index in the block of each node's neighbour, across the ports 2..m, uint16
             ``[m+1, m!]``.
         compositions: the ranks of g∘p for permutations g and p, which are given by their ranks,
@@ -49,7 +49,7 @@ class Tables(NamedTuple):
         cycles: the number of cycles of g∘p, uint8 ``[w!, w!]``.
         fixed: twice the number of symbols at home in the positions 3t+2, .., 3t+4, uint8
             ``[2, m^3, w!]``. The first index is t. The second index combines, for each of these
-            positions, the index of the symbol that is at home there.
+            positions, the index of the symbol whose home is that position.
         substar: for each node of S_m, the port towards its parent in the broadcast tree of 2m-3
             steps, and the step in which it is informed, uint8 ``[2, m!]``.
     """
@@ -71,7 +71,7 @@ def build_tables(m: int) -> Tables:
         neighbours[port] = permutations.rank(permutations.cross(patterns, port) + np.uint8(1))
     triples = [(0, 1, 2), (3, 4, 5)]
     gains = [fixed_point_gain(m - 1, tuple(p for p in triple if p < m - 1)) for triple in triples]
-    # Positions that do not exist have no fixed points, whatever their index.
+    # Positions that do not exist have no fixed points for any index, so the gains are repeated.
     fixed = np.stack([gain.repeat(m**TRIPLE // len(gain), axis=0) for gain in gains])
     compositions = permutations.composition_table(m - 1)
     cycles = permutations.cycle_count_table(m - 1)
@@ -94,7 +94,7 @@ class Blocks(NamedTuple):
 
     Attributes:
         kind: `GREEDY`, `SUBSTAR` or `EDGE_DISJOINT`.
-        n, m: the number of symbols of S_n, and how many of them are outside a block's tail.
+        n, m: the number of symbols of S_n, and the number of symbols outside a block's tail.
         homes: the position of each symbol in each tree's hub, uint8 ``[trees, n+1]``.
         changes: nodes whose port differs from the formula for this kind of forest, int64
             ``[changes, 4]``: block, tree, index in the block, port; sorted.
@@ -369,7 +369,7 @@ def fill_distances(
     low = tables.fixed[0, (at_home[0] * m + at_home[1]) * m + at_home[2]]
     high = tables.fixed[1, (at_home[3] * m + at_home[4]) * m + at_home[5]]
     for order in range(len(out)):
-        # The result is right even if intermediate values wrap around, so uint8 suffices.
+        # The result is correct even if intermediate values wrap around, so uint8 suffices.
         out[order] = np.uint8(np.uint8(offset + cycles[order]) - np.uint8(low[order] + high[order]))
 
 

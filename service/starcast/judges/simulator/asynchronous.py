@@ -1,6 +1,6 @@
 """Execute schedules asynchronously: a packet starts as soon as its units and its link are free.
 
-The critical path is the chain of packets that decides how long the execution takes.
+The critical path is the chain of packets that determines how long the execution takes.
 
 A packet waits until each of its units has arrived at its sender (if several rows deliver the unit,
 until the earliest arrival), and until the previous packet on its directed link has ended. In the
@@ -150,7 +150,7 @@ class AsynchronousExecution:
         """
         step = self._packets.step[self._packets.begins[batch.packets]]
         # If a duration is 0, F can have several fixed points. An iteration from above reaches the
-        # right one.
+        # correct fixed point.
         if not self.duration.all():
             return np.asarray(self._clock[step], self._ticks.dtype)
         early = self._clock[step[0] - 1] - max(free_from.max() for free_from in free)

@@ -25,7 +25,7 @@ from starcast.support.errors import InputError, LimitError
 from starcast.support.text import pluralize, with_article
 from starcast.support.vocabulary import Collective
 
-#: Collectives with many sources. In these, the units of dead nodes need not be delivered.
+#: Collectives with many sources, in which the units of dead nodes need not be delivered.
 _MANY_SENDERS = ("allgather", "gather", "alltoall")
 #: For each collective, the exponent e in its number of units, which is M * endpoints^e.
 _POWERS = {
@@ -123,7 +123,7 @@ def derive_postcondition(schedule: Schedule) -> Postcondition:
     if units < 0 or units % parts:
         raise InputError(
             f"{with_article(schedule.collective)} on {topology.spec} cannot have {units:,} units",
-            hint=f"give a multiple of {parts:,}" if units >= 0 else "give 0 or more",
+            hint=f"use a multiple of {parts:,}" if units >= 0 else "use 0 or more",
         )
     # The multiplicity is at least 1 even if there are no units, because other methods divide by it.
     multiplicity = max(units // parts, 1)
@@ -158,7 +158,7 @@ class PairIndex(ABC):
         """Return the index of each pair; nodes and units must exist."""
 
     def initial(self, postcondition: Postcondition) -> Indices:
-        """Return the indices of the pairs of each unit and its source, held from the start."""
+        """Return the indices of the pairs that are held from the start: each unit at its source."""
         units = np.arange(postcondition.units)
         return self.of(postcondition.source(units), units)
 

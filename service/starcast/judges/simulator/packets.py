@@ -34,12 +34,12 @@ from starcast.topologies import Topology
 
 #: Number of rows per batch, if steps are small enough to be executed in batches.
 _BATCH = 2**16
-#: Average number of rows per step above which executing single steps is faster than batches.
+#: Average number of rows per step above which executing steps one by one is faster than batches.
 _LARGE_STEP = 1000
 
 
 class Chain(NamedTuple):
-    """Resources of one kind, each used by packets one after the other, in the order of steps.
+    """Resources of one kind, such as links; packets use each resource in the order of steps.
 
     Attributes:
         name: ``link``, ``sender`` or ``receiver``.
@@ -308,13 +308,13 @@ class Ticks:
         return units.astype(self.dtype) * per_unit + start_up
 
     def time(self, ticks: int) -> int | Fraction:
-        """Convert ticks to a time, as an int if it is a whole number."""
+        """Convert ticks to a time, as an int if the time is an integer."""
         return simplify(int(ticks) * self.tick)
 
     def times(self, ticks: Times) -> Times:
         """Convert ticks to times; `never` becomes -1.
 
-        The dtype is int64, or object if a time is not a whole number or exceeds int64.
+        The dtype is int64, or object if a time is not an integer or exceeds int64.
         """
         known = ticks < self.never
         latest = int(ticks[known].max(initial=0))
@@ -328,23 +328,23 @@ class Ticks:
 
 
 def simplify(time: Fraction) -> int | Fraction:
-    """Return a time as an int if it is a whole number, else unchanged."""
+    """Return a time as an int if the time is an integer, else unchanged."""
     return int(time) if time.denominator == 1 else time
 
 
 def exact_number(value: object, name: str) -> Fraction:
-    """Convert a nonnegative number to a fraction without rounding.
+    """Convert a non-negative number to a fraction without rounding.
 
     Raises:
-        InputError: the value is not a finite number, or negative.
+        InputError: the value is negative, or not a finite number.
     """
     is_number = isinstance(value, Rational | Decimal | float | np.integer | np.floating)
     if isinstance(value, bool) or not is_number or not isfinite(value):  # type: ignore[arg-type]
         raise InputError(
-            f"{name} is {value!r}, which is not a number",
-            hint="give an int, a Fraction, a Decimal or a finite float",
+            f"{name} must be a finite number, but is {value!r}",
+            hint="use an int, a Fraction, a Decimal or a finite float",
         )
     exact = Fraction(value.item() if isinstance(value, np.generic) else value)  # type: ignore[arg-type]
     if exact < 0:
-        raise InputError(f"{name} is {value}, a negative number", hint=f"give {name} 0 or more")
+        raise InputError(f"{name} must not be negative, but is {value}", hint="use 0 or more")
     return exact
