@@ -85,14 +85,14 @@ class Algorithm(Entry):
     """A rule that builds schedules for one collective.
 
     Attributes:
-        collective: the collective that its schedules perform.
-        ports: the port models that it supports; the first one is its default.
+        collective: the collective that the schedules perform.
+        ports: the supported port models; the first one is the default.
         build: ``build(topology, root, ports, **arguments)`` returns the schedule.
-        rows: ``rows(topology, arguments)`` returns the number of rows of its schedule or, if the
+        rows: ``rows(topology, arguments)`` returns the number of rows of the schedule or, if the
             schedule contains the rows of all sources, the number per source. On a topology with
             switches, the schedule may have fewer rows.
         forest_construction: ``forest_construction(topology, ports, arguments)`` returns the name of
-            the construction whose trees it uses, or None if no construction builds these trees.
+            the construction whose trees are used, or None if no construction builds these trees.
         refusal: ``refusal(topology, arguments)`` returns the reason why the algorithm is not
             defined for these arguments, or None if it is.
         sources: ``sources(topology, ports)`` returns the number of sources whose rows the schedule
@@ -231,11 +231,11 @@ def algorithm(
         collective: one of `COLLECTIVES`, such as ``broadcast``.
         name: lower-case words joined by hyphens.
         source: the paper and the number of the algorithm.
-        families: the families of topologies on which it is defined; by default all.
-        ports: the port models that it supports; the first one is its default.
-        smallest: the smallest n for which it is defined.
-        elsewhere: the algorithm that the name stands for on topologies on which this one is not
-            defined.
+        families: the topology families on which the algorithm is defined; by default all families.
+        ports: the supported port models; the first one is the default.
+        smallest: the smallest n for which the algorithm is defined.
+        elsewhere: another algorithm, which the name selects on topologies on which this algorithm
+            is not defined.
         **foresight: functions that return facts about a schedule without building it, such as
             ``rows``; see the attributes of `Algorithm`.
 
@@ -369,7 +369,7 @@ def schedule(
     Args:
         topology: a `Topology` or its spec, such as ``S5``.
         collective: one of the collectives, such as ``broadcast`` or ``allreduce``.
-        algorithm: the name of one of `algorithms`; its arguments can follow in parentheses:
+        algorithm: the name of an algorithm (see `algorithms`); arguments can follow in parentheses:
             ``edge-disjoint(copies=2)``.
         ports: ``all`` (a node may use all its ports in a step) or ``one`` (it may send one packet
             and receive one); by default the first port model of the algorithm, which is ``all`` if

@@ -3,7 +3,8 @@
 The schedule of one source represents all sources by translation, which keeps dimensions. In the
 all-port model, sources do not conflict if the links that the schedule crosses in a step all have
 different dimensions (Theorem 2). The nodes of a necklace are rotations of one another, and so are
-the paths to them. So messages sent to them at the same time use different dimensions in every step.
+the paths to them. So messages that are sent to these nodes at the same time use different
+dimensions in every step.
 In the one-port model, all nodes use the same dimension in a step.
 
 Reference: Fragopoulou & Akl 1993, sections 7 and 8.
@@ -11,7 +12,7 @@ Reference: Fragopoulou & Akl 1993, sections 7 and 8.
 **The exact alltoall** of S_n takes ceil(M t_n / (n-1)) steps, where t_n is the distance sum and M
 the number of messages per destination. No schedule is faster, and none has fewer transmissions.
 Fragopoulou & Akl (1993, section 9) leave the existence of such a schedule open;
-docs/exact-alltoall.md describes the construction and proves it. In short, for M <= n-1:
+docs/exact-alltoall.md describes the construction and the proof. In short, for M <= n-1:
 
 1. The *opening*: the nodes of *short* necklaces, which have fewer than n-1 nodes, are served in T_s
    steps. The path to a node enters each cycle of the node at one symbol, the *entry*. Entries are
@@ -270,8 +271,8 @@ def _displaced_cycles(node: Perms) -> list[Cycle]:
 def _entry_capacities(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
     """Return a mapping from each symbol to the maximum number of cycles with this entry.
 
-    A path crosses the dimension of each symbol of a cycle once, and that of the entry twice. The
-    numbers ensure that no dimension is crossed more often than the rounded-up mean.
+    A path crosses the dimension of each symbol of a cycle once, but the entry's dimension twice.
+    The numbers ensure that no dimension is crossed more often than the rounded-up mean.
     """
     crossed = Counter(symbol for cycle in cycles for symbol in cycle)
     limit = ceil_div(crossed.total() + len(cycles), n - 1)
@@ -281,7 +282,7 @@ def _entry_capacities(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
 def _crossed_dimensions(cycle: Cycle, entry: int) -> Iterator[int]:
     """Yield the dimensions that a path crosses for one cycle of its destination.
 
-    The first and the last of them is the dimension of ``entry``, a symbol of the cycle.
+    The first and the last dimension are that of ``entry``, a symbol of the cycle.
     """
     start = cycle.index(entry)
     yield entry

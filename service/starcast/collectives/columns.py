@@ -401,7 +401,7 @@ class _Reader:
     def _ranks(
         self, nodes: Mapping[str, list[str]], lines: Sequence[int]
     ) -> dict[str, NDArray[np.int64]]:
-        """Convert columns of labels or ranks, as text, to ranks (rules: `schedule_from_csv`)."""
+        """Convert columns of labels or ranks, as text, to ranks; see `schedule_from_csv`."""
         labels = rank_labels(self._topology, set().union(*nodes.values()))
         senders = {text for text in nodes["sender"] if not text.startswith("#")}
         has_labels = senders <= labels.keys() or not any(map(self._is_rank, senders))

@@ -236,7 +236,7 @@ def _broadcast(
 ) -> Draft:
     """Build the broadcast ``greedy-matching``.
 
-    On topologies where the greedy tree is not defined, ``greedy`` is another name for it.
+    On topologies where the greedy tree is not defined, the name ``greedy`` selects this algorithm.
     """
     root = 0 if topology.has_translations else root
     return _spread(topology, ports, np.full(messages, root), seed)._replace(root=root)

@@ -224,7 +224,7 @@ def _receive(
 ) -> None:
     """Choose and record the units that a node receives in an all-port step.
 
-    The parameters are those of `spread`, except the node.
+    The parameters are those of `spread`, except ``node``, the rank of the receiver.
     """
     ports = table.shape[1]
     first, turn = rows.counts[0], draw(chance, ports)
@@ -309,7 +309,7 @@ def _match(table: _Integers, pairing: Pairing, count: int) -> None:
 
     Args:
         table: the neighbours, ``[nodes, ports]``.
-        pairing: `Pairing.partner` is set.
+        pairing: the matching; `partner` and `taken` are set.
         count: the number of nodes to match, whose keys come first in `Pairing.keys`.
     """
     nodes, ports = table.shape
@@ -459,9 +459,9 @@ def spread(
 class Waiting(NamedTuple):
     """The units that wait at each node, in lists by link and remaining distance.
 
-    A unit is in the lists of all links that bring it nearer to its destination. It is at the index
-    ``unit * ports + slot`` of `following` and `preceding`, so that it can be removed from all
-    lists when it leaves.
+    A unit is in the lists of all links that bring it nearer to its destination. The neighbours of a
+    unit in a list are at the index ``unit * ports + slot`` of `following` and `preceding`, so that
+    the unit can be removed from all lists when it leaves.
 
     Attributes:
         left: ``[destinations, nodes]``, the distances to the destinations.

@@ -227,7 +227,7 @@ class Schedule(Displayable):
         return self.replace_rows(rows, root=root, forest=forest)
 
     def expand(self) -> "Schedule":
-        """Return the schedule with the rows of all sources, or unchanged if it is not symmetric.
+        """Return the schedule with the rows of all sources; unchanged if it is not symmetric.
 
         Units become source*M + i in an allgather and (source*N + destination)*M + i in an
         alltoall.
@@ -357,7 +357,7 @@ def check_request(
     """Check the parameters of a new schedule; return its topology and the rank of its root.
 
     Raises:
-        InputError: there is no such topology, collective, port model or root.
+        InputError: the topology, collective, port model or root does not exist.
     """
     topology = as_topology(topology_or_spec)
     check_collective(collective)

@@ -77,7 +77,7 @@ def build_allreduce(spread: Schedule) -> Schedule:
     If the first part is a reduce (a reversed broadcast), the broadcast may begin before the reduce
     has ended: the root sends the units in the order in which it completes them. The broadcast
     starts in the earliest step for which every unit is complete in time, and no link (one-port: no
-    node) is needed by both in the same step.
+    node) is used by both parts in the same step.
     """
     reduce = reverse_schedule(spread)
     backward = reduce.columns

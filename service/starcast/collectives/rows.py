@@ -199,7 +199,7 @@ class Units(NamedTuple):
 
     Attributes:
         tree: the tree along which the unit travels.
-        destination: the rank of its destination.
+        destination: the rank of the unit's destination.
         unit: the number of the unit; all copies of a unit have the same number.
     """
 
@@ -217,7 +217,7 @@ def order_furthest_first(
 
     Args:
         queue: int ``[units]``, the queue of each unit.
-        level: int32 ``[units]``, the level of its destination.
+        level: int32 ``[units]``, the level of each unit's destination.
         unit: int64 ``[units]``, the numbers of the units, by destination and message.
         sequential: True if each queue starts after the previous queue is empty; False if all
             queues start in step 1.

@@ -43,8 +43,8 @@ def rotate_messages(
     """Return the rows that send messages of all sources along a cycle.
 
     One-port: every message travels all the way round the cycle. All-port: every message travels in
-    both directions and reaches half of the nodes in each; the longer half alternates between the
-    directions from message to message.
+    both directions, and reaches half of the nodes in each direction; the longer half alternates
+    between the directions from message to message.
 
     Args:
         topology: the topology.
@@ -195,7 +195,7 @@ def _count_stream_rows(topology: Topology, arguments: Arguments) -> int:
 def _count_scatter_rows(topology: Topology, arguments: Arguments) -> int:
     """Return the number of rows of a scatter along the trees of a construction.
 
-    A message has as many rows as the level of its destination in the tree that carries it.
+    The number of rows of a message is the level of its destination in the tree that carries it.
     """
     # The trees must be built, because a construction does not declare the sum of their levels.
     levels = trees.forest(topology, str(arguments["base"])).levels()[:, : topology.endpoints]
@@ -242,8 +242,8 @@ def _build_scatter(
     """Build the scatter down k trees; message i of destination d uses tree (d + i) mod k.
 
     Messages down a single tree follow Rules 5 and 8 of Fragopoulou & Akl 1993. Several trees may
-    share links, and a node may be on different levels in them, so in the one-port model each step
-    becomes one sub-slot per port.
+    share links, and a node may be on different levels in these trees, so in the one-port model
+    each step becomes one sub-slot per port.
     """
     forest = trees.forest(topology, base, root)
     destination = np.repeat(np.delete(np.arange(topology.endpoints), root), messages)

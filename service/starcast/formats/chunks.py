@@ -296,7 +296,7 @@ class ChunkExecution:
         Args:
             run: the thread block that executes the operation.
             units: the units.
-            ends: the ranks of sender and receiver.
+            ends: the ranks of the sender and the receiver.
             step: the step of the schedule in which the sender sends.
             tree: the tree of the rows; over switches, the receiver's rank is used instead.
 
@@ -330,9 +330,9 @@ class ChunkExecution:
         return step + len(path) - 2
 
     def _find_path(self, sender: int, receiver: int) -> list[int]:
-        """Return the nodes of a shortest path whose inner nodes are switches, or [] without a path.
+        """Return a shortest path over switches as a list of nodes, or [] if no such path exists.
 
-        If there are several, lower ranks are preferred, starting from the receiver.
+        Among several such paths, lower ranks are preferred, starting from the receiver.
         """
         if (sender, receiver) in self._ports:
             return [sender, receiver]

@@ -1,9 +1,9 @@
 """Export to GOAL, the text format of the simulators LogGOPSim and ATLAHS.
 
 A file lists the sends and receives of each rank, and `requires` states which operations must end
-before another operation begins. A packet is one send and one receive with a unique tag. Its units,
-trees and step are written as comments, which simulators ignore and from which the module
-`goal_reader` restores the schedule.
+before another operation begins. A packet is one send and one receive with a unique tag. The units,
+trees and step of a packet are written as comments, which simulators ignore and from which the
+module `goal_reader` restores the schedule.
 
 Reference: T. Hoefler, T. Schneider, A. Lumsdaine, "LogGOPSim: simulating large-scale applications
 in the LogGOPS model", HPDC 2010; ``sim/LogGOPSim`` of spcl/atlahs.
@@ -27,9 +27,10 @@ MAX_INTERFACES = 256
 def write_goal(executed: Executed, unit_bytes: int, dialect: GoalDialect) -> Iterator[str]:
     """Yield the parts of a GOAL file.
 
-    A send requires the receives of its units. In the all-port model it also requires the previous
-    packet on its link; in the one-port model, the previous packet of its node. In the all-port
-    model, nodes have a network interface per port, so that ports do not wait for each other.
+    A send requires the receives of its units. In the all-port model, a send also requires the
+    previous packet on its link; in the one-port model, the previous packet of its node. In the
+    all-port model, nodes have a network interface per port, so that ports do not wait for each
+    other.
 
     For LogGOPSim, each node has one CPU. LogGOPSim keeps a clock per CPU, so that with several CPUs
     a send would not wait for a required receive on another CPU. For ATLAHS, each node has a CPU per
@@ -42,7 +43,7 @@ def write_goal(executed: Executed, unit_bytes: int, dialect: GoalDialect) -> Ite
         dialect: the simulator that reads the file.
 
     Raises:
-        LimitError: a node has more ports than LogGOPSim has interfaces or CPUs.
+        LimitError: a node has more ports than the simulator has interfaces or CPUs.
     """
     schedule = executed.rows.schedule
     topology = schedule.topology

@@ -61,9 +61,9 @@ class _OperationTable(NamedTuple):
 
     Attributes:
         kind: `_CALC`, `_SEND` or `_RECEIVE`.
-        line: the line in the file.
+        line: the line of the operation in the file.
         rank: the rank that executes the operation.
-        peer: the rank to which it sends or from which it receives.
+        peer: the rank that receives a send, or that sends to a receive.
         size: the number of bytes.
         tag: the tag.
     """

@@ -356,7 +356,7 @@ class _Program:
     def _copy(self, rank: int) -> _Copy:
         """Return the chunks that a rank copies from its input to its output.
 
-        In a reduction it copies no chunk, because the input holds contributions.
+        In a reduction, a rank copies no chunk, because the input holds contributions.
         """
         inputs, outputs = self._buffers[rank]
         for source in range(0, inputs.chunks, self._chunks):

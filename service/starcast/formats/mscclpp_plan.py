@@ -59,7 +59,7 @@ class PlanOperation(pydantic.BaseModel):
 
 
 class References(pydantic.BaseModel):
-    """The channels of one type, or the remote buffers across them, that a thread block uses."""
+    """The channels of one type that a thread block uses, or the remote buffers that they reach."""
 
     kind: _Word = pydantic.Field(validation_alias=_names("channel_type", "access_channel_type"))
     numbers: Many[_Index] = pydantic.Field(

@@ -238,7 +238,7 @@ class _Execution(ChunkExecution):
         return ()
 
     def _move(self, run: RunningBlock, step: "PlanOperation") -> tuple[Any, ...]:
-        """Execute an operation that copies, transfers or adds chunks, unless it must wait."""
+        """Execute an operation on chunks; if the operation must wait, return the awaited event."""
         sources, targets = (
             [self._find(run, step, each, at >= packets.get(step.name, at + 1))
              for at, each in enumerate(buffers)]

@@ -170,7 +170,7 @@ def _read_edges(file: GraphFile) -> LinkList:
 
 
 def _read_attributes(text: str, line: int) -> Mapping[Any, Any]:
-    """Return the attributes of a link, which NetworkX writes after it as a Python dictionary."""
+    """Return the attributes of a link, which NetworkX writes after the link as a dictionary."""
     try:
         found = literal_eval(text.strip())
     except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -321,12 +321,12 @@ def check_count(file: GraphFile, line: int, nodes: int) -> None:
     """Check that all nodes that the header of a file declares have links.
 
     Args:
-        file: the file, of which all nodes with links were read.
+        file: the file after its links were read, so that it holds all nodes with links.
         line: the line of the header, for the message.
         nodes: the number of nodes in the header.
 
     Raises:
-        InputError: fewer nodes have links.
+        InputError: fewer nodes than declared have links.
     """
     if nodes > len(file):
         fail_at(

@@ -107,7 +107,8 @@ def network(
     Raises:
         InputError: the graph is empty, directed or not connected, or has a link from a node to
             itself; a node has more than 253 links; the name is malformed; or the file cannot be
-            read as this format. The message names the file and, if the format has lines, the line.
+            read in the given format. The message names the file and, if the format has lines, the
+            line.
         LimitError: the file is too large.
         UnavailableError: the format needs a library that is not installed.
 
@@ -182,7 +183,7 @@ def _recognize(path: Path, text: str) -> NetworkFormat | None:
     """Return the file format that the beginning of a text shows, or None if it is unknown.
 
     Raises:
-        InputError: the beginning is that of another format.
+        InputError: the file begins like a file that does not contain a network.
     """
     # Comments are removed first, because a licence in a comment may be longer than `_BEGINNING`.
     beginning = _XML_COMMENT.sub("", text[: 16 * _BEGINNING]).lstrip()[:_BEGINNING]

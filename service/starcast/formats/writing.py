@@ -92,7 +92,7 @@ def _write_parquet(schedule: Schedule) -> Iterator[bytes]:
 
 
 def _write_events(rows: Rows, timing: Timing, parameters: Mapping[str, object]) -> Iterator[str]:
-    """Yield the parts of a trace with one event per packet, from its start to its end.
+    """Yield the parts of a Chrome trace, in which each packet is an event of the same duration.
 
     Nodes are shown as processes, and ports as threads. The time unit of T_s and T_c is displayed as
     one microsecond. Reference: the document "Trace Event Format" of the Chromium project.

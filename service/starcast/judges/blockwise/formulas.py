@@ -17,8 +17,9 @@ symbol is *displaced*.
 not trust them: it checks the decrease along every tree edge. A wrong potential could reject a
 correct tree, but never accept a wrong one.
 
-* `GREEDY`: the distance to the tree's hub. It does not decrease from the hub to the root. The nodes
-  on this path are therefore declared as exceptions (Tseng & Sheu 1997, Definitions 1 and 2).
+* `GREEDY`: the distance to the tree's hub. This distance does not decrease on the path from the hub
+  to the root, so the nodes on this path are declared as exceptions (Tseng & Sheu 1997, Definitions
+  1 and 2).
 * `SUBSTAR`: the step in which the node is informed (Sheu, Liaw & Chen 1993, section 2).
 * `EDGE_DISJOINT`: the level (Fragopoulou & Akl 1996, Definition 8; docs/definitions has the proof).
 """
@@ -170,9 +171,9 @@ def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array
     The port of node v in the tree with root r is alpha_r(v) of Tseng & Sheu 1997, Def. 1; it is 0
     at the root.
 
-    The port is the position of the first symbol in r, if that is not 1; otherwise it is the first
-    position from 2 on where the node differs from r. The nodes of a row that agree with r in the
-    positions 2, .., d are consecutive.
+    The port is the position in r of the node's first symbol, if this position is not 1; otherwise,
+    the port is the first position from 2 on where the node differs from r. The nodes of a row that
+    agree with r in the positions 2, .., d are consecutive.
 
     Args:
         n: the size of S_n.
@@ -218,7 +219,7 @@ def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array
 def relabel(n: int, m: int, x: Array, y: Array) -> tuple[int, int]:
     """Relabel a node so that the root of its substar (all nodes with its tail) is the identity.
 
-    For k = n, n-1, .., the nodes with symbol c in position k form a substar. It receives the
+    For k = n, n-1, .., the nodes with symbol c in position k form a substar. A substar receives the
     message across port k at one node, its root, which has k in position 1, 1 in position c and c in
     position k. A relabelling for k maps this root to the identity. The port to the parent of a node
     is the smallest k such that the node, relabelled for all larger k, does not have k in position k
@@ -427,9 +428,9 @@ def edge_disjoint_levels(n: int, x: Array, first: int, last: int, out: Array) ->
     """Write the level of node x in the edge-disjoint tree l into ``out[l]``, l = first..last.
 
     The level is the distance from the root plus a detour, which docs/definitions/
-    edge-disjoint-trees.md derives from the definition (Fragopoulou & Akl 1996, Definition 8). It
-    depends on the cycle (1 x_1 .. k) that contains symbol 1, and on its length L. If L = 1, symbol
-    1 is at home, and a hop across dimension l displaces symbol l if it is at home too.
+    edge-disjoint-trees.md derives from the definition (Fragopoulou & Akl 1996, Definition 8). The
+    detour depends on the cycle (1 x_1 .. k) that contains symbol 1, and on its length L. If L = 1,
+    symbol 1 is at home, and a hop across dimension l displaces symbol l if it is at home too.
     """
     on_cycle = 0  # the positions on the cycle, as a bit set
     length = 0

@@ -1,7 +1,7 @@
 """Verify forests given by formulas: examine ranges of blocks and combine the results into a proof.
 
 *Spanning.* The module `judge` shows for every node and tree that the parent's potential is smaller
-by 1, except at the nodes that the closed form declares as exceptions. The module follows the
+by 1, except at the nodes that the closed form declares as exceptions. This module follows the
 parents of each exception up to the root. Every other node has an ancestor that is an exception or
 the root, since potentials are not negative. So every node reaches the root.
 
@@ -10,7 +10,7 @@ level
 
     level(e) + potential(node) - potential(e).
 
-The height is thus at most the largest potential plus the largest level(e) - potential(e). The
+The height is thus at most the largest potential plus the largest level(e) - potential(e). This
 module follows some nodes with the largest potential to the root, which gives their levels. If one
 of these levels equals the bound, so does the height.
 
@@ -107,7 +107,7 @@ class BlockVerification:
 
 
 def plan_ranges(source: Source) -> list[Range]:
-    """Divide all blocks into ranges, each of which takes some seconds."""
+    """Divide all blocks into ranges whose verification takes some seconds each."""
     per_block = factorial(source.blocks.m) * source.trees
     edges = _EDGES if source.blocks.kind == GREEDY else _SLOW_EDGES
     step = max(1, edges // per_block)
@@ -427,7 +427,7 @@ def merge_blocks(files: Sequence[Path]) -> BlockVerification:
 
     Raises:
         InputError: the files are not all shards of one verification, or are damaged.
-        RejectedError: the shards were computed by other code, or do not prove the forest.
+        RejectedError: the shards were computed by different code, or do not prove the forest.
         LimitError: the heights are not proved.
     """
     job, results = merge_shards(files, "forest", Description, RangeResult)

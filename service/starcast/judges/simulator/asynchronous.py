@@ -4,11 +4,11 @@ The critical path is the chain of packets that determines how long the execution
 
 A packet waits until each of its units has arrived at its sender (if several rows deliver the unit,
 until the earliest arrival), and until the previous packet on its directed link has ended. In the
-one-port model it waits for the previous packet at its sender and for that at its receiver instead
-of the packet on its link. A packet ends when its duration has passed. So the vector x of all end
-times is a fixed point x = F(x) of a monotone function F, which consists of maxima, minima and
-additions. F has one fixed point, no packet ends later than in the synchronous model, and iterating
-F reaches the fixed point from any times between 0 and the synchronous times
+one-port model, a packet waits for the previous packet at its sender and the previous packet at its
+receiver, instead of the packet on its link. A packet ends when its duration has passed. So the
+vector x of all end times is a fixed point x = F(x) of a monotone function F, which consists of
+maxima, minima and additions. F has one fixed point, no packet ends later than in the synchronous
+model, and iterating F reaches the fixed point from any times between 0 and the synchronous times
 (docs/execution-models.md has the proofs).
 
 If no unit is delivered twice, a packet depends on packets of earlier steps only. So a single pass

@@ -124,8 +124,8 @@ class JourneyDependencies(Dependencies):
     def needs(self, rows: slice | Indices) -> Needs:
         """Return, for each row, the index of the arrival time of its unit at its sender.
 
-        The row that delivered the unit writes it. The index is 0 if the sender is the unit's
-        source.
+        The row that delivered the unit writes this arrival time. The index is 0 if the sender is
+        the unit's source.
         """
         return Needs(self._previous[rows])
 
@@ -137,11 +137,12 @@ class JourneyDependencies(Dependencies):
 class SumDependencies(Dependencies):
     """Dependencies in a reduction, whose rows add partial sums or pass on complete units.
 
-    Index 0 is the time of the nodes' own contributions, which exist from the start. It is
-    followed by an arrival time for each row, and one for each (node, unit) pair, for complete units
-    that the node receives. A row that passes on a complete unit reads the arrival times of the sum
-    that is first complete at its sender. If the sender received the complete unit in an earlier
-    step, the row reads the arrival time of this (node, unit) pair instead.
+    Index 0 is the time of the nodes' own contributions, which exist from the start. The next
+    indices are those of the rows' arrival times, followed by an arrival time for each (node, unit)
+    pair, for complete units that the node receives. A row that passes on a complete unit reads the
+    arrival times of the sum that is first complete at its sender. If the sender received the
+    complete unit in an earlier step, the row reads the arrival time of this (node, unit) pair
+    instead.
 
     Attributes:
         sums: the partial sums of the reduction.

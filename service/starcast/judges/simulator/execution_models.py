@@ -111,8 +111,8 @@ def timing(
     """Return the exact times of a schedule's execution.
 
     A packet consists of all units with the same step, sender and port. Over a link of capacity c
-    and latency l it lasts ``t_s + l + units * unit_bytes * t_c / c``, and its units are at the
-    receiver when it ends. In most topologies, c is 1 and l is 0 for every link.
+    and latency l, a packet lasts ``t_s + l + units * unit_bytes * t_c / c``, and its units are at
+    the receiver when it ends. In most topologies, c is 1 and l is 0 for every link.
 
     *synchronous*: all packets of a step start together, and a step lasts as long as its longest
     packet. A step without packets lasts ``t_s``. The total time is the sum over all steps.
@@ -120,7 +120,7 @@ def timing(
     *asynchronous*: a packet starts as soon as all its units are at the sender and its directed link
     is free. The packets of a link keep the order of their steps. In the one-port model, an endpoint
     sends one packet at a time and receives one at a time, both in the order of steps. A unit that
-    several packets deliver is at the receiver when the earliest of them ends.
+    several packets deliver is at the receiver when the earliest packet ends.
 
     All times are computed as integer multiples of the largest time that divides both parts of a
     packet's duration. The integers are int64 if they fit, else Python integers, which are about 50
@@ -362,9 +362,9 @@ def _find_arrivals(
 
 
 def _represent_all(arrivals: Times, executed: Executed, packets: Packets, ticks: Ticks) -> Times:
-    """Extend arrival times to the units of all sources, and set those of dead nodes to never.
+    """Extend arrival times to the units of all sources; set the times of dead nodes to never.
 
-    In a symmetric schedule, the given times are only those for the units of one source.
+    In a symmetric schedule, the given times hold only for the units of one source.
     """
     alive = executed.alive
     # By symmetry, all nodes receive their last unit at the same time.

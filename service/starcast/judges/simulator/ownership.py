@@ -1,12 +1,12 @@
 """Determine which nodes must receive each unit, and when each node holds it.
 
 The *postcondition* of a collective states the source of every unit, and the nodes that must receive
-it. They follow from the number of the unit (see `starcast.collectives.Schedule`).
+it. Both follow from the number of the unit (see `starcast.collectives.Schedule`).
 
 The module stores the arrival times of (node, unit) pairs in arrays. If every node must receive
 every unit (broadcast, allgather), nearly every pair occurs, so the arrays have an entry for every
-pair. A unit with one destination visits few nodes; then only the pairs that occur have an entry;
-its index is found by binary search.
+pair. A unit with one destination visits few nodes; then only the pairs that occur have entries,
+which are found by binary search.
 """
 
 from abc import ABC, abstractmethod

@@ -4,7 +4,7 @@ A packet has all units that cross a directed link in a step. The rows of a symme
 represent all sources. If translation keeps ports, a row is translated to every directed link of its
 port exactly once (see `starcast.judges.simulator.simulation`). All nodes then send and receive
 packets of the same sizes at the same times. So one packet represents the packets of all links of
-its port; it has the units of all rows with this step and port.
+its port, and has the units of all rows with the same step and port.
 
 All times in an execution are multiples of a tick, so they are computed as integers.
 """
@@ -133,7 +133,7 @@ class Packets:
     def link(self) -> Indices:
         """The index of each row's directed link, ``[rows]``; see `Links`.
 
-        In a symmetric schedule, it is the index of the port, since all links of a port are alike.
+        In a symmetric schedule, the index of the port is used, since all links of a port are alike.
         """
         if self.symmetric:
             return self.links.port_index(self.port)
@@ -266,7 +266,7 @@ class Ticks:
         """Choose the dtype of times, and a wider dtype for the sums that `asynchronous` computes.
 
         Args:
-            latest: an upper bound of all times, in ticks.
+            latest: an upper bound on all times, in ticks.
             links: the number of directed links.
         """
         self.never = max(latest, self._most_start_up + self._most_per_unit) + 1
@@ -284,8 +284,8 @@ class Ticks:
     def end_of_steps(self, simulation: Simulation) -> int:
         """Return an upper bound on the end of an execution, in ticks.
 
-        It is exact for a synchronous execution if all links are equal. An asynchronous execution
-        ends no later than a synchronous one.
+        The bound is exact for a synchronous execution if all links are equal. An asynchronous
+        execution ends no later than a synchronous one.
         """
         sent = int(simulation.packet_sizes.sum())
         return simulation.steps * self._most_start_up + sent * self._most_per_unit

@@ -155,9 +155,10 @@ class Sums(Deliveries):
         return self.rows.violation(row, _EMPTY if self._combine[row] else _INCOMPLETE)
 
     def held_after(self, done: int) -> Held:
-        """Return a function that checks which (node, unit) pairs are complete after some rows.
+        """Return a function that checks which units are complete at which nodes.
 
-        These are the first ``done`` rows, which must be complete steps.
+        The function refers to the state after the first ``done`` rows, which must be complete
+        steps.
         """
         step = self.never if done >= len(self.rows) else int(self.rows.step[done])
         before = min(max(step, 1), self.never)
