@@ -97,7 +97,7 @@ class _Operations:
         self._combine = None if combine is None else combine.tolist()
         self._arrivals, self._arrival_bounds = _list_arrivals(executed, packets)
         before = [find_previous(chain.number).tolist() for chain in packets.chains()]
-        self._sent_before = before[0]  # previous packet on the link; one-port: of the sender
+        self._sent_before = before[0]  # the previous packet on the link (one-port: of the sender)
         self._received_before = before[-1]
 
     def send(self, packet: int) -> str:

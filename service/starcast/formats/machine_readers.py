@@ -33,7 +33,7 @@ _ARC_BYTES = 500
 _UNITLESS = re.compile(r"[0-9.]+(?:[eE][+-]?[0-9]+)?")
 #: Bandwidth of a PCI Express lane in units of 100 Mbit/s, by the lane's speed in GT/s.
 _LANES = {"2.5": 15, "5": 30, "8": 60, "16": 120, "32": 240, "64": 480}
-#: Bandwidth of an NVLink in GB/s, rounded, by the lowest compute capability of a GPU that has it.
+#: Bandwidth of an NVLink in GB/s, rounded, by the lowest compute capability of such GPUs.
 _NVLINKS = ((100, 40), (90, 21), (87, 20), (86, 12), (70, 20), (60, 18), (0, 20))
 #: Bandwidth of an xGMI link in GB/s, by the prefix of the architecture's name or number.
 _XGMI = {"gfx90a": 36, "910": 36, "gfx94": 48, "94": 48, "gfx95": 48, "95": 48}
@@ -47,7 +47,7 @@ _OTHER_CPUS = 6
 _PCI_LINK = 5000
 #: The name of the single node for all NVLink switches; NCCL also treats them as one switch.
 _NVSWITCH = "NVSwitch"
-#: Classes of PCI devices that are GPUs or accelerators.
+#: Prefixes of the classes of PCI devices that are GPUs or accelerators.
 _GPU_CLASSES = ("0x03", "0x12")
 
 
@@ -56,7 +56,7 @@ def _read_ns3(file: GraphFile) -> LinkList:
     first, head = rows[0] if rows else (1, [])
     if len(head) not in (3, 6):
         fail_at(first, "does not give the numbers of nodes, switches and links")
-    # SimAI writes nodes, GPUs of a server, switches in servers, other switches, links, GPU type.
+    # SimAI lists nodes, GPUs per server, switches in servers, other switches, links and GPU type.
     counts = [read_number(word, first) for word in head[:5]]
     nodes, links, expected = counts[0], counts[-1], sum(counts[1 if len(head) == 3 else 2 : -1])
     switches, begin = list[tuple[str, int]](), 1

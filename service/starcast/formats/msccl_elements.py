@@ -41,8 +41,8 @@ _TYPES = ("s", "cpy", "nop", *RECEIVES, "re")
 _LIMITS = RuntimeLimits(*map(max, zip(*RUNTIMES.values(), strict=True)))
 #: Maximum size of a file in bytes: several times the largest file that starcast writes for S5.
 _MAX_BYTES = 100 * MB
-#: Maximum size of a tag or comment in bytes. Without it, a long tag would take quadratic time: the
-#: parser scans an incomplete tag again whenever it gets more data.
+#: Maximum size of a tag or comment in bytes. Without a limit, a long tag would take quadratic time:
+#: the parser scans an incomplete tag again whenever it gets more data.
 _MAX_TOKEN = MB
 _CHUNK = 2**16
 _PARENTS = {"algo": "", "gpu": "algo", "tb": "gpu", "step": "tb"}

@@ -134,8 +134,8 @@ class _Execution(ChunkExecution):
         nothing = Knowledge(np.full(len(blocks), -1, dtype=np.int32), 0, 0)
         self.blocks = [RunningBlock(block, index, nothing) for index, block in enumerate(blocks)]
         self._remote_buffers = [gpu.remote_buffers for gpu in plan.gpus]
-        #: For each rank and type of channel, a pair for each channel: the rank at its other end,
-        #: and its number among the channels between the two ranks.
+        #: For each rank and type of channel, a pair for each channel: the rank at the other end,
+        #: and the channel's number among the channels between the two ranks.
         self._channels: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
         #: Signals that no thread block has received yet, with the knowledge of their senders.
         self._signals: dict[tuple[Any, ...], deque[Knowledge]] = defaultdict(deque)

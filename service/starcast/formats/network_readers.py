@@ -41,7 +41,7 @@ _COMPLETE = "the file is damaged or incomplete: write it again"
 _ONE_GRAPH = "use a file with one graph"
 _NUMBER = re.compile(r"[0-9]{1,12}")
 _MAX_LINE = 4096
-#: In an edge list: the attributes that NetworkX writes after a link; such attributes or comments.
+#: Patterns of an edge list: the attributes that NetworkX writes after a link; also comments.
 _LIST_ATTRIBUTES = re.compile(r"\s\{.*\}\s*$")
 _LIST_COMMENT = re.compile(r"^\s*[#%].*|\s#.*|\s\{.*\}\s*$")
 _PAJEK_WORD = re.compile(r'"([^"]*)"|(\S+)')
@@ -66,7 +66,7 @@ _PAJEK_SECTIONS = ("*network", "*vertices", "*edges", "*arcs")
 _SIX_BITS = re.compile(r"[?-~]+")
 #: Memory of NetworkX objects, in bytes per byte of the file.
 _OBJECTS = 50
-#: Attributes of links that are ignored without a message, because networks have their own.
+#: Link attributes that are ignored without a message, because networks have their own values.
 LINK_IDS = {"id", "key", "label", "port"}
 
 
@@ -425,7 +425,7 @@ def _read_size(text: str) -> tuple[int, NDArray[np.uint8]]:
     if not _SIX_BITS.fullmatch(text):
         raise InputError("it is not one line with one graph", hint=_ONE_GRAPH)
     values = np.frombuffer(text.encode(), dtype=np.uint8) - np.uint8(63)
-    # The value 63 precedes a number above 62; two values 63 precede a number above 258,047.
+    # The value 63 precedes a size above 62; two values 63 precede a size above 258,047.
     marks = int((values[:2] == 63).cumprod().sum())
     digits = (1, 3, 6)[marks]
     size = 0

@@ -124,7 +124,7 @@ def closed_form(
     elif given:
         raise InputError(
             f"the construction '{entry.name}' has no argument '{next(iter(given))}'",
-            hint="omit it",
+            hint="omit the argument",
         )
     if base not in _KINDS:
         raise InputError(

@@ -40,8 +40,8 @@ from starcast.support.progress import Reporter, Silent, reporting
 from starcast.support.shards import Job, Shard, merge_shards, write_shard
 from starcast.topologies import memory
 
-#: Number of tree edges per task, so that a task takes some seconds: for the formulas that are
-#: evaluated for whole rows, and for those that are evaluated node by node.
+#: Number of tree edges per task, so that a task takes some seconds: for formulas that are evaluated
+#: for whole rows, and for formulas that are evaluated node by node.
 _EDGES, _SLOW_EDGES = 3_000_000_000, 60_000_000
 #: Below this number of tree edges, starting processes takes longer than the verification.
 _MANY_EDGES = 500_000_000
@@ -328,8 +328,8 @@ class _Follower:
             RejectedError: a port does not exist, or the parents lead into a cycle.
         """
         node, port = self._node(address)
-        # Between two exceptions the potential decreases at every hop. A path of more hops than this
-        # must contain a cycle.
+        # Between two exceptions the potential decreases at every hop. A path of more than `most`
+        # hops must contain a cycle.
         most = (len(self._source.exceptions) + 1) * (largest + 1)
         for level in range(most):
             # Only the identity, which is the root, has symbols in ascending order.

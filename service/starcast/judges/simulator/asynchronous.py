@@ -7,9 +7,9 @@ until the earliest arrival), and until the previous packet on its directed link 
 one-port model, a packet waits for the previous packet at its sender and the previous packet at its
 receiver, instead of the packet on its link. A packet ends when its duration has passed. So the
 vector x of all end times is a fixed point x = F(x) of a monotone function F, which consists of
-maxima, minima and additions. F has one fixed point, no packet ends later than in the synchronous
-model, and iterating F reaches the fixed point from any times between 0 and the synchronous times
-(docs/execution-models.md has the proofs).
+maxima, minima and additions. Unless some but not all durations are 0, F has one fixed point; no
+packet ends later than in the synchronous model, and iterating F reaches the fixed point from any
+times between 0 and the synchronous times (docs/execution-models.md has the proofs).
 
 If no unit is delivered twice, a packet depends on packets of earlier steps only. So a single pass
 over the steps in their order gives the exact times; all packets of a step are executed at once.

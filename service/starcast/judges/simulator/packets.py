@@ -107,8 +107,8 @@ class Packets:
         self._names = tuple(schedule.columns.present())
         for name in self._names:
             setattr(self, name, getattr(rows, name)[executed.selection])
-        # In a symmetric schedule with packets, a packet can have rows of several senders. These are
-        # not adjacent in the order of time, so the rows are sorted by step and port.
+        # In a symmetric schedule with packets, a packet can have rows of several senders. These
+        # rows are not adjacent in the order of time, so the rows are sorted by step and port.
         self.keeps_rows = not (self.symmetric and schedule.packets)
         if not self.keeps_rows:
             self._sort_by_port()
@@ -247,7 +247,7 @@ class Ticks:
         self._capacities, self._latencies = topology.capacities, topology.latencies
         capacities = [1] if self._capacities is None else np.unique(self._capacities).tolist()
         latencies = [0] if self._latencies is None else np.unique(self._latencies).tolist()
-        capacities = [capacity for capacity in capacities if capacity]  # 0 is no link
+        capacities = [capacity for capacity in capacities if capacity]  # 0 means no link
         self._latency_unit = gcd(*latencies) or 1
         times = [start_up, per_unit / lcm(*capacities), Fraction(gcd(*latencies))]
         common = lcm(*(time.denominator for time in times))

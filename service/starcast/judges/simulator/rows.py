@@ -224,7 +224,7 @@ class Receivers:
     def __init__(self, topology: Topology, rows: int) -> None:
         self.links = Links(topology)
         # For many rows, a table of all neighbours is faster. For few rows, building this table
-        # would take longer than computing their receivers.
+        # would take longer than computing the receivers.
         self._table = topology.table().reshape(-1) if rows > topology.nodes // 8 else None
 
     def of(self, sender: Integers, port: Integers) -> NDArray[np.int32]:
