@@ -149,7 +149,7 @@ def test_bad_arguments_are_refused(
     with refused(*named.split()) as refusal:
         schedule(*words, **options)
     if options == {"messages": 6}:
-        assert refusal.value.hint == "give messages 4, 8, 12, ..."
+        assert refusal.value.hint == "use 4, 8, 12, ... messages"
 
 
 def test_the_default_port_model_depends_on_the_algorithm() -> None:

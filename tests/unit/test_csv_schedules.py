@@ -172,7 +172,7 @@ def test_columns_with_invalid_values_are_refused() -> None:
         ("step,sender,port,unit,tree\n1,1234,2,0,256\n", "line 2 has the tree 256"),
         (COMBINE + "1,0,2,0,0\n", "a schedule of a broadcast cannot have the column 'combine'"),
         (b"\xff\xfes\x00t\x00", "line 1 has no column 'step'"),
-        (b"\xff\xfes\x00\x00\xdcb", "is not UTF-16 text"),
+        (b"\xff\xfes\x00\x00\xdcb", "starts like a UTF-16 file but is not valid UTF-16"),
         (HEADER.encode() + b"1,0,2,\xe9\n", "line 2 is not UTF-8 text"),
     ],
 )

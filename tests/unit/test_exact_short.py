@@ -111,7 +111,7 @@ def test_missing_idle_cells_are_an_internal_error() -> None:
 def test_too_few_full_necklaces_are_an_internal_error() -> None:
     begun = alltoall.Opening((), (), 9, np.zeros((3, 4), dtype=np.int64))
     length = np.array([1, 2])
-    message = "4 idle steps per dimension to fill, but not enough groups of messages for full neck"
+    message = "4 idle steps to fill, but the number of groups of messages for full neck"
     with refused(message, exit_code=1):
         _group_begins(length, np.array([True, True]), begun)
 

@@ -234,7 +234,7 @@ BOMBS: dict[str, tuple[Write, str, int, str]] = {
         _rows(*["1,#0,1,0"] * 1_700_000, "x"),
         SCHEDULE,
         2,
-        "has 1 values for 4 columns",
+        "has 1 value for 4 columns",
     ),
 }
 #: Files that take several seconds to refuse.

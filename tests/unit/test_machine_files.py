@@ -336,13 +336,13 @@ def test_platforms_of_simgrid_are_read(read: Any) -> None:
 
 
 BAD = {
-    "ns-3: too few links": (NS3.replace("6 1 6", "6 1 7"), "line 1 says 7 links, but 6 follow"),
+    "ns-3: too few links": (NS3.replace("6 1 6", "6 1 7"), "line 1 declares 7 links; the file"),
     "ns-3: comments only": ("# nothing\n", "line 1 does not give the numbers"),
     "ns-3: too few switches": (
-        NS3.replace("6 1 6", "6 2 6"), "line 1 says 2 switches, but 1 follow",
+        NS3.replace("6 1 6", "6 2 6"), "line 1 declares 2 switches; the file has 1",
     ),
-    "ns-3: huge counts": (NS3.replace("6 1 6", "999999999999 1 6"), "says 999,999,999,999 nodes"),
-    "ns-3: a node without links": (NS3.replace("6 1 6", "7 1 6"), "says 7 nodes, but only 6"),
+    "ns-3: huge counts": (NS3.replace("6 1 6", "999999999999 1 6"), "declares 999,999,999,999"),
+    "ns-3: a node without links": (NS3.replace("6 1 6", "7 1 6"), "declares 7 nodes; the number"),
     "ns-3: an unknown node": (NS3.replace("1 5", "1 6"), "line 4 names the node 6"),
     "ns-3: an unknown switch": (NS3.replace("\n5\n", "\n8\n"), "line 2 names the node 8"),
     "ns-3: no error rate": (NS3.replace("2us 0", "2us"), "line 8 has 4 values instead of five"),
@@ -402,7 +402,7 @@ BAD = {
     ),
     "SimGrid: no link": (
         PLATFORM.replace('<link id="one"', '<link id="1"'),
-        "line 10 uses the link 'one', which the file does not have",
+        "line 10 uses the link 'one', which the file does not define",
     ),
     "SimGrid: no node": (
         PLATFORM.replace('src="a" dst="r"', 'src="a" dst="s"'),

@@ -201,7 +201,7 @@ def test_steps_that_wait_for_each_other_in_a_circle_are_reported(tmp_path: Path)
             block(1, -1, -1, step(0, "cpy", "i1", "o1", other)),
         ]
         text = algo("alltoall", ["".join(blocks)] * 2, (2, 2, 0)).replace('deps="1"', 'deps="0"')
-        with refused("rank 0, thread block 0, step 0 waits for ever for thread block", exit_code=6):
+        with refused("rank 0, thread block 0, step 0 waits forever for thread block", exit_code=6):
             read(text, tmp_path, "K2", "alltoall")
 
 
@@ -239,7 +239,7 @@ RING = 'type="rcs" srcbuf="o" srcoff="3" dstbuf="o" dstoff="3"'
         ('gpu id="1"', 'gpu id="0"', "line 4 has GPU 0 a second time"),
         ('<gpu id="1" i_chunks="0" o_chunks="4" s_chunks="0">.*</gpu>', "", "has no GPU 1"),
         ('o_chunks="4"', 'o_chunks="40000"', "line 3 has the invalid o_chunks '40000'"),
-        ('o_chunks="4"', 'o_chunks="5"', "buffers of 5 chunks do not hold equal messages"),
+        ('o_chunks="4"', 'o_chunks="5"', "buffers of 5 chunks cannot hold equal messages"),
         (' o_chunks="4"', "", "line 3 has a gpu without 'o_chunks'"),
         ('tb id="0"', 'tb id="1"', "line 3 has thread block 1 instead of 0"),
         ('recv="3"', 'recv="9"', "line 3 has the invalid recv '9'"),
@@ -275,10 +275,10 @@ def test_the_error_for_a_damaged_file_names_the_line(
          "rank 0, thread block 0, step 0 reads o[1], which holds nothing yet"),
         (RING, RING.replace("3", "1"), "rank 0 ends with nothing in o[3] instead of unit 3"),
         ('type="s" srcbuf="o" srcoff="1"', 'type="nop" srcbuf="o" srcoff="1"',
-         "rank 2, thread block 0, step 3 waits for ever for a send of rank 1 on channel 0"),
+         "rank 2, thread block 0, step 3 waits forever for a send of rank 1 on channel 0"),
         ('chan="0"', 'chan="1"',
-         "rank 0, thread block 0, step 1 waits for ever for a send of rank 3 on channel 1"),
-        (r'<step s="3"[^>]*>', "", "rank 0 does not receive all that rank 3 sends on channel 0"),
+         "rank 0, thread block 0, step 1 waits forever for a send of rank 3 on channel 1"),
+        (r'<step s="3"[^>]*>', "", "rank 0 does not receive everything that rank 3 sends"),
         (r'(step s="1" [^>]*hasdep="0")', r'\1 step="1"',
          "rank 0, thread block 0, step 1 sends in step 1 of the schedule"),
     ],
@@ -354,7 +354,7 @@ def test_two_thread_blocks_with_the_same_peer_and_channel_are_refused(tmp_path: 
 
 def test_an_in_place_scatter_is_refused(tmp_path: Path) -> None:
     text = written(schedule("S3", "scatter", "one-port")).replace('inplace="0"', 'inplace="1"')
-    with pytest.raises(InputError, match="has an unsupported scatter in place"):
+    with pytest.raises(InputError, match="has an in-place scatter; only broadcast,"):
         read(text, tmp_path, "S3", "scatter")
 
 

@@ -349,7 +349,7 @@ def change(made: Plan, rank: int, block: int, number: int, **values: Any) -> Pla
         ("ring", 1, "thread block 0, step 5 reads o[2] of rank 3 without waiting for rank 3"),
         ("two steps", 2, "rank 0, thread block 0, step 2 reads s[1] of rank 0"),
         ("two steps", 5, "rank 1 ends with nothing in o[0] instead of unit 0"),
-        ("read", 3, "waits for ever for a signal of rank 0 to rank 3 on memory channel 0"),
+        ("read", 3, "waits forever for a signal of rank 0 to rank 3 on memory channel 0"),
     ],
 )
 def test_a_missing_operation_is_found(
@@ -381,13 +381,13 @@ def test_a_packet_is_written_only_once(tmp_path: Path) -> None:
 def test_a_thread_block_that_waits_for_another_in_a_circle_is_reported(tmp_path: Path) -> None:
     made = grouped_alltoall()
     made["gpus"][2]["threadblocks"][0]["ops"][4]["num_threadblocks"] = 4
-    with refused("rank 2, thread block", "waits for ever for", exit_code=6):
+    with refused("rank 2, thread block", "waits forever for", exit_code=6):
         read(made, tmp_path, "alltoall")
     made = direct_allgather()
     for gpu in made["gpus"]:
         operations = gpu["threadblocks"][0]["ops"]
         operations[2:] = operations[:1:-1]
-    with refused("rank 0, thread block 0, step 2 waits for ever for a signal", exit_code=6):
+    with refused("rank 0, thread block 0, step 2 waits forever for a signal", exit_code=6):
         read(made, tmp_path, "allgather")
 
 
@@ -397,8 +397,11 @@ def test_a_thread_block_that_waits_for_another_in_a_circle_is_reported(tmp_path:
     [
         ({"name": "glres"}, "step 1 has the operation 'glres', which a switch executes"),
         ({"name": "pipeline"}, "has the operation 'pipeline', which repeats operations for parts"),
-        ({"name": "teleport"}, "rank 0, thread block 0, step 1 has the operation 'teleport', unkn"),
-        ({"name": "re"}, "has the operation 're', which adds data in allgather"),
+        (
+            {"name": "teleport"},
+            "rank 0, thread block 0, step 1 has the operation 'teleport', which",
+        ),
+        ({"name": "re"}, "has the operation 're', but allgather does not add data"),
         ({"dst_buff": []}, "operation 'put' with sources and targets that do not match"),
         ({"src_buff": [at("i", 0)] * 2}, "operation 'put' with sources and targets that do not"),
         (
@@ -411,9 +414,9 @@ def test_a_thread_block_that_waits_for_another_in_a_circle_is_reported(tmp_path:
         ({"src_buff": [{"index": 0, "size": 1}] * 3}, "step 1 uses None[0] of rank 0, which"),
         ({"src_buff": [at("i", 0, 10**9)] * 3}, "ops.1.src_buff.0.size: Input should be less"),
         ({"tbg_info": {"tb_id": 2, "tbg_size": 2}}, "step 1 uses i[0] of rank 0, which does not"),
-        ({"channel_type": "port"}, "step 1 refers to number 1 of 0 channels or remote buffers"),
+        ({"channel_type": "port"}, "step 1 refers to entry 1 of 0 channels or remote buffers"),
         ({"name": "ppkt"}, "step 1 has packets in o[0] of rank 1"),
-        ({"name": "signal", "channel_ids": [9]}, "step 1 refers to number 9 of 3 channels"),
+        ({"name": "signal", "channel_ids": [9]}, "step 1 refers to entry 9 of 3 channels"),
     ],
 )
 def test_the_error_for_an_operation_names_it_and_its_place(
@@ -432,7 +435,7 @@ def test_the_error_for_an_operation_names_it_and_its_place(
         ('"allgather"', '"custom"', "it is for the collective 'custom', not allgather"),
         ('"id": 1', '"id": 3', "it has GPU 3 in the place of GPU 1"),
         ('"input_chunks": 1', '"input_chunks": 40000', "gpus.0.input_chunks: Input should be less"),
-        ('"output_chunks": 4', '"output_chunks": 5', "buffers of 5 chunks do not hold equal"),
+        ('"output_chunks": 4', '"output_chunks": 5', "buffers of 5 chunks cannot hold equal"),
         (
             '"rank": 1, "type": "o"',
             '"rank": 77, "type": "o"',

@@ -205,13 +205,13 @@ MARKET = "%%MatrixMarket matrix coordinate pattern symmetric\n"
         ("x.gml", "graph [\n" + "\n" * 10**5 + "graph", "it cannot be read as GML"),
         ("x.dot", "graph { " + "a " * 10**5 + "!", "line 1 has '!' outside of quotes"),
         ("x.adjlist", "a b\nb b\n", "line 2: a link joins 'b' to itself"),
-        ("x.graph", "3 2\n2\n1 3\n", "line 1 says 3 nodes, but 2 lines follow"),
-        ("x.graph", "3 2\n2\n3\n2\n", "line 1 says 2 links, but the lines list 3 neighbours"),
+        ("x.graph", "3 2\n2\n1 3\n", "line 1 declares 3 nodes; the file has 2"),
+        ("x.graph", "3 2\n2\n3\n2\n", "line 1 declares 2 links; the file lists 3 neighbours"),
         ("x.graph", "3 2\n2\n1 3\n1\n", "line 3: the link from '2' to '3' has no reverse"),
         ("x.graph", "2 1\n2\nx\n", "line 3 has 'x' instead of a number"),
         ("x.graph", "2 1\n2\n3\n", "line 3 names the node 3, but nodes are numbered from 1 to 2"),
         ("x.graph", "2\n2\n1\n", "line 1 does not begin with the numbers of nodes and links"),
-        ("x.graph", "999999999999 1\n2\n1\n", "line 1 says 999,999,999,999 nodes"),
+        ("x.graph", "999999999999 1\n2\n1\n", "line 1 declares 999,999,999,999 nodes"),
         ("x.g6", "~~~~~~~~Bg", "it has 2 characters for the links of 68,719,476,735 nodes"),
         ("x.g6", "Bg\nBw\n", "it is not one line with one graph"),
         ("x.s6", ":~~~~~~~~_", "it has 1 characters, too few to connect 68,719,476,735 nodes"),
@@ -233,7 +233,7 @@ MARKET = "%%MatrixMarket matrix coordinate pattern symmetric\n"
         ("x.dot", "graph {\n<b> -- a\n}", "line 2 has '<' outside of quotes"),
         ("x.net", "*Vertices 3\n*Arcslist\n1 2\n", "line 2 begins the section '*Arcslist'"),
         ("x.net", "*Vertices 3\n*Edges\n1\n", "line 3 has '' instead of a number"),
-        ("x.net", "*Vertices 3\n*Edges\n1 2\n", "line 1 says 3 nodes, but only 2 of them have"),
+        ("x.net", "*Vertices 3\n*Edges\n1 2\n", "line 1 declares 3 nodes; the number of"),
         ("x.graphml", GRAPHML.replace("</graph>", "</graph><graph/>"),
          "begins a second graph"),
         ("x.gexf", "<gexf xmlns:g='x'><g:graph/>\n<g:graph/></gexf>",
@@ -243,14 +243,14 @@ MARKET = "%%MatrixMarket matrix coordinate pattern symmetric\n"
         ("x.s6", ":Bc\n:Bc\n", "it is not one line with one graph"),
         ("x.net", "*Vertices 2\n*Edges\n1 2\n*Vertices 2\n", "line 4 begins a second graph"),
         ("x.net", "*Vertices 2\n*Arcs\n1 2\n", "line 3: the link from '1' to '2' has no reverse"),
-        ("x.net", "*Vertices 99999999999\n*Edges\n1 2\n", "says 99,999,999,999 nodes"),
+        ("x.net", "*Vertices 99999999999\n*Edges\n1 2\n", "declares 99,999,999,999 nodes"),
         ("x.anynet", "router 0 switch 1\n", "line 1 has the text 'switch 1'"),
         ("x.anynet", "router 0 router\n", "line 1 has the text 'router'"),
         ("x.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\n1\n1\n1\n",
-         "line 1 does not say that the file is a sparse matrix"),
-        ("x.mtx", f"{MARKET}3 2 1\n2 1\n", "line 2 says that the matrix has 3 rows and 2 columns"),
-        ("x.mtx", f"{MARKET}2 2 2\n2 1\n", "line 2 says 2 entries, but 1 follow"),
-        ("x.mtx", f"{MARKET}9999999999 9999999999 1\n2 1\n", "line 2 says 9,999,999,999 nodes"),
+         "line 1 does not declare a sparse matrix"),
+        ("x.mtx", f"{MARKET}3 2 1\n2 1\n", "line 2 declares a matrix of 3 rows and 2 columns"),
+        ("x.mtx", f"{MARKET}2 2 2\n2 1\n", "line 2 declares 2 entries; the file has 1"),
+        ("x.mtx", f"{MARKET}9999999999 9999999999 1\n2 1\n", "line 2 declares 9,999,999,999 nodes"),
         ("x.mtx", f"{MARKET}2 2 1\n3 1\n", "line 3 has no row and column from 1 to 2"),
         ("x.mtx", f"{MARKET}2 2 2\n2 1\n1 1\n", "line 4: a link joins '1' to itself"),
         ("x.mtx", MARKET.replace("symmetric", "general") + "2 2 1\n2 1\n",
@@ -302,7 +302,7 @@ def test_the_format_can_be_chosen(read: Any) -> None:
     with refused("x.txt: line 2 has 1 value") as refusal:
         read(content, "x.txt", file_format="edges")
     assert "was read as" not in refusal.value.hint
-    with refused("unknown format of a network: 'yaml'"):
+    with refused("unknown network format 'yaml'"):
         read(content, "x.txt", file_format="yaml")
     assert set(ALL_READERS) == set(get_args(NetworkFormat))
     assert set(FORMATS[Topology]) <= set(ALL_READERS)

@@ -128,7 +128,7 @@ def test_an_exchange_of_overlapping_sums_is_detected() -> None:
     assert violation is not None
     assert violation.endswith(
         "step 3: 000 sends unit 0 over port 2 to 010: counted twice: the"
-        " receiver's sum has a contribution of the sum that arrives"
+        " arriving sum and the receiver's sum share a contribution"
     )
 
 

@@ -183,7 +183,7 @@ def test_tags_that_follow_units_along_paths_and_trees_tell_them(tmp_path: Path, 
         # With a number for each packet, as starcast writes it, the tags tell nothing.
         text = b"".join(render(built, "goal")).decode()
         file.write_text(re.sub(r"(?m)^//.*\n", "", text))
-        with refused("whose units follow from tags or ends"):
+        with refused("whose units follow from tags or addresses"):
             read_schedule(file, built.topology, built.collective, built.ports, built.root)
 
 
@@ -193,7 +193,7 @@ def test_a_reduction_without_comments_is_refused_with_the_reason(
     tmp_path: Path, collective: Any
 ) -> None:
     (tmp_path / "mpi.goal").write_text(MPI)
-    with refused("mpi.goal, line 4 has a send without comments", "adds data, and GOAL has none"):
+    with refused("mpi.goal, line 4 has a send without comments", "data, which GOAL files do not"):
         read_schedule(tmp_path / "mpi.goal", "Q3", collective)
 
 
@@ -293,7 +293,7 @@ def test_the_format_can_be_chosen_and_an_error_names_the_assumed_one(tmp_path: P
     with refused("sends, line 1 has no column 'step'") as refusal:
         lab.import_schedule(file, topology="Q3", collective="broadcast")
     assert "was read as csv" in refusal.value.hint
-    with refused("unknown format of a schedule file: 'xml'"):
+    with refused("unknown schedule file format 'xml'"):
         read_schedule(file, "Q3", "broadcast", file_format="xml")  # type: ignore[arg-type]
 
 

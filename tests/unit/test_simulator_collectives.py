@@ -142,7 +142,7 @@ def test_random_schedules_include_valid_and_invalid_ones(collective: str, ports:
         rules.append((simulate(schedule).violation or "sound").rpartition(": ")[-1])
     assert rules.count("sound") >= 15
     assert {
-        "the receiver's sum has a contribution of the sum that arrives",
+        "the arriving sum and the receiver's sum share a contribution",
         "the sender does not hold the unit yet",
         "the directed link already carries a unit in this step",
     } & set(rules)

@@ -72,7 +72,7 @@ class Refusal(NamedTuple):
 
 
 def count_messages(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows if each message takes one row to each endpoint but the root.
+    """Return the number of rows if each message has one row per endpoint other than the root.
 
     No algorithm has fewer rows; algorithms of plug-ins may have more.
     """
@@ -85,14 +85,14 @@ class Algorithm(Entry):
     """A rule that builds schedules for one collective.
 
     Attributes:
-        collective: the collective that its schedules perform.
-        ports: the port models that it supports; the first one is its default.
+        collective: the collective that the schedules perform.
+        ports: the supported port models; the first one is the default.
         build: ``build(topology, root, ports, **arguments)`` returns the schedule.
-        rows: ``rows(topology, arguments)`` returns the number of rows of its schedule. If the
-            schedule contains the rows of all sources, it returns the number per source. With
-            switches, there may be fewer.
+        rows: ``rows(topology, arguments)`` returns the number of rows of the schedule or, if the
+            schedule contains the rows of all sources, the number per source. On a topology with
+            switches, the schedule may have fewer rows.
         forest_construction: ``forest_construction(topology, ports, arguments)`` returns the name of
-            the construction whose trees it uses, or None if no construction builds its trees.
+            the construction whose trees are used, or None if no construction builds these trees.
         refusal: ``refusal(topology, arguments)`` returns the reason why the algorithm is not
             defined for these arguments, or None if it is.
         sources: ``sources(topology, ports)`` returns the number of sources whose rows the schedule
@@ -129,8 +129,8 @@ class Algorithm(Entry):
             return reason
         if self.required_arguments:
             return None
-        # The construction may depend on the arguments, but this method has none. So it uses the
-        # defaults.
+        # The construction may depend on the arguments. This method has none, so it uses the default
+        # values.
         arguments = self.default_arguments(topology)
         construction = self.forest_construction(topology, self.ports[0], arguments)
         if construction is None:
@@ -183,9 +183,9 @@ REGISTRIES: dict[str, Registry[Algorithm]] = {
 
 
 class Foresight(TypedDict, total=False):
-    """The optional arguments of `algorithm`: functions with facts about schedules not yet built.
+    """The optional arguments of `algorithm`: functions that describe a schedule before it is built.
 
-    The attributes of `Entry` document ``exclusion``, those of `Algorithm` all others.
+    The attributes of `Entry` document ``exclusion``, and those of `Algorithm` all other arguments.
     """
 
     exclusion: Callable[[Topology], str | None]
@@ -224,18 +224,18 @@ def algorithm(
     (the number of units; by default the largest unit + 1), ``packets`` (by default whether a
     directed link carries several units in a step), ``symmetric`` and ``forest``.
 
-    Functions of starcast return a `Draft`, for the given root or, where there are translations, for
-    the identity.
+    Functions of starcast return a `Draft`, for the given root or, on topologies with translations,
+    for the identity.
 
     Args:
         collective: one of `COLLECTIVES`, such as ``broadcast``.
         name: lower-case words joined by hyphens.
         source: the paper and the number of the algorithm.
-        families: the families of topologies on which it is defined; by default all.
-        ports: the port models that it supports; the first one is its default.
-        smallest: the smallest n for which it is defined.
-        elsewhere: the algorithm that the name stands for on topologies on which this one is not
-            defined.
+        families: the topology families on which the algorithm is defined; by default all families.
+        ports: the supported port models; the first one is the default.
+        smallest: the smallest n for which the algorithm is defined.
+        elsewhere: another algorithm, which the name selects on topologies on which this algorithm
+            is not defined.
         **foresight: functions that return facts about a schedule without building it, such as
             ``rows``; see the attributes of `Algorithm`.
 
@@ -255,7 +255,7 @@ def algorithm(
         if not ports or set(ports) - set(get_args(Ports)):
             raise InputError(
                 f"{origin}: the port models of '{name}' are invalid: {list(ports)}",
-                hint="give a list with 'all', 'one' or both",
+                hint="use a list with 'all', 'one' or both",
             )
 
         def build(topology: Topology, root: int, model: Ports, **arguments: Any) -> Schedule:
@@ -369,7 +369,7 @@ def schedule(
     Args:
         topology: a `Topology` or its spec, such as ``S5``.
         collective: one of the collectives, such as ``broadcast`` or ``allreduce``.
-        algorithm: the name of one of `algorithms`; its arguments can follow in parentheses:
+        algorithm: the name of an algorithm (see `algorithms`); arguments can follow in parentheses:
             ``edge-disjoint(copies=2)``.
         ports: ``all`` (a node may use all its ports in a step) or ``one`` (it may send one packet
             and receive one); by default the first port model of the algorithm, which is ``all`` if

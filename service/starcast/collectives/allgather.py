@@ -104,9 +104,9 @@ def _build_dimension_change(topology: Topology, root: int, ports: Ports, base: B
 
     Segment i of source x travels down LC(x, DC(i, T)): DC(i, T) is the tree T with its dimensions
     shifted by i places, and LC translates it to x. The n-1 images of a link of T thus have all n-1
-    dimensions, so in step t every directed link carries
-    as many segments as T has nodes on level t. In the one-port model (section 5.2), each step
-    becomes n-1 sub-slots, one per dimension.
+    dimensions, so in step t the number of segments on every directed link is the number of nodes of
+    T on level t. In the one-port model (section 5.2), each step becomes n-1 sub-slots, one per
+    dimension.
     """
     tree = trees.forest(topology, base)
     changed = [dimension_change(topology, 0, tree, i) for i in range(topology.n - 1)]
@@ -199,7 +199,7 @@ def _build_overlapped(
         forest: the tree along which a single message travels from the identity.
         step: int32 ``[nodes]``, the step in which each node receives the single message; 0 if the
             message arrives over one of the last links.
-        turns: how many times message c is rotated: entry c modulo the length of the list.
+        turns: the number of rotations of message c, in entry c modulo the length of the list.
         messages: the number of messages.
     """
     rotated = [_rotate(forest, step, count) for count in turns]

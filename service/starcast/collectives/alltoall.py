@@ -3,7 +3,8 @@
 The schedule of one source represents all sources by translation, which keeps dimensions. In the
 all-port model, sources do not conflict if the links that the schedule crosses in a step all have
 different dimensions (Theorem 2). The nodes of a necklace are rotations of one another, and so are
-the paths to them. So messages sent to them at the same time use different dimensions in every step.
+the paths to them. So messages that are sent to these nodes at the same time use different
+dimensions in every step.
 In the one-port model, all nodes use the same dimension in a step.
 
 Reference: Fragopoulou & Akl 1993, sections 7 and 8.
@@ -11,7 +12,7 @@ Reference: Fragopoulou & Akl 1993, sections 7 and 8.
 **The exact alltoall** of S_n takes ceil(M t_n / (n-1)) steps, where t_n is the distance sum and M
 the number of messages per destination. No schedule is faster, and none has fewer transmissions.
 Fragopoulou & Akl (1993, section 9) leave the existence of such a schedule open;
-docs/exact-alltoall.md describes the construction and proves it. In short, for M <= n-1:
+docs/exact-alltoall.md describes the construction and the proof. In short, for M <= n-1:
 
 1. The *opening*: the nodes of *short* necklaces, which have fewer than n-1 nodes, are served in T_s
    steps. The path to a node enters each cycle of the node at one symbol, the *entry*. Entries are
@@ -102,7 +103,7 @@ def _serve_necklaces(topology: Topology, construction: str, messages: int) -> Dr
 
     A node in k trees receives its M messages in M/k groups of k messages; message i is in group i
     // k. A group leaves when the previous group has arrived. Necklaces are served in the order of
-    their distance, and those at the same distance in the order of their lowest rank.
+    their distance, and necklaces at the same distance in the order of their lowest rank.
     """
     forest = trees.forest(topology, construction)
     units = assign_trees(forest, messages)
@@ -133,9 +134,9 @@ class Word(NamedTuple):
     """The path of one message, as the sequence of the dimensions that it crosses (a *word*).
 
     Attributes:
-        node: the rank of its destination.
+        node: the rank of the message's destination.
         message: the index of the message.
-        dimensions: the dimensions that it crosses, from the root on.
+        dimensions: the dimensions that the path crosses, from the root on.
     """
 
     node: int
@@ -268,10 +269,10 @@ def _displaced_cycles(node: Perms) -> list[Cycle]:
 
 
 def _entry_capacities(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
-    """Return a mapping from each symbol to how often it may be the entry of one of the cycles.
+    """Return a mapping from each symbol to the maximum number of cycles with this entry.
 
-    A path crosses the dimension of each symbol of a cycle once, and that of the entry twice. The
-    numbers ensure that no dimension is crossed more often than the rounded-up mean.
+    A path crosses the dimension of each symbol of a cycle once, but the entry's dimension twice.
+    The numbers ensure that no dimension is crossed more often than the rounded-up mean.
     """
     crossed = Counter(symbol for cycle in cycles for symbol in cycle)
     limit = ceil_div(crossed.total() + len(cycles), n - 1)
@@ -281,7 +282,7 @@ def _entry_capacities(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
 def _crossed_dimensions(cycle: Cycle, entry: int) -> Iterator[int]:
     """Yield the dimensions that a path crosses for one cycle of its destination.
 
-    The first and the last of them is the dimension of ``entry``, a symbol of the cycle.
+    The first and the last dimension are that of ``entry``, a symbol of the cycle.
     """
     start = cycle.index(entry)
     yield entry
@@ -416,7 +417,7 @@ def _serve_full_necklaces(
 
     A group is one message to each of the n-1 nodes of a necklace. The first groups cross their
     first dimensions in idle cells of the opening. The parameters are those of `_build_round`, and
-    its plan of the opening.
+    the plan of the opening.
     """
     group = np.arange(len(full.length) * messages)
     necklace, message = np.divmod(group, messages)
@@ -456,8 +457,8 @@ def _group_begins(
     idle_cells = opening.idle.shape[1]
     if np.count_nonzero(early) < idle_cells:
         raise internal_error(
-            f"the exact alltoall has {idle_cells} idle steps per dimension to fill, but not enough"
-            f" groups of messages for full necklaces ({len(length)} in all) to fill them"
+            f"each dimension has {idle_cells} idle steps to fill, but the number of groups of"
+            f" messages for full necklaces is only {len(length)}"
         )
     return np.asarray(opening.length + np.cumsum(length - early) - length)
 
@@ -465,7 +466,7 @@ def _group_begins(
 def _delay(rows: Columns, rounds: int, topology: Topology) -> Columns:
     """Return the given rows, delayed by a number of rounds of n-1 messages per node pair.
 
-    Their steps are larger, and their units are those of the later messages.
+    The steps are increased, and the units are those of later messages.
     """
     step = rows.step + rounds * topology.distance_sum
     unit = rows.unit + rounds * topology.degree

@@ -34,6 +34,7 @@ from starcast.collectives.rows import DTYPES, Columns
 from starcast.support.arrays import Integers
 from starcast.support.errors import InputError, LimitError, errors_in, unreadable
 from starcast.support.limited import open_lines
+from starcast.support.text import pluralize
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology, as_topology
 from starcast.trees import Forest
@@ -66,9 +67,9 @@ def schedule_from_columns(
     The rows are not trusted: `starcast.simulate` checks the schedule.
 
     Args:
-        columns: the columns ``step``, ``sender``, ``port`` and ``unit`` of equal length, as in
-            `Schedule`; nodes are ranks, or labels as strings. If omitted, ``receiver`` follows from
-            sender and port, and ``tree`` is 0. Reductions also need ``combine`` (bool, or 0 and 1).
+        columns: the columns ``step``, ``sender``, ``port`` and ``unit`` of equal length (see
+            `Schedule`); nodes are ranks, or labels as strings. If omitted, ``receiver`` follows
+            from sender and port, and ``tree`` is 0. Reductions also need ``combine`` (bool or 0/1).
             The mapping may also hold ``units`` (the number of units; by default the smallest number
             of units that the collective can have with these rows), ``packets`` (by default whether
             a directed link carries several units in a step), ``symmetric`` and ``forest``.
@@ -91,7 +92,7 @@ def schedule_from_columns(
     if problem := _wrong_name(columns, (*REQUIRED, *OPTIONAL)):
         raise InputError(
             f"the mapping of columns {problem}",
-            hint=f"give {_describe_columns(collective, OPTIONAL)}",
+            hint=f"use {_describe_columns(collective, OPTIONAL)}",
         )
     topology = as_topology(topology)
     check_collective(collective)
@@ -111,7 +112,7 @@ def schedule_from_columns(
     if forest is not None and not isinstance(forest, Forest):
         raise InputError(
             f"the forest of a schedule cannot be a value of type {type(forest).__name__}",
-            hint="give a Forest, or omit it",
+            hint="pass a Forest, or omit the forest",
         )
     rows = Columns(**arrays)
     check_combine(collective, rows.combine)
@@ -136,7 +137,7 @@ def schedule_from_columns(
 def rank_labels(topology: Topology, texts: Collection[str]) -> dict[str, int]:
     """Return a mapping from strings that are node labels to ranks; other strings are omitted."""
     if not topology.has_translations:
-        # Here labels may differ in length, and their order need not be that of the ranks.
+        # Without translations, labels may differ in length and need not be in the order of ranks.
         ranks_of = {label: rank for rank, label in enumerate(topology.labels().tolist())}
         return {text: ranks_of[text] for text in texts if text in ranks_of}
     length = len(topology.label(0))
@@ -178,7 +179,7 @@ def _check_column(topology: Topology, name: str, values: Any) -> NDArray[np.int6
         wrong = int(array.min()) if int(array.min()) < least else int(array.max())
         raise InputError(
             f"the column '{name}' of a schedule has the invalid value {wrong}",
-            hint=f"give integers from {least} to {most}",
+            hint=f"use integers from {least} to {most}",
         )
     return array.astype(np.int64)
 
@@ -248,7 +249,7 @@ CSV_COLUMNS = (*REQUIRED, *CSV_OPTIONAL)
 #: The maximum length of a line in bytes; valid lines are much shorter.
 _MAX_LINE = 4096
 _NUMBER = re.compile(r"\d{1,10}", re.ASCII)
-#: The end of whole numbers such as 1.0, which data frames with empty cells write.
+#: The end of integers such as 1.0: data frames with empty cells write integers in this form.
 _DECIMALS = re.compile(r"(?<=[0-9])\.0*\Z")
 #: Booleans as spreadsheet programs and data frames write them.
 _TRUTH_VALUES = {"true": "1", "false": "0"}
@@ -264,7 +265,7 @@ def schedule_from_csv(
     """Read a schedule from a CSV file, whose rows may be in any order.
 
     The first line has the column names ``step``, ``sender``, ``port`` and ``unit``, in a reduction
-    also ``combine`` (0 or 1, or true or false), and optionally ``tree`` and ``receiver``, as in
+    also ``combine`` (0 or 1, or true or false), and optionally ``tree`` and ``receiver``; see
     `Schedule`. Values are separated by commas, semicolons or tabs; columns without a name are
     ignored. Nodes are read as labels if all senders in the file are labels of the topology,
     otherwise as ranks; ``#6`` is always rank 6. The rows are not trusted: `starcast.simulate`
@@ -278,8 +279,8 @@ def schedule_from_csv(
         root: rank or label of the root.
 
     Raises:
-        InputError: the file cannot be read, is not CSV in UTF-8, or has an invalid value; the
-            message names the file and the line.
+        InputError: the file cannot be read, is not CSV in UTF-8 or UTF-16, or has an invalid
+            value; the message names the file and the line.
         LimitError: the file has more than `MAX_ROWS` rows.
     """
     topology, origin = check_request(topology, collective, ports, root)
@@ -289,7 +290,8 @@ def schedule_from_csv(
     except OSError as error:
         raise unreadable(path, error) from None
     except UnicodeError:
-        raise InputError(f"{path} is not UTF-16 text", hint="convert the file to UTF-8") from None
+        problem = f"{path} starts like a UTF-16 file but is not valid UTF-16"
+        raise InputError(problem, hint="convert the file to UTF-8") from None
     with errors_in(path):
         return schedule_from_columns(columns, topology, collective, ports=ports, root=origin)
 
@@ -311,7 +313,7 @@ class _Reader:
         head = next((line for line in lines_read if line.strip()), "")
         reader = csv.reader(
             chain([head], lines_read),
-            # Spreadsheet programs separate values by the separator of the user's country.
+            # Spreadsheet programs use the separator of the user's country.
             delimiter=max(",;\t", key=head.count),
             skipinitialspace=True,
             strict=True,
@@ -331,8 +333,8 @@ class _Reader:
                     del row[-1]  # after a separator at the end of the line
                 if len(row) != len(names):
                     raise self._fail(
-                        f"has {len(row)} values for {len(names)} columns",
-                        "give each row a value in every column",
+                        f"has {pluralize(len(row), 'value')} for {len(names)} columns",
+                        "write a value in every column of each row",
                     )
                 if len(lines) == MAX_ROWS:
                     raise LimitError(
@@ -389,9 +391,7 @@ class _Reader:
             text = _TRUTH_VALUES.get(text.lower(), text)
         text = _DECIMALS.sub("", text)
         if not _NUMBER.fullmatch(text):
-            raise self._fail(
-                f"has the invalid {name} '{text}'", "write a whole number, without a sign"
-            )
+            raise self._fail(f"has the invalid {name} '{text}'", "write a non-negative integer")
         number = int(text)
         if number not in allowed:
             hint = f"write a {name} from {allowed[0]} to {allowed[-1]}"
@@ -401,7 +401,7 @@ class _Reader:
     def _ranks(
         self, nodes: Mapping[str, list[str]], lines: Sequence[int]
     ) -> dict[str, NDArray[np.int64]]:
-        """Convert columns of labels or ranks, as text, to ranks (rules: `schedule_from_csv`)."""
+        """Convert columns of labels or ranks, as text, to ranks; see `schedule_from_csv`."""
         labels = rank_labels(self._topology, set().union(*nodes.values()))
         senders = {text for text in nodes["sender"] if not text.startswith("#")}
         has_labels = senders <= labels.keys() or not any(map(self._is_rank, senders))
@@ -425,7 +425,7 @@ class _Reader:
                 return self._topology.node(int(number))
             if not has_labels and not self._topology.has_translations:
                 raise InputError(  # noqa: TRY301 - the handler adds the line
-                    f"other senders are ranks, and '{text}' is not one",
+                    f"other senders are ranks, but '{text}' is not a rank",
                     hint="write all nodes as labels, or all as ranks",
                 )
             return self._topology.rank(text)

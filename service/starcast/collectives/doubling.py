@@ -1,7 +1,7 @@
 """One-port broadcasts: optimal broadcasts from records, and broadcasts by doubling.
 
 **Optimal** broadcasts are records: stored search results that come with starcast, proven optimal.
-They are rooted at the identity and translated to other roots.
+These broadcasts are rooted at the identity and translated to other roots.
 
 **Substar doubling** on S_{n,k} informs larger and larger substars (docs/records.md has the proof).
 The substar A_j has the nodes that agree with the root at the positions j+1..k. A_1 is a complete
@@ -13,8 +13,8 @@ position j. Then, for j = 2..k:
 * Each other node of A_j outside A_{j-1} is a neighbour of exactly one of the newly informed nodes:
   across port i if its position i holds r_j; otherwise both are in the same complete graph. Each
   newly informed node first informs some nodes of its complete graph, and then its neighbours across
-  the ports 2..j-1. Meanwhile the nodes already informed in its complete graph inform the rest of
-  it.
+  the ports 2..j-1. Meanwhile the informed nodes of each complete graph inform the remaining nodes
+  of the graph.
 
 **Symbol doubling** on S_n (docs/one-port-conjecture.md has the proof) takes as many rounds as the
 sum of 1 + ceil(log2(i-1)) for i = 2..n. Here a substar is the set of all nodes with the same last
@@ -23,8 +23,8 @@ with the last symbol of that substar. Meanwhile the number of informed nodes dou
 These nodes then send to the other substars over the last port. After that each substar broadcasts
 on its own.
 
-**Optimal substars** does the same until the substars are small enough for a record of a broadcast
-that is proven optimal (n <= 9), which each of them then executes.
+**Optimal substars** does the same until the substars are small enough (n <= 9) for a recorded
+broadcast that is proven optimal. Each substar then executes this broadcast.
 """
 
 from collections.abc import Mapping
@@ -51,7 +51,7 @@ _BROADCAST = "one-port-broadcast"
     exclusion=partial(missing_record, _BROADCAST),
 )  # fmt: skip
 def _build_recorded_broadcast(topology: Topology, root: int, ports: Ports) -> Draft:
-    """Build the broadcast of a record; the record has the round in which each node is informed."""
+    """Build a recorded broadcast; the record states the round in which each node is informed."""
     witness = record_witness(_BROADCAST, topology)
     return build_rounds(topology, witness["parent_port"], witness["round"])
 
@@ -232,7 +232,7 @@ class _Step(NamedTuple):
 
 
 def _doubling(size: int) -> list[_Step]:
-    """Return steps that inform, in one substar, a node that begins with each possible symbol.
+    """Return steps that inform, in one substar, one node for each possible first symbol.
 
     The first node has index 0. Step i informs node i + 1, whose first symbol is node 0's symbol at
     position i + 2. In each round all informed nodes send, until all symbols are used.
@@ -254,7 +254,7 @@ def _symbol_rounds(
 ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
     """Return each node's port to the node that informs it, and the round in which it is informed.
 
-    Both are 0 for the root.
+    Port and round are 0 for the root.
 
     Args:
         topology: a star graph.

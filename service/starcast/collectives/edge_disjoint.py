@@ -1,7 +1,7 @@
 """Collectives along edge-disjoint trees: every message is sent in copies down several trees.
 
 **Assignment.** Copies are assigned to the trees in turn, so the trees' loads differ by at most one.
-Fragopoulou & Akl 1996, section 4.3, assign packets of messages, so their number of copies x must
+Fragopoulou & Akl 1996, section 4.3, assign packets of messages, so the number of copies x must
 divide the number of trees. Here copies are assigned one by one, message after message. Then any x
 up to the number of trees works, because x consecutive copies go to x different trees.
 
@@ -45,7 +45,7 @@ class Assignment(NamedTuple):
     Attributes:
         message: the number of each copy's message, from 0.
         tree: the tree that carries each copy.
-        position: how many earlier copies were assigned to the same tree.
+        position: the number of earlier copies that were assigned to the same tree.
         largest: the largest number of copies assigned to one tree: ceil(messages * copies / trees).
     """
 
@@ -107,11 +107,11 @@ def _build_allgather(
     """Build the allgather by depth-first traversal of every tree (Fragopoulou & Akl 1996, 4.4).
 
     All units of a tree cross a link before any of them crosses the next link. With M messages in x
-    copies, a tree has at most c = ceil(Mx / (n-1)) units. They cross the h-th link of the traversal
-    in the steps (h-1)c+1 to hc, so the traversal takes c (n! - 1) steps. In the paper nodes wait
-    for acknowledgements; here the steps are fixed, so a fault does not stop the traversal. In every
-    step the links of the trees have different dimensions, so all sources can send at the same time
-    (Lemma 7).
+    copies, a tree has at most c = ceil(Mx / (n-1)) units. These units cross the h-th link of the
+    traversal in the steps (h-1)c+1 to hc, so the traversal takes c (n! - 1) steps. In the paper
+    nodes wait for acknowledgements; here the steps are fixed, so a fault does not stop the
+    traversal. In every step the links of the trees have different dimensions, so all sources can
+    send at the same time (Lemma 7).
     """
     forest = trees.forest(topology, _NAME)
     assignment = assign_round_robin(messages, copies, forest.trees)
@@ -157,8 +157,8 @@ def scatter_transmissions(topology: Topology, messages: int, copies: int) -> int
 
     The length of a copy's path is the level of its destination in the copy's tree. This level is
     the destination's distance plus its *detour* in that tree. Nodes on necklaces of n-1 nodes use
-    the trees with their smallest detours. Nodes on shorter necklaces start with 1. Their detour in
-    an assigned tree l is 2 if symbol l is in position l, and otherwise 0.
+    the trees with their smallest detours. Nodes on shorter necklaces start with 1; in an
+    assigned tree l, they have the detour 2 if symbol l is in position l, and otherwise 0.
     """
     tree_count = topology.degree
     short = short_necklaces(topology.n)
@@ -266,8 +266,8 @@ def _build_alltoall(
     have different dimensions (Lemma 7). On short necklaces, several of the nodes R^(k-2)(i) are the
     same. But i takes all n!-1 nodes, so each node still uses each tree once. Nodes i are ordered by
     their level in tree 2, then by rank. A tree has at most c = ceil(Mx / (n-1)) units for a
-    destination, for M messages in x copies. All of them cross a link before any of them crosses the
-    next link, so the schedule takes c steps times the sum of the levels in a tree.
+    destination, for M messages in x copies. All these units cross a link before any of them crosses
+    the next link, so the schedule takes c steps times the sum of the levels in a tree.
     """
     forest = trees.forest(topology, _NAME)
     assignment = assign_round_robin(messages, copies, forest.trees)

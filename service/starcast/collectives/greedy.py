@@ -11,8 +11,8 @@ Switches send and receive like other nodes. At the end, rows that deliver a unit
 does not pass it on are removed.
 
 The number of steps is not known in advance. Small schedules are therefore built several times with
-different random numbers, and the one with the fewest steps is used; no further one is built after a
-lower bound is reached.
+different random numbers, and the schedule with the fewest steps is used; building ends early if a
+schedule reaches a lower bound.
 
 The schedules are not symmetric, even on topologies with translations, so they have the rows of all
 sources. `starcast.collectives.reductions` derives the reversed collectives and allreduce.
@@ -41,24 +41,25 @@ from starcast.topologies import Topology, memory
 if TYPE_CHECKING:
     from starcast.collectives.matching import FoundRows
 
-#: A schedule is built at most this many times, and with at most this many rows in all.
+#: Limits for building one schedule: the number of attempts, and the rows of all attempts together.
 _ATTEMPTS, _ATTEMPTED_ROWS = 64, 1_000_000
-#: Compiled loops return after about this many rows, because Ctrl-C cannot interrupt them.
+#: Number of rows after which compiled loops return, because Ctrl-C cannot interrupt them.
 _ROWS_PER_CALL = 1_000_000
 _SOURCE = "starcast: greedy matching (idea: Won et al. 2024)"
-#: A function (rows, random state, goal), which appends steps until there are at least goal rows.
+#: A function of the rows, random state and goal, which appends steps until the goal (a number of
+#: rows) is reached.
 _Steps = Callable[["FoundRows", NDArray[np.int64], int], None]
 
 
 def _best_rows(
     prepare: Callable[[], _Steps], rows: int, least: Callable[[], int], seed: int
 ) -> "FoundRows":
-    """Return the rows with the fewest steps of several constructions.
+    """Build a schedule several times; return the rows of the schedule with the fewest steps.
 
     Args:
-        prepare: returns the function that takes the steps of one construction.
-        rows: the number of rows.
-        least: returns a lower bound on the steps.
+        prepare: returns the function that appends the steps of one schedule.
+        rows: the number of rows of a schedule.
+        least: returns a lower bound on the number of steps.
         seed: the random seed.
     """
     from starcast.collectives import matching  # noqa: PLC0415 - imports numba, which takes long
@@ -235,7 +236,7 @@ def _broadcast(
 ) -> Draft:
     """Build the broadcast ``greedy-matching``.
 
-    On topologies where the greedy tree is not defined, ``greedy`` is another name for it.
+    On topologies where the greedy tree is not defined, the name ``greedy`` selects this algorithm.
     """
     root = 0 if topology.has_translations else root
     return _spread(topology, ports, np.full(messages, root), seed)._replace(root=root)

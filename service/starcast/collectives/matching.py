@@ -1,11 +1,11 @@
-"""Steps of greedy schedules: which unit crosses which link next, decided step by step.
+"""Choose, step by step, which unit crosses which link in a greedy schedule.
 
 The functions are compiled if numba is installed, and run as Python functions otherwise. Both ways
 give the same rows: all numbers are integers, and the random numbers come from `draw`.
 
 **Spreading** (broadcast, allgather): in each step every directed link carries a unit that its
 sender holds and its receiver lacks, and no unit goes twice to the same receiver. A link of capacity
-c carries up to c units. Among the first few such units found, a link takes the one that the fewest
+c carries up to c units. Among the first few such units found, a link takes the unit that the fewest
 nodes hold. In the one-port model, the links of a step are a matching of senders with receivers.
 
 **Routing** (scatter, alltoall): units travel along shortest paths. In each step every directed link
@@ -23,7 +23,7 @@ from starcast.support.optional_numba import jit
 #: The generator of Park and Miller (1988): x becomes _FACTOR * x modulo _PRIME. The products fit
 #: into 64 bits.
 _FACTOR, _PRIME = 48_271, 2**31 - 1
-#: The number of units among which a link takes the one that the fewest nodes hold.
+#: The number of candidate units for a link, which takes the candidate that the fewest nodes hold.
 _SAMPLES = 2
 
 #: The weights of one-port matchings are integers: fractions are multiplied by this number.
@@ -87,7 +87,7 @@ class Holdings(NamedTuple):
 
     Attributes:
         before: int64 ``[nodes, words]``, the units held at the beginning of the step.
-        now: int64 ``[nodes, words]``, with the units received in this step.
+        now: int64 ``[nodes, words]``, the same with the units received in this step.
         lacks: int64 ``[nodes]``, the number of units that each node lacks.
         holders: int64 ``[units]``, the number of nodes that hold each unit.
     """
@@ -197,7 +197,7 @@ def _exchange(
         chance: the state of the random numbers; changed.
 
     Returns:
-        Whether such a link was found.
+        Whether such a link was found, so that the idle link carries a unit.
     """
     sender = table[node, slot]
     for row in range(first, rows.counts[0]):
@@ -224,7 +224,7 @@ def _receive(
 ) -> None:
     """Choose and record the units that a node receives in an all-port step.
 
-    The parameters are those of `spread`, except the node.
+    The parameters are those of `spread`, except ``node``, the rank of the receiver.
     """
     ports = table.shape[1]
     first, turn = rows.counts[0], draw(chance, ports)
@@ -252,12 +252,12 @@ class Pairing(NamedTuple):
         possible: bool ``[nodes, ports]``, which neighbours a node can be matched with.
         partner: int32 ``[nodes]``, the index of the port to each node's partner, or -1.
         taken: int32 ``[nodes]``, the node that each node is the partner of, or -1.
-        keys: int64 ``[nodes]``, workspace: minus the weights of the nodes to match, which end in
-            their ranks.
+        keys: int64 ``[nodes]``, workspace: for each node to match, -(weight * nodes + rank), so
+            that sorting the keys puts large weights first.
         scratch: int32 ``[4, nodes]``, workspace of `_match`; its row 0 is -1 between calls.
-        is_done: bool ``[2, nodes]``, which endpoints were matched before in this step, as the node
-            and as the partner.
-        is_used: bool ``[nodes, ports]``, which links of nodes were used before in this step.
+        is_done: bool ``[2, nodes]``, which endpoints were already matched in this step, as a node
+            and as a partner.
+        is_used: bool ``[nodes, ports]``, which links of nodes were already used in this step.
     """
 
     possible: NDArray[np.bool_]
@@ -309,7 +309,7 @@ def _match(table: _Integers, pairing: Pairing, count: int) -> None:
 
     Args:
         table: the neighbours, ``[nodes, ports]``.
-        pairing: `Pairing.partner` is set.
+        pairing: the matching; `partner` and `taken` are set.
         count: the number of nodes to match, whose keys come first in `Pairing.keys`.
     """
     nodes, ports = table.shape
@@ -363,7 +363,7 @@ def _inform(
     pairing: Pairing,
     urgency: NDArray[np.int64],
 ) -> None:
-    """Match nodes that lack units with neighbours that hold one of them, and let these send.
+    """Match nodes that lack units with neighbours that hold such units, and let these send.
 
     The parameters are those of `spread`, and two workspaces: the pairing, and ``urgency``, int64
     ``[2, nodes]``.
@@ -391,8 +391,8 @@ def _inform(
         for slot in range(ports):
             if held.lacks[table[node, slot]] > 0:
                 further += ahead[table[node, slot]]
-        # Nodes that lack more units come first, then nodes whose neighbours depend on them, and the
-        # neighbours of these.
+        # Nodes that lack more units come first, then nodes on which neighbours depend, then the
+        # neighbours of such nodes.
         weight = ports * ahead[node] + 3 * further + draw(chance, ports * _SCALE // 20)
         weight += held.lacks[node] * (5 * ports * ports * _SCALE)
         pairing.keys[count] = -(weight * nodes + node)
@@ -448,7 +448,7 @@ def spread(
             continue
         pairing.is_done[:], pairing.is_used[:] = False, False
         before = -1
-        # Endpoints take part in one matching of a step, switches in as many as there are.
+        # An endpoint takes part in one matching per step, a switch in any number of matchings.
         while rows.counts[0] > before:
             before = rows.counts[0]
             _inform(table, capacity, held, rows, chance, endpoints, pairing, urgency)
@@ -459,9 +459,9 @@ def spread(
 class Waiting(NamedTuple):
     """The units that wait at each node, in lists by link and remaining distance.
 
-    A unit is in the lists of all links that bring it nearer to its destination. It is at the index
-    ``unit * ports + slot`` of `following` and `preceding`, so that it can be removed from all
-    lists when it leaves.
+    A unit is in the lists of all links that bring it nearer to its destination. The neighbours of a
+    unit in a list are at the index ``unit * ports + slot`` of `following` and `preceding`, so that
+    the unit can be removed from all lists when it leaves.
 
     Attributes:
         left: ``[destinations, nodes]``, the distances to the destinations.
@@ -603,7 +603,7 @@ def route(
 ) -> None:
     """Append steps of a scatter or an alltoall until there are at least ``goal`` rows.
 
-    The parameters are those of `spread`, but for ``waiting``: the units that wait at each node.
+    The parameters are those of `spread`, except ``waiting``: the units that wait at each node.
     """
     nodes, ports = table.shape
     pairing = _allocate_pairing(nodes, ports)
@@ -611,7 +611,7 @@ def route(
         rows.counts[1] += 1
         first, before = rows.counts[0], -1
         pairing.is_done[:], pairing.is_used[:] = False, False
-        # Endpoints take part in one matching of a one-port step, switches in as many as there are.
+        # An endpoint takes part in one matching per one-port step, a switch in any number.
         while rows.counts[0] > before:
             before = rows.counts[0]
             if one_port:

@@ -140,7 +140,7 @@ class Schedule(Displayable):
             raise InputError(
                 f"a schedule on {topology.spec} cannot be symmetric: the topology has no"
                 " translations",
-                hint="omit symmetric, and give the rows of all sources",
+                hint="omit symmetric, and pass the rows of all sources",
             )
         if self.symmetric and self.collective not in MULTI_SOURCE:
             raise InputError(
@@ -214,7 +214,7 @@ class Schedule(Displayable):
         return replace(self, **sort_rows(rows)._asdict(), **parameters)
 
     def translate(self, root: int) -> "Schedule":
-        """Return the schedule for another root or source.
+        """Return the schedule translated to another root or source.
 
         Args:
             root: rank of the new root; the root of this schedule must be the identity.
@@ -227,7 +227,7 @@ class Schedule(Displayable):
         return self.replace_rows(rows, root=root, forest=forest)
 
     def expand(self) -> "Schedule":
-        """Return the schedule with the rows of all sources, or unchanged if it is not symmetric.
+        """Return the schedule with the rows of all sources; unchanged if it is not symmetric.
 
         Units become source*M + i in an allgather and (source*N + destination)*M + i in an
         alltoall.
@@ -357,7 +357,7 @@ def check_request(
     """Check the parameters of a new schedule; return its topology and the rank of its root.
 
     Raises:
-        InputError: there is no such topology, collective, port model or root.
+        InputError: the topology, collective, port model or root does not exist.
     """
     topology = as_topology(topology_or_spec)
     check_collective(collective)
@@ -391,7 +391,7 @@ def check_lengths(columns: Mapping[str, NDArray[Any]]) -> None:
     if len(set(lengths.values())) > 1:
         raise InputError(
             f"the columns of a schedule differ in length: {lengths}",
-            hint="give each row a value in every column",
+            hint="use one value per row in every column",
         )
 
 
@@ -405,12 +405,12 @@ def checked_column(name: str, values: object, kinds: str = "iu") -> NDArray[Any]
     if column.ndim != 1:
         raise InputError(
             f"the column '{name}' of a schedule cannot have {column.ndim} dimensions",
-            hint="give one value per row",
+            hint="use one value per row",
         )
     if column.dtype.kind not in kinds:
         raise InputError(
             f"the column '{name}' of a schedule cannot have dtype {column.dtype}",
-            hint="give integers" if kinds == "iu" else "give true or false",
+            hint="use integers" if kinds == "iu" else "use true or false",
         )
     return frozen_copy(column)
 

@@ -1,7 +1,7 @@
 """Broadcast and scatter, in which one root sends to all other nodes, down the trees of a forest.
 
-**Broadcast**: the root's message reaches every node. It is split into units. Each tree is a
-pipeline, in which unit j follows unit j-1.
+**Broadcast**: the root's message reaches every node. This message is split into units. Each tree is
+a pipeline, in which unit j follows unit j-1.
 
 **Scatter**: the root sends separate messages to every other node. The scatter trees of Fragopoulou
 & Akl 1993 (sections 5 and 6) differ in the sizes of the root's subtrees. With Rule 5, a scatter
@@ -89,9 +89,9 @@ def build_rounds(
 
 
 def _one_port_steps(forest: Forest) -> NDArray[np.int32]:
-    """Return the step in which each node of a single tree receives the first message, one-port.
+    """Return the step in which each node of a single tree receives the first message.
 
-    In the one-port model, a node sends the message to one child per step.
+    The model is one-port: a node sends the message to one child per step.
 
     Returns:
         int32 ``[1, nodes]``; 0 for the root.
@@ -113,7 +113,7 @@ def sizes_of_earlier_siblings(
 
     Args:
         parents: the parent of each node, int32 ``[nodes]``.
-        turn: numbers that give the order of the children of a node, ``[nodes]``.
+        turn: numbers by which the children of a node are ordered, ``[nodes]``.
         sizes: the size of each node, such as the number of nodes in its subtree, ``[nodes]``.
     """
     order = np.lexsort((turn, parents))
@@ -191,9 +191,9 @@ def _build_recursive_substar(
     """Build the broadcast of M messages, one after another, down the tree of Sheu et al. 1993.
 
     All-port: one message leaves per step, and M messages take 2n-4+M steps. One-port: a node sends
-    to one child per step. It uses the ports above its port of arrival first (Rule 2), then the
-    lower ports, both in ascending order. The next message follows n-1 steps later, so M messages
-    take n(n-1)/2 + (M-1)(n-1) steps (docs/definitions/tseng-sheu.md, B2).
+    to one child per step. The node uses the ports above its port of arrival first (Rule 2), then
+    the lower ports, both in ascending order. The next message follows n-1 steps later, so M
+    messages take n(n-1)/2 + (M-1)(n-1) steps (docs/definitions/tseng-sheu.md, B2).
     """
     forest = trees.forest(topology, "recursive-substar", root)
     if ports == "all":
@@ -285,7 +285,7 @@ def balanced_forest(topology: Topology, messages: int) -> Forest:
     m = 1, 2, .., and each number determines the dimension v(m) towards the parent. The numbers
     continue from message to message, so all messages together fill the root's subtrees as equally
     as a single message does (Fragopoulou & Akl 1993, section 5.1). Each message takes (n-1)! - 1
-    numbers. For n >= 3 that is -1 modulo n-1, and v(m) depends on m modulo n-1. Hence the tree of
+    numbers. For n >= 3 this is -1 modulo n-1, and v(m) depends on m modulo n-1. Hence the tree of
     message c depends only on c modulo n-1.
 
     Args:
@@ -310,8 +310,8 @@ def count_rows(topology: Topology, arguments: Arguments) -> int:
 def if_single(construction: str) -> Callable[[Topology, str, Arguments], str | None]:
     """Return a function for `Algorithm.forest_construction`.
 
-    It returns the construction if there is a single message, because no construction builds the
-    trees of several messages.
+    The returned function returns the construction if there is a single message, and otherwise None,
+    because no construction builds the trees of several messages.
     """
     return lambda _topology, _ports, values: construction if values["messages"] == 1 else None
 
@@ -324,7 +324,7 @@ def refuse_uneven(topology: Topology, arguments: Arguments) -> Refusal | None:
     examples = ", ".join(str(times * topology.degree) for times in (1, 2, 3))
     return Refusal(
         f"messages is {messages}, not a multiple of n-1 = {topology.degree}",
-        f"give messages {examples}, ...",
+        f"use {examples}, ... messages",
     )
 
 

@@ -47,7 +47,7 @@ def reverse_schedule(schedule: Schedule) -> Schedule:
 
     A unit that crosses a link in step t of T crosses the opposite link in step T+1-t, along the
     same tree of the same forest. The unit that the root sends to a node becomes the unit that the
-    root receives from that node, with the same number. Where a broadcast passes a unit on, a reduce
+    root receives from that node, with the same number. Where a broadcast passes on a unit, a reduce
     adds contributions.
 
     Raises:
@@ -56,7 +56,7 @@ def reverse_schedule(schedule: Schedule) -> Schedule:
     if schedule.collective not in _INVERSES:
         raise InputError(
             f"a schedule of {with_article(schedule.collective)} cannot be reversed",
-            hint=f"give a schedule of {', '.join(_INVERSES)}",
+            hint=f"use a schedule of {', '.join(_INVERSES)}",
         )
     collective = _INVERSES[schedule.collective]
     rows = Columns(
@@ -77,7 +77,7 @@ def build_allreduce(spread: Schedule) -> Schedule:
     If the first part is a reduce (a reversed broadcast), the broadcast may begin before the reduce
     has ended: the root sends the units in the order in which it completes them. The broadcast
     starts in the earliest step for which every unit is complete in time, and no link (one-port: no
-    node) is needed by both in the same step.
+    node) is used by both parts in the same step.
     """
     reduce = reverse_schedule(spread)
     backward = reduce.columns
@@ -123,7 +123,7 @@ def _exchange_units(first: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _earliest_shift(spread: Schedule, reduce: Schedule, first: NDArray[np.int64]) -> int:
-    """Return how many steps after its reduce the broadcast of an allreduce can start.
+    """Return the number of steps by which an allreduce must delay its broadcast.
 
     Args:
         spread: the broadcast.
@@ -180,8 +180,8 @@ def _declare(
     Args:
         algorithm: the other algorithm, which has the same arguments, port models and trees.
         collective: the collective of the derived algorithm.
-        turn: derives its schedule from the other algorithm's schedule.
-        passes: its number of rows, as a multiple of the other algorithm's number.
+        turn: derives a schedule from the other algorithm's schedule.
+        passes: the number of rows of the derived schedule, per row of the other schedule.
     """
 
     def build(topology: Topology, root: int, ports: Ports, **arguments: int | str) -> Schedule:

@@ -111,16 +111,17 @@ def route_units(
 def flood_units(
     forest: Forest, tree: Integers, delay: Integers, unit: Integers, first: Integers
 ) -> Columns:
-    """Return the rows of units that go to all nodes of a tree, except switches that serve none.
+    """Return the rows of units that are sent to all endpoints of a tree.
 
-    A switch without endpoints below it in the tree does not receive units.
+    A switch receives units only if there are endpoints below it in the tree.
 
     A unit reaches a node in step ``first[tree, node] + delay``.
 
     Args:
         forest: the trees, which need not span the topology.
         tree: int ``[units]``, the tree of each unit.
-        delay: int ``[units]``, how many steps after the first unit of its tree each unit travels.
+        delay: int ``[units]``, the number of steps by which each unit follows the first unit of its
+            tree.
         unit: int ``[units]``, the numbers of the units.
         first: int ``[trees, nodes]``, the step in which the first unit of a tree reaches a node.
     """
@@ -198,7 +199,7 @@ class Units(NamedTuple):
 
     Attributes:
         tree: the tree along which the unit travels.
-        destination: the rank of its destination.
+        destination: the rank of the unit's destination.
         unit: the number of the unit; all copies of a unit have the same number.
     """
 
@@ -216,7 +217,7 @@ def order_furthest_first(
 
     Args:
         queue: int ``[units]``, the queue of each unit.
-        level: int32 ``[units]``, the level of its destination.
+        level: int32 ``[units]``, the level of each unit's destination.
         unit: int64 ``[units]``, the numbers of the units, by destination and message.
         sequential: True if each queue starts after the previous queue is empty; False if all
             queues start in step 1.
@@ -275,7 +276,7 @@ def expand_rows(
         rows: the rows of one source.
         units: the number of units per source; those of source q are numbered from ``q * units``.
         root: the rank of the given source.
-        units_per_node: as in `translate_rows`.
+        units_per_node: see `translate_rows`.
     """
     count = len(rows.step)
     # Unit numbers of all sources may need int32; the column ``combine`` stays bool.

@@ -3,8 +3,8 @@
 The ring needs a Hamiltonian cycle, which starcast constructs for star graphs and hypercubes, and
 searches for on other topologies; recursive doubling needs a hypercube. Records are stored search
 results that come with starcast. With the algorithm ``forest``, a new construction can be compared
-with those of the papers: units that cross a link in the same step travel as one packet, since the
-trees of a forest may share links.
+with constructions of the papers: units that cross a link in the same step travel as one packet,
+since the trees of a forest may share links.
 
 References: P. Patarasuk and X. Yuan, JPDC 69(2), 2009 (ring); R. Thakur, R. Rabenseifner and
 W. Gropp, "Optimization of Collective Communication Operations in MPICH", IJHPCA 19(1), 2005.
@@ -43,13 +43,13 @@ def rotate_messages(
     """Return the rows that send messages of all sources along a cycle.
 
     One-port: every message travels all the way round the cycle. All-port: every message travels in
-    both directions and reaches half of the nodes in each; the longer half alternates between the
-    directions from message to message.
+    both directions, and reaches half of the nodes in each direction; the longer half alternates
+    between the directions from message to message.
 
     Args:
         topology: the topology.
         path: the ports along the cycle from rank 0, including the last link, uint8 ``[nodes]``.
-        numbers: which of each source's messages, counted from 0, use this cycle.
+        numbers: the numbers, from 0, of the messages of each source that use this cycle.
         messages: the number of messages of each source.
         ports: the port model.
     """
@@ -111,7 +111,7 @@ def _missing_cycle(topology: Topology) -> str | None:
     if topology.family in ("star", "hypercube") or find_hamiltonian_cycle(topology) is not None:
         return None
     if topology.nodes > MAX_NODES:
-        return f"Hamiltonian cycles are searched for on up to {MAX_NODES:,} nodes"
+        return f"Hamiltonian cycles are only searched for on up to {MAX_NODES:,} nodes"
     return "no Hamiltonian cycle was found"
 
 
@@ -195,7 +195,7 @@ def _count_stream_rows(topology: Topology, arguments: Arguments) -> int:
 def _count_scatter_rows(topology: Topology, arguments: Arguments) -> int:
     """Return the number of rows of a scatter along the trees of a construction.
 
-    A message has as many rows as the level of its destination in the tree that carries it.
+    The number of rows of a message is the level of its destination in the tree that carries it.
     """
     # The trees must be built, because a construction does not declare the sum of their levels.
     levels = trees.forest(topology, str(arguments["base"])).levels()[:, : topology.endpoints]
@@ -242,8 +242,8 @@ def _build_scatter(
     """Build the scatter down k trees; message i of destination d uses tree (d + i) mod k.
 
     Messages down a single tree follow Rules 5 and 8 of Fragopoulou & Akl 1993. Several trees may
-    share links, and a node may be on different levels in them, so in the one-port model each step
-    becomes one sub-slot per port.
+    share links, and a node may be on different levels in these trees, so in the one-port model
+    each step becomes one sub-slot per port.
     """
     forest = trees.forest(topology, base, root)
     destination = np.repeat(np.delete(np.arange(topology.endpoints), root), messages)

@@ -48,7 +48,7 @@ def find_mismatch(
         collective: the collective that the user names.
 
     Returns:
-        The first difference, as the end of a sentence that begins with the file, or None.
+        The first difference, as a predicate whose subject is the file; None if there is none.
     """
     # msccl-tools writes "reduce_scatter"; RCCL and MSCCL++ write "reducescatter".
     names = {collective, collective.replace("-", "_"), collective.replace("-", "")}
@@ -59,7 +59,7 @@ def find_mismatch(
         nodes = "nodes" if topology.endpoints == topology.nodes else "endpoints"
         return f"has {gpus} {noun}, but {topology.spec} has {topology.endpoints} {nodes}"
     if in_place and collective not in IN_PLACE:
-        return f"has an unsupported {collective} in place; only {', '.join(IN_PLACE)} can be"
+        return f"has an in-place {collective}; only {', '.join(IN_PLACE)} can be in-place"
     return None
 
 
@@ -68,8 +68,8 @@ class Knowledge(NamedTuple):
 
     Attributes:
         ended: for each thread block, its last operation that is known to have ended; -1 for none.
-        arrived: the last step of the schedule in which a known operation received a chunk.
-        sent: the last step of the schedule in which a known operation sent a chunk.
+        arrived: the last step of the schedule in which one of these operations received a chunk.
+        sent: the last step of the schedule in which one of these operations sent a chunk.
     """
 
     ended: NDArray[Any]
@@ -77,9 +77,9 @@ class Knowledge(NamedTuple):
     sent: int
 
     def merge(self, other: "Knowledge", block: int, step: int) -> "Knowledge":
-        """Return the knowledge after waiting for operation `step` of thread block `block`.
+        """Return the knowledge after waiting for operation ``step`` of thread block ``block``.
 
-        The knowledge of that block after the operation is `other`.
+        The argument ``other`` is the knowledge of that block after that operation.
         """
         ended = np.maximum(self.ended, other.ended)
         ended[block] = max(ended[block], step)
@@ -104,10 +104,10 @@ class RunningBlock:
     done: int = 0
 
     def knows(self, uses: dict[int, int]) -> Iterator[bool]:
-        """Yield, for each operation in ``uses``, whether this block knows that it has ended.
+        """Yield, for each operation in ``uses``, whether this block knows of the operation's end.
 
-        The keys of ``uses`` are thread blocks, the values one operation of each. A thread block
-        knows that its own earlier operations have ended.
+        The keys of ``uses`` are thread blocks, and the value of each is one of its operations. A
+        thread block knows that its own earlier operations have ended.
         """
         for number, step in uses.items():
             yield number == self.number or self.now.ended[number] >= step
@@ -126,7 +126,7 @@ class Sum(NamedTuple):
 
     Attributes:
         unit: the number of the unit.
-        ranks: a bit mask of the ranks whose contributions are added; 0 if there is no reduction.
+        ranks: a bit mask of the ranks whose contributions are added; 0 outside of reductions.
     """
 
     unit: int
@@ -139,8 +139,9 @@ class _Chunk:
 
     Attributes:
         held: the unit or partial sum in the chunk.
-        written: for each thread block that wrote it, the first operation that did; empty for input.
-        used: for each thread block that read or wrote it, the last operation that did.
+        written: for each thread block that wrote the chunk, the first operation that wrote it;
+            empty for a chunk of the input.
+        used: for each thread block that read or wrote the chunk, the last operation that used it.
     """
 
     held: Sum
@@ -163,14 +164,14 @@ class ChunkExecution:
         collective: the collective.
 
     Raises:
-        InputError: the buffers cannot hold equal messages of the collective.
+        InputError: the buffers are empty, or cannot be divided into messages of equal size.
     """
 
     def __init__(
         self, topology: Topology, collective: Collective, root: int, chunks: int, in_place: bool
     ) -> None:
         self.rows: list[tuple[int, ...]] = []
-        # The rows do not show all units: those that never leave their GPU have no row, and may have
+        # The rows do not name all units: units that never leave their GPU have no row, and may have
         # the highest numbers.
         self._unit_count = chunks * (topology.endpoints if collective == "alltoall" else 1)
         #: The thread block and operation of each row, as text for messages.
@@ -181,42 +182,42 @@ class ChunkExecution:
         units, rest = divmod(chunks, 1 if collective in VECTORS else nodes)
         if rest or not units:
             raise InputError(
-                f"buffers of {chunks} chunks do not hold equal messages for {nodes} GPUs", hint=HINT
+                f"buffers of {chunks} chunks cannot hold equal messages for {nodes} GPUs", hint=HINT
             )
         self._buffers = [lay_out(collective, nodes, units, root, rank) for rank in range(nodes)]
-        # If a collective is executed in place, the input of an allgather is a part of its output,
-        # and the output of a reduce-scatter is a part of its input.
+        # In-place execution: the input of an allgather is a part of its output, and the output of
+        # a reduce-scatter is a part of its input.
         parts = {"allgather": "i", "reduce-scatter": "o"} if in_place else {}
         self._part, self._part_units = parts.get(collective, ""), units
-        #: One bit for each rank's contribution to a complete unit; 0 if this is not a reduction.
+        #: The ranks that contribute to a complete unit, one bit each; 0 outside of reductions.
         self._complete = 2**nodes - 1 if collective in REDUCTIONS else 0
         self._ports = {
             (rank, neighbour): port
             for port in topology.ports
             for rank, neighbour in enumerate(topology.neighbours(port).tolist())
-            if rank != neighbour  # else the node has no link at this port
+            if rank != neighbour  # without a link at a port, a node is its own neighbour
         }
         self._neighbours = defaultdict[int, list[int]](list)
         for rank, neighbour in sorted(self._ports):
             self._neighbours[rank].append(neighbour)
-        #: For each sender, a breadth-first tree over switches: the parent of each node it reaches.
+        #: For each sender, a breadth-first tree over switches: the parent of each reached node.
         self._parents: dict[int, dict[int, int]] = {}
         self._chunks: dict[ChunkPlace, _Chunk] = {}
-        #: The waiting thread blocks by the event for which they wait: a template of a message, and
-        #: the values for its braces.
+        #: The waiting thread blocks by the event for which they wait. An event is the template of a
+        #: message, followed by the values of the template's placeholders.
         self._waiting: dict[tuple[Any, ...], list[RunningBlock]] = defaultdict(list)
         self._ready: deque[RunningBlock] = deque()
 
     def run_all(
         self, runs: list[RunningBlock], advance: Callable[[RunningBlock], tuple[Any, ...]]
     ) -> None:
-        """Execute all operations; check that none waits forever and that the outputs are correct.
+        """Execute all operations, and check that no operation waits forever.
 
         Args:
             runs: the thread blocks.
-            advance: executes the next operation of a thread block, unless it must wait. It returns
-                an empty tuple, or the event for which the operation waits: the template of a
-                message, and the values for its braces.
+            advance: executes the next operation of a thread block and returns an empty tuple. If
+                the operation must wait, ``advance`` returns the event for which it waits: the
+                template of a message, followed by the values of the template's placeholders.
 
         Raises:
             InputError: an operation sends between GPUs that are not linked, or sends partial sums
@@ -235,14 +236,14 @@ class ChunkExecution:
                     break
                 run.done += 1
         for (text, *values), blocked in self._waiting.items():
-            blocked[0].fail(f"waits for ever for {text.format(*values)}")
+            blocked[0].fail(f"waits forever for {text.format(*values)}")
 
     def wake(self, key: tuple[Any, ...]) -> None:
         """Resume the thread blocks that wait for the event ``key``, which has happened."""
         self._ready += self._waiting.pop(key, [])
 
     def schedule(self, ports: Ports) -> Schedule:
-        """Return the schedule, after checking the outputs and simulating the schedule.
+        """Return the executed schedule, after checking the outputs and simulating the schedule.
 
         Raises:
             InputError: the sends do not form a schedule of the collective on the topology.
@@ -266,11 +267,11 @@ class ChunkExecution:
         return schedule
 
     def add(self, run: RunningBlock, own: list[Sum], units: list[Sum]) -> list[Sum]:
-        """Add arriving partial sums to those in chunks of the GPU, and return the sums.
+        """Return arriving partial sums, each added to the content of a chunk of the GPU.
 
         Args:
             run: the thread block that executes the operation.
-            own: the contents of the chunks.
+            own: the contents of the GPU's chunks.
             units: the arriving partial sums, one per chunk.
 
         Raises:
@@ -290,14 +291,14 @@ class ChunkExecution:
     def send(
         self, run: RunningBlock, units: list[Sum], ends: tuple[int, int], step: int, tree: int = 0
     ) -> int:
-        """Append a row for each unit that crosses a link, or each link of a path over switches.
+        """Append a row for each unit and each link of its path, which may lead over switches.
 
         Args:
             run: the thread block that executes the operation.
             units: the units.
-            ends: the ranks of sender and receiver.
+            ends: the ranks of the sender and the receiver.
             step: the step of the schedule in which the sender sends.
-            tree: the tree along which the units go over a link; over switches, it is the receiver.
+            tree: the tree of the rows; over switches, the receiver's rank is used instead.
 
         Returns:
             The step in which the units arrive.
@@ -307,13 +308,13 @@ class ChunkExecution:
         if not path:
             problem = f"{run} sends {which}, which is not linked in {self._topology.spec}"
             raise InputError(problem, hint=HINT)
-        # Copies of a unit for several receivers may share links over switches. A tree for each
-        # receiver keeps them apart.
+        # Copies of a unit for several receivers may share links over switches. With one tree per
+        # receiver, the rows of different copies remain distinct.
         tree = tree if len(path) == 2 else ends[1]
         for unit, ranks in units:
             combine = int(ranks != self._complete)
             if combine and len(path) > 2:
-                # Rows cannot say that a switch keeps the sums of several senders apart.
+                # Rows cannot express that a switch forwards several partial sums separately.
                 problem = f"{run} sends a partial sum {which} over a switch of"
                 raise InputError(
                     f"{problem} {self._topology.spec}",
@@ -322,14 +323,14 @@ class ChunkExecution:
             for hop, pair in enumerate(pairwise(path)):
                 row = step + hop, pair[0], self._ports[pair], pair[1], unit, tree, combine
                 self.rows.append(row)
-                # `schedule` looks up a row without `combine` if it is not a reduction.
+                # Outside of reductions, `schedule` looks up rows without `combine`.
                 self._places[row if self._complete else row[:-1]] = str(run)
         if len(self.rows) > MAX_ROWS:
             raise LimitError(f"it sends more than {MAX_ROWS:,} units", hint="use fewer chunks")
         return step + len(path) - 2
 
     def _find_path(self, sender: int, receiver: int) -> list[int]:
-        """Return the nodes of a shortest path whose inner nodes are switches; [] if none exists.
+        """Return a shortest path over switches as a list of nodes, or [] if no such path exists.
 
         Among several such paths, lower ranks are preferred, starting from the receiver.
         """
@@ -355,7 +356,7 @@ class ChunkExecution:
         """Return the units in the chunks at the given places.
 
         Raises:
-            RejectedError: a chunk is empty, or the thread block has not waited for its writer.
+            RejectedError: a chunk is empty, or the block has not waited for the chunk's writer.
         """
         units = []
         for place in places:
@@ -378,7 +379,7 @@ class ChunkExecution:
 
         Raises:
             RejectedError: a chunk holds another unit, and the thread block has not waited for all
-                blocks that use it.
+                blocks that use that unit.
         """
         for place, unit in zip(places, units, strict=True):
             chunk = self._chunk(place)
@@ -396,15 +397,15 @@ class ChunkExecution:
             chunk.used[run.number] = run.done
 
     def name_block(self, number: int) -> str:
-        """Return a thread block as text for messages."""
+        """Return the name of a thread block for messages."""
         return f"thread block {number}"
 
     def name_place(self, place: ChunkPlace) -> str:
-        """Return the place of a chunk as text for messages."""
+        """Return the name of a chunk's place for messages, such as ``o[3]``."""
         return f"{place[1]}[{place[2]}]"
 
     def place(self, rank: int, buffer: str, offset: int) -> ChunkPlace:
-        """Return the place of a chunk; chunks in the same memory have the same place."""
+        """Return the place of a chunk; if buffers overlap, a shared chunk has a single place."""
         start = rank * self._part_units if buffer == self._part else 0
         return rank, self._input if buffer == "i" else buffer, offset + start
 

@@ -1,9 +1,9 @@
 """Export to GOAL, the text format of the simulators LogGOPSim and ATLAHS.
 
 A file lists the sends and receives of each rank, and `requires` states which operations must end
-before another operation begins. A packet is one send and one receive with a unique tag. Its units,
-trees and step are written as comments, which simulators ignore and from which the module
-`goal_reader` restores the schedule.
+before another operation begins. A packet is one send and one receive with a unique tag. The units,
+trees and step of a packet are written as comments, which simulators ignore and from which the
+module `goal_reader` restores the schedule.
 
 Reference: T. Hoefler, T. Schneider, A. Lumsdaine, "LogGOPSim: simulating large-scale applications
 in the LogGOPS model", HPDC 2010; ``sim/LogGOPSim`` of spcl/atlahs.
@@ -27,9 +27,10 @@ MAX_INTERFACES = 256
 def write_goal(executed: Executed, unit_bytes: int, dialect: GoalDialect) -> Iterator[str]:
     """Yield the parts of a GOAL file.
 
-    A send requires the receives of its units. In the all-port model it also requires the previous
-    packet on its link; in the one-port model, the previous packet of its node. In the all-port
-    model, nodes have a network interface per port, so that ports do not wait for each other.
+    A send requires the receives of its units. In the all-port model, a send also requires the
+    previous packet on its link; in the one-port model, the previous packet of its node. In the
+    all-port model, nodes have a network interface per port, so that ports do not wait for each
+    other.
 
     For LogGOPSim, each node has one CPU. LogGOPSim keeps a clock per CPU, so that with several CPUs
     a send would not wait for a required receive on another CPU. For ATLAHS, each node has a CPU per
@@ -42,7 +43,7 @@ def write_goal(executed: Executed, unit_bytes: int, dialect: GoalDialect) -> Ite
         dialect: the simulator that reads the file.
 
     Raises:
-        LimitError: a node has more ports than LogGOPSim has interfaces or CPUs.
+        LimitError: a node has more ports than the simulator has interfaces or CPUs.
     """
     schedule = executed.rows.schedule
     topology = schedule.topology
@@ -52,7 +53,7 @@ def write_goal(executed: Executed, unit_bytes: int, dialect: GoalDialect) -> Ite
         raise LimitError(
             f"nodes of {topology.spec} have {topology.degree} ports; a GOAL file for {dialect} "
             f"supports at most {limit}",
-            hint="use a topology of a smaller degree, or the port model one",
+            hint="use a topology of smaller degree, or the port model one",
         )
     packets = Packets(executed)
     columns = packets.columns()
@@ -96,7 +97,7 @@ class _Operations:
         self._combine = None if combine is None else combine.tolist()
         self._arrivals, self._arrival_bounds = _list_arrivals(executed, packets)
         before = [find_previous(chain.number).tolist() for chain in packets.chains()]
-        self._sent_before = before[0]  # previous packet on the link; one-port: of the sender
+        self._sent_before = before[0]  # the previous packet on the link (one-port: of the sender)
         self._received_before = before[-1]
 
     def send(self, packet: int) -> str:
@@ -133,9 +134,10 @@ class _Operations:
         return int(self._packets.units[packet]) * self._unit_bytes
 
     def _place(self, port: int, direction: int) -> str:
-        """Return the CPU and network interface of an operation as text; zeros are omitted.
+        """Return the CPU and network interface of an operation as GOAL text.
 
-        ``direction`` is 0 for a send and 1 for a receive.
+        A number that is 0 for all operations is omitted. The argument ``direction`` is 0 for a send
+        and 1 for a receive.
         """
         number = self._interfaces[port]
         if self._has_cpus:

@@ -1,4 +1,4 @@
-"""Read schedules from GOAL files, which starcast or other programs wrote.
+"""Read schedules from GOAL files, written by starcast or other programs.
 
 Operations are kept in arrays, because a file of a few megabytes can have a million operations.
 """
@@ -57,13 +57,13 @@ _CALC, _SEND, _RECEIVE = range(3)
 class _OperationTable(NamedTuple):
     """The operations of a file as columns.
 
-    Arrays take a tenth of the memory of an object for each operation.
+    Arrays take a tenth of the memory that one object per operation would take.
 
     Attributes:
         kind: `_CALC`, `_SEND` or `_RECEIVE`.
-        line: the line in the file.
+        line: the line of the operation in the file.
         rank: the rank that executes the operation.
-        peer: the rank to which it sends or from which it receives.
+        peer: the rank that receives a send, or that sends to a receive.
         size: the number of bytes.
         tag: the tag.
     """
@@ -86,11 +86,12 @@ def schedule_from_goal(
     """Read a schedule from a GOAL file whose ranks are the nodes of a topology.
 
     A file that starcast wrote has the units, trees and steps of its packets in comments. In other
-    files, a send carries one unit, and its step follows from `requires`: it is the first step after
-    all sends on which it depends and, in the one-port model, after the sends that its node could
-    begin earlier. GOAL has no data, so units follow from the sends. Tags are not unit numbers:
+    files, a send carries one unit, and `requires` determines its step: the first step after all
+    sends on which the send depends and, in the one-port model, after the sends that the node could
+    begin earlier. GOAL files do not name the carried units, and tags need not be unit numbers.
+    Units are derived from the sends:
 
-    * If every message goes directly from its source to its destination, a send is a unit.
+    * If every message goes directly from its source to its destination, each send is a unit.
     * Otherwise, sends with the same tag carry the same unit: along a path to its destination in a
       gather, scatter or alltoall, and along a tree in an allgather and a broadcast.
     * If tags do not distinguish the units of a broadcast, each node receives them in the order of
@@ -104,13 +105,13 @@ def schedule_from_goal(
         root: rank or label of the root.
 
     Raises:
-        InputError: the file cannot be read, is not GOAL, has a send without a matching receive,
-            sends between nodes that are not linked, or has no comments on units although the
-            collective adds data or the units do not follow from the tags. The message names file
-            and line.
+        InputError: the file cannot be read, is not a GOAL file, has a send without a matching
+            receive, sends between nodes that are not linked, or has no comments on units although
+            the collective adds data or the units do not follow from the tags. The message names
+            file and line.
         LimitError: the file has too many operations.
-        RejectedError: a file without comments is not such a collective, because a node sends what
-            it does not hold.
+        RejectedError: in a file without comments, the sends are not this collective, because a node
+            sends a unit that it does not hold.
     """
     network, origin = check_request(topology, collective, ports, root)
     reader = _Reader(str(path), network, collective, ports, origin)
@@ -120,7 +121,7 @@ def schedule_from_goal(
     except OSError as error:
         raise unreadable(path, error) from None
     except UnicodeError:
-        reader.fail("is not UTF-16 text", hint="convert the file to UTF-8")
+        reader.fail("is not valid UTF-16", hint="convert the UTF-16 file to UTF-8")
     columns = reader.columns()
     with errors_in(path):
         schedule = schedule_from_columns(columns, network, collective, ports=ports, root=origin)
@@ -130,7 +131,7 @@ def schedule_from_goal(
     raise kind(
         f"{path}: with the units that follow from the tags, the sends are not "
         f"{with_article(collective)} with the root {network.label(origin)}: {violation[1]}",
-        hint="give the collective and root of the file, or write comments on the units",
+        hint="specify the collective and root of the file, or write comments on the units",
     )
 
 
@@ -205,7 +206,7 @@ class _Reader:
             missing = min({*range(nodes)} - ranks) if rank is None else rank
             self.fail(
                 f"is the end of the file, but rank {missing} is not complete",
-                hint=f"give all ranks from 0 to {nodes - 1}; if the file is cut off, copy it again",
+                hint=f"write all ranks, 0 to {nodes - 1}; if the file is truncated, copy it again",
             )
 
     def fail(self, problem: str, line: int | None = None, hint: str = _HINT) -> NoReturn:
@@ -223,7 +224,7 @@ class _Reader:
             if len(line) > _MAX_LINE or not line.isascii():
                 self.fail(
                     f"is not text, or has more than {_MAX_LINE} bytes",
-                    hint="give the text file, not the output of txt2bin",
+                    hint="use the text file, not the output of txt2bin",
                 )
             text = line.strip()
             if not text.startswith("//"):
@@ -291,7 +292,7 @@ class _Reader:
         if len(unlike) and self._collective in REDUCTIONS:
             self.fail(
                 f"has a send without comments on its units; {with_article(self._collective)} adds"
-                " data, and GOAL has none",
+                " data, which GOAL files do not contain",
                 int(operations.line[unlike[0]]),
                 "write a line such as '// unit 0 tree 0 step 1 combine 1' before each send",
             )
@@ -338,7 +339,7 @@ class _Reader:
         else:
             self.fail(
                 f"has a send of an unknown unit: the sends are not "
-                f"{with_article(self._collective)} whose units follow from tags or ends",
+                f"{with_article(self._collective)} whose units follow from tags or addresses",
                 int(operations.line[sends[0]]),
                 "use one tag for each unit, or comments such as '// unit 0 tree 0 step 1'",
             )
@@ -374,8 +375,8 @@ class _Reader:
             ends = receiver if self._collective == "gather" else sender
             return bool((ends == self._root).all())
         nodes = self._topology.nodes
-        # A direct exchange has a send for every pair of nodes. If only a few pairs are missing, the
-        # file is taken for a direct exchange with an error.
+        # A direct exchange has a send for every pair of nodes. If more than half of the pairs have
+        # one, the file is treated as a direct exchange with missing sends.
         count = self._topology.endpoints
         return 2 * len(np.unique(sender * nodes + receiver)) > count * (count - 1)
 
@@ -465,7 +466,7 @@ class _Reader:
                     heappush(ready, levels[following] * count + following)
         if done < count:
             line = int(operations.line[np.flatnonzero(left)[0]])
-            self.fail("requires an operation that waits for it", line, "remove the cycle")
+            self.fail("waits forever, because requirements form a cycle", line, "remove the cycle")
         return level
 
     def _find_ports(self, sender: Indices, receiver: Indices, line: Indices) -> Indices:

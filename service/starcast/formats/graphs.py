@@ -38,10 +38,10 @@ def to_networkx(artifact: Topology | Forest, tree: int | None = None) -> "nx.Gra
 
     Nodes have the attribute ``label``, and switches the attribute ``switch``. A link has the
     ``port`` of its end with the lower rank. If links differ in capacity, a link has its
-    ``capacity``, and the graph the ``capacity_unit``. If they differ in latency, a link has its
+    ``capacity``, and the graph the ``capacity_unit``. If links differ in latency, a link has its
     ``latency``.
 
-    An edge of a forest leads from parent to child. Its attributes are its ``tree``, its ``level``
+    An edge of a forest leads from parent to child. An edge has the attributes ``tree``, ``level``
     (the child's distance from the root in the tree) and the parent's ``port``. Since trees may
     share links, a forest becomes a `networkx.MultiDiGraph`, a subclass of DiGraph, in which the key
     of an edge is its tree. A single tree becomes a plain `networkx.DiGraph`. Nodes that are in no
@@ -151,9 +151,9 @@ def _graph_attributes(artifact: Topology | Forest) -> dict[str, str | int | floa
 
 
 def _capacity_unit(topology: Topology) -> dict[str, float]:
-    """Return the graph's attribute ``capacity_unit``: the real capacity of a link of capacity 1.
+    """Return a mapping from ``capacity_unit`` to the real capacity of a link of capacity 1.
 
-    The result is empty if all links have the same capacity.
+    The mapping is empty if all links have the same capacity.
     """
     return {} if topology.capacities is None else {"capacity_unit": topology.capacity_unit}
 
@@ -166,13 +166,13 @@ def _edges(artifact: Topology | Forest, tree: int | None) -> _Edges:
     if tree is not None:
         raise InputError(
             f"{artifact.spec} is a topology and has no tree {tree}",
-            hint="give a forest, or omit the tree",
+            hint="use a forest, or omit the tree",
         )
     return _links(artifact)
 
 
 def _links(topology: Topology) -> _Edges:
-    """Return each undirected link once, from its lower rank."""
+    """Return each undirected link once, from the end with the lower rank to the other end."""
     values = {"capacity": topology.capacities, "latency": topology.latencies}
     given = {name: column for name, column in values.items() if column is not None}
     parts = []
@@ -205,8 +205,8 @@ def _write_xml(topology: Topology, generator: str) -> Iterator[str]:
 def write_topology_dot(topology: Topology) -> Iterator[str]:
     """Yield a topology as an undirected graph in DOT.
 
-    A link has the port of its end with the lower rank. It has its capacity or latency only if links
-    differ in capacity or latency.
+    A link has the port of its end with the lower rank. A link has its capacity or latency only if
+    links differ in capacity or latency.
     """
     yield f"graph {_dot_quote(topology.spec)} {{\n"
     for name, value in _capacity_unit(topology).items():
@@ -322,7 +322,7 @@ def write_graph6(topology: Topology) -> Iterator[bytes]:
 
 
 def _graph6_size(count: int) -> list[int]:
-    """Return the number of nodes in graph6: the codes of 1, 4 or 8 characters."""
+    """Return the number of nodes encoded for graph6: the codes of 1, 4 or 8 characters."""
     if count <= 62:
         return [count + 63]
     digits, marks = (3, [126]) if count <= 258_047 else (6, [126, 126])
@@ -337,7 +337,7 @@ def write_newick(forest: Forest, tree: int | None = None) -> Iterator[str]:
             if opens:
                 yield ("" if is_first else ",") + ("(" if node in children else "")
             else:
-                # An underscore without quotes stands for a blank.
+                # In Newick, an underscore without quotes stands for a blank.
                 label = f"'{labels[node]}'" if "_" in labels[node] else labels[node]
                 yield (")" if node in children else "") + label
                 yield ":1" if node != forest.root else ";\n"
@@ -379,7 +379,7 @@ def _walk(children: dict[int, list[int]], root: int) -> Iterator[tuple[int, bool
     """Traverse a tree depth-first, and yield each node on entry and on exit.
 
     Each item is a tuple (node, whether the node is entered, whether the node is its parent's first
-    child). There is no recursion, because a tree may be almost as high as its number of nodes.
+    child). There is no recursion, because the height of a tree may be close to its number of nodes.
     """
     stack = [(root, True, True)]
     while stack:

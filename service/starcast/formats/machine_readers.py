@@ -1,4 +1,4 @@
-"""Read files in which other tools describe machines: links with capacities, latencies and switches.
+"""Read machine files of other tools: networks with switches, capacities and latencies.
 
 Sources: the ns-3 files of ASTRA-sim (``scratch/common.h`` of astra-sim/astra-network-ns3) and SimAI
 (aliyun/SimAI); ``src/graph/topo.cc`` of NVIDIA/nccl and ROCm/rccl; the platform files of SimGrid.
@@ -26,28 +26,28 @@ from starcast.topologies import memory
 from starcast.topologies.network_building import LinkList
 from starcast.topologies.networks import MAX_DEGREE
 
-#: Memory in bytes that the devices of a machine take per byte of a file.
+#: Memory of a machine's devices, in bytes per byte of the file.
 _OBJECTS = 60
-#: Memory in bytes of a directed link.
+#: Memory of a directed link, in bytes.
 _ARC_BYTES = 500
 _UNITLESS = re.compile(r"[0-9.]+(?:[eE][+-]?[0-9]+)?")
-#: Bandwidth of a lane of PCI Express in units of 100 Mbit/s, by its speed in GT/s.
+#: Bandwidth of a PCI Express lane in units of 100 Mbit/s, by the lane's speed in GT/s.
 _LANES = {"2.5": 15, "5": 30, "8": 60, "16": 120, "32": 240, "64": 480}
-#: Bandwidth of an NVLink in GB/s, rounded, by the lowest compute capability of a GPU that has it.
+#: Bandwidth of an NVLink in GB/s, rounded, by the lowest compute capability of such GPUs.
 _NVLINKS = ((100, 40), (90, 21), (87, 20), (86, 12), (70, 20), (60, 18), (0, 20))
-#: Bandwidth of an xGMI link in GB/s, by the beginning of the name or number of the architecture.
+#: Bandwidth of an xGMI link in GB/s, by the prefix of the architecture's name or number.
 _XGMI = {"gfx90a": 36, "910": 36, "gfx94": 48, "94": 48, "gfx95": 48, "95": 48}
 _OTHER_XGMI = 24
-#: Bandwidth between two CPUs of a host in GB/s: for CPUs of Intel by the lowest model number that
-#: has it, for others by vendor or architecture, and for all remaining CPUs.
+#: Bandwidth between two CPUs of a host in GB/s: for Intel CPUs by the lowest model number that has
+#: this bandwidth, for some other CPUs by vendor or architecture, and for all remaining CPUs.
 _INTEL = ((0xCF, 40), (0x8F, 22), (0x55, 10), (0, 6))
 _CPUS = {"AuthenticAMD": 16, "ppc64": 32}
 _OTHER_CPUS = 6
 #: Bandwidth between two PCI switches in one device, in GB/s: no limit in practice.
 _PCI_LINK = 5000
-#: The name of the node that stands for all switches of NVLinks; NCCL too treats them as one.
+#: The name of the single node for all NVLink switches; NCCL also treats them as one switch.
 _NVSWITCH = "NVSwitch"
-#: Classes of PCI devices that are GPUs or accelerators.
+#: Prefixes of the classes of PCI devices that are GPUs or accelerators.
 _GPU_CLASSES = ("0x03", "0x12")
 
 
@@ -56,7 +56,7 @@ def _read_ns3(file: GraphFile) -> LinkList:
     first, head = rows[0] if rows else (1, [])
     if len(head) not in (3, 6):
         fail_at(first, "does not give the numbers of nodes, switches and links")
-    # SimAI writes nodes, GPUs of a server, switches in servers, other switches, links, GPU type.
+    # SimAI lists nodes, GPUs per server, switches in servers, other switches, links and GPU type.
     counts = [read_number(word, first) for word in head[:5]]
     nodes, links, expected = counts[0], counts[-1], sum(counts[1 if len(head) == 3 else 2 : -1])
     switches, begin = list[tuple[str, int]](), 1
@@ -70,7 +70,7 @@ def _read_ns3(file: GraphFile) -> LinkList:
         if count != len(found):
             plural = "es" if noun == "switch" else "s"
             given = pluralize(count, noun, noun + plural)
-            fail_at(first, f"says {given}, but {len(found):,} follow")
+            fail_at(first, f"declares {given}; the file has {len(found):,}")
     for word, line in switches:
         file.add_node(str(_read_node(word, line, nodes)), {"switch": True})
     for line, words in rows:
@@ -97,7 +97,8 @@ def _read_node(text: str, line: int, nodes: int) -> int:
 def _rates(bandwidth: str, latency: str, unit: str) -> list[tuple[str, str]]:
     """Return the attributes ``capacity`` and ``latency`` of a link, as names and values.
 
-    A bandwidth without a unit gets the given unit, such as "bps"; a latency without one is in s.
+    A bandwidth without a unit gets the given unit, such as "bps"; a latency without a unit is in
+    seconds.
     """
     given = {"capacity": (bandwidth, unit), "latency": (latency, "s")}
     return [
@@ -111,13 +112,13 @@ class _Device:
     """A CPU or PCI device of a machine.
 
     Attributes:
-        line: its line in the file.
+        line: the line of the device in the file.
         kind: ``cpu``, ``pci``, ``nic``, ``accelerator``, or ``gpu`` for a PCI device that contains
             an element ``gpu``.
-        name: its name in the network.
-        host: the hash of its host.
+        name: the name of the device in the network.
+        host: the hash of the device's host.
         bus: the number of a PCI device; -1 for a CPU.
-        values: the attributes of its XML element; for a GPU, those of the element ``gpu``.
+        values: the attributes of the XML element; for a GPU, those of the element ``gpu``.
         cpu: the CPU to which a PCI device belongs; None for a CPU.
     """
 
@@ -149,7 +150,7 @@ class _SystemReader:
         self._devices = list[_Device]()
         #: Each PCI device, with its parent and the bandwidth between them.
         self._tree = list[tuple[_Device, _Device, str]]()
-        #: Each element of another link: its line, the device around it, its name and attributes.
+        #: Each XML element of another link: line, enclosing device, name and attributes.
         self._links = list[tuple[int, _Device, str, dict[str, str]]]()
 
     def begin(self, line: int, name: str, values: dict[str, str]) -> None:
@@ -157,7 +158,7 @@ class _SystemReader:
         above = self._open[-1] if self._open else None
         device = above
         if not self._open and name != "system":
-            fail_at(line, f"begins the element '{name}'", "give a file with the element 'system'")
+            fail_at(line, f"begins the element '{name}'", "use the root element 'system'")
         if name == "cpu":
             title = f"CPU {_get(line, name, values, 'numaid')}"
             device = _Device(line, "cpu", title, values.get("host_hash", ""), -1, values)
@@ -208,7 +209,7 @@ class _SystemReader:
         return self._file.links(is_directed=True)
 
     def _name_devices(self) -> None:
-        """Give each GPU the name of its rank, and devices with the same name a number."""
+        """Name each GPU by its number, and make the names of other devices unique."""
         hosts = list(dict.fromkeys(device.host for device in self._devices))
         count = Counter[str]()
         for device in self._devices:
@@ -224,7 +225,7 @@ class _SystemReader:
                 device.kind = "gpu" if device.kind == "accelerator" else device.kind
         gpus = [device for device in self._devices if device.kind == "gpu"]
         if not gpus:
-            raise InputError("the file lists no GPU", hint="give a file with at least two GPUs")
+            raise InputError("the file lists no GPU", hint="use a file with at least two GPUs")
         for gpu, number in zip(gpus, _number_gpus(gpus), strict=True):
             gpu.name = number
 
@@ -241,7 +242,7 @@ class _SystemReader:
                 if len(cpus[device.host]) > MAX_DEGREE:
                     fail_at(device.line, f"has more than {MAX_DEGREE} CPUs of one host")
         count = sum(len(group) ** 2 for group in cpus.values())
-        memory.require(_ARC_BYTES * count, f"{count:,} links between CPUs", "give a smaller file")
+        memory.require(_ARC_BYTES * count, f"{count:,} links between CPUs", "use a smaller file")
         for group in cpus.values():
             for u, v in permutations(group, 2):
                 yield _Arc(u.line, u.name, v.name, f"{min(_cpu_rate(u), _cpu_rate(v))}GBps")
@@ -249,7 +250,7 @@ class _SystemReader:
     def _other_arcs(self) -> Iterator[_Arc]:
         """Yield the arcs of NVLinks, of xGMI links, and of links from GPUs to CPUs.
 
-        The elements of both GPUs list a link between them, so each element gives one direction.
+        A link between two GPUs is listed at both GPUs, so each entry yields one direction.
         """
         places = dict[tuple[str, int], _Device]()
         for device in sorted(self._devices, key=lambda device: device.kind == "gpu"):
@@ -273,7 +274,7 @@ class _SystemReader:
                 if found and (found.kind == "gpu" or name == "pcilink"):
                     yield _Arc(line, device.name, found.name, bandwidth)
                 else:
-                    # NCCL ignores such links too, because a file may list a part of the machine.
+                    # NCCL ignores such links too: a file may list only a part of the machine.
                     self._file.unused.add("links to devices that the file does not list")
                 continue
             for start, end in permutations((device.name, other)):
@@ -327,7 +328,7 @@ def _number_gpus(gpus: list[_Device]) -> list[str]:
 
 
 def _link_rate(gpu: _Device, name: str) -> int:
-    """Return the bandwidth in GB/s of one link of a GPU; the name of the link's element decides."""
+    """Return the bandwidth in GB/s of a GPU's link, whose XML element has the given name."""
     if name == "pcilink":
         return _PCI_LINK
     if name == "xgmi":
@@ -338,7 +339,7 @@ def _link_rate(gpu: _Device, name: str) -> int:
 
 
 def _cpu_rate(cpu: _Device) -> int:
-    """Return the bandwidth between a CPU and the others of its host in GB/s."""
+    """Return the bandwidth in GB/s between a CPU and the other CPUs of its host."""
     vendor = cpu.values.get("vendor", "")
     if vendor == "GenuineIntel":
         model = read_number(cpu.values.get("modelid", "0"), cpu.line)
@@ -347,7 +348,7 @@ def _cpu_rate(cpu: _Device) -> int:
 
 
 def _read_system(file: GraphFile) -> LinkList:
-    memory.require(_OBJECTS * len(file.text), "the devices of a machine", "give a smaller file")
+    memory.require(_OBJECTS * len(file.text), "the devices of a machine", "use a smaller file")
     reader = _SystemReader(file)
     parse_xml(file.text, reader.begin, reader.end)
     return reader.finish()
@@ -430,7 +431,7 @@ class _PlatformReader:
         """
         name = route.links[0]
         if name not in self._links:
-            fail_at(route.line, f"uses the link '{name}', which the file does not have")
+            fail_at(route.line, f"uses the link '{name}', which the file does not define")
         values = self._links[name]
         before = len(self._file)
         latency = values.get("latency", "0")
@@ -445,7 +446,7 @@ class _PlatformReader:
             fail_at(route.line, f"joins '{u}' to '{v}', which are not both hosts or routers")
 
 
-#: Elements of SimGrid that define further nodes, links or routes; they are not supported.
+#: Unsupported SimGrid elements, which define further nodes, links or routes.
 _PLATFORM_OTHERS = (
     "cluster", "cabinet", "peer", "backbone", "host_link", "bypassRoute", "bypassZoneRoute",
     "bypassASroute", "include",
@@ -453,9 +454,9 @@ _PLATFORM_OTHERS = (
 
 
 def _read_platform(file: GraphFile) -> LinkList:
-    memory.require(_OBJECTS * len(file.text), "the links of a platform", "give a smaller file")
+    memory.require(_OBJECTS * len(file.text), "the links of a platform", "use a smaller file")
     reader = _PlatformReader(file)
-    # The document type names SimGrid's grammar in all of its files; it is not fetched.
+    # All SimGrid files declare this document type, which is not fetched.
     parse_xml(file.text, reader.begin, doctype="platform")
     return reader.finish()
 

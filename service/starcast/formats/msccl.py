@@ -29,7 +29,7 @@ from starcast.topologies import Topology
 
 
 class RuntimeLimits(NamedTuple):
-    """Maximum numbers in a runtime: channels, steps of a thread block, thread blocks of a rank."""
+    """The limits of a runtime: channels, steps per thread block, and thread blocks per rank."""
 
     channels: int
     steps: int
@@ -38,10 +38,10 @@ class RuntimeLimits(NamedTuple):
 
 #: The runtimes, by name: ``src/include/msccl.h`` and ``devcomm.h`` of microsoft/msccl, and
 #: ``src/include/msccl/msccl_struct.h`` and ``device.h`` of ROCm/rccl. A file is read if each number
-#: is within the limit of some runtime; exported files are for MSCCL.
+#: is within the limit of at least one runtime; exported files are for MSCCL.
 RUNTIMES = {"MSCCL": RuntimeLimits(32, 256, 216), "RCCL": RuntimeLimits(128, 64, 64)}
 MAX_CHANNELS, MAX_STEPS, MAX_BLOCKS = RUNTIMES["MSCCL"]
-#: Every rank parses the entire file, but keeps only the elements of its own GPU.
+#: Maximum number of XML elements per rank, which keeps only the elements of its own GPU.
 MAX_ELEMENTS = 4096
 MAX_CHILDREN = 1024
 MAX_CHUNKS_PER_STEP = 71
@@ -49,7 +49,7 @@ MAX_CHUNKS_PER_STEP = 71
 #: block that a step depends on, and 15 bits for an offset in a buffer.
 MAX_DEPENDED_BLOCKS = 2**7
 MAX_OFFSET = 2**15 - 1
-#: In the thread block of a channel, one step is reserved for a wait for the previous channel.
+#: In the thread block of a channel, one step is reserved for waiting for the previous channel.
 _SENDS_PER_CHANNEL = MAX_STEPS - 1
 _MAX_NAME = 63
 #: The largest message, in bytes, for which MSCCL may use the algorithm: in practice, no limit.
@@ -205,7 +205,7 @@ class _Program:
         self.channels = max(1, -(-longest // _SENDS_PER_CHANNEL))
         if self.channels > MAX_CHANNELS:
             raise LimitError(
-                f"a link carries {longest:,} units, which take {self.channels} channels of "
+                f"a link carries {longest:,} units, which need {self.channels} channels of "
                 f"{MAX_STEPS} steps; MSCCL XML supports at most {MAX_CHANNELS} channels",
                 hint=_HINT,
             )
@@ -356,7 +356,7 @@ class _Program:
     def _copy(self, rank: int) -> _Copy:
         """Return the chunks that a rank copies from its input to its output.
 
-        In a reduction it copies no chunk, because the input holds contributions.
+        In a reduction, a rank copies no chunk, because the input holds contributions.
         """
         inputs, outputs = self._buffers[rank]
         for source in range(0, inputs.chunks, self._chunks):
@@ -366,7 +366,7 @@ class _Program:
         return _Copy(0, 0, 0)
 
     def _fixed_place(self, node: int, unit: int) -> _Place | None:
-        """Return the place of a unit in a node's input or output; None if neither has the unit.
+        """Return the place of a unit in a node's input or output; None if neither holds the unit.
 
         The input of a reduction is not considered, because it holds contributions, not units.
         """
@@ -432,7 +432,7 @@ def _follow_chunks(rows: Rows) -> tuple[list[int], list[int], set[int]]:
     sent = list(zip(rows.sender.tolist(), *of_unit, strict=True))
     received = list(zip(rows.receiver.tolist(), *of_unit, strict=True))
     nodes, own = rows.schedule.topology.nodes, (-1, 1)
-    # The row that wrote the sum, and its number of contributions.
+    # By node, unit and tree: the row that wrote the sum, and the sum's number of contributions.
     held: dict[tuple[int, int, int], tuple[int, int]] = {}
     for _, step in groupby(range(len(rows)), key=rows.step.tolist().__getitem__):
         # A chunk that arrives in a step can be sent only in a later step.

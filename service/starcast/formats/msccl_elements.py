@@ -41,8 +41,8 @@ _TYPES = ("s", "cpy", "nop", *RECEIVES, "re")
 _LIMITS = RuntimeLimits(*map(max, zip(*RUNTIMES.values(), strict=True)))
 #: Maximum size of a file in bytes: several times the largest file that starcast writes for S5.
 _MAX_BYTES = 100 * MB
-#: Maximum size of a tag or comment in bytes. Without it, a long tag would take quadratic time: the
-#: parser scans an incomplete tag again whenever it gets more data.
+#: Maximum size of a tag or comment in bytes. Without a limit, a long tag would take quadratic time:
+#: the parser scans an incomplete tag again whenever it gets more data.
 _MAX_TOKEN = MB
 _CHUNK = 2**16
 _PARENTS = {"algo": "", "gpu": "algo", "tb": "gpu", "step": "tb"}
@@ -129,7 +129,7 @@ class ElementReader:
         """Read a file; check that no GPU is missing and that steps wait only for existing steps.
 
         Raises:
-            InputError: the file cannot be read, is not valid, or uses unsupported features.
+            InputError: the file cannot be read, is invalid, or uses unsupported features.
             LimitError: the file is too large.
         """
         try:
@@ -251,7 +251,7 @@ def _check_needs(gpu: Gpu, block: Block) -> None:
     """Check that the steps of a thread block wait only for steps that exist and report their end.
 
     Raises:
-        InputError: a step waits for another step.
+        InputError: a step waits for a step that does not exist or does not report its end.
     """
     for number, step in enumerate(block.steps):
         other, needed = step.needs

@@ -31,11 +31,12 @@ from starcast.formats.msccl_elements import (
     Instruction,
 )
 from starcast.support.errors import RejectedError, errors_in
+from starcast.support.text import pluralize
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
 
-#: The events for which a thread block may wait, as templates of messages. Their values are a rank
-#: and a thread block, or the sender, receiver and channel of a send.
+#: The events for which a thread block may wait, as templates of messages. The placeholders stand
+#: for a rank and a thread block, or for the sender, receiver and channel of a send.
 _BLOCK = "thread block {1}"
 _SEND = "a send of rank {0} on channel {2}"
 
@@ -51,7 +52,7 @@ def schedule_from_msccl(
 
     A file that starcast wrote has the steps and trees of its units in additional attributes. In
     other files, a send belongs to the first step after all sends that it waits for. These are the
-    earlier sends of its thread block, and those on which it depends through ``depid`` and receives.
+    earlier sends of its thread block, and sends on which it depends through ``depid`` and receives.
     The chunks that a thread block's step sends are one packet. A send between endpoints that are
     not linked goes along a shortest path over switches, one link per step.
 
@@ -114,17 +115,20 @@ class _Execution(ChunkExecution):
         """Execute all steps; check that no step waits forever and that all sends are received.
 
         Raises:
-            RejectedError: a step waits forever, or a rank does not receive all that is sent to it.
-            InputError, LimitError: see `ChunkExecution.run_all`.
+            RejectedError: a step waits forever, uses a chunk without waiting for its unit, or
+                counts a contribution twice; or a rank does not receive everything sent to it.
+            InputError: a step sends between GPUs that are not linked, or sends partial sums over a
+                switch.
+            LimitError: the steps send too many units.
         """
         self.run_all(list(self._runs.values()), self._advance)
         for (sender, receiver, channel), wire in self._wires.items():
             if wire:
-                problem = f"rank {receiver} does not receive all that rank {sender} sends on"
+                problem = f"rank {receiver} does not receive everything that rank {sender} sends on"
                 raise RejectedError(f"{problem} channel {channel}", hint=HINT)
 
     def _advance(self, run: RunningBlock) -> tuple[Any, ...]:
-        """Execute the next step of a thread block, unless it must wait; see `run_all`."""
+        """Execute the next step of a thread block; if it must wait, return the awaited event."""
         block: Block = run.block
         step = block.steps[run.done]
         wire = block.receive, block.rank, block.channel
@@ -139,7 +143,7 @@ class _Execution(ChunkExecution):
         if step.type in RECEIVES:
             units, arrival = self._wires[wire].popleft()
             if len(units) != step.chunks:
-                run.fail(f"receives {step.chunks} chunks, but {len(units)} are sent")
+                run.fail(f"receives {pluralize(step.chunks, 'chunk')}, not the {len(units)} sent")
             run.now = run.now._replace(arrived=max(run.now.arrived, arrival))
         elif step.type != "nop":
             units = self.read(run, self._chunk_places(run, step, step.source))

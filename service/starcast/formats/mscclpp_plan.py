@@ -29,7 +29,7 @@ _names = pydantic.AliasChoices
 
 
 class ChunkRange(pydantic.BaseModel):
-    """Consecutive chunks in a buffer of the same GPU (``type``) or another one (``buffer_id``)."""
+    """Consecutive chunks in a buffer of the same GPU (``type``) or another GPU (``buffer_id``)."""
 
     type: _Buffer | None = None
     buffer_id: _Index | None = None
@@ -38,14 +38,14 @@ class ChunkRange(pydantic.BaseModel):
 
 
 class _Group(pydantic.BaseModel):
-    """The position of a thread block in a group; its members move equal parts of each chunk."""
+    """The position of a thread block in a group, whose members move equal parts of each chunk."""
 
     tb_id: _Index = 0
     tbg_size: Annotated[int, pydantic.Field(strict=True, ge=1, le=64)] = 1
 
 
 class PlanOperation(pydantic.BaseModel):
-    """An operation of a thread block; the names of its values are those of the file."""
+    """An operation of a thread block; the fields have the same names as in the file."""
 
     name: _Word
     src_buff: Many[ChunkRange] = ()
@@ -59,7 +59,7 @@ class PlanOperation(pydantic.BaseModel):
 
 
 class References(pydantic.BaseModel):
-    """The channels of one type that a thread block uses, or the remote buffers they lead to."""
+    """The channels of one type that a thread block uses, or the remote buffers that they reach."""
 
     kind: _Word = pydantic.Field(validation_alias=_names("channel_type", "access_channel_type"))
     numbers: Many[_Index] = pydantic.Field(
@@ -106,11 +106,11 @@ class Plan(pydantic.BaseModel):
     """An execution plan.
 
     Attributes:
-        collective: the collective, as the file names it.
+        collective: the collective's name in the file.
         inplace: whether input and output are the same memory.
         gpus: the GPUs by rank.
         chunk_units: the number of units per chunk, set after the file is read. It is a multiple of
-            the size of each group of thread blocks, so each of them moves a whole number of units.
+            the size of each thread block group, so each part of a chunk has an integer size.
     """
 
     collective: _Word
@@ -123,7 +123,7 @@ def read_plan(path: str | Path) -> Plan:
     """Read a plan, and check its values and the order of its GPUs.
 
     Raises:
-        InputError: the file cannot be read, or is not such a plan.
+        InputError: the file cannot be read, or is not an MSCCL++ plan.
         LimitError: the file is too large, or has too many thread blocks or transfers.
     """
     try:
@@ -132,7 +132,7 @@ def read_plan(path: str | Path) -> Plan:
         raise unreadable("it", error) from None
     except ValueError as error:
         reason = describe_error(error)
-        hint = "give a plan of MSCCL++ as its language writes it"
+        hint = "use a plan that the language of MSCCL++ has written"
         raise InputError(f"it is not an MSCCL++ plan: {reason}", hint=hint) from None
     blocks = [block for gpu in plan.gpus for block in gpu.threadblocks]
     operations = [step for block in blocks for step in block.steps]

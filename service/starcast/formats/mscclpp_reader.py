@@ -1,8 +1,8 @@
-"""Read schedules from execution plans of MSCCL++, which its language writes as JSON.
+"""Read schedules from MSCCL++ execution plans, JSON files written by the MSCCL++ language.
 
 Thread blocks write to and read from the memory of other GPUs. Signals, barriers and semaphores
 order their operations; packets carry a flag, so that their reader waits for them. The plan is
-executed with unit numbers instead of data. Operations of switches, and pipelines, are refused.
+executed with unit numbers instead of data. Switch operations and pipelines are refused.
 
 Reference: ``python/mscclpp/language``, ``src/core/executor/execution_plan.cc`` and
 ``src/core/include/execution_kernel.hpp`` of microsoft/mscclpp.
@@ -47,11 +47,13 @@ _UNSUPPORTED = {
     **dict.fromkeys(("glres", "gstore", "gstorepkt"), "which a switch executes"),
     "pipeline": "which repeats operations for parts of a chunk",
 }
+_UNKNOWN = "which is unknown"
 #: For each operation on packets, the index of the first source that is read as a packet, and of the
 #: first target that is written as a packet.
 _PACKET_SOURCES = {"rppkt": 0, "upkt": 0, "repkt": 1, "respkt": 1, "recpkt": 1, "recspkt": 1}
 _PACKET_TARGETS = {"ppkt": 0, "cpkt": 0, "rppkt": 0, "respkt": 1, "recpkt": 1, "recspkt": 1}
-#: Packets take twice their data's space in the scratch buffer, so here they have their own buffer.
+#: Packets take twice the space of their data in the scratch buffer, so here they have a separate
+#: buffer.
 _PACKETS = "packet s"
 
 #: The events for which a thread block may wait, as templates of messages.
@@ -70,9 +72,9 @@ def schedule_from_mscclpp(
 ) -> Schedule:
     """Read a schedule from an MSCCL++ plan whose ranks are the endpoints of a topology.
 
-    A transfer belongs to the first step after all transfers that it waits for: the earlier ones of
-    its thread block, and those before a signal, barrier, semaphore or packet that it waits for. All
-    reads of an operation are in one step, and all its writes in the same or the next.
+    A transfer belongs to the first step after all transfers that it waits for: earlier transfers of
+    its thread block, and transfers before a signal, barrier, semaphore or packet that it waits for.
+    All reads of an operation are in one step, and all its writes in that step or the next step.
 
     Args:
         path: the file.
@@ -82,7 +84,7 @@ def schedule_from_mscclpp(
         root: rank or label of the root.
 
     Raises:
-        InputError: the file cannot be read, is not such a plan, is for another collective or
+        InputError: the file cannot be read, is not an MSCCL++ plan, is for another collective or
             topology, has an unsupported operation, or transfers between nodes that are not linked.
         LimitError: the file is too large, or has too many thread blocks or transfers.
         RejectedError: a thread block waits forever, uses a chunk without waiting for its unit,
@@ -108,7 +110,7 @@ def _numbers(references: "Sequence[References]", kind: str) -> list[int]:
 
 def _pick(run: RunningBlock, values: Sequence[Item], index: int) -> Item:
     if index >= len(values):
-        problem = f"{run} refers to number {index} of {len(values)} channels or remote buffers"
+        problem = f"{run} refers to entry {index} of {len(values)} channels or remote buffers"
         raise InputError(problem, hint=HINT)
     return values[index]
 
@@ -132,8 +134,8 @@ class _Execution(ChunkExecution):
         nothing = Knowledge(np.full(len(blocks), -1, dtype=np.int32), 0, 0)
         self.blocks = [RunningBlock(block, index, nothing) for index, block in enumerate(blocks)]
         self._remote_buffers = [gpu.remote_buffers for gpu in plan.gpus]
-        #: For each rank and type of channel, a pair for each channel: the rank at its other end,
-        #: and its number among the channels between both ranks.
+        #: For each rank and type of channel, a pair for each channel: the rank at the other end,
+        #: and the channel's number among the channels between the two ranks.
         self._channels: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
         #: Signals that no thread block has received yet, with the knowledge of their senders.
         self._signals: dict[tuple[Any, ...], deque[Knowledge]] = defaultdict(deque)
@@ -152,11 +154,11 @@ class _Execution(ChunkExecution):
         self._packets: dict[ChunkPlace, Knowledge] = {}
 
     def name_block(self, number: int) -> str:
-        """Return a thread block as text for messages."""
+        """Return the name of a thread block for messages."""
         return str(self.blocks[number].block)
 
     def name_place(self, place: ChunkPlace) -> str:
-        """Return the place of a chunk as text for messages."""
+        """Return the name of a chunk's place for messages, such as ``o[3] of rank 0``."""
         rank, buffer, offset = place
         return f"{buffer}[{offset // self._units}] of rank {rank}"
 
@@ -168,10 +170,10 @@ class _Execution(ChunkExecution):
         """
         step: PlanOperation = run.block.steps[run.done]
         if step.name not in _OPERATIONS:
-            problem = f"has the operation '{step.name}', {_UNSUPPORTED.get(step.name, 'unknown')}"
+            problem = f"has the operation '{step.name}', {_UNSUPPORTED.get(step.name, _UNKNOWN)}"
             raise InputError(f"{run} {problem}", hint=f"use only {', '.join(_OPERATIONS)}")
         if step.name in _ADDS and self.collective not in REDUCTIONS:
-            problem = f"has the operation '{step.name}', which adds data in {self.collective}"
+            problem = f"has the operation '{step.name}', but {self.collective} does not add data"
             raise InputError(f"{run} {problem}", hint="use operations that only move data")
         if step.name == "barrier":
             return self._wait_at_barrier(run, step)
@@ -236,7 +238,7 @@ class _Execution(ChunkExecution):
         return ()
 
     def _move(self, run: RunningBlock, step: "PlanOperation") -> tuple[Any, ...]:
-        """Execute an operation that copies, transfers or adds chunks, unless it must wait."""
+        """Execute an operation on chunks; if the operation must wait, return the awaited event."""
         sources, targets = (
             [self._find(run, step, each, at >= packets.get(step.name, at + 1))
              for at, each in enumerate(buffers)]
@@ -264,7 +266,7 @@ class _Execution(ChunkExecution):
             for place in places:
                 if place[1] == _PACKETS:
                     if place in self._packets:
-                        # A reader could not tell the second packet from the first.
+                        # A reader could not distinguish the second packet from the first.
                         run.fail(f"writes {self.name_place(place)} a second time")
                     self._packets[place] = self._knowledge_after(run, step)
                     self.wake((_PACKET, place[0], place[2] // self._units))

@@ -1,7 +1,7 @@
 """Read the nodes and links of networks from the text of a file, by file format.
 
 Every message about a file with lines names the line. Node and link counts in headers are compared
-with the content; no memory is allocated for them.
+with the content, and do not determine how much memory is allocated.
 """
 
 import csv
@@ -34,14 +34,14 @@ _HEADS = (
     ("node1", "node2"), ("u", "v"),
 )  # fmt: skip
 _THIRD = (
-    "a third value can be a capacity or a weight: name the columns in a first line, such as "
+    "a third value can be a capacity or a weight: name the columns in the first line, such as "
     "'source target capacity' or 'source target weight', or remove the values"
 )
 _COMPLETE = "the file is damaged or incomplete: write it again"
-_ONE_GRAPH = "give a file with one graph"
+_ONE_GRAPH = "use a file with one graph"
 _NUMBER = re.compile(r"[0-9]{1,12}")
 _MAX_LINE = 4096
-#: A comment of an edge list, or the attributes that NetworkX writes after a link.
+#: Patterns of an edge list: the attributes that NetworkX writes after a link; also comments.
 _LIST_ATTRIBUTES = re.compile(r"\s\{.*\}\s*$")
 _LIST_COMMENT = re.compile(r"^\s*[#%].*|\s#.*|\s\{.*\}\s*$")
 _PAJEK_WORD = re.compile(r'"([^"]*)"|(\S+)')
@@ -53,7 +53,7 @@ _DOT_HEAD = re.compile(
 )
 _DOT_END = re.compile(rf"({_DOT_ID})(?::{_DOT_ID})*")
 _DOT_ATTRIBUTE = re.compile(rf"({_DOT_ID})\s*=\s*(-?{_DOT_ID})")
-#: Blanks, a comment, an attribute of the graph, or nodes, joined by links, with their attributes.
+#: One of: blanks, a comment, a graph attribute, or nodes (joined by links) with attributes.
 _DOT_STATEMENT = re.compile(
     rf"[\s;,]+|{_DOT_COMMENT}|{_DOT_ATTRIBUTE.pattern}"
     rf"|(?P<ends>{_DOT_END.pattern}(?:\s*(?:--|->)\s*{_DOT_END.pattern})*)"
@@ -64,9 +64,9 @@ _ANYNET_END = re.compile(r"(?<!\S)(router|node)\s+(\d{1,12})(?:\s+(\d+))?(?!\S)"
 _PajekLine = tuple[str, str, int, list[tuple[str, str]]]
 _PAJEK_SECTIONS = ("*network", "*vertices", "*edges", "*arcs")
 _SIX_BITS = re.compile(r"[?-~]+")
-#: Memory in bytes that the objects of NetworkX take per byte of a file.
+#: Memory of NetworkX objects, in bytes per byte of the file.
 _OBJECTS = 50
-#: Attributes of links that are ignored without a message, because networks have their own.
+#: Link attributes that are ignored without a message, because networks have their own values.
 LINK_IDS = {"id", "key", "label", "port"}
 
 
@@ -76,7 +76,7 @@ class GraphFile:
     Attributes:
         text: the text.
         has_weights: whether third values in the lines of an edge list are weights of links.
-        unused: names of data in the file that networks do not have.
+        unused: descriptions of data in the file that networks do not use.
         capacity_unit: the attribute ``capacity_unit`` of the graph, or None.
     """
 
@@ -144,10 +144,10 @@ def fail_at(line: int, problem: str, hint: str = _COMPLETE) -> NoReturn:
 
 
 def read_number(text: str, line: int) -> int:
-    """Return a whole number of up to twelve digits.
+    """Return a non-negative integer of up to twelve digits.
 
     Raises:
-        InputError: the text is not such a number.
+        InputError: the text is not such an integer.
     """
     if not _NUMBER.fullmatch(text):
         fail_at(line, f"has '{text}' instead of a number")
@@ -170,7 +170,7 @@ def _read_edges(file: GraphFile) -> LinkList:
 
 
 def _read_attributes(text: str, line: int) -> Mapping[Any, Any]:
-    """Return the attributes of a link, which NetworkX writes after it as a Python dictionary."""
+    """Return the attributes of a link, which NetworkX writes after the link as a dictionary."""
     try:
         found = literal_eval(text.strip())
     except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -181,7 +181,7 @@ def _read_attributes(text: str, line: int) -> Mapping[Any, Any]:
 
 
 def _read_csv(file: GraphFile) -> LinkList:
-    # Comments are replaced by empty lines, because the line numbers in messages must stay right.
+    # Comments are replaced by empty lines, so that the line numbers in messages remain correct.
     lines = ["" if line.lstrip()[:1] in ("#", "%") else line for line in file.text.split("\n")]
     head = next((line for line in lines if line.strip()), "")
     separator = max(",;\t", key=head.count)
@@ -262,7 +262,7 @@ def _read_metis(file: GraphFile) -> LinkList:
     if not 2 <= len(counts) <= 4:
         fail_at(first, "does not begin with the numbers of nodes and links")
     nodes, links, form, weights = [*counts, *(0, 1)[len(counts) - 2 :]]
-    # The three digits of the format say whether there are sizes, weights of nodes, and of links.
+    # The three digits of the format state whether node sizes, node weights and link weights follow.
     skipped = form // 100 % 10 + form // 10 % 10 * weights
     step = 2 if form % 10 else 1
     if skipped:
@@ -271,7 +271,7 @@ def _read_metis(file: GraphFile) -> LinkList:
     while rows and not rows[-1][1] and len(rows) > nodes:
         rows.pop()
     if len(rows) != nodes:
-        fail_at(first, f"says {pluralize(nodes, 'node')}, but {len(rows):,} lines follow")
+        fail_at(first, f"declares {pluralize(nodes, 'node')}; the file has {len(rows):,}")
     for node in range(1, nodes + 1):
         file.add_node(str(node))
     for node, (line, row) in enumerate(rows, start=1):
@@ -285,8 +285,8 @@ def _read_metis(file: GraphFile) -> LinkList:
     if len(found.pairs) != 2 * links:
         fail_at(
             first,
-            f"says {pluralize(links, 'link')}, but the lines list {len(found.pairs):,} neighbours",
-            "list each link in the lines of both nodes",
+            f"declares {pluralize(links, 'link')}; the file lists {len(found.pairs):,} neighbours",
+            "list each link in the lines of both of its nodes",
         )
     return found
 
@@ -294,17 +294,18 @@ def _read_metis(file: GraphFile) -> LinkList:
 def _read_matrix_market(file: GraphFile) -> LinkList:
     kind = file.text.partition("\n")[0].lower().split()[1:]
     if kind[:2] != ["matrix", "coordinate"] or len(kind) < 4:
-        fail_at(1, "does not say that the file is a sparse matrix", "write 'coordinate' matrices")
+        fail_at(1, "does not declare a sparse matrix", "write the matrix in coordinate format")
     rows = [(line, text.split()) for line, text in file.lines("%") if text.strip()]
     first, sizes = rows[0] if rows else (1, [])
     if len(sizes) != 3:
         fail_at(first, "has no numbers of rows, columns and entries")
     height, width, entries = (read_number(word, first) for word in sizes)
     if height != width:
-        fail_at(first, f"says that the matrix has {height:,} rows and {width:,} columns")
+        fail_at(first, f"declares a matrix of {height:,} rows and {width:,} columns")
     if len(rows) - 1 != entries:
         fail_at(
-            first, f"says {pluralize(entries, 'entry', 'entries')}, but {len(rows) - 1:,} follow"
+            first,
+            f"declares {pluralize(entries, 'entry', 'entries')}; the file has {len(rows) - 1:,}",
         )
     for line, words in rows[1:]:
         ends = [read_number(word, line) for word in words[:2]]
@@ -317,20 +318,20 @@ def _read_matrix_market(file: GraphFile) -> LinkList:
 
 
 def check_count(file: GraphFile, line: int, nodes: int) -> None:
-    """Check that a file has links for as many nodes as its header says.
+    """Check that all nodes that the header of a file declares have links.
 
     Args:
-        file: the nodes with links.
+        file: the file after its links were read, so that it holds all nodes with links.
         line: the line of the header, for the message.
         nodes: the number of nodes in the header.
 
     Raises:
-        InputError: fewer nodes have links.
+        InputError: fewer nodes than declared have links.
     """
     if nodes > len(file):
         fail_at(
             line,
-            f"says {nodes:,} nodes, but only {len(file):,} of them have links",
+            f"declares {pluralize(nodes, 'node')}; the number of nodes with links is {len(file):,}",
             "remove the nodes without links",
         )
 
@@ -424,7 +425,7 @@ def _read_size(text: str) -> tuple[int, NDArray[np.uint8]]:
     if not _SIX_BITS.fullmatch(text):
         raise InputError("it is not one line with one graph", hint=_ONE_GRAPH)
     values = np.frombuffer(text.encode(), dtype=np.uint8) - np.uint8(63)
-    # A number above 62 follows 63, and one above 258,047 follows 63 63.
+    # The value 63 precedes a size above 62; two values 63 precede a size above 258,047.
     marks = int((values[:2] == 63).cumprod().sum())
     digits = (1, 3, 6)[marks]
     size = 0
@@ -492,7 +493,7 @@ def _read_dot(file: GraphFile) -> LinkList:
         line, place = line + statement[0].count("\n"), statement.end()
     if (mark := file.text[place : place + 1]) != "}":
         found = f"has '{mark}' outside of quotes" if mark else "ends without '}'"
-        fail_at(line, found, "write no subgraphs, and other text in quotes")
+        fail_at(line, found, "remove subgraphs, and write other text in quotes")
     rest = re.sub(_DOT_COMMENT, "", file.text[place + 1 :], flags=re.DOTALL | re.MULTILINE)
     if rest.strip():
         fail_at(line, "ends the graph, but more text follows", _ONE_GRAPH)
@@ -590,7 +591,7 @@ def _load(file: GraphFile, noun: str, read: Callable[[Any], Any]) -> Any:
         read: calls the reader; its argument is the module networkx.
     """
     networkx = import_library("networkx")
-    memory.require(_OBJECTS * len(file.text), "the objects of NetworkX", "give a smaller file")
+    memory.require(_OBJECTS * len(file.text), "the objects of NetworkX", "use a smaller file")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -604,7 +605,7 @@ def _load(file: GraphFile, noun: str, read: Callable[[Any], Any]) -> Any:
     return graph
 
 
-#: The readers of files, by format. Those of the last line use NetworkX and return its graphs.
+#: The readers of files, by format. The readers of the last line return graphs of NetworkX.
 READERS: dict[NetworkFormat, Callable[[GraphFile], Any]] = {
     "edges": _read_edges, "csv": _read_csv, "graph6": _read_graph6, "metis": _read_metis,
     "json": _read_json, "dot": _read_dot, "pajek": _read_pajek, "adjlist": _read_adjacency,

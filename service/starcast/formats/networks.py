@@ -1,6 +1,6 @@
 """Make networks from graphs and files, and recognize the formats of files.
 
-Files are not trusted: their size is limited, and no number in a file sizes an array.
+Files are not trusted: their size is limited, and no number in a file determines an array's size.
 """
 
 import re
@@ -23,7 +23,7 @@ from starcast.topologies.network_building import (
 )
 from starcast.topologies.networks import Network
 
-#: Maximum size in bytes of a file, after decompression.
+#: Maximum size of a file in bytes, after decompression.
 MAX_BYTES = 100 * MB
 #: Patterns of the beginnings of network files, and of other files that users may take for networks.
 _BEGINNINGS: dict[str, NetworkFormat] = {
@@ -31,8 +31,8 @@ _BEGINNINGS: dict[str, NetworkFormat] = {
     r"<(?:.*<)?gexf\b": "gexf",
     r"<(?:.*<)?system\b": "nccl-xml",
     r"<(?:.*<)?platform\b": "simgrid",
-    # SimAI begins with five counts and a GPU type, ASTRA-sim with three counts; only numbers follow
-    # these up to the first bandwidth.
+    # Files of SimAI begin with five counts and a GPU type, files of ASTRA-sim with three counts.
+    # After the counts, only numbers precede the first bandwidth.
     r"(?:[0-9]+[ \t]+){5}\w*[a-z]": "ns3",
     r"(?:[0-9]+[ \t]+){2}[0-9]+[ \t\r]*\n[0-9\s]*?[0-9.]+[kmgt]?b(?:ps|/s)": "ns3",
     r"%%MatrixMarket\b": "matrix-market",
@@ -53,7 +53,7 @@ _OTHERS = {
     r"num_ranks\s": "a GOAL file",
     r"[^\n]*\bstep\b[^\n]*\bsender\b": "a schedule",
 }
-#: The number of characters by which a format is recognized.
+#: The number of characters from which a format is recognized.
 _BEGINNING = 4096
 _XML_COMMENT = re.compile(r"<!--(?:[^-]|-(?!-))*+-->")
 
@@ -70,12 +70,12 @@ def network(
     source: str | None = None,
     reporter: Reporter | None = None,
 ) -> Network:
-    """Make a topology of any connected graph, or of a file with one.
+    """Make a topology of any connected graph, or of a file with such a graph.
 
-    Ports are the colours of a proper edge colouring, so there are at most D+1 of them for the
-    largest degree D. The capacities of parallel links are added. Labels are made of the nodes'
-    attribute ``label`` or else ``name``, if the values are different for all nodes; otherwise of
-    the ids. Positions are the attributes ``lon`` and ``lat``, ``longitude`` and ``latitude``, ``x``
+    Ports are the colours of a proper edge colouring, so their number is at most D+1 for the
+    largest degree D. The capacities of parallel links are added. Labels are made from the nodes'
+    attribute ``label`` or else ``name``, if all nodes have different values; otherwise from the
+    ids. Positions are the attributes ``lon`` and ``lat``, ``longitude`` and ``latitude``, ``x``
     and ``y``, or ``pos``.
 
     Args:
@@ -84,14 +84,14 @@ def network(
             slash or a usual suffix. `docs/formats.md` describes the formats.
         name: the first part of the spec: at most 43 letters, digits, ``_`` and ``.`` (default: the
             file's name without suffix, or ``network``).
-        file_format: the format of the file (default: by its content, or else its suffix).
+        file_format: the format of the file (default: detected from the content or else the suffix).
         capacities: the capacity of each link, in the order of the links (default: its attribute
-            ``capacity`` or ``bandwidth``, else 1). Whole numbers are kept. Other numbers, and all
+            ``capacity`` or ``bandwidth``, else 1). Integers are kept. Other numbers, and all
             values of attributes, are divided by their greatest common divisor, unless the graph has
             the attribute ``capacity_unit``. Values may have units, such as 100Gbps or 64 GB/s.
-        latencies: the latency of each link in the unit of T_s, a whole number (default: its
+        latencies: the latency of each link in the unit of T_s, a non-negative integer (default: its
             attribute ``latency`` or ``delay``, else 0). Numbers with units, such as 0.5ms, become
-            microseconds, or nanoseconds or picoseconds if microseconds are not whole numbers.
+            microseconds, or nanoseconds or picoseconds if microseconds would not be integers.
         switches: nodes that only forward: no message begins or ends at them (default: those whose
             attribute ``switch`` is true).
         weights: use the weights of links as ``capacity`` or as ``latency`` (default: do not use
@@ -102,12 +102,13 @@ def network(
             a `NetworkWarning`).
 
     Returns:
-        The network. In this process, its spec, such as ``mine-3fa2c1``, can be used instead of it.
+        The network. In this process, its spec, such as ``mine-3fa2c1``, also refers to the network.
 
     Raises:
-        InputError: the graph is empty, not connected or directed, or has a link from a node to
+        InputError: the graph is empty, directed or not connected, or has a link from a node to
             itself; a node has more than 253 links; the name is malformed; or the file cannot be
-            read as this format. The message names the file and, if the format has lines, the line.
+            read in the given format. The message names the file and, if the format has lines, the
+            line.
         LimitError: the file is too large.
         UnavailableError: the format needs a library that is not installed.
 
@@ -122,7 +123,7 @@ def network(
     if isinstance(links, str) and not is_network_path(links):
         raise InputError(
             f"'{links}' is not the path of a file",
-            hint="write ./ before the name of a file; `starcast.topology` takes specs",
+            hint="write ./ before a file name; use `starcast.topology` for specs",
         )
     if not isinstance(links, str | Path):
         made_name = "network" if name is None else name
@@ -133,7 +134,7 @@ def network(
     plain = Path(path.name.lower().removesuffix(".gz"))
     chosen = recognized or NETWORK_SUFFIXES.get(plain.suffix) or _list_format(text)
     if chosen not in ALL_READERS:
-        raise InputError(f"unknown format of a network: '{chosen}'", hint=f"use {_NAMES}")
+        raise InputError(f"unknown network format '{chosen}'", hint=f"use {_NAMES}")
     file = GraphFile(text, has_weights=weights is not None)
     made_name = _valid_name(path) if name is None else name
     try:
@@ -154,7 +155,7 @@ def network(
 
 
 _NAMES = ", ".join(ALL_READERS)
-_FROM = f"if it has another format, name it with `file_format`: {_NAMES}"
+_FROM = f"if the file has another format, specify `file_format`: {_NAMES}"
 
 
 def _valid_name(path: Path) -> str:
@@ -169,20 +170,20 @@ def _read_text(path: Path) -> str:
     except OSError as error:
         raise unreadable(path, error) from None
     except ValueError as error:
-        raise InputError(f"{path}: {error}", hint="give a text file in UTF-8") from None
+        raise InputError(f"{path}: {error}", hint="use a text file in UTF-8") from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise InputError(f"{path}: line {line} has a NUL character", hint="give a text file")
+        raise InputError(f"{path}: line {line} has a NUL character", hint="use a text file")
     if not text.strip():
-        raise InputError(f"{path} is empty", hint="give a file with at least one link")
+        raise InputError(f"{path} is empty", hint="use a file with at least one link")
     return text
 
 
 def _recognize(path: Path, text: str) -> NetworkFormat | None:
-    """Return the format of a file by its beginning, or None if it is unknown.
+    """Return the file format that the beginning of a text shows, or None if it is unknown.
 
     Raises:
-        InputError: the beginning is that of another format.
+        InputError: the file begins like a file that does not contain a network.
     """
     # Comments are removed first, because a licence in a comment may be longer than `_BEGINNING`.
     beginning = _XML_COMMENT.sub("", text[: 16 * _BEGINNING]).lstrip()[:_BEGINNING]

@@ -61,9 +61,9 @@ def read_schedule(
         collective: the name of the collective.
         ports: the port model: ``all`` or ``one``.
         root: rank or label of the root.
-        file_format: ``csv``, ``goal``, ``msccl-xml`` or ``mscclpp-json``. By default, the beginning
-            of the file decides, or else its suffix: ``.goal``, ``.xml``, ``.json``, or CSV for
-            others.
+        file_format: ``csv``, ``goal``, ``msccl-xml`` or ``mscclpp-json`` (default: detected from
+            the beginning of the file or else from the suffix: ``.goal``, ``.xml``, ``.json``; CSV
+            for other suffixes).
 
     Raises:
         InputError: the file cannot be read, or does not have the given format.
@@ -71,9 +71,7 @@ def read_schedule(
     recognized = file_format or _recognize(path)
     name = recognized or _SUFFIXES.get(Path(path).suffix.lower(), "csv")
     if name not in READERS:
-        raise InputError(
-            f"unknown format of a schedule file: '{name}'", hint=f"use {', '.join(READERS)}"
-        )
+        raise InputError(f"unknown schedule file format '{name}'", hint=f"use {', '.join(READERS)}")
     try:
         return READERS[name](path, topology, collective, ports, root)
     except (InputError, LimitError) as error:
@@ -84,7 +82,7 @@ def read_schedule(
 
 
 def _recognize(path: str | Path) -> RowsFormat | None:
-    """Return the format of a schedule file by its beginning, or None if it is unknown.
+    """Return the format that the beginning of a schedule file shows, or None if it is unknown.
 
     Raises:
         InputError: the file cannot be read, or begins like a file of an unsupported format.
@@ -93,7 +91,7 @@ def _recognize(path: str | Path) -> RowsFormat | None:
         return None  # the beginning of a pipe can be read only once
     try:
         with open_lines(path) as file:
-            # Comments are removed first, because a licence in one may be longer than `_BEGINNING`.
+            # Comments are removed first: a licence in a comment may be longer than `_BEGINNING`.
             text = _COMMENT.sub("", file.read(16 * _BEGINNING))
     except OSError as error:
         raise unreadable(path, error) from None
@@ -110,7 +108,7 @@ def _recognize(path: str | Path) -> RowsFormat | None:
 
 
 _READABLE = "schedules are read from CSV, GOAL, MSCCL XML and MSCCL++ plans"
-_FROM = "if it has another format, name it with `file_format` csv, goal, msccl-xml or mscclpp-json"
-#: The number of characters by which a format is recognized.
+_FROM = "for another format, specify `file_format` csv, goal, msccl-xml or mscclpp-json"
+#: The number of characters from which a format is recognized.
 _BEGINNING = 4096
 _COMMENT = re.compile(r"<!--(?:[^-]|-(?!-))*+-->")

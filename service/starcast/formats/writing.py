@@ -92,7 +92,7 @@ def _write_parquet(schedule: Schedule) -> Iterator[bytes]:
 
 
 def _write_events(rows: Rows, timing: Timing, parameters: Mapping[str, object]) -> Iterator[str]:
-    """Yield the parts of a trace with one event per packet, from its start to its end.
+    """Yield the parts of a Chrome trace, in which each packet is an event of the same duration.
 
     Nodes are shown as processes, and ports as threads. The time unit of T_s and T_c is displayed as
     one microsecond. Reference: the document "Trace Event Format" of the Chromium project.
@@ -233,12 +233,12 @@ def export(
         to: for a schedule ``goal``, ``msccl-xml``, ``chrome-trace``, ``csv`` or ``parquet``; for a
             topology ``graphml``, ``gexf``, ``dot``, ``metis``, ``graph6`` or ``anynet``; for a
             forest ``dot``, ``newick`` or ``json``. `docs/formats.md` describes them.
-        unit_bytes: bytes of a unit, for ``goal`` and ``chrome-trace``; 64 by default.
+        unit_bytes: bytes per unit, for ``goal`` and ``chrome-trace``; 64 by default.
         t_s: start-up time of a packet, for ``chrome-trace``; 100 by default.
         t_c: time per byte, for ``chrome-trace``; 1 by default.
         execution: ``synchronous`` (default) or ``asynchronous``, for ``chrome-trace``; see
             `starcast.timing`.
-        dialect: ``loggopsim`` (default) or ``atlahs``, for ``goal``: the simulator that reads it.
+        dialect: ``loggopsim`` (default) or ``atlahs``, for ``goal``: the simulator for the file.
         tree: for a forest, the number of a single tree to write; by default, all trees are written.
 
     Raises:
@@ -262,7 +262,7 @@ def export(
 def render(artifact: Structure, to: str, **options: Any) -> Iterator[bytes]:
     """Yield the parts of a file; the arguments and errors are those of `export`.
 
-    Errors are raised by the call or before the first part, except a LimitError for a single node.
+    Errors are raised by the call or during the iteration, usually before the first part.
     """
     kind = kind_of(artifact)
     write = find_format(kind, to).write
@@ -283,7 +283,7 @@ def kind_of(artifact: Structure) -> type[Structure]:
             return kind
     raise InputError(
         f"an object of type {type(artifact).__name__} cannot be exported",
-        hint="give a topology, a forest or a schedule",
+        hint="pass a topology, a forest or a schedule",
     )
 
 
@@ -317,16 +317,16 @@ def _check_options(kind: type[Structure], to: str, given: dict[str, Any]) -> Non
     size = given.get("unit_bytes", 1)
     if isinstance(size, bool) or not isinstance(size, int) or size < 1:
         raise InputError(
-            f"unit_bytes is {size!r}, not a positive number of bytes",
-            hint="give a whole number of bytes, 1 or more",
+            f"unit_bytes must be a positive integer, but is {size!r}",
+            hint="specify a positive integer number of bytes",
         )
     for name in ("t_s", "t_c"):
         try:
             Fraction(given.get(name, 0))
         except (ValueError, TypeError, ZeroDivisionError, OverflowError):
             raise InputError(
-                f"{name} is {given[name]!r}, which is not a number",
-                hint="give a number, such as 100, 2.5 or 23/3",
+                f"{name} must be a number, but is {given[name]!r}",
+                hint="specify a number, such as 100, 2.5 or 23/3",
             ) from None
 
 

@@ -17,8 +17,9 @@ symbol is *displaced*.
 not trust them: it checks the decrease along every tree edge. A wrong potential could reject a
 correct tree, but never accept a wrong one.
 
-* `GREEDY`: the distance to the tree's hub. It does not decrease from the hub to the root. The nodes
-  on this path are therefore declared as exceptions (Tseng & Sheu 1997, Definitions 1 and 2).
+* `GREEDY`: the distance to the tree's hub. This distance does not decrease on the path from the hub
+  to the root, so the nodes on this path are declared as exceptions (Tseng & Sheu 1997, Definitions
+  1 and 2).
 * `SUBSTAR`: the step in which the node is informed (Sheu, Liaw & Chen 1993, section 2).
 * `EDGE_DISJOINT`: the level (Fragopoulou & Akl 1996, Definition 8; docs/definitions has the proof).
 """
@@ -41,7 +42,7 @@ class Tables(NamedTuple):
     """Look-up tables for blocks of m! nodes and for their rows of w! nodes, w = m-1.
 
     Attributes:
-        orders: all orders of 0..w-1, uint8 ``[w!, w]``.
+        orders: all permutations of 0..w-1, uint8 ``[w!, w]``.
         neighbours: the index in the block of each node's neighbour, across the ports 2..m, uint16
             ``[m+1, m!]``.
         compositions: the ranks of g∘p for permutations g and p, which are given by their ranks,
@@ -49,7 +50,7 @@ class Tables(NamedTuple):
         cycles: the number of cycles of g∘p, uint8 ``[w!, w!]``.
         fixed: twice the number of symbols at home in the positions 3t+2, .., 3t+4, uint8
             ``[2, m^3, w!]``. The first index is t. The second index combines, for each of these
-            positions, the index of the symbol that is at home there.
+            positions, the index of the symbol whose home is that position.
         substar: for each node of S_m, the port towards its parent in the broadcast tree of 2m-3
             steps, and the step in which it is informed, uint8 ``[2, m!]``.
     """
@@ -71,7 +72,7 @@ def build_tables(m: int) -> Tables:
         neighbours[port] = permutations.rank(permutations.cross(patterns, port) + np.uint8(1))
     triples = [(0, 1, 2), (3, 4, 5)]
     gains = [fixed_point_gain(m - 1, tuple(p for p in triple if p < m - 1)) for triple in triples]
-    # Positions that do not exist have no fixed points, whatever their index.
+    # Positions that do not exist have no fixed points for any index, so the gains are repeated.
     fixed = np.stack([gain.repeat(m**TRIPLE // len(gain), axis=0) for gain in gains])
     compositions = permutations.composition_table(m - 1)
     cycles = permutations.cycle_count_table(m - 1)
@@ -94,7 +95,7 @@ class Blocks(NamedTuple):
 
     Attributes:
         kind: `GREEDY`, `SUBSTAR` or `EDGE_DISJOINT`.
-        n, m: the number of symbols of S_n, and how many of them are outside a block's tail.
+        n, m: the number of symbols of S_n, and the number of symbols outside a block's tail.
         homes: the position of each symbol in each tree's hub, uint8 ``[trees, n+1]``.
         changes: nodes whose port differs from the formula for this kind of forest, int64
             ``[changes, 4]``: block, tree, index in the block, port; sorted.
@@ -170,9 +171,9 @@ def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array
     The port of node v in the tree with root r is alpha_r(v) of Tseng & Sheu 1997, Def. 1; it is 0
     at the root.
 
-    The port is the position of the first symbol in r, if that is not 1; otherwise it is the first
-    position from 2 on where the node differs from r. The nodes of a row that agree with r in the
-    positions 2, .., d are consecutive.
+    The port is the position in r of the node's first symbol, if this position is not 1; otherwise,
+    the port is the first position from 2 on where the node differs from r. The nodes of a row that
+    agree with r in the positions 2, .., d are consecutive.
 
     Args:
         n: the size of S_n.
@@ -218,7 +219,7 @@ def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array
 def relabel(n: int, m: int, x: Array, y: Array) -> tuple[int, int]:
     """Relabel a node so that the root of its substar (all nodes with its tail) is the identity.
 
-    For k = n, n-1, .., the nodes with symbol c in position k form a substar. It receives the
+    For k = n, n-1, .., the nodes with symbol c in position k form a substar. A substar receives the
     message across port k at one node, its root, which has k in position 1, 1 in position c and c in
     position k. A relabelling for k maps this root to the identity. The port to the parent of a node
     is the smallest k such that the node, relabelled for all larger k, does not have k in position k
@@ -369,7 +370,7 @@ def fill_distances(
     low = tables.fixed[0, (at_home[0] * m + at_home[1]) * m + at_home[2]]
     high = tables.fixed[1, (at_home[3] * m + at_home[4]) * m + at_home[5]]
     for order in range(len(out)):
-        # The result is right even if intermediate values wrap around, so uint8 suffices.
+        # The result is correct even if intermediate values wrap around, so uint8 suffices.
         out[order] = np.uint8(np.uint8(offset + cycles[order]) - np.uint8(low[order] + high[order]))
 
 
@@ -427,9 +428,9 @@ def edge_disjoint_levels(n: int, x: Array, first: int, last: int, out: Array) ->
     """Write the level of node x in the edge-disjoint tree l into ``out[l]``, l = first..last.
 
     The level is the distance from the root plus a detour, which docs/definitions/
-    edge-disjoint-trees.md derives from the definition (Fragopoulou & Akl 1996, Definition 8). It
-    depends on the cycle (1 x_1 .. k) that contains symbol 1, and on its length L. If L = 1, symbol
-    1 is at home, and a hop across dimension l displaces symbol l if it is at home too.
+    edge-disjoint-trees.md derives from the definition (Fragopoulou & Akl 1996, Definition 8). The
+    detour depends on the cycle (1 x_1 .. k) that contains symbol 1, and on its length L. If L = 1,
+    symbol 1 is at home, and a hop across dimension l displaces symbol l if it is at home too.
     """
     on_cycle = 0  # the positions on the cycle, as a bit set
     length = 0
@@ -453,8 +454,8 @@ def edge_disjoint_levels(n: int, x: Array, first: int, last: int, out: Array) ->
     q = x[a] if a != k else x[first_displaced(n, x, k)]
     for tree in range(first, last + 1):
         is_displaced = x[tree] != tree and not on_cycle >> tree & 1
-        # Here L >= 2. The detour is 2 in tree x_1, and in each tree l whose symbol l is displaced
-        # and not on the cycle of symbol 1. It is 4 in the other trees, except for trees k and q.
+        # Here L >= 2. The detour is 2 in tree x_1 and in each tree l whose symbol l is displaced
+        # and not on the cycle of symbol 1. In other trees, the detour is 4, except in k and q.
         detour = 2 if tree == a or is_displaced else 4
         # In tree k, and in tree q if L = 2, the path to the root is a shortest path.
         if tree == k or (tree == q and length == 2):

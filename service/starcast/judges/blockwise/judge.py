@@ -175,8 +175,8 @@ def _fill_block(
     """Write the ports and potentials of all trees for the nodes of a block.
 
     Args:
-        blocks: the closed forms.
-        tables: the tables of m.
+        blocks: the formulas of the forest.
+        tables: the look-up tables for blocks of m! nodes.
         x: a node with the tail of the block; its other positions are overwritten.
         rest: the other symbols, ascending, uint8 ``[m]``.
         ports: the ports towards the parents, uint8 ``[trees, m!]``.
@@ -214,7 +214,7 @@ def _change_ports(changes: Array, next_change: int, block: int, ports: Array) ->
     """Overwrite the ports of a block's nodes whose ports differ from the construction's formula.
 
     Args:
-        changes: these nodes and ports; see `Blocks`.
+        changes: these nodes and their ports, as `Blocks.changes`.
         next_change: the index of the first change in this block or a later one.
         block: the number of the block.
         ports: the ports of the block's nodes, uint8 ``[trees, m!]``; changed.
@@ -272,16 +272,16 @@ def _read_parents_of_ports(
         row: the ports of the row's nodes.
         begin: the index in the block of the row's first node.
         m: the number of positions before the tail.
-        neighbours: see `Tables`.
+        neighbours: the index in the block of each node's neighbour across each port.
         level: the potentials of the block's nodes.
         parents: the potentials of the parents; overwritten.
 
     Returns:
-        False if a parent is in another block; then its potential is not known.
+        False if a parent is in another block, where its potential is not known.
     """
     for order in range(len(row)):
         # The subtraction of uint8 numbers wraps around, so ports 0 and 1 become large numbers and
-        # are detected, too.
+        # are also detected.
         parents[order] = np.uint8(row[order] - np.uint8(2)) > np.uint8(m - 2)
     if _any_flag(parents):
         return False

@@ -26,8 +26,8 @@ from starcast.trees.construction import CONSTRUCTIONS
 #: 7 symbols, the rows of the tables have 6! entries, and most tables fit into the processor's
 #: cache.
 MAX_BLOCK = 7
-#: A 64-bit integer counts the trees that use each port, with 4 bits per port, so there are at most
-#: 15 ports.
+#: Maximum n: a 64-bit integer counts the trees that use each port, with 4 bits per port, so there
+#: are at most 15 ports.
 LARGEST = 16
 _KINDS = {
     "greedy": GREEDY,
@@ -43,7 +43,7 @@ Address = tuple[int, int, int]
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A forest in closed form: formulas give the ports of its nodes.
+    """A forest in closed form: formulas determine the parent ports of its nodes.
 
     The formulas describe the forest with the identity as root. The forest with the id ``id`` is
     its image under an automorphism: rotations, followed by the translation to ``root``.
@@ -107,7 +107,7 @@ def closed_form(
             parentheses.
         root: the label of the root; the identity by default.
         m: the number of first symbols that vary within a block.
-        **arguments: the arguments of the construction, as in `starcast.forest`.
+        **arguments: the arguments of the construction; see `starcast.forest`.
 
     Raises:
         InputError: the topology is not a star graph, the construction has no closed form, or the
@@ -124,7 +124,7 @@ def closed_form(
     elif given:
         raise InputError(
             f"the construction '{entry.name}' has no argument '{next(iter(given))}'",
-            hint="omit it",
+            hint="omit the argument",
         )
     if base not in _KINDS:
         raise InputError(
@@ -174,7 +174,7 @@ def _check_arguments(n: int, name: str, arguments: dict[str, int | str]) -> int:
     turns = arguments.get("i", 0)
     if not isinstance(turns, int) or not 0 <= turns <= n - 2:
         raise InputError(
-            f"i = {turns} is out of range on S{n}", hint=f"give an integer from 0 to {n - 2}"
+            f"i = {turns} is out of range on S{n}", hint=f"use an integer from 0 to {n - 2}"
         )
     return turns
 
@@ -212,8 +212,8 @@ def _greedy_path(start: Perms, root: Perms) -> tuple[Perms, list[int]]:
     """Return the path from a node to the root of the greedy tree.
 
     Returns:
-        The nodes on the path, uint8 ``[length + 1, n]``, and the ``length`` ports that the path
-        crosses.
+        The nodes on the path, uint8 ``[length + 1, n]``, and a list of the ``length`` ports that
+        the path crosses.
     """
     node, goal = start.tolist(), root.tolist()
     nodes, ports = [list(node)], []

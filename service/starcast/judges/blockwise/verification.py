@@ -1,7 +1,7 @@
 """Verify forests given by formulas: examine ranges of blocks and combine the results into a proof.
 
 *Spanning.* The module `judge` shows for every node and tree that the parent's potential is smaller
-by 1, except at the nodes that the closed form declares as exceptions. The module follows the
+by 1, except at the nodes that the closed form declares as exceptions. This module follows the
 parents of each exception up to the root. Every other node has an ancestor that is an exception or
 the root, since potentials are not negative. So every node reaches the root.
 
@@ -10,7 +10,7 @@ level
 
     level(e) + potential(node) - potential(e).
 
-The height is thus at most the largest potential plus the largest level(e) - potential(e). The
+The height is thus at most the largest potential plus the largest level(e) - potential(e). This
 module follows some nodes with the largest potential to the root, which gives their levels. If one
 of these levels equals the bound, so does the height.
 
@@ -40,12 +40,12 @@ from starcast.support.progress import Reporter, Silent, reporting
 from starcast.support.shards import Job, Shard, merge_shards, write_shard
 from starcast.topologies import memory
 
-#: Number of tree edges per task, so that a task takes some seconds: for the formulas that are
-#: evaluated for whole rows, and for those that are evaluated node by node.
+#: Number of tree edges per task, so that a task takes some seconds: for formulas that are evaluated
+#: for whole rows, and for formulas that are evaluated node by node.
 _EDGES, _SLOW_EDGES = 3_000_000_000, 60_000_000
-#: Below this number of tree edges, starting processes takes longer than the work.
+#: Below this number of tree edges, starting processes takes longer than the verification.
 _MANY_EDGES = 500_000_000
-#: The memory of a task in bytes: interpreter, numba and tables.
+#: Memory of a task in bytes, for the interpreter, numba and the tables.
 _TASK_BYTES = 300_000_000
 #: Largest n for which all nodes of S_n are followed to the root if no witness proves the height.
 #: In larger star graphs this would take too long.
@@ -65,7 +65,7 @@ class RangeResult(StrictRecord):
     """Results for a range of blocks.
 
     Attributes:
-        blocks: the range.
+        blocks: the range of blocks.
         load: entry i is the number of directed links with load i.
         largest: the largest potential of each tree.
         witnesses: nodes that have the largest potential of their tree.
@@ -107,7 +107,7 @@ class BlockVerification:
 
 
 def plan_ranges(source: Source) -> list[Range]:
-    """Divide all blocks into ranges, each of which takes some seconds."""
+    """Divide all blocks into ranges whose verification takes some seconds each."""
     per_block = factorial(source.blocks.m) * source.trees
     edges = _EDGES if source.blocks.kind == GREEDY else _SLOW_EDGES
     step = max(1, edges // per_block)
@@ -126,7 +126,7 @@ def verify_blocks(
         source: the forest.
         jobs: the number of processes; by default one per core if the work is large enough.
         reporter: receives the progress.
-        executor: runs the ranges of blocks, in place of worker processes on this machine.
+        executor: runs the ranges of blocks, instead of worker processes on this machine.
 
     Raises:
         RejectedError: a tree is not a spanning tree; the message names the first offending node.
@@ -148,7 +148,7 @@ def run_ranges(
     reporter: Reporter,
     executor: Executor | None = None,
 ) -> Iterator[Iterator[RangeResult]]:
-    """Yield the results of the ranges in the order in which they finish.
+    """Yield an iterator over the results of the ranges, in the order in which they finish.
 
     Raises:
         RejectedError: a parent is not closer to the root; the message names tree, node and port.
@@ -277,7 +277,7 @@ class _Follower:
         )
 
     def prove_height(self, tree: int, results: Sequence[RangeResult]) -> int:
-        """Return the height of a tree, which the module's docstring derives from the results.
+        """Return the height of a tree, derived from the results as the module docstring explains.
 
         Raises:
             RejectedError: the tree has no root, or an exception does not reach the root.
@@ -293,11 +293,11 @@ class _Follower:
         if not above:  # the root is always an exception, since its port is 0
             raise RejectedError(
                 f"{self._source.id} is not a forest: tree {tree} has no root",
-                hint="give the root the port 0",
+                hint="set the port of the root to 0",
             )
         bound = largest + max(above)
         attained = 0
-        # A single node with this level proves the height, so the loop usually follows one node.
+        # A single node whose level is the bound proves the height, so the loop usually ends early.
         for node in self._candidates(tree, largest, results):
             attained = max(attained, self.level(node, largest))
             if attained == bound:
@@ -328,8 +328,8 @@ class _Follower:
             RejectedError: a port does not exist, or the parents lead into a cycle.
         """
         node, port = self._node(address)
-        # Between two exceptions the potential decreases at every hop. A path of more hops than this
-        # must contain a cycle.
+        # Between two exceptions the potential decreases at every hop. A path of more than `most`
+        # hops must contain a cycle.
         most = (len(self._source.exceptions) + 1) * (largest + 1)
         for level in range(most):
             # Only the identity, which is the root, has symbols in ascending order.
@@ -402,7 +402,7 @@ def verify_shard(
         file: the path of the result file; an existing file is replaced only by a complete one.
         jobs: the number of processes; by default one per core if the work is large enough.
         reporter: receives the progress.
-        executor: runs the ranges of blocks, in place of worker processes on this machine.
+        executor: runs the ranges of blocks, instead of worker processes on this machine.
 
     Returns:
         The number of ranges of blocks in the shard.
@@ -427,7 +427,7 @@ def merge_blocks(files: Sequence[Path]) -> BlockVerification:
 
     Raises:
         InputError: the files are not all shards of one verification, or are damaged.
-        RejectedError: the shards were computed by other code, or do not prove the forest.
+        RejectedError: the shards were computed by different code, or do not prove the forest.
         LimitError: the heights are not proved.
     """
     job, results = merge_shards(files, "forest", Description, RangeResult)

@@ -55,9 +55,10 @@ def simulate_acknowledged(schedule: Schedule, faults: Iterable[FaultLike] = ()) 
         schedule: an allgather that traverses each tree depth first, such as ``edge-disjoint``. All
             rows with the same source, tree and link form one hop, which ends when its last unit
             arrives.
-        faults: as in `simulate`. A hop is blocked if its link, sender or receiver fails before the
-            hop ends. The acknowledgement of a hop returns over the same link after the last hop in
-            the subtree beyond it; it is blocked if the link or one of its ends has failed by then.
+        faults: nodes and links; see `simulate`. A hop is blocked if its link, sender or receiver
+            fails before the hop ends. The acknowledgement of a hop returns over the same link after
+            the last hop in the subtree beyond the link; the acknowledgement is blocked if the link
+            or one of its ends has failed by then.
 
     Raises:
         InputError: the schedule is not an allgather that traverses each tree depth first, it
@@ -70,14 +71,14 @@ def simulate_acknowledged(schedule: Schedule, faults: Iterable[FaultLike] = ()) 
     outages = Outages(schedule.topology, faults)
     if schedule.collective != "allgather":
         raise InputError(
-            f"acknowledgements need an allgather, and {schedule.id} is not an allgather",
+            f"acknowledgements need an allgather, but {schedule.id} is not an allgather",
             hint=_INSTEAD,
         )
     by_steps = simulate(schedule)
     if by_steps.violation is not None:
         raise InputError(
             f"{schedule.id} violates a rule: {by_steps.violation}",
-            hint="give a schedule that obeys its port model",
+            hint="use a schedule that obeys its port model",
         )
     rows = Rows(schedule.expand() if outages else schedule)
     traversals = _Traversals(rows)

@@ -1,15 +1,15 @@
 """Execute schedules asynchronously: a packet starts as soon as its units and its link are free.
 
-The critical path is the chain of packets that decides how long the execution takes.
+The critical path is the chain of packets that determines how long the execution takes.
 
 A packet waits until each of its units has arrived at its sender (if several rows deliver the unit,
 until the earliest arrival), and until the previous packet on its directed link has ended. In the
-one-port model it waits for the previous packet at its sender and for that at its receiver instead
-of the packet on its link. A packet ends when its duration has passed. So the vector x of all end
-times is a fixed point x = F(x) of a monotone function F, which consists of maxima, minima and
-additions. F has one fixed point, no packet ends later than in the synchronous model, and iterating
-F reaches the fixed point from any times between 0 and the synchronous times
-(docs/execution-models.md has the proofs).
+one-port model, a packet waits for the previous packet at its sender and the previous packet at its
+receiver, instead of the packet on its link. A packet ends when its duration has passed. So the
+vector x of all end times is a fixed point x = F(x) of a monotone function F, which consists of
+maxima, minima and additions. Unless some but not all durations are 0, F has one fixed point; no
+packet ends later than in the synchronous model, and iterating F reaches the fixed point from any
+times between 0 and the synchronous times (docs/execution-models.md has the proofs).
 
 If no unit is delivered twice, a packet depends on packets of earlier steps only. So a single pass
 over the steps in their order gives the exact times; all packets of a step are executed at once.
@@ -150,7 +150,7 @@ class AsynchronousExecution:
         """
         step = self._packets.step[self._packets.begins[batch.packets]]
         # If a duration is 0, F can have several fixed points. An iteration from above reaches the
-        # right one.
+        # correct fixed point.
         if not self.duration.all():
             return np.asarray(self._clock[step], self._ticks.dtype)
         early = self._clock[step[0] - 1] - max(free_from.max() for free_from in free)

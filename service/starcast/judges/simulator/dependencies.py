@@ -31,8 +31,8 @@ from starcast.judges.simulator.simulation import Executed
 from starcast.judges.simulator.sums import Sums
 from starcast.support.arrays import Integers, Mask
 
-#: Maximum number of hops of a unit up to which `_never_returns` can check it. In starcast's
-#: schedules, units make at most one hop more than the diameter.
+#: Maximum number of hops per unit that `_never_returns` checks. In starcast's schedules, units make
+#: at most one hop more than the diameter.
 _MAX_HOPS = 64
 
 
@@ -86,7 +86,7 @@ class Dependencies(ABC):
 
 
 class PairDependencies(Dependencies):
-    """Dependencies with an arrival time for every (node, unit) pair, or for all that occur."""
+    """Dependencies with an arrival time for each (node, unit) pair, or for each that occurs."""
 
     def __init__(self, packets: Packets, executed: Executed) -> None:
         postcondition = executed.postcondition
@@ -124,8 +124,8 @@ class JourneyDependencies(Dependencies):
     def needs(self, rows: slice | Indices) -> Needs:
         """Return, for each row, the index of the arrival time of its unit at its sender.
 
-        The row that delivered the unit writes it. The index is 0 if the sender is the unit's
-        source.
+        The row that delivered the unit writes this arrival time. The index is 0 if the sender is
+        the unit's source.
         """
         return Needs(self._previous[rows])
 
@@ -137,11 +137,12 @@ class JourneyDependencies(Dependencies):
 class SumDependencies(Dependencies):
     """Dependencies in a reduction, whose rows add partial sums or pass on complete units.
 
-    Index 0 is the time of the nodes' own contributions, which are there from the start. It is
-    followed by an arrival time for each row, and one for each (node, unit) pair, for complete units
-    that the node receives. A row that passes on a complete unit reads the arrival times of the sum
-    that is first complete at its sender. If the sender received the complete unit in an earlier
-    step, the row reads the arrival time of this (node, unit) pair instead.
+    Index 0 is the time of the nodes' own contributions, which exist from the start. The next
+    indices are those of the rows' arrival times, followed by an arrival time for each (node, unit)
+    pair, for complete units that the node receives. A row that passes on a complete unit reads the
+    arrival times of the sum that is first complete at its sender. If the sender received the
+    complete unit in an earlier step, the row reads the arrival time of this (node, unit) pair
+    instead.
 
     Attributes:
         sums: the partial sums of the reduction.

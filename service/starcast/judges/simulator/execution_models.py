@@ -54,14 +54,14 @@ class PacketTimes(NamedTuple):
 class Timing:
     """The exact times of an execution.
 
-    Times are in the unit of T_s. They are integers, or fractions if they are not whole numbers.
+    Times are in the unit of T_s, as integers where possible and as fractions otherwise.
 
     Attributes:
         execution: ``synchronous`` or ``asynchronous``.
         time: the end of the last packet; in a synchronous execution, the end of the last step.
         arrivals: ``[nodes]``, when each node has received all of its units; 0 if it receives none
             or is a switch, -1 if units are missing or the node is dead.
-        link_busy: ``[nodes, ports]``, the total time for which each directed link carries packets.
+        link_busy: ``[nodes, ports]``, the total time in which each directed link carries packets.
             Ports are in the order of ``topology.ports``.
         simulation: the results of `starcast.simulate` for the same schedule and faults.
 
@@ -78,12 +78,12 @@ class Timing:
 
     @cached_property
     def critical_path(self) -> tuple[CriticalSend, ...]:
-        """The packets that decide the total time, in the order of time.
+        """The packets that determine the total time, in the order of time.
 
         In the synchronous model, the path has the longest packet of every step (the first one if
         there are several). In the asynchronous model, the path is traced back from the packet that
         ends last: each packet follows the packet whose end it waited for. If a packet waited
-        equally long for a unit and for its link, sender or receiver, that resource is named. For a
+        equally long for a unit and for its link, sender or receiver, the resource is named. For a
         symmetric schedule, the packets belong to the source whose rows are given.
         """
         return self._path()
@@ -111,8 +111,8 @@ def timing(
     """Return the exact times of a schedule's execution.
 
     A packet consists of all units with the same step, sender and port. Over a link of capacity c
-    and latency l it lasts ``t_s + l + units * unit_bytes * t_c / c``, and its units are at the
-    receiver when it ends. In most topologies, c is 1 and l is 0 for every link.
+    and latency l, a packet lasts ``t_s + l + units * unit_bytes * t_c / c``, and its units are at
+    the receiver when it ends. In most topologies, c is 1 and l is 0 for every link.
 
     *synchronous*: all packets of a step start together, and a step lasts as long as its longest
     packet. A step without packets lasts ``t_s``. The total time is the sum over all steps.
@@ -120,7 +120,7 @@ def timing(
     *asynchronous*: a packet starts as soon as all its units are at the sender and its directed link
     is free. The packets of a link keep the order of their steps. In the one-port model, an endpoint
     sends one packet at a time and receives one at a time, both in the order of steps. A unit that
-    several packets deliver is at the receiver when the earliest of them ends.
+    several packets deliver is at the receiver when the earliest packet ends.
 
     All times are computed as integer multiples of the largest time that divides both parts of a
     packet's duration. The integers are int64 if they fit, else Python integers, which are about 50
@@ -134,7 +134,7 @@ def timing(
         t_s: T_s, the start-up time of a packet.
         t_c: T_c, the time per byte.
         execution: the execution model, as described above.
-        faults: faulty nodes and links, as in `starcast.simulate`.
+        faults: faulty nodes and links; see `starcast.simulate`.
 
     Raises:
         InputError: a number is negative, a unit has 0 bytes, the execution model is unknown, or a
@@ -205,7 +205,7 @@ def make_ticks(
     check_execution(execution)
     bytes_per_unit = exact_number(unit_bytes, "unit_bytes")
     if bytes_per_unit == 0:
-        raise InputError("unit_bytes is 0, not a positive number", hint="give more than 0 bytes")
+        raise InputError("unit_bytes must be positive, but is 0", hint="use more than 0 bytes")
     start_up = exact_number(t_s, "t_s")
     return Ticks(topology, start_up, bytes_per_unit * exact_number(t_c, "t_c"))
 
@@ -300,7 +300,7 @@ def _find_completions(
     Args:
         executed: the executed rows and their postcondition.
         packets: the same rows in the order of packets.
-        ticks: the dtype of times.
+        ticks: the conversion between times and ticks.
         node: the node of each required (node, unit) pair; the node needs the complete unit.
         first: for each of these pairs, when the node first has the complete unit, in ticks.
     """
@@ -310,7 +310,7 @@ def _find_completions(
 
 
 def _describe_packets(packets: Packets, ticks: Ticks, start: Times) -> PacketTimes:
-    """Return the packets with their start and end times; ``start`` is in ticks."""
+    """Return the packets with their start and end times, given their start times in ticks."""
     end = start + packets.durations(ticks)
     return PacketTimes(*packets.columns(), ticks.times(start), ticks.times(end))
 
@@ -331,8 +331,8 @@ def _find_arrivals(
     Args:
         executed: the executed rows and their postcondition.
         packets: the same rows in the order of packets.
-        ticks: the dtype of times.
-        end: ``[rows]``, when each row ends.
+        ticks: the conversion between times and ticks.
+        end: ``[rows]``, when the packet of each row ends.
         first: ``[nodes * units]``, when each unit first arrives at each node; used if every node
             must receive every unit.
     """
@@ -362,9 +362,9 @@ def _find_arrivals(
 
 
 def _represent_all(arrivals: Times, executed: Executed, packets: Packets, ticks: Ticks) -> Times:
-    """Extend arrival times to the units of all sources, and set those of dead nodes to never.
+    """Extend arrival times to the units of all sources; set the times of dead nodes to never.
 
-    In a symmetric schedule, the given times are only those for the units of one source.
+    In a symmetric schedule, the given times hold only for the units of one source.
     """
     alive = executed.alive
     # By symmetry, all nodes receive their last unit at the same time.

@@ -40,7 +40,7 @@ class Fault:
 
     Args:
         what: a node (label or rank), or a link (a pair of neighbours).
-        step: the first step of the outage; 1 means from the start.
+        step: the first step of the outage; step 1 means from the start.
 
     Raises:
         InputError: ``what`` is neither a node nor a link, or the step is not positive.
@@ -58,7 +58,7 @@ class Fault:
         if isinstance(what, list | tuple) and len(what) != 2:
             raise InputError(
                 f"{what!r} is neither a node nor a link",
-                hint="give a faulty link as a pair of neighbours",
+                hint="write a faulty link as a pair of neighbours",
             )
         step: object = self.step
         is_integer = isinstance(step, int | np.integer) and not isinstance(step, bool)
@@ -66,7 +66,7 @@ class Fault:
             shown = "a larger number" if is_integer and self.step > _NEVER else repr(step)
             raise InputError(
                 f"the fault {what!r} has step {shown}, not an integer from 1 to {_NEVER - 1}",
-                hint="steps are numbered from 1; step 1 means from the start",
+                hint="use a step number from 1 on; step 1 means from the start",
             )
 
     @classmethod
@@ -216,7 +216,7 @@ def find_executed(schedule: Schedule, faults: Iterable[FaultLike]) -> Mask:
 
     Args:
         schedule: a schedule that `starcast.simulate` accepts, and that is not symmetric.
-        faults: as in `starcast.simulate`.
+        faults: nodes, links and `Fault` objects; see `starcast.simulate`.
 
     Raises:
         InputError: a fault is neither a node nor a link.
@@ -258,6 +258,6 @@ def _check_list(faults: Iterable[FaultLike]) -> Iterable[FaultLike]:
     if isinstance(faults, str | Fault) or not isinstance(faults, Iterable):
         raise InputError(
             f"the faults are {faults!r}, not a list",
-            hint="give a list of nodes and pairs: faults=['21345']",
+            hint="use a list of nodes and pairs: faults=['21345']",
         )
     return faults

@@ -1,12 +1,12 @@
 """Determine which nodes must receive each unit, and when each node holds it.
 
 The *postcondition* of a collective states the source of every unit, and the nodes that must receive
-it. They follow from the number of the unit (see `starcast.collectives.Schedule`).
+it. Both follow from the number of the unit (see `starcast.collectives.Schedule`).
 
 The module stores the arrival times of (node, unit) pairs in arrays. If every node must receive
 every unit (broadcast, allgather), nearly every pair occurs, so the arrays have an entry for every
-pair. A unit with one destination visits few nodes; then only the pairs that occur have an entry;
-its index is found by binary search.
+pair. A unit with one destination visits few nodes; then only the pairs that occur have entries,
+which are found by binary search.
 """
 
 from abc import ABC, abstractmethod
@@ -25,7 +25,7 @@ from starcast.support.errors import InputError, LimitError
 from starcast.support.text import pluralize, with_article
 from starcast.support.vocabulary import Collective
 
-#: Collectives with many sources. In these, the units of dead nodes need not be delivered.
+#: Collectives with many sources, in which the units of dead nodes need not be delivered.
 _MANY_SENDERS = ("allgather", "gather", "alltoall")
 #: For each collective, the exponent e in its number of units, which is M * endpoints^e.
 _POWERS = {
@@ -123,7 +123,7 @@ def derive_postcondition(schedule: Schedule) -> Postcondition:
     if units < 0 or units % parts:
         raise InputError(
             f"{with_article(schedule.collective)} on {topology.spec} cannot have {units:,} units",
-            hint=f"give a multiple of {parts:,}" if units >= 0 else "give 0 or more",
+            hint=f"use a multiple of {parts:,}" if units >= 0 else "use 0 or more",
         )
     # The multiplicity is at least 1 even if there are no units, because other methods divide by it.
     multiplicity = max(units // parts, 1)
@@ -158,7 +158,7 @@ class PairIndex(ABC):
         """Return the index of each pair; nodes and units must exist."""
 
     def initial(self, postcondition: Postcondition) -> Indices:
-        """Return the indices of the pairs of each unit and its source, held from the start."""
+        """Return the indices of the pairs that are held from the start: each unit at its source."""
         units = np.arange(postcondition.units)
         return self.of(postcondition.source(units), units)
 

@@ -4,7 +4,7 @@ A packet has all units that cross a directed link in a step. The rows of a symme
 represent all sources. If translation keeps ports, a row is translated to every directed link of its
 port exactly once (see `starcast.judges.simulator.simulation`). All nodes then send and receive
 packets of the same sizes at the same times. So one packet represents the packets of all links of
-its port; it has the units of all rows with this step and port.
+its port, and has the units of all rows with the same step and port.
 
 All times in an execution are multiples of a tick, so they are computed as integers.
 """
@@ -34,12 +34,12 @@ from starcast.topologies import Topology
 
 #: Number of rows per batch, if steps are small enough to be executed in batches.
 _BATCH = 2**16
-#: Average number of rows per step above which executing single steps is faster than batches.
+#: Average number of rows per step above which executing steps one by one is faster than batches.
 _LARGE_STEP = 1000
 
 
 class Chain(NamedTuple):
-    """Resources of one kind, each used by packets one after the other, in the order of steps.
+    """Resources of one kind, such as links; packets use each resource in the order of steps.
 
     Attributes:
         name: ``link``, ``sender`` or ``receiver``.
@@ -107,8 +107,8 @@ class Packets:
         self._names = tuple(schedule.columns.present())
         for name in self._names:
             setattr(self, name, getattr(rows, name)[executed.selection])
-        # In a symmetric schedule with packets, a packet can have rows of several senders. These are
-        # not adjacent in the order of time, so the rows are sorted by step and port.
+        # In a symmetric schedule with packets, a packet can have rows of several senders. These
+        # rows are not adjacent in the order of time, so the rows are sorted by step and port.
         self.keeps_rows = not (self.symmetric and schedule.packets)
         if not self.keeps_rows:
             self._sort_by_port()
@@ -133,7 +133,7 @@ class Packets:
     def link(self) -> Indices:
         """The index of each row's directed link, ``[rows]``; see `Links`.
 
-        In a symmetric schedule, it is the index of the port, since all links of a port are alike.
+        In a symmetric schedule, the index of the port is used, since all links of a port are alike.
         """
         if self.symmetric:
             return self.links.port_index(self.port)
@@ -247,7 +247,7 @@ class Ticks:
         self._capacities, self._latencies = topology.capacities, topology.latencies
         capacities = [1] if self._capacities is None else np.unique(self._capacities).tolist()
         latencies = [0] if self._latencies is None else np.unique(self._latencies).tolist()
-        capacities = [capacity for capacity in capacities if capacity]  # 0 is no link
+        capacities = [capacity for capacity in capacities if capacity]  # 0 means no link
         self._latency_unit = gcd(*latencies) or 1
         times = [start_up, per_unit / lcm(*capacities), Fraction(gcd(*latencies))]
         common = lcm(*(time.denominator for time in times))
@@ -266,7 +266,7 @@ class Ticks:
         """Choose the dtype of times, and a wider dtype for the sums that `asynchronous` computes.
 
         Args:
-            latest: an upper bound of all times, in ticks.
+            latest: an upper bound on all times, in ticks.
             links: the number of directed links.
         """
         self.never = max(latest, self._most_start_up + self._most_per_unit) + 1
@@ -284,8 +284,8 @@ class Ticks:
     def end_of_steps(self, simulation: Simulation) -> int:
         """Return an upper bound on the end of an execution, in ticks.
 
-        It is exact for a synchronous execution if all links are equal. An asynchronous execution
-        ends no later than a synchronous one.
+        The bound is exact for a synchronous execution if all links are equal. An asynchronous
+        execution ends no later than a synchronous one.
         """
         sent = int(simulation.packet_sizes.sum())
         return simulation.steps * self._most_start_up + sent * self._most_per_unit
@@ -308,13 +308,13 @@ class Ticks:
         return units.astype(self.dtype) * per_unit + start_up
 
     def time(self, ticks: int) -> int | Fraction:
-        """Convert ticks to a time, as an int if it is a whole number."""
+        """Convert ticks to a time, as an int if the time is an integer."""
         return simplify(int(ticks) * self.tick)
 
     def times(self, ticks: Times) -> Times:
         """Convert ticks to times; `never` becomes -1.
 
-        The dtype is int64, or object if a time is not a whole number or exceeds int64.
+        The dtype is int64, or object if a time is not an integer or exceeds int64.
         """
         known = ticks < self.never
         latest = int(ticks[known].max(initial=0))
@@ -328,23 +328,23 @@ class Ticks:
 
 
 def simplify(time: Fraction) -> int | Fraction:
-    """Return a time as an int if it is a whole number, else unchanged."""
+    """Return a time as an int if the time is an integer, else unchanged."""
     return int(time) if time.denominator == 1 else time
 
 
 def exact_number(value: object, name: str) -> Fraction:
-    """Convert a nonnegative number to a fraction without rounding.
+    """Convert a non-negative number to a fraction without rounding.
 
     Raises:
-        InputError: the value is not a finite number, or negative.
+        InputError: the value is negative, or not a finite number.
     """
     is_number = isinstance(value, Rational | Decimal | float | np.integer | np.floating)
     if isinstance(value, bool) or not is_number or not isfinite(value):  # type: ignore[arg-type]
         raise InputError(
-            f"{name} is {value!r}, which is not a number",
-            hint="give an int, a Fraction, a Decimal or a finite float",
+            f"{name} must be a finite number, but is {value!r}",
+            hint="use an int, a Fraction, a Decimal or a finite float",
         )
     exact = Fraction(value.item() if isinstance(value, np.generic) else value)  # type: ignore[arg-type]
     if exact < 0:
-        raise InputError(f"{name} is {value}, a negative number", hint=f"give {name} 0 or more")
+        raise InputError(f"{name} must not be negative, but is {value}", hint="use 0 or more")
     return exact

@@ -56,7 +56,7 @@ class Rows:
         return len(self.step)
 
     def count_before(self, row: int) -> int:
-        """Return how many rows belong to earlier steps than the given row.
+        """Return the number of rows that belong to earlier steps than the given row.
 
         If ``row`` is ``len(self)``, the number of all rows is returned.
         """
@@ -85,7 +85,7 @@ class Rows:
 
         Args:
             begin: the index of the row that the masks have at index 0.
-            checks: pairs of a mask of rows and the rule that they violate. If a row violates
+            checks: pairs of a mask of rows and the rule that these rows violate. If a row violates
                 several rules, the first one is reported.
         """
         violations = [(int(mask.argmax()), rule) for mask, rule in checks if mask.any()]
@@ -224,7 +224,7 @@ class Receivers:
     def __init__(self, topology: Topology, rows: int) -> None:
         self.links = Links(topology)
         # For many rows, a table of all neighbours is faster. For few rows, building this table
-        # would take longer than computing their receivers.
+        # would take longer than computing the receivers.
         self._table = topology.table().reshape(-1) if rows > topology.nodes // 8 else None
 
     def of(self, sender: Integers, port: Integers) -> NDArray[np.int32]:

@@ -163,8 +163,8 @@ class ExpandedTraffic(Traffic):
         violation = self._all.find_violation(len(self._all.rows))
         if violation is None:
             return None
-        # The violating row may belong to another source, so it may not be one of the given rows.
-        # The first given row of the same step is reported instead.
+        # The violating row may belong to another source, whose rows were not given. The first given
+        # row of the same step is reported instead.
         step = self._all.rows.step[violation.row]
         return Violation(int(np.searchsorted(self.rows.step, step)), violation.sentence)
 
@@ -179,7 +179,7 @@ class ExpandedTraffic(Traffic):
 
 
 def make_traffic(schedule: Schedule, rows: Rows) -> Traffic:
-    """Return the traffic of a schedule's rows for all sources together."""
+    """Return the traffic of a schedule's rows, counted for all sources."""
     topology = schedule.topology
     if not schedule.symmetric:
         return Traffic(rows)
@@ -249,7 +249,7 @@ def _last_step(step: Integers, width: int = 2) -> int:
         width: the number of array entries per step.
 
     Raises:
-        LimitError: the arrays do not fit into memory, or most of many steps have no row.
+        LimitError: the arrays do not fit into memory, or there are many more steps than rows.
     """
     last = int(step[-1]) if len(step) else 0
     if last > max(_MAX_SPARSE_STEPS, len(step)):
@@ -348,9 +348,9 @@ class Executed(NamedTuple):
             ``rows``.
         sources: the number of sources that each row represents.
         postcondition: the postcondition of ``rows``.
-        alive: bool ``[nodes]``, the nodes that never die; None without faults.
-        deliveries: the deliveries of the rows; under faults None, unless it is a reduction.
-        violation: the violation that ended the execution; its row is one of ``rows``.
+        alive: bool ``[nodes]``, the nodes that never die; None if there are no faults.
+        deliveries: the deliveries of the rows; None under faults, except in reductions.
+        violation: the violation that ended the execution, with the index of its row in ``rows``.
     """
 
     simulation: Simulation
@@ -405,8 +405,8 @@ def execute(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Executed:
     traffic = make_traffic(schedule, rows)
     # Under faults, the rows and units of all sources are executed.
     check_size(postcondition, len(rows), traffic.sources if outages else 1)
-    # Each check examines only the rows before the first known violation, so a violation that it
-    # finds is an earlier one.
+    # Each check examines only the rows before the first known violation, so any violation that the
+    # check finds is earlier.
     violation = find_invalid_address(rows)
     # From the first row with an invalid node, port or unit on, rows are not counted, because their
     # links may not exist.

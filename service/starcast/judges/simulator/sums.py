@@ -1,10 +1,10 @@
 """Partial sums in a reduction: the number of contributions that each node has added.
 
-For each tree and unit, a node holds a partial sum, which is its own contribution at first; that of
-a switch is empty, and cannot be sent. A row with ``combine`` adds the sender's sum to the
-receiver's sum; other rows pass on a complete unit. A pair of unit and tree is a *lane*. Lanes are
-independent of one another, except that a unit is complete at a node if its sum is complete in any
-lane.
+For each tree and unit, a node holds a partial sum. At first, the sum of an endpoint is its own
+contribution; the sum of a switch is empty, and cannot be sent. A row with ``combine`` adds the
+sender's sum to the receiver's sum; other rows pass on a complete unit. A pair of unit and tree is a
+*lane*. Lanes are independent of one another, except that a unit is complete at a node if its sum is
+complete in any lane.
 
 *Counting suffices.* The module stores only the number of contributions in each sum. The size of a
 disjoint union is the sum of the sizes. So as long as no contribution is counted twice, these
@@ -31,11 +31,11 @@ from starcast.judges.simulator.rows import Indices, Rows, Violation, repeats_pre
 from starcast.support.arrays import Integers, Mask
 from starcast.support.errors import LimitError
 
-#: The maximum number of sums, and a lower maximum for schedules with few rows. Without the second,
-#: a short file whose rows name trees with high numbers could fill the memory.
+#: The maximum number of sums, and a lower maximum for schedules with few rows. Without the lower
+#: maximum, a short file whose rows name trees with high numbers could fill the memory.
 _MAX_SUMS, _MAX_SPARSE_SUMS = 2**31, 2**25
 _BYTES_OF_SETS = 2**28
-_COUNTED_TWICE = "counted twice: the receiver's sum has a contribution of the sum that arrives"
+_COUNTED_TWICE = "counted twice: the arriving sum and the receiver's sum share a contribution"
 _AFTER_COMPLETE = "counted twice: the sender or the receiver already has the complete unit"
 _EMPTY = "the sender is a switch, and holds no contribution to the unit yet"
 _INCOMPLETE = "the unit is passed on as complete, but the sender lacks contributions to it"
@@ -147,7 +147,7 @@ class Sums(Deliveries):
         return np.asarray(size)
 
     def find_early_send(self) -> Violation | None:
-        """Find the first row whose sender does not have what the row passes on."""
+        """Find the first row whose sender lacks the complete unit or the partial sum to send."""
         early = np.flatnonzero(~self.executed)
         if not len(early):
             return None
@@ -155,9 +155,10 @@ class Sums(Deliveries):
         return self.rows.violation(row, _EMPTY if self._combine[row] else _INCOMPLETE)
 
     def held_after(self, done: int) -> Held:
-        """Return a function that checks which (node, unit) pairs are complete after some rows.
+        """Return a function that checks which units are complete at which nodes.
 
-        These are the first ``done`` rows, which must be complete steps.
+        The function refers to the state after the first ``done`` rows, which must be complete
+        steps.
         """
         step = self.never if done >= len(self.rows) else int(self.rows.step[done])
         before = min(max(step, 1), self.never)
