@@ -130,7 +130,7 @@ def test_names_with_other_characters_than_lower_case_letters_digits_and_hyphens_
     tmp_path: Path, name: str
 ) -> None:
     write(tmp_path, name)
-    with pytest.raises(InputError, match="is not a valid name of a pack or query"):
+    with pytest.raises(InputError, match="is not a valid pack or query name"):
         load_folder(tmp_path)
 
 
