@@ -139,7 +139,7 @@ def test_the_folder_of_a_single_pack_can_be_loaded(tmp_path: Path) -> None:
     write(tmp_path, "mine/more-nodes")
     assert list(load_folder(tmp_path / "mine")) == ["mine/more-nodes", "mine/nodes"]
     write(tmp_path, "mine/Bad_Name")
-    with pytest.raises(InputError, match="'Bad_Name' is not a valid name"):
+    with pytest.raises(InputError, match="'Bad_Name' is not a valid pack or query name"):
         load_folder(tmp_path / "mine")
 
 
