@@ -349,7 +349,7 @@ def claim_facts(claim: Claim, stored: StoredVerdicts) -> Row:
 
     Args:
         claim: the claim.
-        stored: the stored verdicts of this and perhaps other claims.
+        stored: the stored verdicts of the claim, and possibly of other claims.
     """
     run, verdict = stored.get(claim.id, (None, None))
     found = verdict_row(verdict)

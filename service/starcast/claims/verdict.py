@@ -39,7 +39,7 @@ class Verdict:
 
     @property
     def place(self) -> str:
-        """The counterexample in one line, as `describe_place` writes it; empty if there is none."""
+        """The counterexample as text from `describe_place`; empty if there is no counterexample."""
         return "" if self.counterexample is None else describe_place(self.counterexample)
 
 
@@ -61,7 +61,8 @@ def judge(findings: Iterable[Finding]) -> VerdictWord:
 
 def claim_verdict(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
     """Return the verdict on a claim, which depends only on evidence at sizes in its scope."""
-    # Checks finish in any order, so sizes of equal order are sorted as the claim lists them.
+    # Checks finish in any order, so sizes with equal sort keys are sorted in the order of the
+    # claim.
     ranks = {spec: rank for rank, spec in enumerate((*claim.sizes.beyond, *claim.sizes.deep))}
     listed = sorted(evidence, key=lambda found: ranks.get(found.size, len(ranks)))
     ordered = tuple(sorted(listed, key=lambda found: size_order(found.size)))

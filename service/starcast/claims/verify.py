@@ -113,7 +113,7 @@ def requested_sizes(
     if sizes is None:
         return (*claim.sizes.beyond, *claim.sizes.at(level))
     if not sizes or isinstance(sizes, str):
-        raise InputError(f"{sizes!r} is not a list of sizes", hint='write a list: ["S4", "S5"]')
+        raise InputError(f"{sizes!r} is not a list of sizes", hint='write ["S4", "S5"]')
     for spec in sizes:
         if not applies_to(claim, spec):
             quick = ", ".join(claim.sizes.quick)

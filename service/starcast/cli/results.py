@@ -141,7 +141,7 @@ def cost_table(everything: AllOption = False, output: FormatOption = Format.TABL
             return
         for part in result.parts:
             if everything and not result.is_paper:
-                # The title names the topology and the collective.
+                # The title names topology and collective, so their columns are omitted.
                 emit(part.rows, result.columns[2:], output, part.title, label=part.label)
             elif output is Format.MARKDOWN:
                 print(f"{part.title}\n")

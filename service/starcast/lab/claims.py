@@ -362,7 +362,8 @@ class Claims(Connection):
             if demanded:
                 raise
             if isinstance(error, UnavailableError):
-                # The embedded server may be stopped, but a server that the settings name must run.
+                # The embedded server may be stopped, but a server that the settings name must be
+                # running.
                 self._raise_if_configured(error)
                 self.reporter.say(
                     "stored verdicts are not shown: the stack is not running"

@@ -147,8 +147,8 @@ class Forests(Artifacts):
         """Verify that every tree of a forest is a spanning tree: every node reaches the root.
 
         In a shell, the exit code is 6 if a node does not reach the root. If the id of a forest in a
-        file names a construction, the trees must be those of the construction. No
-        server is needed.
+        file names a construction, the trees must be those of the construction. No server is
+        needed.
 
         With ``blocks``, the parents are computed from a closed form, block by block, so that trees
         that do not fit into memory can be verified. The heights of the trees and the loads of all

@@ -332,7 +332,7 @@ class Schedules(Connection):
     ) -> Table:
         """List the rows of a schedule, one per unit that crosses a link.
 
-        Each row has the step, sender, port, receiver, tree and unit.
+        Each row contains step, sender, port, receiver, tree and unit.
 
         No server is needed.
 

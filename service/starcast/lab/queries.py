@@ -32,7 +32,7 @@ class Queries(Connection):
     def queries(
         self, search: Annotated[str | None, Shell(metavar="PACK|WORD", completes="packs")] = None
     ) -> Table:
-        """List the queries with their parameters, and their seconds on S6, S7 and S8 (measured).
+        """List the queries with their parameters, and measured times in seconds on S6, S7 and S8.
 
         Args:
             search: list only the queries of this pack, or those whose name, title or question

@@ -337,7 +337,7 @@ class Records(Connection):
         if refutation is None:
             raise LimitError(
                 f"the proof of {record.id} takes more than {proof_timeout:g} s",
-                hint="raise `proof_timeout`",
+                hint="increase `proof_timeout`",
             )
         if remark := compare_proof(record, refutation):
             self.reporter.say(remark)

@@ -64,7 +64,7 @@ class Answer(Table):
             raise InputError(
                 "the answer to a statement without a header cannot be drawn, because only a header "
                 "declares which columns contain nodes",
-                hint="write a query file whose header declares them, such as 'sender (node): ...'",
+                hint="write a query file whose header declares such columns: 'sender (node): ...'",
             )
         subgraph = build_subgraph(self._query, self.parameters, self.rows)
         return drawing.draw_subgraph(
@@ -318,8 +318,8 @@ class ExchangeFile:
 
         if not self.format.is_text:
             raise InputError(
-                f"the format {self.to} is not text",
-                hint=f"name a file with `out`, such as file{self.format.suffixes[0]}",
+                f"the format {self.to} is not text, and cannot be printed",
+                hint=f"specify a file with `out`, such as file{self.format.suffixes[0]}",
             )
         return render(self.artifact, self.to, **self.options)
 

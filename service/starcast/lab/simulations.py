@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from starcast.judges.simulator import CriticalSend, Fault, FaultLike, Simulation
 
 Faults = Annotated["Sequence[FaultLike]", Shell(Sequence[str])]
-#: Maximum number of packets that are listed for a critical path: its last packets.
+#: Maximum number of packets that are listed for a critical path; the last packets are listed.
 _MAX_SENDS = 30
 
 

@@ -309,7 +309,7 @@ def check_statement(statement: str, values: Mapping[str, Any], source: Path) -> 
         if name not in used:
             raise InputError(
                 f"the statement has no parameter ${name}",
-                hint=f"{did_you_mean(name, used)}remove it, or write ${name} in the statement",
+                hint=f"{did_you_mean(name, used)}remove the value, or use ${name} in the statement",
             )
     return statement.rstrip().removesuffix(";")
 

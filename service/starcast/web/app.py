@@ -423,7 +423,7 @@ def _render(request: Request, template: str, status: int = 200, **values: Any) -
     text = render_page(
         template,
         root=_root(request),
-        # The navigation has no entry for comparisons, so it highlights that of experiments.
+        # The navigation has no entry for comparisons, so the entry for experiments is highlighted.
         section=request.url.path.split("/")[1].replace("compare", "experiments"),
         navigation=published or NAVIGATION,
         has_forms=not published,

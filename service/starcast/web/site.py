@@ -131,7 +131,7 @@ class Site:
         self._service.verdicts = {**stored, **computed}
 
     def _unchecked(self) -> tuple[Claim, ...]:
-        # A stored verdict is None if the claim's paper pack has changed since.
+        # A stored verdict is None if the claim's paper pack has changed since the verification.
         stored = self._service.verdicts
         return tuple(
             claim
