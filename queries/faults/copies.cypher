@@ -11,18 +11,18 @@
 //   messages (int >= 1, default 1): number of messages
 // columns:
 //   all_reached: whether every living node receives all messages that it receives without faults.
-//     No column counts switches, which are owed nothing. Copies are assigned to the trees in turn:
-//     copy c of message m, both counted from 0, uses tree number (m x + c) modulo the number of
-//     trees. Broadcast, allgather and alltoall along edge-disjoint trees assign them in the same
-//     way
+//     No column counts switches, which are not destinations of messages. Copies are assigned to the
+//     trees in turn: copy c of message m, both counted from 0, uses tree number (m x + c) modulo
+//     the number of trees. Broadcast, allgather and alltoall along edge-disjoint trees assign them
+//     in the same way
 //   incomplete_nodes: number of nodes that miss a message
-//   missing_messages: numbers, from 0, of the messages that some node misses. Only the first
-//     messages are examined, as many as there are trees, because the assignment of copies to trees
-//     then repeats
+//   missing_messages: numbers, from 0, of the messages that some node misses. If the forest has t
+//     trees, only the first t messages are examined, because the assignment of copies to trees then
+//     repeats
 //   all_choices_reach: whether every node would be reached by every choice of x trees for a message
 //   exposed_nodes: number of nodes that at least one choice of x trees does not reach
-//   sufficient_copies: smallest number of copies that reach every node whichever trees carry them;
-//     null if a node is reached by no tree
+//   sufficient_copies: smallest number of copies that reach every node, whichever trees carry the
+//     copies; null if no tree reaches some node
 // cost: every tree edge at or below a fault and, for each of these edges, the edges of all forests
 //     at its two ends; also the tree edges that enter a node that is cut off in some tree
 // revision: 3

@@ -9,7 +9,7 @@
 // columns:
 //   tree: number of the tree in the forest
 //   reached: number of living nodes, other than the root, that the tree still reaches
-//   unreached: number of living nodes of the tree that it no longer reaches
+//   unreached: number of living nodes of the tree that the tree no longer reaches
 // cost: every tree edge at or below a fault and, for each of these edges, the edges of all forests
 //     at its two ends; also every edge of the forest once
 // revision: 2

@@ -7,7 +7,7 @@
 //   dead_links (list of link, default []): the dead links; each is dead in both directions
 // columns:
 //   node (node): a living node that is cut off in every tree that contains it
-//   trees: number of trees that contain it
+//   trees: number of trees that contain the node
 // cost: every tree edge at or below a fault and, for each of these edges, the edges of all forests
 //     at its two ends; also the tree edges that enter a node that is cut off in some tree
 // revision: 2

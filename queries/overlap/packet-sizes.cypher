@@ -8,7 +8,7 @@
 // columns:
 //   step: the step, from 1; null if all steps are counted together
 //   units: number of units in a packet, that is on one directed link in one step
-//   packets: number of packets with that many units
+//   packets: number of packets with this number of units
 // cost: every send of the schedule once
 // revision: 1
 // reference: Tseng & Sheu 1997, Alg. 1 and Lemma 6 (at most two units per packet with the n-1

@@ -29,7 +29,7 @@ CALL (source) {
 // Neo4j chooses arbitrarily among equally long paths. So the query finds 1000 paths, orders them by
 // length and ports, and returns the first k. If not all paths as long as the last one are among the
 // 1000, the choice between them is arbitrary. The condition that no step leaves the target avoids a
-// search behind it, and an endless one if source and target are equal.
+// search beyond the target, which would be endless if source and target are equal.
 MATCH path = SHORTEST 1000 ACYCLIC (source)((inner WHERE inner <> target)-[:LINK]-())*(target)
 // A LINK stores only the port of its lower-ranked end.
 WITH t, nodes(path) AS nodes, relationships(path) AS links

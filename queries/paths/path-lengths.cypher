@@ -21,8 +21,8 @@ CALL (source) {
   MATCH (target:Node {topology: source.topology, label: $target})
   RETURN target
 }
-// The conditions that no step leaves the target or returns to the source avoid a search behind
-// them, and an endless one if source and target are equal.
+// The conditions that no step leaves the target or returns to the source avoid a search beyond
+// these nodes, which would be endless if source and target are equal.
 MATCH SHORTEST 2 GROUPS (path = (source)
   ((inner WHERE inner <> target)-[:LINK]-(onward WHERE onward <> source))*(target)
   WHERE all(v IN onward WHERE single(w IN onward WHERE w = v)))

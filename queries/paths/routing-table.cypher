@@ -6,8 +6,8 @@
 //   target (node): label of the destination of all messages
 // columns:
 //   node (node): a node other than the target
-//   distance: its distance from the target
-//   ports: its ports through which a shortest path to the target leaves
+//   distance: the node's distance from the target
+//   ports: the node's ports through which a shortest path to the target leaves
 // cost: every link of the topology four times: twice to find the distances, twice to compare those
 //     of its two ends
 // revision: 2

@@ -8,7 +8,7 @@
 //   step: step in which the unit arrives, from 1
 //   unit: number of the unit in the collective, from 0; in a symmetric schedule, its number among
 //     the units of its source
-//   sender (node): the node that sends it
+//   sender (node): the node that sends the unit
 //   port: port of the sender
 //   tree: number of the tree along which the unit travels
 //   combine: whether the node adds the unit to its partial sum, in reductions

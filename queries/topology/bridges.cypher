@@ -6,8 +6,8 @@
 //   node (node): the end of lower rank
 //   neighbour (node): the end of higher rank
 // cost: for each link, the nodes near its ends; for a bridge, up to twice the nodes of the smaller
-//     part. A topology that looks the same from every node, and has more than one link at each, has
-//     no bridges, so nothing is searched
+//     part. A topology that looks the same from every node, and has more than one link at each
+//     node, has no bridges, so nothing is searched
 // revision: 1
 // reference: Harary 1969, chapter 3 (bridges); Mader 1971
 

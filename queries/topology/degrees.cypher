@@ -4,8 +4,8 @@
 //   topology (topology): name of the topology
 // columns:
 //   degree: number of links of a node
-//   nodes: number of nodes with that many links
-//   lowest_node (node): node of lowest rank with that many links
+//   nodes: number of nodes with this degree
+//   lowest_node (node): node of lowest rank with this degree
 // cost: every node once; Neo4j stores the number of links of a node
 // revision: 1
 // reference: Barabasi & Albert 1999 (degrees of scale-free networks)

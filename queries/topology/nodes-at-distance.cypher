@@ -6,7 +6,7 @@
 //   distance (int >= 0): distance of the listed nodes from the node, in links
 // columns:
 //   rank: rank of a node at that distance
-//   node (node): label of this node
+//   node (node): label of that node
 // cost: every link of the topology twice, whatever the distance is
 // revision: 2
 // reference: Akers & Krishnamurthy 1989

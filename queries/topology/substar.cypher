@@ -6,7 +6,7 @@
 //   pattern (pattern): a label with * in the free positions, such as ****5 for S_4(5) in S5
 // columns:
 //   rank: rank of the node
-//   node (node): label of this node
+//   node (node): label of the node
 // cost: every node of the topology once
 // revision: 3
 // reference: Akers & Krishnamurthy 1989; Sheu, Liaw & Chen 1993, section 2

@@ -8,10 +8,10 @@
 // columns:
 //   tree: number of the tree in both forests
 //   node (node): label of the node
-//   parent (node): its parent in the first forest; null if the node is the root or is not in that
-//     tree
-//   other_parent (node): its parent in the second forest; null if the node is the root or is not in
+//   parent (node): the node's parent in the first forest; null if the node is the root or is not in
 //     that tree
+//   other_parent (node): the node's parent in the second forest; null if the node is the root or is
+//     not in that tree
 // cost: every edge of both forests once
 // revision: 2
 // reference: docs/definitions/conventions.md, forest (trees in a fixed order)

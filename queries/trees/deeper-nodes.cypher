@@ -8,8 +8,8 @@
 // columns:
 //   tree: number of the tree in the forest
 //   node (node): label of the node
-//   level: its distance from the root in that tree
-//   distance: its distance from the root in the topology
+//   level: the node's distance from the root in that tree
+//   distance: the node's distance from the root in the topology
 //   excess: level minus distance
 // cost: every link of the topology twice, for the distances, and every edge of the forest once
 // revision: 2

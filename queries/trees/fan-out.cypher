@@ -5,8 +5,8 @@
 // columns:
 //   tree: number of the tree in the forest
 //   children: number of children of a node; the last row of a tree has its maximum fan-out
-//   nodes: number of nodes of the tree with that many children
-//   lowest_node (node): node of lowest rank with that many children
+//   nodes: number of nodes of the tree with this number of children
+//   lowest_node (node): node of lowest rank with this number of children
 // cost: every edge of the forest twice: once for its parent and once for its child
 // revision: 2
 // reference: Fragopoulou & Akl 1993, section 5; Tseng & Sheu 1997, Def. 1

@@ -7,7 +7,7 @@
 //   parent (node): the leaf's parent
 //   port: port of the parent that leads to the leaf
 //   leaf (node): label of the leaf
-//   level: its distance from the root in the tree
+//   level: the leaf's distance from the root in the tree
 // cost: every edge of the tree once (nodes - 1 edges) and, for each, the edges of all forests that
 //     leave its child
 // revision: 1

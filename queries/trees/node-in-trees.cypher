@@ -7,10 +7,11 @@
 // columns:
 //   tree: number of the tree in the forest; trees without the node are omitted
 //   level: the node's distance from the root in that tree
-//   parent (node): its parent; null at the root
+//   parent (node): the node's parent; null at the root
 //   port: port of the parent that leads to the node; null at the root
-//   child_nodes (list of node): labels of its children, ordered by the port that leads to them
-//   subtree_nodes: number of nodes in its subtree, including the node
+//   child_nodes (list of node): labels of the node's children, ordered by the port that leads to
+//     each child
+//   subtree_nodes: number of nodes in the node's subtree, including the node
 // cost: the edges of all forests at the node, once per tree
 // revision: 3
 // reference: Tseng & Sheu 1997, Def. 1 and 2; Fragopoulou & Akl 1996, Def. 8

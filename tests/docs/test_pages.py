@@ -218,7 +218,7 @@ def test_experiments_can_be_chosen_and_compared(tab: Page) -> None:
 @pytest.mark.slow
 def test_a_counterexample_opens_in_the_explorer(tab: Page) -> None:
     tab.goto("/claims/TS.T1.time")
-    link = tab.get_by_role("link", name="See it in the explorer")
+    link = tab.get_by_role("link", name="Show the counterexample in the explorer")
     assert "/explore/S3?schedule=broadcast" in link.evaluate("link => link.href")
     link.click()
     expect(tab).to_have_url(re.compile("/explore/S3"))

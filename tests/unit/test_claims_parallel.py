@@ -139,7 +139,7 @@ def test_a_task_that_exceeds_the_free_memory_is_refused_when_it_starts(
 ) -> None:
     todo = verify.plan_tasks(verify.plan_pairs(CLAIMS, sizes=SIZES))
     monkeypatch.setattr(memory, "available", lambda: max(todo[0].estimates) - 1)
-    with pytest.raises(LimitError, match=rf"on {todo[0].size} need about"):
+    with pytest.raises(LimitError, match=rf"on {todo[0].size} needs about"):
         verify.run_tasks(todo, 2, Silent())
     assert multiprocessing.active_children() == []
 

@@ -105,7 +105,7 @@ def test_strings_in_queries_are_quoted() -> None:
 def test_only_a_counterexample_with_a_location_has_a_query() -> None:
     with pytest.raises(NotFoundError, match=r"TS.L5 has no counterexample: the verdict is 'holds'"):
         to_cypher(Verdict("TS.L5", "holds", ("S3",), None, ""))
-    with pytest.raises(NotFoundError, match="names no topology in which it is"):
+    with pytest.raises(NotFoundError, match="does not name its topology"):
         to_cypher(failed({"n": 9}))
 
 

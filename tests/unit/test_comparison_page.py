@@ -251,7 +251,7 @@ def test_a_page_without_differences_says_that_all_rows_are_the_same() -> None:
 def test_a_page_across_topologies_states_the_size_and_the_bound_of_each_network() -> None:
     comparison = across()
     read = shown(comparison)
-    assert "on networks of different size, so a change is a change between networks" in read.text
+    assert "on networks of different size, so each change compares different networks" in read.text
     assert "No value is scaled" in read.text
     start = next(place for place, row in enumerate(read.rows) if "network" in row)
     cells = [row[read.rows[start].index("network")] for row in read.rows[start + 1 : start + 5]]

@@ -246,7 +246,7 @@ def test_parameters_are_found_only_outside_strings_and_comments() -> None:
         (("a",), "the column 'b' is declared but not returned"),
         (("n.rank", "b"), "the column 'a' is declared but not returned"),
         (("a", "b", "c"), "the column 'c' is returned but not declared"),
-        (("b", "a"), "the columns of RETURN and of the header are in a different order"),
+        (("b", "a"), "the columns of RETURN and of the header are in different orders"),
     ],
 )
 def test_a_query_that_returns_other_columns_than_declared_is_refused(

@@ -90,7 +90,7 @@ def test_title_and_question_are_required_and_no_field_can_be_empty() -> None:
 
 FOLLOW = "the items must follow on the next lines, or the field must be 'none'"
 NEITHER = "a line below the field 'columns' is neither a field nor an item"
-REVISION = "the revision is not an integer of at least 1"
+REVISION = "the revision is not a positive integer"
 LEAST = "parameters: the parameter 'least' must be an integer of at least 1, not"
 
 

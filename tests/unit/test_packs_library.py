@@ -130,7 +130,7 @@ def test_names_with_other_characters_than_lower_case_letters_digits_and_hyphens_
     tmp_path: Path, name: str
 ) -> None:
     write(tmp_path, name)
-    with pytest.raises(InputError, match="is not a valid name of a pack or query"):
+    with pytest.raises(InputError, match="is not a valid pack or query name"):
         load_folder(tmp_path)
 
 
@@ -139,7 +139,7 @@ def test_the_folder_of_a_single_pack_can_be_loaded(tmp_path: Path) -> None:
     write(tmp_path, "mine/more-nodes")
     assert list(load_folder(tmp_path / "mine")) == ["mine/more-nodes", "mine/nodes"]
     write(tmp_path, "mine/Bad_Name")
-    with pytest.raises(InputError, match="'Bad_Name' is not a valid name"):
+    with pytest.raises(InputError, match="'Bad_Name' is not a valid pack or query name"):
         load_folder(tmp_path / "mine")
 
 

@@ -131,7 +131,7 @@ def test_the_error_for_an_unknown_parameter_suggests_a_similar_name() -> None:
     assert caught.value.hint == "did you mean 'forest'? the parameters are forest, least"
     with pytest.raises(InputError, match="no parameter 'x'") as caught:
         bind([], {"x": 1})
-    assert caught.value.hint == "it has no parameters"
+    assert caught.value.hint == "remove the parameter"
 
 
 def test_a_given_value_overrides_the_default() -> None:

@@ -4,7 +4,7 @@ The papers are packs: folders with a ``claims.toml``, whose entries are the clai
 checks. A check is a function that records measured values next to the values that the paper states.
 One rule (`starcast.claims.verdict`) derives the verdict from the recorded evidence; a check itself
 never decides whether its claim holds. docs/claim-rules.md has the rules for ids, sizes and
-verdicts; docs/your-paper.md leads to a pack of your own, which `load` reads.
+verdicts; docs/your-paper.md explains how to write your own pack, which `load` reads.
 """
 
 from starcast.claims.catalogue import Claim, claims, find_claim, load, select_claims

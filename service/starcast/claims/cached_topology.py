@@ -1,7 +1,7 @@
 """Topologies for checks: cached objects, and arrays computed directly from definitions.
 
-`CachedTopology` has the forests and schedules of the catalogue, and arrays that are computed from
-the neighbour table alone, without `starcast.trees`: distances, trees and their levels.
+`CachedTopology` provides the forests and schedules of the catalogue, and arrays that are computed
+from the neighbour table alone, without `starcast.trees`: distances, trees and their levels.
 """
 
 from collections.abc import Callable, Sequence
@@ -53,7 +53,7 @@ class ObjectCache:
                 claim cannot be checked). The kind ``array`` also holds other results that take long
                 and that several checks need.
             key: identifies the object within its kind.
-            create: returns a new object; it is called without arguments.
+            create: function without arguments that returns a new object.
         """
         full_key = (kind, *key)
         if full_key not in self._objects:
@@ -65,7 +65,7 @@ class ObjectCache:
         return cast("Object", self._objects[full_key])
 
     def simulation(self, schedule: Schedule, faults: Sequence[FaultLike] = ()) -> Simulation:
-        """Return the execution of a schedule; it is cached if the schedule is in this cache."""
+        """Return the execution of a schedule, cached if the schedule is in this cache."""
         key = self._keys.get(id(schedule))
         if key is None:
             simulation = simulate(schedule, faults=faults)
@@ -110,7 +110,7 @@ class CachedTopology:
     """A topology on which claims are checked; its forests, schedules and arrays are cached.
 
     Attributes:
-        topology: the topology; its most used attributes are available on this object, too.
+        topology: the topology; its most used attributes are also attributes of this object.
         objects: the cache.
         spec, n, nodes, degree, ports, label, labels, rank: those of the topology.
     """
@@ -218,7 +218,7 @@ class CachedTopology:
         """
         if self.nodes <= _ALL_ROOTS:
             return tuple(range(self.nodes))
-        # A fixed seed, so that a counterexample can be reproduced.
+        # The seed is fixed, so that a counterexample can be reproduced.
         rng = np.random.default_rng(_SEED + self.nodes)
         drawn = rng.choice(np.arange(1, self.nodes - 1), count - 2, replace=False)
         return (0, *sorted(int(node) for node in drawn), self.nodes - 1)

@@ -30,15 +30,16 @@ class Paper:
     """A paper whose claims are verified.
 
     Attributes:
-        key: prefix of the ids of its claims, such as ``TS``.
+        key: prefix of the ids of the paper's claims, such as ``TS``.
         citation: author-year citation, such as ``Tseng & Sheu 1997``.
         authors: full names, in the order of the paper.
-        title: its title.
+        title: title of the paper.
         year: year of publication.
         venue: journal, proceedings or institution.
         doi: Digital Object Identifier; empty if unknown.
-        folder: name of the folder of its pack.
-        sha256: the SHA-256 of its pack when it was loaded; empty for packs that come with starcast.
+        folder: folder name of the paper's pack.
+        sha256: SHA-256 of the pack when the pack was loaded; empty for packs that come with
+            starcast.
     """
 
     key: str
@@ -55,12 +56,12 @@ class Paper:
 class Sizes(NamedTuple):
     """The topologies on which a claim is verified (called sizes), for each level.
 
-    They are sorted by `size_order`, so that the first counterexample is a small one.
+    The specs are sorted by `size_order`, so that the first counterexample is small.
 
     Attributes:
         quick, full, deep: specs for each level; every level contains the level before it.
-        beyond: specs outside the scope of the claim, such as ``S2``. They are verified and failures
-            are reported, but they do not affect the verdict.
+        beyond: specs outside the scope of the claim, such as ``S2``. The claim is verified on these
+            specs, and failures are reported, but do not affect the verdict.
     """
 
     quick: tuple[str, ...]
@@ -160,22 +161,22 @@ class Claim:
     """A claim of a paper.
 
     Attributes:
-        id: such as ``TS.L5``.
-        number: its number in the paper, such as ``Lemma 5``.
-        statement: the words of the paper.
+        id: id of the claim, such as ``TS.L5``.
+        number: number of the claim in the paper, such as ``Lemma 5``.
+        statement: the claim in the words of the paper.
         notation: the claim in the notation of docs/definitions/conventions.md.
-        sizes: the topologies on which it is verified.
+        sizes: the topologies on which the claim is verified.
         check: function that records evidence at one size; None for a conjunction, or if the check
             is not loaded yet.
         reading: the reading (interpretation) of a damaged or ambiguous statement that is verified,
             and why; empty if there is only one reading.
         correction: a true statement that replaces a claim that fails; empty if there is none.
-        parts: for a claim that is the conjunction of others, the ids of these; otherwise empty.
-        section: module of its check, such as ``tseng_sheu.trees``. Claims of one section are
-            verified together, so that they share topologies, forests and schedules.
+        parts: ids of the claims that form a conjunction; empty for any other claim.
+        section: module of the claim's check, such as ``tseng_sheu.trees``. Claims of one section
+            are verified together, so that they share topologies, forests and schedules.
         paper: the paper that makes the claim.
         record: the search problem whose records hold the best known values for the claim's subject;
-            empty if there is none. The verdict does not depend on them.
+            empty if there is none. The verdict does not depend on these records.
         memory: estimate of the memory that the check needs.
     """
 
@@ -233,7 +234,7 @@ def claim_entries() -> dict[str, Claim]:
     modules of their checks need not be imported.
 
     Raises:
-        InputError: a pack that the user named is not valid; the message has the file and the line.
+        InputError: a pack that the user named is invalid; the message names the file and the line.
     """
     return _load(packs.loaded(), with_checks=False).claims
 
@@ -242,13 +243,13 @@ def claims() -> dict[str, Claim]:
     """Return every claim by id with its check, in the order of the papers.
 
     Raises:
-        InputError: a pack that the user named is not valid; the message has the file and the line.
+        InputError: a pack that the user named is invalid; the message names the file and the line.
     """
     return _load(packs.loaded(), with_checks=True).claims
 
 
 def faults() -> dict[str, StarcastError]:
-    """Return the errors because of which installed packs are omitted, by their folder or module."""
+    """Return the errors of invalid installed packs, which are omitted, by folder or module."""
     return {**packs.faults, **_load(packs.loaded(), with_checks=False).faults}
 
 
@@ -259,10 +260,10 @@ def load(pack: str | Path) -> dict[str, Claim]:
         pack: the pack's folder, which holds ``claims.toml`` and the modules of its checks.
 
     Returns:
-        The pack's claims by id. `starcast.check` verifies them, as it verifies those of starcast.
+        The pack's claims by id. `starcast.check` verifies these claims like those of starcast.
 
     Raises:
-        InputError: the pack is not valid; the message has the file and the line.
+        InputError: the pack is invalid; the message names the file and the line.
 
     Example:
         >>> list(load("examples/papers/mypaper"))
@@ -307,7 +308,7 @@ def read_claims(file: PackFile, paper: Paper) -> dict[str, Claim]:
     """Return the claims of a paper by id, without their checks.
 
     Raises:
-        InputError: the id of a claim, its sizes or its parts are not valid.
+        InputError: the id, the sizes or the parts of a claim are invalid.
     """
     claims: dict[str, Claim] = {}
     for index, entry in enumerate(file.claims):
@@ -411,7 +412,7 @@ def find_claim(claim_id: str) -> Claim:
     """Return the claim with the given id.
 
     Raises:
-        InputError: the id is unknown; the hint offers the nearest ids.
+        InputError: the id is unknown; the hint suggests similar ids.
     """
     if claim_id in claims():
         return claims()[claim_id]

@@ -21,9 +21,9 @@ from starcast.support.text import pluralize
 from starcast.topologies import Topology
 from starcast.trees.model import Forest
 
-#: How measured values relate to stated values. They are equal (``=``), the stated value is a bound
-#: (``<=`` and ``>=``), or a quotient is bounded by a constant (``O``). The relation is ``absent``
-#: if the papers do not contain the subject of the claim.
+#: How measured values relate to stated values. The values are equal (``=``), the stated value is a
+#: bound (``<=`` and ``>=``), or a quotient is bounded by a constant (``O``). The relation is
+#: ``absent`` if the papers do not contain the subject of the claim.
 Relation = Literal["=", "<=", ">=", "O", "absent"]
 #: A value of a counterexample, as it is stored in JSON.
 Plain = bool | int | str
@@ -43,9 +43,9 @@ class Finding:
         relation: the stated relation between measured and stated values.
         compared: number of compared pairs of values.
         measured: summary of the measured values; for ``absent``, the reason.
-        counterexample: None if the relation holds everywhere. Otherwise the first place where it
-            does not, with ``found`` and ``stated``, and the size: ``n``, ``k``, or its spec as
-            ``size`` outside of the families of star graphs, (n,k)-stars and hypercubes.
+        counterexample: None if the relation holds everywhere. Otherwise the first place where the
+            relation is violated, with ``found`` and ``stated``, and the size: ``n``, ``k``, or its
+            spec as ``size`` outside of the families of star graphs, (n,k)-stars and hypercubes.
         of: id of the forest or schedule that was measured; empty if there is none.
     """
 
@@ -90,10 +90,10 @@ class Evidence:
     Attributes:
         claim: id of the claim.
         size: spec of the topology, such as ``S5``.
-        findings: in the order in which they were recorded.
+        findings: the findings, in the order in which they were recorded.
         asides: other readings and corrections.
         seconds: duration of the check, including the creation of objects that were not cached.
-        undefined: why the check is not defined at this size; empty if it is.
+        undefined: why the check is not defined at this size; empty if the check is defined.
     """
 
     claim: str
@@ -112,7 +112,8 @@ _NODES = ("node", "other", "root", "source", "destination")
 #: Measured or stated values.
 Values = ArrayLike | Fraction
 _RELATED = {"=": operator.eq, "<=": operator.le, ">=": operator.ge}
-#: A finding lists up to this many values; if there are more, only the smallest and the largest.
+#: Maximum number of values that a finding lists. Of more values, a finding states only the smallest
+#: and the largest.
 _LISTED_VALUES = 12
 #: In `Finding.measured`, this text separates the quotient at the checked size from the quotient for
 #: a huge n.
@@ -124,17 +125,18 @@ REVERSED = ", the other way round"
 class ClaimCheck(CachedTopology):
     """Recorder of the findings of one check on one topology (claims call a topology a size).
 
-    Measured and stated values are numbers, fractions, strings, or arrays of them that broadcast to
-    one shape. Keywords state the place of each value, such as its node or link: ``tree=1`` is a
-    constant, ``node=check.ranks`` an array that broadcasts to the values, ``link=(tails, heads)`` a
-    pair of arrays; a function is called with the index of the value. Nodes are ranks, from which
-    the counterexample gets labels. The first value that differs becomes the counterexample, so
-    arrays should be in rank order. The keyword ``of`` is the forest or schedule of the values.
+    Measured and stated values are numbers, fractions, strings, or arrays of these types that
+    broadcast to one shape. Keywords state the place of each value, such as its node or link:
+    ``tree=1`` is a constant, ``node=check.ranks`` an array that broadcasts to the values,
+    ``link=(tails, heads)`` a pair of arrays; a function is called with the index of the value.
+    Nodes are ranks, from which the counterexample gets labels. The first value that differs becomes
+    the counterexample, so arrays should be in rank order. The keyword ``of`` is the forest or
+    schedule to which the values belong.
 
     Attributes:
         topology: the topology on which the claim is checked.
         objects: cache for forests, schedules, simulations and arrays.
-        correct_statement: the text of `correction`.
+        correct_statement: the claim's correction, about which `correction` records findings.
 
     Example:
         >>> check = ClaimCheck(topology("S4"), ObjectCache())
@@ -237,9 +239,9 @@ class ClaimCheck(CachedTopology):
 
         Args:
             what: the quotient in words, such as ``D_n / n``.
-            quotient: function of n, and of k for (n,k)-stars (of the dimension for hypercubes),
-                maximized over all other parameters. It must work for huge n, using the functions of
-                `starcast.claims.growth`.
+            quotient: function of n (of the dimension for hypercubes, of n and k for (n,k)-stars),
+                maximized over all other parameters. The function must work for huge n, using the
+                functions of `starcast.claims.growth`.
         """
         is_nk_star = self.topology.family == "nk-star"
         value = quotient(*self.n_and_k) if is_nk_star else quotient(self.n)
@@ -251,7 +253,7 @@ class ClaimCheck(CachedTopology):
         self._add(what, "O", np.array([measured], dtype=object), place)
 
     def same_order(self, what: str, quotient: Callable[..., Number]) -> None:
-        """Record whether closed forms have the same order: both of their quotients are bounded."""
+        """Record whether closed forms have the same order: quotient and reciprocal are bounded."""
         self.order(what, quotient)
         self.order(f"{what}{REVERSED}", lambda *size: divide(1, quotient(*size)))
 
@@ -260,7 +262,7 @@ class ClaimCheck(CachedTopology):
 
         Args:
             what: the missing algorithm or formula.
-            reason: why it cannot be checked, without a full stop at the end.
+            reason: why the claim cannot be checked, without a full stop at the end.
         """
         # The reason goes through the cache, because the mutation tests corrupt cached objects. A
         # mutation test replaces the reason by an empty text, and expects the claim to fail.
@@ -279,7 +281,7 @@ class ClaimCheck(CachedTopology):
     def correction(self) -> "ClaimCheck":
         """Return a recorder for findings about the claim's ``correction`` in claims.toml.
 
-        They are reported if the claim fails.
+        The findings are reported only if the claim fails.
 
         Raises:
             InputError: the claim has no correction.
@@ -378,9 +380,10 @@ class ClaimCheck(CachedTopology):
         return {"n": size.n} if size.family == "star" else {"size": size.spec}
 
     def _growth_order(self, quotient: Callable[..., Number]) -> tuple[str | None, Number]:
-        """Return a quotient's order of growth (None if it is bounded) and its value for a huge n.
+        """Return a quotient's order of growth (None if bounded) and its value for a very large n.
 
-        On (n,k)-stars, several functions k(n) are tried, and the value is the largest of theirs.
+        On (n,k)-stars, several functions k(n) are tried: the order is the first unbounded one, the
+        value is the maximum.
         """
         paths: list[Callable[[int], Number]] = [quotient]
         if self.topology.family == "nk-star":

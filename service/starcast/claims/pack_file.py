@@ -26,12 +26,12 @@ def _check_record(problem: str) -> str:
     return problem
 
 
-#: Strings of several lines are joined to one line.
+#: Strings with several lines are joined to one line.
 _Text = Annotated[str, pydantic.AfterValidator(lambda text: " ".join(text.split()))]
 _Words = Annotated[_Text, pydantic.Field(min_length=1)]
 _Sentence = Annotated[_Text, pydantic.AfterValidator(as_sentence)]
 _Record = Annotated[str, pydantic.AfterValidator(_check_record)]
-#: A key becomes part of the ids of claims, which the database checks too.
+#: A key is the prefix of claim ids, whose form the database checks too.
 _Key = Annotated[str, pydantic.Field(pattern="^[A-Z]+$")]
 _Id = Annotated[str, pydantic.Field(pattern=r"^[A-Z]+\.[\w.-]+$")]
 #: The sizes of a claim at one level: the largest n of a family, or the specs of topologies.
@@ -57,9 +57,10 @@ class PaperEntry(_Table):
 
 
 class SizesEntry(_Table):
-    """The sizes of a claim in ``claims.toml``.
+    """The sizes of a claim in ``claims.toml``, in one of three forms.
 
-    They are a list, a list for each level, or a family with its largest n for each level.
+    The forms are one list of topologies, one list per level, and a family with a maximum n per
+    level.
     """
 
     only: tuple[str, ...] | None = None
@@ -127,7 +128,7 @@ def read_pack_file(path: Path) -> PackFile:
     in capitals.
 
     Raises:
-        InputError: the file cannot be read, or is not valid; the message has the file and the line.
+        InputError: the file cannot be read or is invalid; the message names the file and the line.
         LimitError: the file is too large.
     """
     try:
@@ -148,7 +149,7 @@ def read_pack_file(path: Path) -> PackFile:
     key = document.paper.key or _key_of(path.parent)
     file = PackFile(path, text, key, document.paper, document.claim)
     if not key:
-        message = "the paper has no key, and the folder's name has no letters to form one"
+        message = "the paper has no key, and the folder's name has no letters to form a key"
         raise file.error(message, "paper", hint='write a key, such as key = "MINE"')
     return file
 
@@ -195,7 +196,7 @@ def _is_unknown_key(details: Mapping[str, Any]) -> bool:
 
 
 def _explain(path: Path, text: str, content: Any, details: Mapping[str, Any]) -> InputError:
-    # Further parts of a place are alternatives of a type, or positions in a list.
+    # The omitted parts of a place are alternatives of a type, or positions in a list.
     *place, key = details["loc"][: 4 if details["loc"][0] == "claim" else 2]
     noun, table = "the file", cast("type[_Table]", _Document)
     match place:

@@ -38,8 +38,8 @@ class Memory:
             links. A row of a schedule takes `starcast.collectives.model.BYTES_PER_ROW` bytes.
         power: exponent of the degree: 1 for data per link, 2 if every link has as many schedule
             rows as there are ports, 0 if the degree does not matter.
-        of_pairs: returns whether the rule gives the bytes per pair of nodes instead of per node on
-            a given topology, as for a schedule with the rows of all sources.
+        of_pairs: function that returns whether the rule gives the bytes per node pair instead of
+            per node on a given topology, such as for a schedule with the rows of all sources.
     """
 
     bytes: int = 64
@@ -52,7 +52,7 @@ class Memory:
         return int(nodes * self.bytes * size.degree**self.power)
 
 
-#: A few arrays over all links, the memory of most checks.
+#: Memory for a few arrays over all links, which suffices for most checks.
 LINK_ARRAYS = Memory()
 
 
@@ -64,7 +64,8 @@ def all_pairs(_: Topology) -> bool:
 def unless_symmetric(size: Topology) -> bool:
     """Return whether schedules on a topology need the rows of all sources.
 
-    They do if translations change the ports of links. Used as `Memory.of_pairs`.
+    Such rows are needed if translations change the ports of links. The function is a value of
+    `Memory.of_pairs`.
     """
     return not size.translation_keeps_ports
 
@@ -181,14 +182,14 @@ def _register(claim_id: str, check: CheckFunction, memory: Memory, function: Any
 
 
 def _two_checks(claim_id: str, origin: Origin) -> InputError:
-    return InputError(f"{origin}: claim {claim_id} has two checks", hint="remove one of them")
+    return InputError(f"{origin}: claim {claim_id} has two checks", hint="remove one check")
 
 
 # Providers of prepared objects for checks
 #
 # A provider is passed as the ``given`` argument of `checks`, or is called in a check: ``for
-# execution in broadcasts(check)``. It yields objects on the topology of a `ClaimCheck`. Sample
-# roots are those of `CachedTopology.roots`: all nodes of small topologies, else a few.
+# execution in broadcasts(check)``. A provider yields objects on the topology of a `ClaimCheck`.
+# Sample roots are those of `CachedTopology.roots`: all nodes of small topologies, else a few.
 
 
 #: One or several values of an argument, or a function of n that returns them.
@@ -262,7 +263,7 @@ def forests(
 
     Args:
         construction: name in the catalogue of constructions.
-        roots: number of sample roots (None: the default sample). One root is the identity.
+        roots: number of sample roots (None: the default sample). A single root is the identity.
         arguments: arguments of the construction.
     """
 
@@ -289,7 +290,7 @@ def executions(
         collective: name of the collective.
         algorithm: name in the catalogue of algorithms.
         ports: port model.
-        roots: number of sample roots (None: the default sample). One root is the identity.
+        roots: number of sample roots (None: the default sample). A single root is the identity.
         arguments: arguments of the algorithm. If some are sequences, such as ``messages=(1, 2,
             3)``, or functions of n that return sequences, all combinations are executed.
     """

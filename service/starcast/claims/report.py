@@ -25,7 +25,7 @@ from starcast.support.table import Row, Table
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import LEVELS, VERDICT_WORDS
 
-#: Symbols of the verdicts, so that they are not distinguished by colour alone.
+#: Symbols of the verdicts, so that verdicts are not distinguished by colour alone.
 SIGNS = {"holds": "✓", "holds as a bound": "≤", "fails": "✕", "not checkable": "?"}
 _PLURALS = {"holds": "hold", "holds as a bound": "hold as a bound", "fails": "fail"}
 #: Number of processes that verify all claims for the page docs/claims.md.
@@ -164,7 +164,7 @@ def html(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None) ->
 def page_values(
     listed: Sequence[ReportRow], about: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """Return the values of the variables in the template of the claims page.
+    """Return the values of the template variables of the claims page.
 
     The variables for the selected paper, verdict and words are not included.
     """
@@ -303,7 +303,7 @@ def list_verdicts(
         requested: the requested claims.
         sizes: the topologies, if they were given instead of a level.
         run: a phrase for the verification run that holds the verdicts.
-        failure: the error because of which the verdicts are not stored; None if they are stored.
+        failure: the error that prevented the storage of the verdicts, or None.
     """
     listed = [{**claim_row(row.claim), **verdict_row(row.verdict)} for row in rows(verdicts)]
     details = [f"{row['id']}: {row['detail']}" for row in listed if len(listed) <= _FEW]
@@ -345,11 +345,11 @@ def verdict_row(verdict: Verdict | None) -> Row:
 
 
 def claim_facts(claim: Claim, stored: StoredVerdicts) -> Row:
-    """Return the properties of a claim and of its newest verdict, by name; empty ones are omitted.
+    """Return the properties of a claim and its newest verdict, by name; empty values are omitted.
 
     Args:
         claim: the claim.
-        stored: the stored verdicts of this and perhaps other claims.
+        stored: the stored verdicts of the claim, and possibly of other claims.
     """
     run, verdict = stored.get(claim.id, (None, None))
     found = verdict_row(verdict)
@@ -402,7 +402,7 @@ def _verdict_column(verdict: str) -> str:
 def list_changes(session: Session, before: int | None = None, after: int | None = None) -> Table:
     """Return the claims whose verdicts differ between two stored verification runs.
 
-    The note names both runs, and says how many claims of the first run were not requested in the
+    The note names both runs, and states how many claims of the first run were not requested in the
     second run.
 
     Args:

@@ -24,7 +24,7 @@ _MAX_ID = 2**31 - 1
 
 
 def describe_scope(run: ClaimRun) -> str:
-    """Return the requested names of claims ("all" for none), and the requested level or sizes."""
+    """Return the requested claim names (or "all") and the requested level or sizes, as text."""
     return f"{' '.join(run.names) or 'all'}, {run.level or ' '.join(run.sizes or ())}"
 
 
@@ -133,7 +133,7 @@ def describe_missing_packs(session: Session, run: int | None = None) -> str:
 
 
 def load_claim_run(session: Session, number: int | None = None) -> ClaimRun:
-    """Return the verification run with this number, or without a number the newest run.
+    """Return the verification run with the given number, or the newest run if number is None.
 
     Raises:
         NotFoundError: no such verification run is stored.
@@ -163,7 +163,7 @@ def load_newest(session: Session, before: int | None = None) -> ClaimRun:
         earlier = "" if before is None else f" before run {before}"
         raise NotFoundError(
             f"no verification run is stored{earlier}",
-            hint="run 'starcast claims check', which stores one",
+            hint="run 'starcast claims check' to store a run",
         )
     return run
 
@@ -216,8 +216,8 @@ def load_verdicts(session: Session, run: int) -> list[Verdict]:
 def newest_verdicts(session: Session) -> dict[str, tuple[models.ClaimRun, Verdict | None]]:
     """Return the newest verdict of each claim of the loaded packs, and its run, by claim id.
 
-    The verdict is None if its pack has changed since, so that it may be about another statement.
-    Only verdicts of claims that fail are returned with their evidence.
+    The verdict is None if its pack has changed since the run, because the verdict may be about
+    another statement. Only verdicts of claims that fail are returned with their evidence.
     """
     runs = {run.id: run for run in list_claim_runs(session)}
     newest = select(ClaimVerdict.claim, func.max(ClaimVerdict.claim_run)).group_by(
@@ -247,8 +247,8 @@ def newest_verdicts(session: Session) -> dict[str, tuple[models.ClaimRun, Verdic
 
 
 def _verdict(row: ClaimVerdict, evidence: Iterable[Evidence]) -> Verdict:
-    # The families of a pack that is not loaded are unknown, so the stored order of sizes counts.
-    # Sizes beyond the claim come first.
+    # The families of a pack that is not loaded are unknown, so evidence is sorted by the stored
+    # order of sizes. Sizes beyond the scope of the claim come first.
     ranks = {size: rank for rank, size in enumerate(row.sizes, start=1)}
     return Verdict(
         row.claim,

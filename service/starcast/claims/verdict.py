@@ -20,7 +20,7 @@ class Verdict:
     Attributes:
         claim: id of the claim.
         verdict: ``holds``, ``holds as a bound``, ``fails`` or ``not checkable``.
-        sizes: specs on which it was verified.
+        sizes: specs on which the claim was verified.
         counterexample: the smallest counterexample, if the claim fails; otherwise None.
         detail: the evidence in sentences.
         evidence: the evidence at each size.
@@ -39,7 +39,7 @@ class Verdict:
 
     @property
     def place(self) -> str:
-        """The counterexample in one line, as `describe_place` writes it; empty if there is none."""
+        """The counterexample as text from `describe_place`; empty if there is no counterexample."""
         return "" if self.counterexample is None else describe_place(self.counterexample)
 
 
@@ -47,8 +47,8 @@ def judge(findings: Iterable[Finding]) -> VerdictWord:
     """Return the verdict that follows from findings.
 
     If there is a counterexample, the claim fails. If there are no findings, or if the papers do not
-    contain the subject of the claim, it is not checkable. If an inequality or an order of growth is
-    met, it holds as a bound. Otherwise it holds.
+    contain the subject of the claim, the claim is not checkable. If an inequality or an order of
+    growth is met, the claim holds as a bound. Otherwise the claim holds.
     """
     recorded = list(findings)
     if any(finding.counterexample is not None for finding in recorded):
@@ -61,7 +61,8 @@ def judge(findings: Iterable[Finding]) -> VerdictWord:
 
 def claim_verdict(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
     """Return the verdict on a claim, which depends only on evidence at sizes in its scope."""
-    # Checks finish in any order, so sizes of equal order are sorted as the claim lists them.
+    # Checks finish in any order, so sizes with equal sort keys are sorted in the order of the
+    # claim.
     ranks = {spec: rank for rank, spec in enumerate((*claim.sizes.beyond, *claim.sizes.deep))}
     listed = sorted(evidence, key=lambda found: ranks.get(found.size, len(ranks)))
     ordered = tuple(sorted(listed, key=lambda found: size_order(found.size)))
@@ -140,7 +141,7 @@ def conjunction_verdict(claim_id: str, parts: Sequence[Verdict]) -> Verdict:
 def size_of(counterexample: Mapping[str, object]) -> tuple[int, int]:
     """Return n and k of a counterexample, to compare counterexamples by size.
 
-    A parameter that the counterexample does not have is 0.
+    A parameter that is missing in the counterexample counts as 0.
     """
     if "size" in counterexample:
         return size_order(str(counterexample["size"]))[:2]
@@ -153,8 +154,8 @@ def size_of(counterexample: Mapping[str, object]) -> tuple[int, int]:
 _MAX_SIZES = 8
 _MAX_DESCRIPTIONS = 4
 _OF_A_SIZE = re.compile(r" of [SQ]\d+(,\d+)?\b")
-#: Order in which the keys of a counterexample are shown: the size first, unlisted keys last. It is
-#: fixed, because PostgreSQL does not keep the order of object keys.
+#: Order in which the keys of a counterexample are shown: the size first, unlisted keys last. The
+#: order is fixed, because PostgreSQL does not keep the order of object keys.
 _ORDER = (
     "size", "n", "k", "table", "row", "column", "cell", "collective", "algorithm", "trees",
     "construction", "faults", "root", "source", "destination", "tree", "subtree", "i", "step",
@@ -166,12 +167,13 @@ _RANKS = {name: rank for rank, name in enumerate(_ORDER)}
 def describe_evidence(claim: Claim, word: VerdictWord, evidence: Sequence[Evidence]) -> str:
     """Describe a claim's evidence in sentences.
 
-    They state the compared quantities, the counterexample if there is one, and other readings.
+    The sentences state the compared quantities, the counterexample if there is one, and other
+    readings.
 
     Args:
         claim: the claim.
-        word: its verdict.
-        evidence: its evidence, in size order.
+        word: the claim's verdict.
+        evidence: the claim's evidence, in size order.
     """
     deciding = in_scope(claim, evidence)
     sentences = [

@@ -24,7 +24,7 @@ def check(claim_id: str, level: Level = "quick", sizes: Sequence[str] | None = N
     """Verify one claim of a paper.
 
     Args:
-        claim_id: such as ``TS.L5``.
+        claim_id: id of the claim, such as ``TS.L5``.
         level: the sizes to verify: ``quick`` (takes seconds), ``full`` or ``deep``.
         sizes: specs to verify instead of a level, such as ``["S4", "S5"]``.
 
@@ -113,7 +113,7 @@ def requested_sizes(
     if sizes is None:
         return (*claim.sizes.beyond, *claim.sizes.at(level))
     if not sizes or isinstance(sizes, str):
-        raise InputError(f"{sizes!r} is not a list of sizes", hint='write a list: ["S4", "S5"]')
+        raise InputError(f"{sizes!r} is not a list of sizes", hint='write ["S4", "S5"]')
     for spec in sizes:
         if not applies_to(claim, spec):
             quick = ", ".join(claim.sizes.quick)
@@ -140,13 +140,13 @@ def applies_to(claim: Claim, spec: str) -> bool:
 
 # Verification of many claims
 #
-# A task consists of the claims whose checks are in one module (a section), at one size. They share
-# an `ObjectCache`, and thus the objects that they use.
+# A task consists of the claims whose checks are in one module (a section), at one size. The claims
+# of a task share an `ObjectCache`, and thus the objects that their checks use.
 
 
 #: A claim, and the spec of a topology on which it is verified.
 Pair = tuple[Claim, str]
-#: With fewer pairs and fewer bytes in all, starting processes would take longer than the checks.
+#: Up to these numbers of pairs and bytes, starting processes would take longer than the checks.
 _MANY_PAIRS = 60
 _MANY_BYTES = 50_000_000
 #: Claims that together need more than a quarter of the memory do not share a cache.
@@ -193,7 +193,7 @@ def plan_pairs(
     """Return the claims to verify with their sizes, in the order of the papers.
 
     Args:
-        claims: a conjunction stands for its parts.
+        claims: the claims to verify; a conjunction is replaced by its parts.
         level: the sizes to verify. Sizes of the level ``deep`` that need too much memory are
             omitted.
         sizes: specs to verify instead of a level. A claim is verified only on the sizes that it is
@@ -243,7 +243,7 @@ def run_tasks(
         tasks: the result of `plan_tasks`.
         jobs: number of processes (default: one per core; a few small tasks run in this process).
         reporter: receives the progress.
-        executor: runs the tasks instead of processes on this machine.
+        executor: executor that runs the tasks (default: processes on this machine).
 
     Raises:
         InputError: ``jobs`` is less than 1.
@@ -298,12 +298,12 @@ def verify_claims(
     """Verify claims without storing anything.
 
     Args:
-        claims: a conjunction stands for its parts.
+        claims: the claims to verify; a conjunction is replaced by its parts.
         level: sizes to verify.
         sizes: specs to verify instead of a level.
         jobs: number of processes; see `run_tasks`.
         reporter: receives the progress.
-        executor: runs the checks instead of processes on this machine.
+        executor: executor that runs the checks (default: processes on this machine).
 
     Returns:
         The verdicts, as `judge_claims` returns them.
@@ -318,9 +318,9 @@ def verify_claims(
 
 
 def judge_claims(claims: Iterable[Claim], evidence: Iterable[Evidence]) -> tuple[Verdict, ...]:
-    """Return the verdicts on those of the claims that have evidence, in their order.
+    """Return the verdicts on the claims that have evidence, in the order of the claims.
 
-    A conjunction has evidence if all of its parts have.
+    A conjunction has evidence if all of its parts have evidence.
     """
     found = by_claim(evidence)
     return tuple(
@@ -387,7 +387,7 @@ def _require_free_memory(task: Task, free: int) -> None:
     if required > free:
         claims = ", ".join(claim.id for claim in task.claims[:3])
         raise LimitError(
-            f"{claims} on {task.size} need about {required / 1e9:,.1f} GB of memory,"
+            f"verifying {claims} on {task.size} needs about {required / 1e9:,.1f} GB of memory,"
             f" but only {free / 1e9:,.1f} GB are free",
             hint="choose smaller `sizes`, or another `level`",
         )

@@ -183,7 +183,7 @@ def root(
     postgres_uri: Annotated[
         str | None, typer.Option(help="URI of your own PostgreSQL server, without a password.")
     ] = None,
-    quiet: Annotated[  # noqa: ARG001 - read by its callback, as those below
+    quiet: Annotated[  # noqa: ARG001 - read by its callback, like the flags below
         bool,
         typer.Option(
             "--quiet",

@@ -36,15 +36,16 @@ if TYPE_CHECKING:
 _HOME = {"home": HomeOption}
 _PORTS = {
     "neo4j_port": Annotated[
-        int | None, typer.Option(help="Port of Neo4j (default: the one used last, or a free one).")
+        int | None,
+        typer.Option(help="Port of Neo4j (default: the port used last, or a free port)."),
     ],
     "postgres_port": Annotated[
         int | None,
-        typer.Option(help="Port of PostgreSQL (default: the one used last, or a free one)."),
+        typer.Option(help="Port of PostgreSQL (default: the port used last, or a free port)."),
     ],
     "browser": Annotated[
         bool | None,
-        typer.Option("--browser", help="Also serve Neo4j Browser, which the first use downloads."),
+        typer.Option("--browser", help="Also serve Neo4j Browser (downloaded on first use)."),
     ],
     "neo4j_http_port": Annotated[
         int | None, typer.Option(help="Port of Neo4j Browser (default: 7474 if it is free).")
@@ -59,7 +60,7 @@ COMPLETION_SCRIPTS = (
 
 
 class ServerName(StrEnum):
-    """The embedded servers, by the names of their logs."""
+    """The names of the embedded servers, which are also the names of their logs."""
 
     NEO4J = "neo4j"
     POSTGRES = "postgres"
@@ -201,7 +202,7 @@ def _query(app: typer.Typer) -> None:
     command(noun, "list", Queries.queries, printer=results.wide_table)
     command(noun, "show", Queries.show_query)
     command(noun, "run", Queries.query)
-    # This command prints tables and no pictures. A picture needs columns that the header of a query
+    # This command prints tables and no drawings. A drawing needs columns that the header of a query
     # file declares to contain nodes, and a plain statement has no header.
     command(noun, "ask", Queries.ask, printer=results.table)
     command(noun, "new", Queries.new_query)
@@ -211,7 +212,7 @@ def _query(app: typer.Typer) -> None:
 def _run(app: typer.Typer) -> None:
     from starcast.lab.experiments import Experiments
 
-    noun = add_noun(app, "run", "Runs: execute and price one, list and show stored runs.")
+    noun = add_noun(app, "run", "Runs: execute and price a run; list and show stored runs.")
     command(noun, "once", Experiments.run)
     command(noun, "list", Experiments.runs, printer=results.wide_table)
     command(noun, "show", Experiments.show_run)
@@ -370,7 +371,7 @@ STEPS = (
     Step("Compare the two experiments.", "compare demo-substar demo-multiple"),
 )
 NEXT_STEPS = (
-    ("list what is stored", "topology list", "forest list", "schedule list", "experiment list"),
+    ("list the stored data", "topology list", "forest list", "schedule list", "experiment list"),
     ("ask more questions", "query list", "query show paths/parallel-paths"),
     ("ingest a larger graph", "ingest S6 --trees all --schedules all"),
     ("stop the servers; the data remain", "down"),
@@ -441,7 +442,7 @@ def logs(
     follow: Annotated[
         bool,
         typer.Option(
-            "--follow", "-f", help="Then print new lines as they are written, until Ctrl-C."
+            "--follow", "-f", help="Also print new lines as they are written, until Ctrl-C."
         ),
     ] = False,
 ) -> None:
@@ -468,10 +469,11 @@ def serve(
     home: context.HomeOption = None,
     # By default only this machine can connect, because the server has no login.
     host: Annotated[
-        str, typer.Option(help="Address to listen on; 127.0.0.1 admits only this machine.")
+        str,
+        typer.Option(help="Address to listen on; with 127.0.0.1, only this machine can connect."),
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 chooses a free one.")
+        int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 chooses a free port.")
     ] = 8321,
 ) -> None:
     """Serve the explorer, the pages and the HTTP API, until Ctrl-C.
@@ -497,10 +499,10 @@ def serve(
 def mcp(ctx: typer.Context, home: context.HomeOption = None) -> None:
     """Serve another program, such as an AI agent, over stdin and stdout (Model Context Protocol).
 
-    The program starts this command. It can then send Cypher to the stored graph, run queries,
-    compare experiments, and compute topologies, forests and schedules. The command writes nothing
-    and reads no files for the program. Install the packages that it needs with the extra
-    starcast[mcp].
+    The other program starts this command, and can then send Cypher to the stored graph, run
+    queries, compare experiments, and compute topologies, forests and schedules. The command writes
+    nothing and reads no files for the program. Install the packages that the command needs with the
+    extra starcast[mcp].
 
     \b
     starcast mcp
@@ -553,7 +555,7 @@ def uninstall(
 def _describe_remains() -> Iterator[str]:
     """Yield a sentence for each file or folder of other programs that starcast does not delete.
 
-    It names the file and the way to remove it.
+    The sentence names the file or folder and the way to delete it.
     """
     yield f"the Python packages in {sys.prefix}; delete this folder, or use pip"
     uv = Path(os.environ.get("UV_CACHE_DIR") or user_cache_path("uv"))

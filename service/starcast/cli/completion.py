@@ -29,7 +29,8 @@ _TOPOLOGIES = (
     *(f"Q{d}" for d in range(2, 13)),
 )
 _KINDS = ("topology", "forest", "schedule")
-#: Ids of one kind. Names of networks are included, because they can be written instead of specs.
+#: SQL statement that lists the ids of one kind, and the names of networks for the kind topology,
+#: because names can be written instead of specs.
 _STORED = """
 SELECT id FROM (
     SELECT kind, id FROM materialization
@@ -47,7 +48,7 @@ def complete_and_exit(run: Callable[[], Any]) -> None:
     """Print the candidates that a shell's completion script asked for, and end the process.
 
     Args:
-        run: runs the command line, which prints the candidates and exits.
+        run: function that runs the command line, which prints the candidates and exits.
     """
     instruction = os.environ[VARIABLE]
     in_bash = instruction == "complete_bash"
@@ -151,7 +152,7 @@ def constructions(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def layouts(incomplete: str) -> list[str]:
-    """Return the names of the layouts for pictures of topologies."""
+    """Return the names of the layouts for drawings of topologies."""
     return _matching(LAYOUT_NAMES, incomplete)
 
 

@@ -54,7 +54,7 @@ def settings(ctx: typer.Context, **flags: Any) -> "Settings":
 def named_flags(arguments: Sequence[str]) -> str:
     """Return the flags --home and --plugin of a command line with their values.
 
-    They are added to the commands in hints.
+    The flags are added to the commands in hints.
     """
     # The flags are not taken from Click's context, because an error may occur before it contains
     # them.
@@ -98,7 +98,7 @@ def load_plugins(ctx: typer.Context) -> None:
             if packs.loaded():
                 from starcast.claims.catalogue import claim_entries
 
-                claim_entries()  # refuses a pack that is not valid
+                claim_entries()  # refuses an invalid pack
 
 
 def first_symbol(ctx: typer.Context) -> int:

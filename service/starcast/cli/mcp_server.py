@@ -1,8 +1,8 @@
-"""The server of `starcast mcp`, through which programs, such as AI agents, ask questions.
+"""The server of ``starcast mcp``, which answers the questions of MCP clients, such as AI agents.
 
-It speaks the Model Context Protocol over stdin and stdout. Its tools are the read-only operations
-of `Lab`, with their parameters and docstrings. Operations run in worker processes with limits on
-time and memory, as for web pages.
+The server speaks the Model Context Protocol (MCP) over stdin and stdout. Its tools are the
+read-only operations of `Lab`, with their parameters and docstrings. Operations run in worker
+processes with limits on time and memory, as for web pages.
 """
 
 import json
@@ -29,19 +29,19 @@ from starcast.support.text import to_json
 from starcast.support.vocabulary import NETWORK_SUFFIXES
 from starcast.web.workers import Workers
 
-#: Maximum size in bytes of a tool's answer; of a larger one, parts are omitted.
+#: Maximum size of a tool's answer in bytes; parts of a larger answer are omitted.
 MAX_ANSWER = 100_000
 #: Seconds that a call may take in addition to the time limit of a query.
 _EXTRA_SECONDS = 5.0
-#: The operations that are tools, in the order in which programs see them.
+#: The operations that are tools, in the order in which MCP clients see them.
 TOOLS: tuple[Callable[..., Any], ...] = (
     Lab.ask, Lab.query, Lab.queries, Lab.topologies, Lab.show_topology, Lab.constructions,
     Lab.show_forest, Lab.algorithms, Lab.simulate_schedule, Lab.cost_table, Lab.compare, Lab.claim,
 )  # fmt: skip
-#: Parameters of operations that tools do not have: they name files, are limits, or concern only the
-#: command line.
+#: Parameters of operations that tools omit, because they name files, are limits, or concern only
+#: the command line.
 _NOT_ASKED = {"drawable", "executor", "file_format", "max_rows", "row_limit", "timeout", "verify"}
-#: The pages of the documentation that programs can read as resources.
+#: The documentation pages that MCP clients can read as resources.
 PAGES = (
     "glossary", "queries", "schema", "families", "algorithms", "your-network", "execution-models",
     "claim-rules",
@@ -59,7 +59,7 @@ _SUFFIXES = {*NETWORK_SUFFIXES, ".csv", ".cypher", ".goal", ".json", ".npz", ".x
 
 
 def serve(settings: Settings) -> None:
-    """Answer the requests of the program on stdin, until stdin is closed.
+    """Answer the requests of the MCP client on stdin, until stdin is closed.
 
     Args:
         settings: the settings that name the servers.
@@ -93,11 +93,11 @@ def serve(settings: Settings) -> None:
 
 
 def _make_tool(operation: Callable[..., Any], run: Callable[[dict[str, Any]], str]) -> Any:
-    """Return the function of a tool, with the signature and docstring that programs see.
+    """Return the function of a tool, with the signature and docstring that MCP clients see.
 
     Args:
         operation: the method of `Lab`.
-        run: runs the operation in a worker process, and returns its result as JSON.
+        run: function that runs the operation in a worker process, and returns its result as JSON.
     """
     _, *known = signature(operation).parameters.values()
     about = operations.documented(operation, known)
@@ -124,7 +124,7 @@ def _as_field(parameter: Parameter, meaning: str) -> Parameter:
 
     Args:
         parameter: the parameter of the operation.
-        meaning: its description, which programs see.
+        meaning: the description of the parameter, which MCP clients see.
     """
     kind, shell = operations.kind_of(parameter.annotation)
     if shell.type is dict:
@@ -165,7 +165,7 @@ def _lab(settings: Settings) -> Lab:
 
 
 def _refuse_file(name: str, value: Any) -> None:
-    """Refuse a path: a program that asks questions must not read files of the user.
+    """Refuse file paths, because an MCP client must not read the user's files.
 
     Raises:
         InputError: the value is the path of a file, or ``-``, which is stdin.
@@ -174,7 +174,7 @@ def _refuse_file(name: str, value: Any) -> None:
         return
     is_path = value == "-" or value.startswith(("/", ".", "~")) or (name in _NAMES and "/" in value)
     if is_path or PurePath(value).suffix.lower() in _SUFFIXES:
-        raise InputError(f"tools read no files, such as '{value}'", hint="give a name or a spec")
+        raise InputError(f"tools read no files: '{value}'", hint="use a name or a spec")
 
 
 def _write(result: Any) -> str:
@@ -183,7 +183,7 @@ def _write(result: Any) -> str:
         return _cut(dict(result) if isinstance(result, Mapping) else {"text": str(result)})
     rows, note = result.rows, result.note
     while len((text := _as_text({"rows": rows, "note": note})).encode()) > MAX_ANSWER:
-        # The new number of rows is proportional to the size of the text, but smaller by at least 1.
+        # Rows are removed in proportion to the excess size, and at least one row.
         rows = rows[: min(len(rows) - 1, int(len(rows) * MAX_ANSWER / len(text)))]
         note = (
             f"the first {len(rows):,} of {len(result.rows):,} rows: ask for fewer. {result.note}"

@@ -1,4 +1,4 @@
-"""Make commands from operations, which are the typed methods of `Lab`.
+"""Create commands from operations, which are the typed methods of `Lab`.
 
 Positional parameters become arguments, keyword-only parameters become options, ``*ids`` becomes a
 list of arguments, and each item of ``**options``, a TypedDict, becomes an option. The help is the
@@ -47,7 +47,7 @@ class Documentation:
 
     Attributes:
         text: the summary and the description.
-        arguments: the meaning of each parameter.
+        arguments: the meaning of each parameter, by name.
         commands: the commands in the section ``Example``, whose lines begin with ``$``.
     """
 
@@ -61,7 +61,7 @@ class Documentation:
 
         Example:
             >>> Documentation.of(Lab.drop).arguments["cascade"]
-            'also drop the artifacts that depend on it.'
+            'also delete the forests and schedules that depend on the artifact.'
         """
         text, *parts = _SECTION.split(getdoc(documented) or "")
         sections = dict(zip(parts[::2], parts[1::2], strict=True))
@@ -136,7 +136,7 @@ def command(
         name: the name of the command.
         operation: a method of `Lab`.
         labelled: add ``--labels``, for operations that read or print labels of nodes.
-        settings: settings that get an option of the command, with the annotations of the options.
+        settings: annotations of the options for settings, by the names of the settings.
         printer: prints the result (default: the printer in `PRINTERS` for the class of the result).
         fixed: fixed values of parameters that get no option, such as ``kind="forest"``.
 
@@ -170,7 +170,7 @@ def command(
         print_result = show(**chosen)
         for each in asked:
             question = kind_of(each.annotation)[1].confirm
-            # Without a terminal, as in a script, the flag itself counts as the confirmation.
+            # Without a terminal, such as in a script, the flag itself counts as the confirmation.
             if question and given[each.name] and sys.stdin.isatty():
                 confirm(question, "nothing was changed")
         given |= {name: chosen["output"] == word for name, word in formats.items()}
@@ -370,7 +370,7 @@ def _open_executor(workers: str | None, jobs: int | None) -> Iterator[Executor |
     Raises:
         InputError: ``--workers`` is not an address or is combined with ``--jobs``, or Dask is not
             installed.
-        UnavailableError: no scheduler answers, or it has no workers.
+        UnavailableError: the scheduler does not answer, or has no workers.
         RejectedError: a worker has another version.
     """
     if workers is None:
@@ -385,7 +385,7 @@ def _open_executor(workers: str | None, jobs: int | None) -> Iterator[Executor |
     if not workers.startswith(_DASK):
         raise InputError(
             f"'{workers}' is not the address of a Dask scheduler",
-            hint="give --workers dask:tcp://HOST:PORT",
+            hint="use --workers dask:tcp://HOST:PORT",
         )
     from starcast.catalogue.plugins import pack
     from starcast.support.dask_cluster import connect

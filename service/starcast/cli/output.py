@@ -26,11 +26,11 @@ from starcast.support.vocabulary import Format, ListingFormat
 
 #: Formats for human readers, in which values are formatted as text and long values are shortened.
 READABLE = (Format.TABLE, Format.MARKDOWN, Format.LATEX, Format.LATEX_WIDE)
-#: The formats in LaTeX: a table that fits into a column, or into a page with two columns.
+#: The LaTeX formats: for a table as wide as a column, or as wide as a page with two columns.
 IN_LATEX = (Format.LATEX, Format.LATEX_WIDE)
 
 FormatOption = Annotated[ListingFormat, typer.Option("--format", "-f", help="Output format.")]
-#: The option --all, for listings that otherwise omit columns too wide for the terminal.
+#: The option --all, for listings that otherwise omit columns which do not fit the terminal.
 AllOption = Annotated[
     bool,
     typer.Option(
@@ -48,7 +48,7 @@ verbosity = 0
 #: Name of the log events that record messages to the user.
 MESSAGE = "message"
 
-#: Options that errors of every command may name, although they are not parameters of its operation.
+#: Options that the errors of all commands may name, although operations lack these parameters.
 _GLOBAL_OPTIONS = {
     "home": "--home", "plugins": "--plugin", "labels": "--labels", "executor": "--workers",
     "everything": "--all", "crossovers": "--crossovers", "host": "--host", "port": "--port",
@@ -85,7 +85,8 @@ def emit(
         bold: for each row the columns to emphasize, on a terminal, in Markdown and in LaTeX.
         below: lines below a table.
         label: the label of a table in LaTeX.
-        spare: the columns that a table in LaTeX may omit if it is too wide, the first ones first.
+        spare: the columns that a table in LaTeX may omit if it is too wide, in the order of
+            omission.
     """
     table = [[row.get(column) for column in columns] for row in rows]
     if output is Format.JSON:
@@ -133,7 +134,7 @@ def _is_list_of_sentences(value: Any) -> bool:
 
 
 def write_text(text: str, out: Path | None) -> None:
-    """Write a page or a picture to a file, or to stdout if no file is given.
+    """Write a page or a drawing to a file, or to stdout if no file is given.
 
     Raises:
         InputError: the file cannot be written.
@@ -166,7 +167,7 @@ def confirm(question: str, unchanged: str) -> None:
         # The question goes to stderr, because stdout holds only data.
         is_confirmed = typer.confirm(question, err=True)
     except typer.Abort:
-        # Ctrl-C or the end of the input; Typer would exit with 1.
+        # The user pressed Ctrl-C or ended the input; Typer would exit with code 1.
         raise KeyboardInterrupt from None
     if not is_confirmed:
         say(unchanged)
@@ -409,7 +410,7 @@ class _Echo(logging.StreamHandler[TextIO]):
     def __init__(self, level: int) -> None:
         super().__init__(sys.stderr)
         self.setLevel(level)
-        # `say` prints messages and `main` prints errors, so they would be printed twice.
+        # `say` prints messages and `main` prints errors, so both would be printed twice.
         self.addFilter(lambda record: record.getMessage() not in {MESSAGE, "error"})
 
     def format(self, record: logging.LogRecord) -> str:
@@ -485,7 +486,7 @@ def _rate_column(unit: str) -> Any:
 def reporter() -> Reporter:
     """Return a reporter that shows progress bars on a terminal, and lines elsewhere.
 
-    With ``--quiet`` it is silent.
+    With ``--quiet``, the reporter is silent.
     """
     if quiet:
         return Silent()

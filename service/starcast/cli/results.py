@@ -86,7 +86,7 @@ def answer(
     layout: Annotated[
         Layout | None,
         typer.Option(
-            help="Arrangement of the nodes in a picture: ring, or levels (by distance from the "
+            help="Arrangement of the nodes in a drawing: ring, or levels (by distance from the "
             "source or root)."
         ),
     ] = None,
@@ -98,13 +98,13 @@ def answer(
         ),
     ] = False,
 ) -> Show:
-    """Print the rows of a query, or draw them."""
+    """Print the rows of a query result, or draw them."""
     draw = picture(out)
     if output is not Format.SVG:
         for option, value in {"--layout": layout, "--out": out}.items():
             if value is not None:
                 raise InputError(
-                    f"{option} is for pictures, but the format is {output}",
+                    f"{option} is for drawings, but the format is {output}",
                     hint="add --format svg",
                 )
 
@@ -141,7 +141,7 @@ def cost_table(everything: AllOption = False, output: FormatOption = Format.TABL
             return
         for part in result.parts:
             if everything and not result.is_paper:
-                # The title names the topology and the collective.
+                # The title names topology and collective, so their columns are omitted.
                 emit(part.rows, result.columns[2:], output, part.title, label=part.label)
             elif output is Format.MARKDOWN:
                 print(f"{part.title}\n")
@@ -159,7 +159,7 @@ def comparison(
         bool,
         typer.Option(
             "--crossovers",
-            help="List the message sizes at which a different side becomes the fastest.",
+            help="List the message sizes at which the fastest side changes.",
         ),
     ] = False,
     runs: Annotated[
@@ -341,7 +341,7 @@ def _readable(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def picture(out: PictureFile = None) -> Show:
-    """Write a picture in the format of the file's suffix, or as SVG to stdout."""
+    """Write a drawing in the format of the file's suffix, or as SVG to stdout."""
     if out is not None:
         check_suffix(out, ".svg", ".png", ".pdf")
 

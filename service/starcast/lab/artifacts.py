@@ -70,15 +70,14 @@ class Artifacts(Connection):
     ) -> Table:
         """Build a topology with forests and schedules, verify them, and store them.
 
-        They are written to Neo4j, where queries find them, and registered in PostgreSQL.
+        All of them are written to Neo4j, where queries find them, and registered in PostgreSQL.
 
         Topologies, forests and schedules that are already stored are not built again. If an ingest
         is interrupted or killed, no operation uses its incomplete data, and the next ingest or drop
         removes them.
 
-        If an ingest into the embedded Neo4j is large, it is imported offline: a new store is
-        created with the old and the new data, verified, and then replaces the old store, while
-        Neo4j restarts.
+        A large ingest into the embedded Neo4j uses an offline import: a new store with the old and
+        the new data is created and verified, and replaces the old store while Neo4j restarts.
 
         Args:
             topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
@@ -88,10 +87,10 @@ class Artifacts(Connection):
                 construction that needs no arguments. In Python also lists of constructions, ids and
                 `Forest` objects, which are stored under their own ids.
             schedules: algorithms of schedules, separated by commas, such as ``allgather:necklace``
-                or ``alltoall:edge-disjoint(copies=2)``. Without a collective, as in ``multiple``,
-                broadcast is meant if several collectives have the algorithm. ``broadcast:all``
-                means every algorithm for broadcast, and ``all`` every algorithm. The forests that
-                the algorithms use are stored too.
+                or ``alltoall:edge-disjoint(copies=2)``. An algorithm without a collective, such as
+                ``multiple``, means broadcast if several collectives have this algorithm.
+                ``broadcast:all`` means every algorithm for broadcast, and ``all`` every algorithm.
+                The forests that the algorithms use are stored too.
             forest: a file that ``starcast forest build`` or ``Forest.save`` wrote. The forest is
                 stored under the construction name in the file. Can be repeated.
             method: how rows get into Neo4j: bolt (over its protocol, while it runs), import (into a
@@ -100,11 +99,11 @@ class Artifacts(Connection):
                 failing.
             dry_run: only estimate numbers of nodes and relationships, disk space and time; store
                 nothing. No server is needed.
-            options: `IngestOptions`.
+            options: root, port model, segments and messages; see `IngestOptions`.
 
         Returns:
             A row for each new topology, forest or schedule, with its numbers of nodes and
-            relationships in Neo4j, and the seconds that it took. The note states how many were
+            relationships in Neo4j, and the time in seconds. The note states how many artifacts were
             already stored.
 
         Raises:
@@ -152,8 +151,8 @@ class Artifacts(Connection):
             self.reporter.say(f"too large to ingest: {error.message}")
         estimates = list_estimates(plan.artifacts)
         note = (
-            "estimated for an empty store and two idle processors; an import also reloads what is"
-            " already stored, and verification takes additional time"
+            "estimated for an empty store and two idle processors; an import also reloads the"
+            " stored artifacts, and verification takes additional time"
         )
         return Table(estimates.columns, estimates.rows, note)
 
@@ -188,7 +187,7 @@ class Artifacts(Connection):
         return plan
 
     def _forest_of(self, forest_id: str) -> "Forest":
-        """Return the forest with this id, either loaded from its file or built from the id."""
+        """Return the forest with the given id, either loaded from its file or built from the id."""
         from starcast.ingest.artifacts import artifact_from_id
         from starcast.topologies import normalize_id
 
@@ -207,10 +206,10 @@ class Artifacts(Connection):
     ) -> Facts:
         """Delete a stored topology, forest or schedule from Neo4j and PostgreSQL.
 
-        Without ``cascade``, the command fails if others depend on it: forests and schedules on a
-        topology, schedules on a forest. A network that a stored run or record uses is deleted from
-        Neo4j, but its definition stays in PostgreSQL. If such a network is not in Neo4j, the
-        command fails.
+        Without ``cascade``, the command fails if other artifacts depend on the given one: forests
+        and schedules on a topology, schedules on a forest. A network that a stored run or record
+        uses is deleted from Neo4j, but its definition stays in PostgreSQL. If such a network is not
+        in Neo4j, the command fails.
 
         If a large artifact is deleted from the embedded Neo4j, all other data are imported into a
         new store, which then replaces the old store while Neo4j restarts. This is faster and frees
@@ -220,7 +219,7 @@ class Artifacts(Connection):
             artifact_id: the id of a stored topology, forest or schedule.
             kind: fail unless the id belongs to an artifact of this kind: topology, forest or
                 schedule.
-            cascade: also delete the forests and schedules that depend on it.
+            cascade: also delete the forests and schedules that depend on the artifact.
             wait: if another process is changing the stores, wait until it has finished instead of
                 failing.
             method: bolt (delete the rows), import (load the remaining rows into a new store;
@@ -231,8 +230,9 @@ class Artifacts(Connection):
 
         Raises:
             NotFoundError: no such artifact is stored.
-            RejectedError: forests or schedules depend on it, and ``cascade`` is not given; or it is
-                a network that is not in Neo4j, and a stored run or record uses it.
+            RejectedError: forests or schedules depend on the artifact, and ``cascade`` is not
+                given; or the artifact is a network that is not in Neo4j, and a stored run or record
+                uses it.
             BusyError: another process is changing the stores.
         """
         from starcast.ingest import drop
@@ -304,14 +304,15 @@ class Artifacts(Connection):
             network: a file with a network, such as germany50.graphml. In Python also a `Network`.
             name: name of the network, which is the first part of its spec (default: the name of the
                 file).
-            file_format: format of the file (default: recognized by content, or else by suffix).
+            file_format: format of the file (default: detected from the content or, failing that,
+                from the suffix).
             weights: use the weights of links in the file as capacities or as latencies (default:
                 ignore them).
             wait: if a backup is being restored, wait for the end of the restore instead of failing.
 
         Returns:
-            The spec of the network, and its numbers of nodes and links. If the links do not have
-            equal capacities and latencies, also the different capacities and latencies.
+            The spec of the network, and its numbers of nodes and links. If capacities or latencies
+            differ between links, also the distinct capacities and latencies.
 
         Raises:
             InputError: the file cannot be read, or the name is malformed.
@@ -332,7 +333,7 @@ class Artifacts(Connection):
         if name is not None and not is_network_file(network):
             raise InputError(
                 f"'{network}' is not a file, so it cannot get the name '{name}'",
-                hint="give a file; in Python, starcast.network(links, name=...)",
+                hint="specify a file; in Python, use starcast.network(links, name=...)",
             )
         found: Topology = (
             read_network(
@@ -343,8 +344,8 @@ class Artifacts(Connection):
         )
         if not isinstance(found, Network):
             raise InputError(
-                f"{found.spec} belongs to a family, which needs no file",
-                hint=f"ingest it: starcast ingest {found.spec}",
+                f"{found.spec} belongs to a family of topologies, so it is not stored as a network",
+                hint=f"run 'starcast ingest {found.spec}'",
             )
         with (
             self._writing(f"adding {found.spec}", wait=wait) as engine,
@@ -421,12 +422,12 @@ class Artifacts(Connection):
             artifact_id: the id of a stored topology, forest or schedule.
             kind: fail unless the id belongs to an artifact of this kind: topology, forest or
                 schedule.
-            verify: also check that the counts and checksums in Neo4j are those of the artifact when
-                it was stored.
+            verify: also check that the counts and checksums in Neo4j equal those recorded when the
+                artifact was stored.
 
         Raises:
             NotFoundError: no such artifact is stored.
-            RejectedError: ``verify`` is given, and Neo4j has other counts or checksums.
+            RejectedError: ``verify`` is given, and the counts or checksums in Neo4j differ.
         """
         from starcast.stores.database.repository import describe_artifact
 
@@ -480,7 +481,7 @@ class Artifacts(Connection):
         seed: Annotated[int | None, Shell(least=0)] = None,
         checksums: All = False,
     ) -> Table:
-        """Verify that Neo4j holds what was stored: build everything again and compare.
+        """Verify the graph in Neo4j: build all stored artifacts again and compare.
 
         Every stored topology, forest and schedule is built again. The comparison covers the counts
         of all nodes and relationships, the indexes, the properties of each topology, forest and
@@ -566,7 +567,7 @@ class Artifacts(Connection):
 
         Returns:
             A row for each rebuilt artifact, with its numbers of nodes and relationships, and the
-            seconds that it took.
+            time in seconds.
 
         Raises:
             NotFoundError, RejectedError, InputError, LimitError, BusyError: as listed under
@@ -609,4 +610,4 @@ def _is_id(text: str) -> bool:
 def _check_types(name: str, values: Iterable[Any], types: tuple[type, ...], noun: str) -> None:
     for value in values:
         if not isinstance(value, types):
-            raise InputError(f"{name} holds {value!r}, which is not {noun}", hint=f"give {noun}")
+            raise InputError(f"{name} holds {value!r}, which is not {noun}", hint=f"use {noun}")

@@ -60,14 +60,14 @@ class ClaimFacts(Facts):
 class ClaimReport:
     """A report on the claims that a stored verification run checked.
 
-    It has a summary for each paper, the failing claims with their corrected statements, and one row
-    for each claim.
+    The report has a summary for each paper, the failing claims with their corrected statements, and
+    one row for each claim.
 
     Attributes:
         subject: a phrase with the number of the run, the claims that were requested, and how many
             claims have a verdict.
         verdicts: the verdicts.
-        about: the provenance of the run, such as the version of the code: a text for each label.
+        about: the provenance of the run, such as the version of the code, as texts by label.
     """
 
     subject: str
@@ -151,11 +151,9 @@ class Claims(Connection):
 
         claim = find_claim(claim_id)
         stored = self._verdicts()
-        # `_verdicts` returns None after it has said why stored verdicts are not shown.
+        # `_verdicts` returns None after it has reported why stored verdicts are not shown.
         if stored is not None and claim.id not in stored:
-            self.reporter.say(
-                f"no verdict is stored; 'starcast claims check {claim.id}' verifies it"
-            )
+            self.reporter.say(f"no verdict is stored; run 'starcast claims check {claim.id}'")
         stored = stored or {}
         _, verdict = stored.get(claim.id, (None, None))
         return ClaimFacts(report.claim_facts(claim, stored), verdict)
@@ -180,7 +178,7 @@ class Claims(Connection):
         Args:
             names: ids of claims, such as TS.L5, or prefixes of ids, such as TS (default: all
                 claims).
-            level: how large the topologies are on which the claims are checked; deep has the
+            level: level of sizes of the topologies on which the claims are checked; deep has the
                 largest.
             sizes: topologies on which the claims are checked, instead of those of a level, such as
                 S4,S5; an (n,k)-star is written S4,2.
@@ -213,7 +211,7 @@ class Claims(Connection):
         only_one_of(level=level, sizes=sizes)
         chosen, specs = level or "quick", as_specs(sizes)
         claims = self._select(names)
-        # Connect before the computation, which may take minutes.
+        # The server is contacted before the computation, which may take minutes.
         if store and (outage := self._find_outage()):
             self.reporter.say(
                 f"nothing is stored: {outage.message}"
@@ -226,7 +224,8 @@ class Claims(Connection):
         if not store:
             return report.list_verdicts(verdicts, claims, specs)
         try:
-            # If the server restarts during the computation, it releases the first lock.
+            # A server restart during the computation releases the first lock, so a second one is
+            # acquired.
             with self._writing(task, wait=True) as engine, self._session(engine) as session:
                 number = storage.save_claim_run(session, names, chosen, specs, verdicts).id
         except StarcastError as error:
@@ -308,11 +307,11 @@ class Claims(Connection):
     def new_paper(self, folder: Path) -> Path:
         """Write a folder to edit, for the claims of your paper.
 
-        It contains a claim that holds, a claim that fails, their checks, and a test.
+        The folder contains a claim that holds, a claim that fails, their checks, and a test.
 
         Args:
-            folder: the new folder. Its letters, in capitals, are the prefix of the ids of the
-                claims.
+            folder: path of the new folder. The letters of its name, in capitals, are the prefix of
+                the claim ids.
 
         Returns:
             The folder.
@@ -333,7 +332,7 @@ class Claims(Connection):
         return folder
 
     def _select(self, names: Sequence[str]) -> "tuple[Claim, ...]":
-        """Return the claims with these ids or prefixes; report paper packs that are invalid."""
+        """Return the claims with the given ids or prefixes; report invalid paper packs."""
         from starcast.claims import catalogue
 
         for place, fault in catalogue.faults().items():
@@ -363,7 +362,8 @@ class Claims(Connection):
             if demanded:
                 raise
             if isinstance(error, UnavailableError):
-                # The embedded server may be stopped, but a server that the settings name must run.
+                # The embedded server may be stopped, but a server that the settings name must be
+                # running.
                 self._raise_if_configured(error)
                 self.reporter.say(
                     "stored verdicts are not shown: the stack is not running"
@@ -374,6 +374,6 @@ class Claims(Connection):
             return None
         if demanded and not found:
             raise NotFoundError(
-                "no verdict is stored", hint="'starcast claims check' computes and stores them"
+                "no verdict is stored", hint="run 'starcast claims check' to store verdicts"
             )
         return found

@@ -30,9 +30,8 @@ class Lab(
 ):
     """The Python interface to starcast: every operation is a method of this class.
 
-    `starcast.connect` opens it. The command line, the HTTP API and notebooks call the same
-    methods. They raise the same errors as the command line, subclasses of
-    `starcast.StarcastError` with a hint.
+    `starcast.connect` opens it. The command line, the HTTP API and notebooks call the same methods,
+    whose errors are subclasses of `starcast.StarcastError` and contain a hint.
 
     Example:
         >>> with starcast.connect() as lab:
@@ -87,12 +86,12 @@ def connect(
     if packs.loaded():
         from starcast.claims.catalogue import claim_entries
 
-        claim_entries()  # refuses a pack that is not valid
+        claim_entries()  # refuses an invalid pack
     progress = as_reporter(reporter)
     if start:
         from starcast.embedded import stack
 
-        # If the settings name only one of the two servers, the embedded one is used for the other.
+        # If the settings name only one of the two servers, the other server is the embedded one.
         if loaded.neo4j_uri is not None and loaded.postgres_uri is not None:
             raise InputError(
                 "start=True starts the embedded stack, but the settings name other servers: "

@@ -33,8 +33,8 @@ class Connection:
     """The settings of a lab, and its connections to Neo4j and PostgreSQL.
 
     The first operation that needs a server connects to it, so that other operations need no server.
-    Use the object as a context manager, which closes the connections at the end, and in one thread
-    at a time.
+    Use the object as a context manager, which closes the connections at the end, and only in one
+    thread at a time.
 
     Args:
         settings: the settings that name the servers, or a function that loads them when they are
@@ -94,7 +94,7 @@ class Connection:
         servers = [
             uri for uri in (self.settings.neo4j_uri, self.settings.postgres_uri) if uri is not None
         ]
-        # If the settings name only one of the two servers, the embedded one is used for the other.
+        # If the settings name only one of the two servers, the other server is the embedded one.
         if len(servers) < 2:
             servers.append(f"the embedded stack in {self.settings.home}")
         return f"<Lab: {state}{' and '.join(servers)}>"
@@ -116,7 +116,7 @@ class Connection:
         return Table(listed.columns, listed.rows, note)
 
     def new_plugin(self, kind: PluginKind, name: str, *, folder: Path | None = None) -> Path:
-        """Write a plug-in file to edit, with a construction, an algorithm or a family that works.
+        """Write a plug-in file to edit, with a working construction, algorithm or family.
 
         Args:
             kind: what the plug-in defines: construction, algorithm or family.
@@ -127,7 +127,7 @@ class Connection:
             The path of the file.
 
         Raises:
-            InputError: the kind or the name is not valid, the file exists, or it cannot be written.
+            InputError: the kind or the name is invalid, or the file exists or cannot be written.
 
         Example:
             $ starcast new construction my-trees
@@ -198,7 +198,7 @@ class Connection:
 
     @contextmanager
     def _session(self, engine: "Engine | None" = None) -> "Iterator[Session]":
-        """Open a session, which may write only if `_writing` yielded the engine."""
+        """Open a session, which can write only on an engine that `_writing` yielded."""
         from starcast.stores.database.sessions import open_session
 
         with open_session(engine or self.engine) as session:
@@ -224,7 +224,7 @@ class Connection:
 
     @contextmanager
     def _stores(self, task: str | None = None, *, wait: bool = False) -> "Iterator[Stores]":
-        """Connect to Neo4j and PostgreSQL; with a task, hold the lock of `_writing` to change them.
+        """Connect to Neo4j and PostgreSQL; if a task is given, hold the writers' lock meanwhile.
 
         The lab's own connection to Neo4j is closed first, since an offline import may replace the
         store of Neo4j.
@@ -267,7 +267,7 @@ class Connection:
         return None
 
     def _raise_if_configured(self, error: UnavailableError) -> None:
-        """Raise an UnavailableError if the settings name a server, or if the lab is closed.
+        """Raise the given error if the settings name a server, or if the lab is closed.
 
         Otherwise the error only means that the embedded PostgreSQL is not running.
         """
@@ -283,7 +283,8 @@ class Connection:
 def as_reporter(progress: Progress | None) -> Reporter:
     """Convert an argument ``progress`` or ``reporter`` to a `Reporter`.
 
-    A function becomes a reporter that passes it lines of text; None becomes a silent reporter.
+    A function becomes a reporter that calls the function with each line of text; None becomes a
+    silent reporter.
     """
     if progress is None:
         return Silent()
@@ -297,8 +298,8 @@ class Administration(Connection):
         """Show process, port, uptime, memory and log of the embedded servers.
 
         Each running server is also tested for writing: after the disk was full, Neo4j refuses to
-        write until it is restarted. In a shell, the exit code is 0 if both are running and can
-        write, else 4.
+        write until it is restarted. In a shell, the exit code is 0 if both servers are running and
+        can write, else 4.
         """
         from starcast.embedded import stack
 
@@ -355,10 +356,10 @@ class Administration(Connection):
     def schema(self) -> Facts:
         """Check that PostgreSQL's schema has the newest revision and that no table was changed.
 
-        Triggers, rules, row-security policies, foreign keys and child tables that someone has added
-        to the tables or views of starcast count as changes. Other tables, views and functions in
-        the same schema are only listed, because they do not affect the rows of starcast. In a
-        shell, the exit code is 6 if a check fails.
+        Triggers, rules, row-security policies, foreign keys and child tables that were added to the
+        tables or views of starcast count as changes. Other tables, views and functions in the same
+        schema are only listed, because they do not affect the rows of starcast. In a shell, the
+        exit code is 6 if a check fails.
 
         Returns:
             The revision of the tables (``revision``), the revision that this version of starcast
@@ -440,7 +441,7 @@ class Administration(Connection):
 
         Raises:
             InputError: the file cannot be written.
-            UnavailableError: the server is not available.
+            UnavailableError: the server is not running.
 
         Example:
             $ starcast backup monday.backup
@@ -459,7 +460,7 @@ class Administration(Connection):
         file: BackupFile,
         *,
         graph: bool = True,
-        replace: Annotated[bool, Shell(confirm="replace everything that the stores hold?")] = False,
+        replace: Annotated[bool, Shell(confirm="replace everything in the stores?")] = False,
         wait: bool = False,
     ) -> Facts:
         """Restore a backup into PostgreSQL, verify the rows, and rebuild the graph in Neo4j.

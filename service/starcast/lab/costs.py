@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from starcast.costs.presentation import CostPart
     from starcast.costs.tables import CostProblem, CostRow
 
-#: Number of rows of the largest schedule that is simulated by default, which takes about a second.
+#: Maximum number of rows of a schedule that is simulated by default; this takes about a second.
 MAX_ROWS = 2_000_000
 COSTS = ("start_ups", "bytes", "steps", "transmissions", "time")
 
@@ -62,16 +62,16 @@ class Costs(Connection):
 
         For a topology, no server is needed, and the fastest algorithm comes first. A row is an
         algorithm that starcast can execute, or a row of a paper's table. Its time, start_ups T_s +
-        bytes T_c, is computed exactly by the closed form in the paper. The column pieces has the
-        number of segments or unit messages (by default the optimal number), and real_pieces has the
-        optimum over the real numbers. The gap is time / lower bound for the same number of copies.
-        The simulated values are those of an execution of the schedule; if they differ from the
-        closed form, a note explains why.
+        bytes T_c, is computed exactly by the closed form in the paper. The column pieces shows the
+        number of segments or unit messages (by default the optimal number), and real_pieces shows
+        the optimum over the real numbers. The gap is time / lower bound for the same number of
+        copies. The simulated values are those of an execution of the schedule; if they differ from
+        the closed form, a note explains why.
 
         With ``experiment``, the table has the rows and columns of a paper's table, and there is one
         table per topology and message size. The values of a row are those of the fastest stored run
-        of the row's algorithm. If the paper takes a row from another work that starcast cannot
-        execute, the row is marked as cited and shows the paper's closed form, if there is one.
+        of the row's algorithm. If a row's algorithm comes from another work and starcast cannot
+        execute it, the row is marked as cited and shows the paper's closed form, if there is one.
         References are keys of references.bib.
 
         Args:
@@ -133,7 +133,7 @@ class Costs(Connection):
             }  # fmt: skip
             defaults = signature(Costs.cost_table).parameters
             for name, value in computed.items():
-                # Compared as text, because the command line passes numbers as text.
+                # The values are compared as text, because the command line passes numbers as text.
                 if str(value) != str(defaults[name].default):
                     raise InputError(
                         f"`{name}` applies only to computed costs, but an experiment is given",

@@ -96,7 +96,7 @@ class Experiments(Connection):
         several = next((axis for axis, value in given.items() if isinstance(value, list)), None)
         if several is not None:
             raise InputError(
-                f"{several} has several values", hint="give one, or call lab.experiment()"
+                f"{several} has several values", hint="specify one value, or call lab.experiment()"
             )
         (point,) = Grid(given).points()
         if store:
@@ -128,7 +128,7 @@ class Experiments(Connection):
             return listing.list_runs(session, experiment)
 
     def show_run(self, number: int) -> Facts:
-        """Show a stored run: parameters, costs, seconds of building and simulation, provenance.
+        """Show a stored run: parameters, costs, building and simulation times, and provenance.
 
         Args:
             number: the run's number in ``starcast run list``.
@@ -186,7 +186,7 @@ class Experiments(Connection):
                 In Python also a mapping.
             replace: first delete the stored experiment with this name and its runs.
             jobs: number of processes. In Python, an algorithm that is defined in a notebook can
-                only run in the process of the notebook.
+                only run in the notebook's process.
             executor: a `concurrent.futures.Executor` that executes the runs (default: processes on
                 this machine).
             shard: execute only part I of N of the runs, and write them to ``out`` instead of
@@ -243,7 +243,7 @@ class Experiments(Connection):
     ) -> Facts:
         """Store an experiment from the shards that ``starcast experiment run --shard`` wrote.
 
-        Shards that are incomplete, overlapping, damaged or of another version are refused.
+        Incomplete, overlapping or damaged shards, and shards from another version, are refused.
 
         Args:
             files: the files of all N shards, in any order.
@@ -284,9 +284,9 @@ class Experiments(Connection):
                 this machine).
 
         Returns:
-            A row per run. The cell of a result is ``same``, or has the stored and the new value.
-            ``agrees`` is true if all results are the same, and None if the run was not repeated.
-            ``failure`` is the error if runs differ or a plug-in is missing, else None.
+            A row per run. The cell of a result is ``same``, or contains the stored and the new
+            value. ``agrees`` is true if all results are the same, and None if the run was not
+            repeated. ``failure`` is the error if runs differ or a plug-in is missing, else None.
 
         Raises:
             NotFoundError: no such experiment or run is stored.
@@ -398,7 +398,7 @@ class Experiments(Connection):
             wait: if a backup is being restored, wait for the end of the restore instead of failing.
 
         Raises:
-            InputError: the file is not valid, or an experiment of this name has another grid.
+            InputError: the file is invalid, or an experiment with this name has another grid.
             RejectedError: a run in the file and a stored run have the same parameters but different
                 results.
         """
@@ -418,7 +418,7 @@ class Experiments(Connection):
 
         Raises:
             NotFoundError: no such experiment is stored.
-            BusyError: another process is running it, or restoring a backup.
+            BusyError: another process is running the experiment, or restoring a backup.
         """
         from starcast.experiments.running import drop_experiment
 
@@ -440,13 +440,13 @@ class Experiments(Connection):
         """Compare experiments, or single runs, that have the same parameters.
 
         The compared experiments or runs are called sides. If only one experiment is given, its runs
-        are split into sides by algorithm, base and copies. A row is one combination of parameters.
-        It has the simulated results and the gap (time / lower bound) of each side, and the change
-        in time from the baseline. Rows in which all sides have the same results are hidden; the
-        shortest time is bold. If the runs in a row are not comparable, the row states the reason.
-        In json and csv, a parameter that differs between the sides has a column per side. With
-        ``across`` topology, each side may have a different network: the sizes of the networks are
-        listed, and no value is scaled.
+        are split into sides by algorithm, base and copies. Each row is one combination of
+        parameters, with the simulated results and the gap (time / lower bound) of each side, and
+        the change in time from the baseline. Rows in which all sides have the same results are
+        hidden; the shortest time is bold. If the runs in a row are not comparable, the row states
+        the reason. In json and csv, a parameter that differs between the sides has a column per
+        side. With ``across`` topology, each side may have a different network: the sizes of the
+        networks are listed, and no value is scaled.
 
         In a shell, --runs lists the paired runs, one per row, and its columns are the same for all
         comparisons. --plot FILE.svg also writes the plots of the HTML page to a file: time against
@@ -462,7 +462,7 @@ class Experiments(Connection):
             by: which runs to pair: those with equal ``message_units`` (pieces of a message), or
                 those with equal ``segments`` (per tree). If several runs of a side qualify, the
                 fastest is used.
-            everything: show all parameters, results and rows, also those that are equal on all
+            everything: show all parameters, results and rows, including those that are equal on all
                 sides.
             sort: sort the rows by this column; -COLUMN sorts in descending order. The column time
                 stands for the shortest time of the sides.
@@ -519,7 +519,7 @@ def _count_runs(outcome: "Outcome", done: str) -> Facts:
 def _processes(jobs: int | None) -> int | None:
     """Return the given number of processes, or 1 if none is given and a notebook defines a plug-in.
 
-    Other processes cannot import definitions of a notebook.
+    Other processes cannot import definitions from a notebook.
     """
     from starcast.catalogue.plugins import ORIGINS
 

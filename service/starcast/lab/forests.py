@@ -108,7 +108,7 @@ class Forests(Artifacts):
             construction: a construction, such as multiple or
                 ``dimension-change(base=multiple,i=2)``.
             out: output file, such as forest.npz.
-            options: `ForestOptions`.
+            options: root, and arguments of the construction; see `ForestOptions`.
 
         Returns:
             One row: the id of the forest, its numbers of trees, nodes and edges, the path of the
@@ -127,7 +127,7 @@ class Forests(Artifacts):
         """
         check_suffix(out, ".npz")
         forest = load_forest(topology, construction, options)
-        # Verified before it is written, so an array that is not a forest is never saved.
+        # The forest is verified before it is written, so that an invalid array is never saved.
         forest.verify()
         forest.save(out)
         return _one(_counts(forest) | {"file": str(out), "bytes": Path(out).stat().st_size})
@@ -147,12 +147,12 @@ class Forests(Artifacts):
         """Verify that every tree of a forest is a spanning tree: every node reaches the root.
 
         In a shell, the exit code is 6 if a node does not reach the root. If the id of a forest in a
-        file names a construction, the trees must be those of the construction. No
-        server is needed.
+        file names a construction, the trees must be those of the construction. No server is
+        needed.
 
-        With ``blocks``, the parents are computed from a closed form, block by block: trees that do
-        not fit into memory can be verified. The heights of the trees and the loads of all links are
-        computed too. ``jobs``, ``executor``, ``shard`` and ``out`` need ``blocks``.
+        With ``blocks``, the parents are computed from a closed form, block by block, so that trees
+        that do not fit into memory can be verified. The heights of the trees and the loads of all
+        links are computed too. ``jobs``, ``executor``, ``shard`` and ``out`` need ``blocks``.
 
         Args:
             source: a topology, such as S5, on which ``construction`` builds the forest, or a file
@@ -167,11 +167,11 @@ class Forests(Artifacts):
             shard: verify only part I of N, and write the result to ``out``; ``starcast forest
                 merge`` merges the N files.
             out: output file of ``shard``, such as part.json or part.json.gz.
-            options: `ForestOptions`.
+            options: root, and arguments of the construction; see `ForestOptions`.
 
         Returns:
             One row: the id and the counts of the forest, or the file of the shard and its number of
-            tasks; and the seconds that the verification took.
+            tasks; and the verification time in seconds.
 
         Raises:
             RejectedError: a tree is not a spanning tree (the error names the first node that does
@@ -200,7 +200,7 @@ class Forests(Artifacts):
                     hint=f"add `blocks`, or remove `{name}`",
                 )
         forest = load_forest(source, construction, options)
-        # The measured time is that of the verification, without building or reading the forest.
+        # The measured time does not include building or reading the forest.
         start = perf_counter()
         forest.verify()
         seconds = perf_counter() - start
@@ -240,7 +240,7 @@ class Forests(Artifacts):
     def merge_forest(self, *files: ShardFiles) -> Table:
         """Merge the files of a verification by blocks that was divided into shards.
 
-        Shards that are incomplete, overlapping, damaged or of another version are refused.
+        Incomplete, overlapping or damaged shards, and shards from another version, are refused.
 
         Args:
             files: the files of all N shards, in any order.
@@ -277,15 +277,15 @@ class Forests(Artifacts):
                 `Forest`.
             construction: a construction, such as multiple or
                 ``dimension-change(base=multiple,i=2)``. Omit it for a file.
-            verify: also check that the counts and checksums in Neo4j are those of the stored
-                forest.
-            options: `ForestOptions`.
+            verify: also check that the counts and checksums in Neo4j equal those recorded when the
+                forest was stored.
+            options: root, and arguments of the construction; see `ForestOptions`.
 
         Raises:
             InputError: a name, an argument or a file is wrong, or the options cannot be combined.
             NotFoundError: no such forest is stored.
-            RejectedError: the array of a file is not a forest; or ``verify`` is given, and Neo4j
-                has other counts or checksums.
+            RejectedError: the array of a file is not a forest; or ``verify`` is given, and the
+                counts or checksums in Neo4j differ.
 
         Example:
             >>> lab.show_forest("S6", "multiple")["congestion"]
@@ -303,7 +303,7 @@ class Forests(Artifacts):
             if _given(options):
                 raise InputError(
                     f"no construction is given after '{source}'",
-                    hint="add one, such as 'S5 multiple'",
+                    hint="add a construction, such as 'S5 multiple'",
                 )
             if first_symbol() != 1:
                 self.reporter.say("stored forests have labels from 1")
@@ -344,11 +344,11 @@ class Forests(Artifacts):
                 ``dimension-change(base=multiple,i=2)``. Omit it for a file.
             tree: number of the tree, from 0 (default: 0).
             all_trees: draw all trees side by side.
-            load: draw the links of the topology, wider the more trees use them.
+            load: draw the links of the topology; the more trees use a link, the wider it is.
             layout: arrangement of the nodes, as for ``topology draw`` (default: by the levels of
                 each tree; with ``load``, the default of the topology).
             force: draw even if the tree has more than 128 nodes.
-            options: `ForestOptions`.
+            options: root, and arguments of the construction; see `ForestOptions`.
 
         Raises:
             InputError: a name, an argument or a file is wrong, or the options cannot be combined.
@@ -398,7 +398,7 @@ class Forests(Artifacts):
                 ``dimension-change(base=multiple,i=2)``. Omit it for a file.
             to: format of the file.
             tree: number of the only tree to write, from 0 (default: all trees).
-            options: `ForestOptions`.
+            options: root, and arguments of the construction; see `ForestOptions`.
 
         Raises:
             InputError: a name, an argument or a file is wrong, or the forest has no such tree.
@@ -433,8 +433,8 @@ def load_forest(
     """Return a forest that is built by a construction, read from a file, or given as a `Forest`.
 
     Raises:
-        InputError: the topology, construction, root, argument or file is unknown, or they cannot
-            be combined.
+        InputError: the topology, construction, root, argument or file is unknown, or the arguments
+            cannot be combined.
     """
     from starcast.trees import Forest, forest
 

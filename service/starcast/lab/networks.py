@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class Networks(Artifacts):
-    """Operations on topologies: computed ones, and those that the stores hold."""
+    """Operations on computed and stored topologies."""
 
     def families(self) -> Table:
         """List the families of topologies, how their specs are written, and their papers.
@@ -78,12 +78,13 @@ class Networks(Artifacts):
             topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
                 Q4, or a file with a network.
             stored: show the values in PostgreSQL instead of computing them; implied by ``verify``.
-            verify: also check that the counts and checksums in Neo4j are those of the topology.
+            verify: also check that the counts and checksums in Neo4j equal those recorded when the
+                topology was stored.
 
         Raises:
             InputError: there is no such topology.
             NotFoundError: the stored values are requested, but the topology is not stored.
-            RejectedError: ``verify`` is given, and Neo4j has other counts or checksums.
+            RejectedError: ``verify`` is given, and the counts or checksums in Neo4j differ.
 
         Example:
             >>> lab.show_topology("S6")["diameter"]
@@ -105,7 +106,7 @@ class Networks(Artifacts):
                 _ = found.diameter
             except LimitError as error:
                 self.reporter.say(error.message)
-        # A reader sees n and k in the spec.
+        # The spec already shows n and k.
         hidden = ["n", "k", "translation_keeps_ports"]
         if found.has_translations:  # every node has a link at every port
             hidden += ["port_count", "has_translations"]
@@ -141,7 +142,7 @@ class Networks(Artifacts):
     def export_topology(self, topology: TopologyName, *, to: TopologyFormat) -> ExchangeFile:
         """Write a topology to a file for another tool. No server is needed.
 
-        Nodes are numbered by their ranks from 0, for metis from 1. Files in graphml, gexf and dot
+        Nodes are numbered by rank, from 0 (in metis files from 1). Files in graphml, gexf and dot
         also contain labels and ports.
 
         Args:
@@ -187,8 +188,8 @@ class Networks(Artifacts):
                 Can be repeated.
             root: label of the root of the forests and schedules (default: rank 0, the identity).
                 The layout ``levels`` also starts from it.
-            state: what the page shows first, as in the address of the explorer after the #:
-                ``step=3&node=21345``.
+            state: initial state of the page, written like the part of the explorer's address after
+                the #, such as ``step=3&node=21345``.
 
         Returns:
             The ids of the forests and schedules, the path of the file, and its size in bytes.
@@ -257,10 +258,10 @@ class ScheduleOptions(TypedDict, total=False):
             trees.
         base: construction whose trees the algorithm uses, for algorithms such as forest and
             dimension-change.
-        expand: include the rows of all sources. Without it, a symmetric schedule has the rows of
-            one source; translations yield the others.
-        file_format: format of the schedule file (default: recognized by content, or else by
-            suffix).
+        expand: include the rows of all sources. Otherwise, a symmetric schedule has only the rows
+            of one source, and their translations are the rows of the other sources.
+        file_format: format of the schedule file (default: detected from the content or, failing
+            that, from the suffix).
     """
 
     ports: Ports | None
@@ -331,7 +332,7 @@ class Schedules(Connection):
     ) -> Table:
         """List the rows of a schedule, one per unit that crosses a link.
 
-        Each row has the step, sender, port, receiver, tree and unit.
+        Each row contains step, sender, port, receiver, tree and unit.
 
         No server is needed.
 
@@ -342,7 +343,7 @@ class Schedules(Connection):
                 allreduce.
             algorithm: an algorithm, such as multiple or ``edge-disjoint(copies=2)``, or a schedule
                 file, such as mine.csv.
-            options: `ScheduleOptions`.
+            options: port model, root and other options of the schedule; see `ScheduleOptions`.
 
         Raises:
             InputError: a name or an argument is wrong, or the file cannot be read.
@@ -376,7 +377,7 @@ class Schedules(Connection):
 
         No server is needed.
 
-        A node has the same place in all steps. Of a symmetric schedule, only the units of one
+        A node has the same place in all steps. For a symmetric schedule, only the units of one
         source are drawn.
 
         Args:
@@ -388,16 +389,16 @@ class Schedules(Connection):
                 file, such as mine.csv.
             step: number of a step to draw, from 1; can be repeated (default: all steps side by
                 side).
-            animate: draw all steps as an animation, which needs an SVG file.
-            chart: draw a table of the units by port and step instead of the network.
+            animate: draw all steps as an animation, which needs an SVG output file.
+            chart: draw a table with the number of units per port and step, instead of the network.
             layout: arrangement of the nodes. The available layouts and the default depend on the
                 topology.
-            options: `ScheduleOptions`.
+            options: port model, root and other options of the schedule; see `ScheduleOptions`.
 
         Raises:
             InputError: a name or an argument is wrong, options cannot be combined, there is no such
                 step, or the topology does not have this layout.
-            LimitError: there are too many nodes or steps.
+            LimitError: the drawing would have too many nodes or steps.
 
         Example:
             $ starcast schedule draw S4 broadcast multiple --out steps.svg
@@ -450,7 +451,7 @@ class Schedules(Connection):
             execution: execution model, for chrome-trace: synchronous (all packets of a step start
                 together), or asynchronous (each packet starts as soon as it can).
             dialect: simulator that will read the goal file.
-            options: `ScheduleOptions`.
+            options: port model, root and other options of the schedule; see `ScheduleOptions`.
 
         Raises:
             InputError: a name or an argument is wrong, or the file cannot be read.
@@ -503,8 +504,8 @@ def build_schedule(
 
 def is_file(algorithm: str | Path) -> bool:
     """Return whether an argument ``algorithm`` is a schedule file, not an algorithm's name."""
-    # If the suffix is that of a file, the error for a missing file names the file and does not
-    # report an unknown algorithm. No algorithm has a name with a slash or a suffix.
+    # If a name with such a suffix is not an existing file, the error reports a missing file instead
+    # of an unknown algorithm. No algorithm has a name with a slash or a suffix.
     if isinstance(algorithm, Path) or algorithm.lower().endswith(_ROW_FILES):
         return True
     return bool({"/", "."}.intersection(algorithm)) and os.path.exists(algorithm)  # noqa: PTH110 - never raises

@@ -32,7 +32,7 @@ class Queries(Connection):
     def queries(
         self, search: Annotated[str | None, Shell(metavar="PACK|WORD", completes="packs")] = None
     ) -> Table:
-        """List the queries with their parameters, and their measured seconds on S6, S7 and S8.
+        """List the queries with their parameters, and measured times in seconds on S6, S7 and S8.
 
         Args:
             search: list only the queries of this pack, or those whose name, title or question
@@ -86,14 +86,15 @@ class Queries(Connection):
 
         The query runs in a read-only transaction, and reads only completely stored topologies,
         forests and schedules. Tables print paths hop by hop; json and csv contain them as lists. A
-        picture shows the nodes and links that the rows name; other links between these nodes are
+        drawing shows the nodes and links that the rows name; other links between these nodes are
         faint.
 
         Args:
             query: name of a query, with or without its pack, such as overlap/load-histogram, or a
                 .cypher file. In Python also a Cypher statement, as for `ask`.
             parameters: values of the query's parameters, such as topology=S5; a list or a number
-                can be written as JSON after :=, as in sizes:='[1, 2]'. In Python also as keywords.
+                can be written as JSON after :=, such as sizes:='[1, 2]'. In Python also as
+                keywords.
             row_limit: maximum number of rows that are shown.
             timeout: time limit in seconds.
             drawable: before the query runs, raise InputError if its result could not be drawn.
@@ -105,7 +106,7 @@ class Queries(Connection):
         Raises:
             NotFoundError: there is no such query, or a topology, forest or schedule that a
                 parameter names is not stored.
-            InputError: a parameter is wrong, or the query is not valid.
+            InputError: the query or the value of a parameter is invalid.
             LimitError: the query takes longer than the time limit, or needs more memory than Neo4j
                 may use.
             UnavailableError: Neo4j is not running.
@@ -159,9 +160,9 @@ class Queries(Connection):
         """Run a Cypher statement that only reads, and show its rows.
 
         The statement runs in a read-only transaction, with a row limit and a time limit. A
-        statement with clauses that write, or with calls of procedures, is refused before it runs.
-        Unlike the queries of the packs, it may also read topologies, forests and schedules that are
-        not yet completely stored. docs/schema.md lists labels and properties.
+        statement that contains writing clauses or procedure calls is refused before it runs. Unlike
+        the queries of the packs, it may also read topologies, forests and schedules that are not
+        yet completely stored. docs/schema.md lists labels and properties.
 
         Args:
             statement: a Cypher statement, a .cypher file without a header, or - to read the
@@ -176,7 +177,7 @@ class Queries(Connection):
             The columns, the rows, and the Cypher that ran.
 
         Raises:
-            InputError: the statement would write or is not valid, or a parameter has no value.
+            InputError: the statement is invalid or would write, or a parameter has no value.
             LimitError: the query takes longer than the time limit, or needs more memory than Neo4j
                 may use.
             UnavailableError: Neo4j is not running.
@@ -229,15 +230,15 @@ class Queries(Connection):
             row_limit = self.settings.row_limit
         elif not isinstance(row_limit, int) or row_limit < 1:
             raise InputError(
-                f"the row limit {row_limit!r} is not valid",
-                hint="give a whole number of at least 1",
+                f"invalid row limit {row_limit!r}",
+                hint="use a positive integer",
             )
         if timeout is None:
             timeout = self.settings.timeout
         elif not isinstance(timeout, int | float) or not 0 < timeout <= _DAY:
             raise InputError(
-                f"the time limit {timeout!r} is not valid",
-                hint=f"give a number of seconds greater than 0, up to {_DAY:,}",
+                f"invalid time limit {timeout!r}",
+                hint=f"use a positive number of seconds, at most {_DAY:,}",
             )
         return row_limit, timeout
 
@@ -258,7 +259,7 @@ class Queries(Connection):
             A row for each problem, and a row with an empty problem for each query without one.
 
         Raises:
-            InputError: a file or its header is not valid.
+            InputError: a file or its header is invalid.
             NotFoundError: there is no such query.
 
         Example:
@@ -272,8 +273,9 @@ class Queries(Connection):
         try:
             graph = self.graph
         except UnavailableError as error:
-            note = f"plans were not checked: {error.message}; {error.hint}"
-            return Table(("query", "file"), rows, f"{len(rows)} files are valid; {note}")
+            many = pluralize(len(rows), "file is", "files are")
+            note = f"{many} valid; plans were not checked: {error.message}; {error.hint}"
+            return Table(("query", "file"), rows, note)
         # Without indexes every plan scans all nodes. This is not the fault of the query, so scans
         # are not reported in this case.
         ready = has_indexes(graph)
@@ -315,10 +317,10 @@ class Queries(Connection):
             folder: folder that contains the folders of your packs.
 
         Returns:
-            The file.
+            The path of the file.
 
         Raises:
-            InputError: the name is not valid, the file exists, or it cannot be written.
+            InputError: the name is invalid, or the file exists or cannot be written.
 
         Example:
             $ starcast query new mine/load-of-links
@@ -375,7 +377,7 @@ def _select(target: str | None, packs: Sequence[Path]) -> "Sequence[Query]":
     """Return the queries of a pack, of a folder or of all packs, or a single query.
 
     Raises:
-        InputError: a query is not valid.
+        InputError: a query is invalid.
         NotFoundError: there is no such query.
     """
     from starcast.queries import find, load_library

@@ -125,7 +125,7 @@ class Records(Connection):
 
         part = parse_shard(shard, out)
         processes = 1 if jobs is None else check_count("jobs", jobs)
-        # Each process uses its own seed, so the next search starts after the last one's seeds.
+        # Each process uses its own seed, so the seeds of successive searches are `processes` apart.
         numbers = range(seed, seed + check_count("seeds", seeds) * processes, processes)
         networks = [read_topology(each) for each in topologies]
         tasks = plan_searches(problem.split(","), networks, _arguments(congestion), numbers)
@@ -146,7 +146,7 @@ class Records(Connection):
         return as_table(records, failure=find_unsettled(records, timeout))
 
     def problems(self) -> Table:
-        """List the search problems: question, formula that is solved, and symmetry that is used."""
+        """List the search problems with their questions, formulas and symmetries."""
         from starcast.records.model import PROBLEMS as SENSES
         from starcast.search import PROBLEMS
 
@@ -245,7 +245,7 @@ class Records(Connection):
 
         Args:
             files: JSON files of records (default: all records).
-            proofs: generate the proofs of bounds again, which may take long.
+            proofs: generate the proofs of bounds again, which may take a long time.
             proof_timeout: time limit of each proof in seconds.
             folder: folder with your own records.
 
@@ -337,7 +337,7 @@ class Records(Connection):
         if refutation is None:
             raise LimitError(
                 f"the proof of {record.id} takes more than {proof_timeout:g} s",
-                hint="raise `proof_timeout`",
+                hint="increase `proof_timeout`",
             )
         if remark := compare_proof(record, refutation):
             self.reporter.say(remark)
@@ -386,9 +386,9 @@ class Records(Connection):
         """Merge the files of searches that were divided into shards, and keep better records.
 
         For each problem and topology, the best value and the best bound are combined with the known
-        record; solutions and bounds are verified first. Shards that are incomplete, overlapping,
-        damaged or of another version are refused. In a shell, the exit code is 8 if a bound was not
-        used because its proof was not generated again.
+        record; solutions and bounds are verified first. Incomplete, overlapping or damaged shards,
+        and shards from another version, are refused. In a shell, the exit code is 8 if a bound was
+        not used because its proof was not generated again.
 
         Args:
             files: the files of all N shards, as written by ``starcast search --shard``.
@@ -444,7 +444,7 @@ class Records(Connection):
             wait: if a backup is being restored, wait for the end of the restore instead of failing.
 
         Returns:
-            The number of verified records (``records``), and of those that were stored
+            The number of verified records (``records``), and the number of newly stored records
             (``stored``).
 
         Raises:
@@ -464,7 +464,7 @@ class Records(Connection):
         if isinstance(verification.failure, RejectedError):
             raise verification.failure
         states = [(record, state) for record, state, *_ in checked if state != "rejected"]
-        # If the server restarts during the checks, it releases the first lock.
+        # A server restart during the checks releases the first lock, so a second one is acquired.
         with self._writing("storing records", wait=True) as held, self._session(held) as session:
             written = store_all(session, states)
         sentence = f"stored {written} of {len(records)} records; the others were stored before"

@@ -1,4 +1,4 @@
-"""Classes for results beyond plain tables: answers, runs, comparisons, pictures and files.
+"""Classes for results beyond plain tables: answers, runs, comparisons, drawings and files.
 
 Signatures name these classes, so this module imports no large modules.
 """
@@ -33,8 +33,8 @@ class Answer(Table):
     Attributes:
         columns: the names of the columns, in order.
         rows: one dictionary per row.
-        note: a sentence that says how many rows are shown and how to get all; empty if ``rows`` has
-            all rows.
+        note: a sentence with the number of shown rows and the way to get all rows; empty if
+            ``rows`` holds all rows.
         cypher: the statement that ran.
         parameters: the values of the statement's parameters.
         more: whether the query has more rows than the row limit permits.
@@ -46,16 +46,16 @@ class Answer(Table):
     _query: "Query | None" = None
 
     def svg(self, layout: Layout | str | None = None) -> str:
-        """Return a picture of the nodes and links that the rows name, as an SVG document.
+        """Return a drawing of the nodes and links that the rows name, as an SVG document.
 
         Args:
             layout: arrangement of the nodes: ``levels`` (by the distance from the source or the
-                root) or ``ring`` (on a circle). Default: levels if the picture has a source or
+                root) or ``ring`` (on a circle). Default: levels if the drawing has a source or
                 root, and links; else ring.
 
         Raises:
             InputError: no column is declared to contain nodes, or the result has no nodes.
-            LimitError: the picture has too many nodes.
+            LimitError: the drawing has too many nodes.
         """
         from starcast import drawing
         from starcast.queries.picture import build_subgraph
@@ -64,7 +64,7 @@ class Answer(Table):
             raise InputError(
                 "the answer to a statement without a header cannot be drawn, because only a header "
                 "declares which columns contain nodes",
-                hint="write a query file whose header declares them, such as 'sender (node): ...'",
+                hint="write a query file whose header declares such columns: 'sender (node): ...'",
             )
         subgraph = build_subgraph(self._query, self.parameters, self.rows)
         return drawing.draw_subgraph(
@@ -181,7 +181,7 @@ class ComparisonTable(Table):
     def latex_parts(self) -> list[Row]:
         """Return the comparison as one LaTeX table, in which the sides are named A, B, ...
 
-        The lines below the table state what A, B, ... are, and which runs are paired.
+        The lines below the table state what A, B, ... stand for, and which runs are paired.
         """
         from starcast.comparison.presentation import describe_latex
 
@@ -228,7 +228,7 @@ class ComparisonTable(Table):
         return tabulate_runs(self.comparison)
 
     def crossovers(self) -> Table:
-        """Return the message sizes at which a different one of the compared sides becomes fastest.
+        """Return the message sizes at which the fastest of the compared sides changes.
 
         A side is an experiment, a run, or a part of a single experiment.
         """
@@ -246,12 +246,12 @@ class ComparisonTable(Table):
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture of an artifact or a query result, which notebooks display.
+    """A drawing of an artifact or a query result, which notebooks display.
 
     Attributes:
-        svg: an SVG document.
-        subject: what the picture shows, such as "tree 0 of S5:multiple:12345".
-        animated: whether the picture is an animation, which only SVG can hold.
+        svg: the drawing as an SVG document.
+        subject: what the drawing shows, such as "tree 0 of S5:multiple:12345".
+        animated: whether the drawing is an animation, which only SVG can hold.
     """
 
     svg: str
@@ -259,7 +259,7 @@ class Picture:
     animated: bool = False
 
     def save(self, file: str | Path) -> None:
-        """Write the picture in the format of the file's suffix: SVG, PNG or PDF.
+        """Write the drawing in the format of the file's suffix: SVG, PNG or PDF.
 
         Raises:
             InputError: the file cannot be written, a package for its format is not installed, or
@@ -273,7 +273,7 @@ class Picture:
         if self.animated and suffix in formats:
             raise InputError(
                 f"an animation cannot be written as {suffix}: {file}",
-                hint="name a file that ends in .svg, or draw steps",
+                hint="use a file name that ends in .svg, or draw single steps",
             )
         data = convert(self.svg, formats.get(suffix, "svg"))
         with atomic_write(Path(file)) as opened:
@@ -318,8 +318,8 @@ class ExchangeFile:
 
         if not self.format.is_text:
             raise InputError(
-                f"the format {self.to} is not text",
-                hint=f"name a file with `out`, such as file{self.format.suffixes[0]}",
+                f"the format {self.to} is not text, and cannot be printed",
+                hint=f"specify a file with `out`, such as file{self.format.suffixes[0]}",
             )
         return render(self.artifact, self.to, **self.options)
 

@@ -27,7 +27,7 @@ _Choice = TypeVar("_Choice", bound=StrEnum)
 
 @dataclass(frozen=True)
 class Shell:
-    """How a parameter of an operation appears on the command line; metadata of its annotation.
+    """Annotation metadata that says how a parameter of an operation appears on the command line.
 
     Attributes:
         type: the type on the command line, if Python accepts more types: ``str`` for
@@ -42,7 +42,8 @@ class Shell:
         most: the largest permitted number.
         default: the string that the help shows instead of the default value.
         confirm: the question that is asked on a terminal before a switch takes effect.
-        format: the output format that turns a switch on. Such a switch is not an option.
+        format: the output format, such as ``svg``, that turns a switch on; the switch has no
+            option.
     """
 
     type: Any = None
@@ -73,7 +74,7 @@ CollectiveName = Annotated[Collective, Shell(str, completes="collectives")]
 ExperimentName = Annotated[str, Shell(completes="experiments")]
 SomeExperiment = Annotated[str | None, Shell(completes="experiments")]
 MessageBytes = Annotated["float | str | Fraction", Shell(str, short=("-m",))]
-#: An exact number: 100, 2.5 or 23/3.
+#: An exact number, such as 100, 2.5 or 23/3.
 NumberOption = Annotated["float | str | Fraction", Shell(str)]
 #: Conditions on runs: a mapping from axes to values, or strings such as ``topology=S5``.
 ConditionsOption = Annotated[
@@ -133,7 +134,7 @@ def choose(choices: type[_Choice], text: str, noun: str) -> _Choice:
     """Return the member of an enumeration with the given value.
 
     Raises:
-        InputError: there is no such member.
+        InputError: no member has this value.
 
     Example:
         >>> choose(Layout, "levels", "layout")
@@ -155,8 +156,9 @@ def is_network_file(given: object) -> bool:
 def read_topology(given: "str | Path | Topology") -> "Topology":
     """Return the topology that is given by a spec, a stored network's name, a file or an object.
 
-    A network that is read from a file is known in this process only. Strings from visitors of a
-    page must be passed to `read_stored_topology` instead, because here they could name any file.
+    A network that is read from a file is known in this process only. Strings from visitors of a web
+    page must be passed to `read_stored_topology` instead, because this function opens any file that
+    a string names.
 
     Raises:
         InputError: the topology is unknown, the file cannot be read, or several stored networks
@@ -166,7 +168,7 @@ def read_topology(given: "str | Path | Topology") -> "Topology":
         from starcast.formats.networks import network
 
         return network(given)
-    return read_stored_topology(given)  # type: ignore[arg-type]  # it is no Path
+    return read_stored_topology(given)  # type: ignore[arg-type]  # not a Path
 
 
 def read_stored_topology(given: "str | Topology") -> "Topology":
@@ -216,10 +218,10 @@ def read_spec(text: str) -> str:
 def plain_axes(axes: Mapping[str, Any]) -> dict[str, Any]:
     """Convert axes, or the content of a grid file, to values that a grid file can contain.
 
-    Files and names of networks become specs.
+    Network files and network names become specs.
 
     Args:
-        axes: the value or values of each axis, by name; the key ``grid`` has a list of such
+        axes: the value or values of each axis, by name; the key ``grid`` holds a list of such
             mappings.
     """
     plain = {}
@@ -228,7 +230,7 @@ def plain_axes(axes: Mapping[str, Any]) -> dict[str, Any]:
         if axis == "topology":
             plain[axis] = _plain_specs(plain[axis])
         elif axis == "grid" and isinstance(value, list):
-            # Other elements are refused when the grid is read.
+            # Elements that are not mappings are refused when the grid is read.
             are_tables = all(isinstance(each, Mapping) for each in value)
             plain[axis] = list(map(plain_axes, value)) if are_tables else value
     return plain
@@ -276,7 +278,7 @@ def as_specs(topologies: str | Iterable[str] | None) -> list[str] | None:
         else:
             specs.append(word)
     if not specs:
-        raise InputError("the list of topologies is empty", hint="list topologies, as in S4,S5")
+        raise InputError("the list of topologies is empty", hint="name topologies, such as S4,S5")
     return specs
 
 
@@ -286,7 +288,7 @@ def as_conditions(conditions: Mapping[str, Any] | Iterable[str]) -> list[str]:
     Names of stored networks become specs.
 
     Raises:
-        InputError: a condition has no values, or several stored networks have a name.
+        InputError: a condition has no values, or several stored networks have the same name.
     """
     if not isinstance(conditions, Mapping):
         given = [conditions] if isinstance(conditions, str) else list(conditions)
@@ -298,7 +300,7 @@ def as_conditions(conditions: Mapping[str, Any] | Iterable[str]) -> list[str]:
         # Without this check, an axis without values would select all runs instead of none.
         if not values:
             raise InputError(
-                f"the condition on {axis} has no values", hint="give a value, or omit it"
+                f"the condition on {axis} has no values", hint="add a value, or omit the condition"
             )
         texts += [_plain_condition(f"{axis}={each}") for each in values]
     return texts
@@ -308,7 +310,7 @@ def _plain_condition(text: str) -> str:
     axis, _, value = text.partition("=")
     if axis.strip() != "topology" or not value:
         return text
-    # A page may pass strings of its readers, so the value is never the path of a file.
+    # A web page may pass strings from its visitors, so the value is never read as a file path.
     return f"{axis}={read_spec(value.strip())}"
 
 
@@ -323,5 +325,5 @@ def check_suffix(out: str | Path, *suffixes: str) -> None:
         held = suffixes[0].removeprefix(".").upper()
         raise InputError(
             f"the file would hold {held}, but its name ends in '{suffix}': {out}",
-            hint=f"name a file that ends in {suffixes[0]}, and convert it with another program",
+            hint=f"use a name that ends in {suffixes[0]}, and convert the file afterwards",
         )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from starcast.judges.simulator import CriticalSend, Fault, FaultLike, Simulation
 
 Faults = Annotated["Sequence[FaultLike]", Shell(Sequence[str])]
-#: Maximum number of packets that are listed for a critical path: its last packets.
+#: Maximum number of packets that are listed for a critical path; the last packets are listed.
 _MAX_SENDS = 30
 
 
@@ -51,10 +51,10 @@ class Simulations(Connection):
             algorithm: an algorithm, such as multiple or ``edge-disjoint(copies=2)``, or a schedule
                 file, such as mine.csv.
             fault: a faulty node, such as 21345, or a faulty link, such as 12345-21345. It fails
-                from the start, or with @3 from step 3 on: 21345@3. Can be repeated.
+                from the start or, with @3 appended (21345@3), from step 3 on. Can be repeated.
             acknowledged: a node sends a unit to a child only after the previous child has
                 acknowledged the unit; only for ``allgather edge-disjoint``.
-            options: `ScheduleOptions`.
+            options: port model, root and other options of the schedule; see `ScheduleOptions`.
 
         Raises:
             InputError: a name, an argument or a fault is wrong, or the file cannot be read.
@@ -117,10 +117,10 @@ class Simulations(Connection):
             algorithm: an algorithm, such as multiple or ``edge-disjoint(copies=2)``, or a schedule
                 file, such as mine.csv.
             fault: a faulty node, such as 21345, or a faulty link, such as 12345-21345. It fails
-                from the start, or with @3 from step 3 on: 21345@3. Can be repeated.
+                from the start or, with @3 appended (21345@3), from step 3 on. Can be repeated.
             acknowledged: a node sends a unit to a child only after the previous child has
                 acknowledged the unit; only for ``allgather edge-disjoint``.
-            options: `ScheduleOptions`.
+            options: port model, root and other options of the schedule; see `ScheduleOptions`.
 
         Returns:
             A row per step: the number of directed links that carry a packet, and the number of
@@ -151,7 +151,8 @@ class Simulations(Connection):
         if acknowledged:
             run = simulate_acknowledged(schedule, faults)
             self.reporter.say(
-                f"{len(run.stalled)} traversals wait for an acknowledgement that never comes"
+                f"{pluralize(len(run.stalled), 'traversal waits', 'traversals wait')} for an"
+                " acknowledgement that never arrives"
             )
             result = run.simulation
         else:
@@ -191,12 +192,12 @@ class Simulations(Connection):
             t_s: start-up time per packet, T_s in the papers.
             t_c: time per byte, T_c in the papers.
             fault: a faulty node, such as 21345, or a faulty link, such as 12345-21345. It fails
-                from the start, or with @3 from step 3 on: 21345@3. Can be repeated.
-            options: `ScheduleOptions`.
+                from the start or, with @3 appended (21345@3), from step 3 on. Can be repeated.
+            options: port model, root and other options of the schedule; see `ScheduleOptions`.
 
         Returns:
             The time, the last arrival, the longest busy time of a link, and the critical path. A
-            time that is not a whole number is a string, such as 2444/3.
+            fractional time is a string, such as 2444/3.
 
         Raises:
             InputError: a name, a number or a fault is wrong, or the file cannot be read.
@@ -247,11 +248,11 @@ class Simulations(Connection):
         """Read a schedule from a file, execute it and check it. No server is needed.
 
         In a shell, the exit code is 6 if the schedule violates the model or leaves units
-        undelivered. Commands that build a schedule, such as ``starcast schedule time``, take the
+        undelivered. Commands that build a schedule, such as ``starcast schedule time``, accept the
         file instead of an algorithm.
 
-        The format is recognized by the beginning of the file, or else by its suffix (.goal, .xml,
-        .json, CSV for others).
+        The format is detected from the beginning of the file or, failing that, from its suffix
+        (.goal, .xml or .json; CSV for any other suffix).
 
         In MSCCL XML files and MSCCL++ plans, the id of a GPU is the rank of a node. The thread
         blocks are executed. If they violate a rule, the error names the rank, thread block and step
@@ -277,10 +278,11 @@ class Simulations(Connection):
             ports: port model that the schedule must obey: all (a node uses all ports in a step), or
                 one (one port to send and one to receive).
             root: label of the root (default: rank 0, the identity). In Python also its rank.
-            file_format: format of the file (default: recognized by content, or else by suffix).
+            file_format: format of the file (default: detected from the content or, failing that,
+                from the suffix).
 
         Raises:
-            InputError: a name is wrong, the file cannot be read, or a value in it is not valid.
+            InputError: a name is wrong, or the file cannot be read or contains an invalid value.
             LimitError: the rows do not fit into memory.
             RejectedError: the thread blocks or sends of the file do not execute the collective.
 

@@ -113,7 +113,7 @@ def locate(verdict: Verdict) -> dict[str, Any]:
     if place is None:
         raise NotFoundError(
             f"{verdict.claim} has no counterexample: the verdict is '{verdict.verdict}'",
-            hint="list the claims that have one with 'starcast claims list --verdict fails'",
+            hint="list failing claims with 'starcast claims list --verdict fails'",
         )
     # The most specific name comes first, because a counterexample on S5,3 also has an n.
     n, k = place.get("n"), place.get("k")
@@ -121,8 +121,8 @@ def locate(verdict: Verdict) -> dict[str, Any]:
     spec = next((str(name) for name in names if name in verdict.sizes), None)
     if spec is None:
         raise NotFoundError(
-            f"the counterexample of {verdict.claim} names no topology in which it is",
-            hint=f"'starcast claims show {verdict.claim}' prints the counterexample",
+            f"the counterexample of {verdict.claim} does not name its topology",
+            hint=f"print the counterexample with 'starcast claims show {verdict.claim}'",
         )
     network = topology(spec)
     nodes = [*dict.fromkeys(_labels(network, [place.get(name) for name in _NODES]))]
@@ -158,7 +158,7 @@ def _labels(network: Topology, values: Iterable[object]) -> Iterator[str]:
 
 
 def _number(value: object, first: int = 0) -> int | None:
-    """Convert a number that counts from ``first`` to one that counts from 0; None if invalid."""
+    """Convert a number counted from ``first`` to a number counted from 0; None if invalid."""
     if isinstance(value, bool) or not isinstance(value, int) or value < first:
         return None
     return value - first
@@ -172,8 +172,8 @@ def _ingest_command(network: Topology, of: str) -> dict[str, str]:
         of: the id of the forest or schedule that has the counterexample, or "".
 
     Returns:
-        The id under the key ``forest`` or ``schedule``, and ``command``. It is empty if no command
-        stores exactly this forest or schedule.
+        The id under the key ``forest`` or ``schedule``, and ``command``. The result is empty if no
+        command stores exactly this forest or schedule.
     """
     parts = of.split(":")
     kind = {3: "forest", 6: "schedule"}.get(len(parts), "")
@@ -198,7 +198,7 @@ def _query(known: Mapping[str, object]) -> str:
     # Properties and conditions whose values are not known are omitted.
     condition = r"(?:, \w+: |\nWHERE )\$(\w+)(?: IN .*)?"
     query = re.sub(condition, lambda name: name[0] if name[1] in known else "", query)
-    # Literals replace the parameters, because these would have no values in Neo4j Browser.
+    # Literals replace the parameters, because parameters have no values in Neo4j Browser.
     return re.sub(r"\$(\w+)", lambda name: _literal(known[name[1]]), query)
 
 

@@ -40,7 +40,7 @@ _WRITING = re.compile(
     r"Create|Merge|Delete|Remove|^Set|Foreach|LoadCSV|ProcedureCall"
     r"|TransactionForeach|TransactionApply"
 )
-#: Time limit for planning a query.
+#: Time limit for planning a query, in seconds.
 _PLAN_SECONDS = 30.0
 #: GQL status codes for labels, types and properties that do not occur in the store.
 _UNKNOWN_NAME = {"01N50", "01N51", "01N52"}
@@ -96,7 +96,7 @@ def narrowing_advice(query: Query) -> str:
     numbers = [each.name for each in parameters if each.type.name in {"int", "float"}]
     advice = [f"choose a smaller {' or '.join(artifacts)}"] if artifacts else []
     advice += [f"tighten {' or '.join(numbers)}"] if numbers else []
-    return ", ".join(advice) or "ask for less"
+    return ", ".join(advice) or "restrict the query"
 
 
 def require_complete(
@@ -105,7 +105,8 @@ def require_complete(
     """Check that artifacts named by parameters are complete, and that forests have the named trees.
 
     Raises:
-        NotFoundError: an artifact is not stored, or not completely; the hint says how to store it.
+        NotFoundError: an artifact is not stored, or not completely; the hint names the command that
+            stores the artifact.
         InputError: a forest has no tree with the given number.
     """
     for kind in STORED:
@@ -126,9 +127,9 @@ def _unusable(graph: Graph, kind: str, artifact_id: str, state: str | None) -> N
     command = ingest_command(kind, artifact_id)
     if state is not None:
         message = f"{subject} complete in the graph: its state is '{state}'"
-        hint = f"wait for the running ingest, or run '{command}', which completes it"
+        hint = f"wait for the running ingest, or run '{command}' to complete the {kind}"
         return NotFoundError(message, hint=hint)
-    # All ids are read, because the error suggests a similar id.
+    # All ids are read, so that the error can suggest a similar id.
     key = "spec" if kind == "topology" else "id"
     rows = graph.read(f"MATCH (o:{kind.capitalize()}) RETURN o.{key} AS id ORDER BY id")
     suggestion = did_you_mean(artifact_id, [row["id"] for row in rows])
@@ -146,7 +147,7 @@ def _check_trees(forests: Mapping[str, Mapping[str, Any]], trees: Sequence[int])
 
 
 def ingest_command(kind: str, artifact_id: str) -> str:
-    """Return the command that stores an artifact or, if its id is invalid, lists the stored ones.
+    """Return the command that stores an artifact or, if its id is invalid, lists stored artifacts.
 
     Args:
         kind: ``topology``, ``forest`` or ``schedule``.
@@ -222,7 +223,7 @@ def find_problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]
     operators = dict.fromkeys(map(operator_name, planned))
     costly = [name for name in operators if indexes and name in _COSTLY]
     return [
-        # The path of the file is not repeated in its problems.
+        # The path of the file is removed, because each problem is listed next to its file.
         *(
             error.message.removeprefix(f"{query.path}: ")
             for error in query.find_column_errors(result.columns)

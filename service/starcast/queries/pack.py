@@ -37,8 +37,8 @@ class Library:
 
     Attributes:
         queries: the valid queries by full name, in order.
-        faults: the errors of invalid queries by full name. The error of a pack that cannot be read
-            has the key ``pack/``, that of a folder of packs ``FOLDER/``.
+        faults: the errors of invalid queries by full name. The error of an unreadable pack has the
+            key ``pack/``, and the error of an unreadable folder of packs has the key ``FOLDER/``.
     """
 
     queries: dict[str, Query] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Library:
 
         Raises:
             NotFoundError: there is no such query.
-            InputError: the query is not valid, or several packs have a query of that name.
+            InputError: the query is invalid, or several packs have a query with this name.
         """
         matches = [each for each in self.queries.values() if name in {each.name, each.path.stem}]
         if len(matches) == 1:
@@ -99,7 +99,7 @@ class Library:
         """Return the queries by full name, if all of them are valid.
 
         Raises:
-            InputError: a query is not valid; the error is the first one in `faults`.
+            InputError: a query is invalid; the error is the first one in `faults`.
         """
         for fault in self.faults.values():
             raise fault
@@ -109,7 +109,7 @@ class Library:
 def load_library(*packs: Path, stem: str | None = None, shipped: bool = True) -> Library:
     """Load starcast's packs and those in the user's folders; collect errors in `Library.faults`.
 
-    If several folders contain packs of the same name, the queries of these packs count as errors.
+    If several folders contain packs with the same name, the queries of these packs count as errors.
 
     Args:
         packs: the user's folders of packs.
@@ -138,7 +138,7 @@ def load_queries(*packs: Path) -> dict[str, Query]:
     """Return starcast's queries and the user's queries by full name.
 
     Raises:
-        InputError: a query is not valid, or two packs have the same name.
+        InputError: a query is invalid, or two packs have the same name.
     """
     return load_library(*packs).require_valid()
 
@@ -147,7 +147,7 @@ def load_folder(directory: Path) -> dict[str, Query]:
     """Return the queries in a folder, which is a pack or contains packs, by full name in order.
 
     Raises:
-        InputError: the folder cannot be read, or a query is not valid.
+        InputError: the folder cannot be read, or a query is invalid.
     """
     entries = _entries(directory)
     has_packs = any(map(_is_pack, entries))
@@ -163,7 +163,7 @@ def find(name: str, *packs: Path) -> Query:
 
     Raises:
         NotFoundError: there is no such query.
-        InputError: several packs have a query of that name, or the query is not valid.
+        InputError: several packs have a query with this name, or the query is invalid.
     """
     if is_file(name):
         return Query.read(Path(name).absolute())
@@ -184,10 +184,11 @@ def write_template(name: str, directory: Path) -> Path:
 
     Args:
         name: ``pack/name``.
-        directory: the folder of packs; it and the pack's folder are created if missing.
+        directory: the parent folder of packs; this folder and the pack's folder are created if
+            missing.
 
     Raises:
-        InputError: the name is not valid, or the file exists or cannot be written.
+        InputError: the name is invalid, or the file exists or cannot be written.
     """
     pack, slash, query = name.partition("/")
     if not slash:
@@ -205,7 +206,7 @@ def _load_pack(folders: Sequence[Path], library: Library, stem: str | None = Non
 
     Args:
         folders: the folders with the name of the pack, usually one.
-        library: the library that gets the queries and errors.
+        library: the library to which the queries and errors are added.
         stem: load only queries with this file name, without suffix (default: all).
     """
     files = [path for each in folders for path in _entries(each) if path.suffix == SUFFIX]
@@ -237,7 +238,7 @@ def _record_fault(library: Library, key: str) -> Iterator[None]:
 def _check_names(pack: str, query: str, path: Path) -> None:
     for name in (pack, query):
         if not _NAME.fullmatch(name):
-            message = f"{path}: '{name}' is not a valid name of a pack or query"
+            message = f"{path}: '{name}' is not a valid pack or query name"
             raise InputError(message, hint=_NAME_HINT)
 
 
@@ -249,7 +250,7 @@ def _entries(directory: Path) -> list[Path]:
     try:
         entries = sorted(directory.iterdir())
         for entry in entries[:1]:
-            entry.lstat()  # raises an error if the folder may be listed but not entered
+            entry.lstat()  # raises an error if the folder can be listed but not entered
     except OSError as error:
         raise unreadable(
             f"the folder of query packs {directory}",
@@ -330,7 +331,7 @@ def measurements(file: Path | None = None) -> Measurements:
     """Read a measurement file, by default `queries/measured.json`; a missing file counts as empty.
 
     Raises:
-        RejectedError: the file is not valid.
+        RejectedError: the file is invalid.
     """
     path = file or data_folder("queries") / "measured.json"
     try:

@@ -71,12 +71,12 @@ def convert_value(name: str, given: object, depth: int = 0) -> Any:
                 }
             problem = f"contains the key {wrong[0]!r}, which is not text"
         case Sequence() | AbstractSet() if not isinstance(value, memoryview):
-            # The order of a set may differ in each process.
+            # The order of a set may differ between processes.
             items = sorted(value, key=repr) if isinstance(value, AbstractSet) else value
             return [convert_value(name, item, depth + 1) for item in items]
     raise InputError(
         f"the parameter '{name}' {problem}",
-        hint="give numbers, strings, Booleans, dates, or lists and maps of these",
+        hint="use numbers, strings, Booleans, dates, or lists and maps of these",
     )
 
 
@@ -142,7 +142,7 @@ def _check_pattern(network: "Topology", pattern: str) -> None:
             hint="choose a star graph, an (n,k)-star or a hypercube",
         )
     example = network.label(0)
-    # One label need not contain every symbol: on S5,2, a label has two of the five. About a
+    # One label need not contain every symbol: on S5,2, a label has two of the five symbols. About a
     # thousand evenly spaced labels contain all symbols, even in a large topology.
     ranks = range(0, network.nodes, max(1, network.nodes // 1_000))
     symbols = set("".join(network.labels(ranks).tolist()))
@@ -157,12 +157,12 @@ class Kind(NamedTuple):
     """A basic type of query values, such as ``int`` or ``node``: how to read and check a value.
 
     Attributes:
-        expected: a description of a value for error messages.
-        read: converts text or a Python value; raises ValueError for any other value.
+        expected: a description of valid values, for error messages.
+        read: function that converts text or a Python value; raises ValueError for any other value.
         sample: a valid value, with which a query is planned if no value is given.
-        check: raises an InputError if a value does not belong to a topology; None if values are not
-            parts of topologies.
-        least: the smallest valid number, or None if there is none.
+        check: function that raises an InputError if a value does not belong to a topology; None if
+            values are not parts of topologies.
+        least: the smallest valid number, or None if there is no minimum.
     """
 
     expected: str
@@ -201,7 +201,7 @@ class Type:
     Attributes:
         name: a name in `KINDS`.
         many: whether a value is a list of values of this type.
-        least: the smallest valid number, or None if there is none.
+        least: the smallest valid number, or None if there is no minimum.
     """
 
     name: str
@@ -288,7 +288,7 @@ def _smallest_cut(spec: str, source: str, target: str) -> list[str]:
 
 
 #: Parameters of statements whose values are computed by starcast, not given by users. Each entry
-#: has the names of the parameters on which the value depends, and the function that computes the
+#: holds the names of the parameters on which the value depends, and the function that computes the
 #: value.
 COMPUTED: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
     "disjoint_paths": (("topology", "source", "target"), _disjoint_paths),
@@ -333,7 +333,8 @@ class Parameter:
         """
         plain = convert_value(self.name, given)
         try:
-            # A string can be converted to an integer that is too large.
+            # The result is checked again, because a string may contain an integer that is too
+            # large.
             return convert_value(self.name, self.type.value(plain))
         except ValueError:
             raise InputError(
@@ -352,7 +353,7 @@ def bind(parameters: Sequence[Parameter], given: Mapping[str, object]) -> dict[s
     names = [parameter.name for parameter in parameters]
     for name in given:
         if name not in names:
-            known = f"the parameters are {', '.join(names)}" if names else "it has no parameters"
+            known = f"the parameters are {', '.join(names)}" if names else "remove the parameter"
             raise InputError(
                 f"the query has no parameter '{name}'", hint=f"{did_you_mean(name, names)}{known}"
             )

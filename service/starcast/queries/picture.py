@@ -1,9 +1,9 @@
 """Draw the nodes and links in the rows of query results.
 
-A query's header declares which columns contain nodes, as in `sender (node)`. A row with two node
-columns is drawn as an arrow from the first node to the second, if the two are adjacent. A row with
-one node column and a column ``port`` is drawn as a link between this node and the node given as
-query parameter, if the two are adjacent. A list ``path`` is drawn as a path. All other nodes are
+A query's header declares which columns contain nodes, such as ``sender (node)``. A row with two
+node columns is drawn as an arrow from the first node to the second, if the two are adjacent. A row
+with one node column and a column ``port`` is drawn as a link between this node and the node given
+as query parameter, if the two are adjacent. A list ``path`` is drawn as a path. All other nodes are
 drawn without links. Levels are counted from the common first node of the paths, or else from the
 node given as query parameter, or else from the root of the forest or schedule.
 """
@@ -47,7 +47,7 @@ def check_drawable(query: Query, values: Mapping[str, Any]) -> Topology:
     reason = count if topologies else "none of its parameters names a topology"
     raise InputError(
         f"{query.name} cannot be drawn: {reason}",
-        hint="use another format; a picture shows the nodes of a single topology",
+        hint="use another format; a drawing shows the nodes of a single topology",
     )
 
 
@@ -122,8 +122,8 @@ def _source(
 ) -> int | None:
     """Return the node from which levels are counted: the first node parameter, or else the root.
 
-    The root is that of the first forest or schedule among the parameters. Return None if there is
-    neither, or if the schedule has the rows of all sources.
+    The root is that of the first forest or schedule among the parameters. Return None if no
+    parameter is a node, forest or schedule, or if the schedule has the rows of all sources.
     """
     for kinds in (("node",), STORED[1:]):
         for parameter in parameters:
@@ -134,10 +134,10 @@ def _source(
 
 
 def _row_links(ports_of: PortsOf, ends: Sequence[list[int]], source: int | None) -> Iterator[Link]:
-    """Yield the links that a row of the result stands for.
+    """Yield the links that a row of the result represents.
 
     Args:
-        ports_of: returns a node's port to each neighbour.
+        ports_of: function that returns a node's port to each neighbour.
         ends: for each column of single nodes, a list with the rank of the row's node, or an empty
             list for null.
         source: if the row has only one node, the other end of its link; or None for no link.

@@ -29,8 +29,8 @@ _CONTINUED = re.compile(r"\n// {4,}(?=\S)")
 _PARAMETER = re.compile(r"([A-Za-z]\w*) \(([^,()]+)(?:, default (.+))?\): (.+)", re.ASCII)
 _COLUMN = re.compile(r"([A-Za-z]\w*)(?: \(([^()]+)\))?: (.+)", re.ASCII)
 _HINT = "see docs/queries.md for the format of a query file"
-#: A second statement, for older versions of Neo4j. All lines of it are comments, so the file still
-#: has only one statement.
+#: A second statement, for older versions of Neo4j. Its lines are comments, so the file still has
+#: only one statement.
 _OLDER = re.compile(r"^// before Neo4j ([0-9]+\.[0-9]+):\n((?://.*\n?)+)", re.MULTILINE)
 
 
@@ -68,7 +68,7 @@ def parse_header(text: str) -> Header:
     """Parse the header of a query file.
 
     Raises:
-        InputError: the header is not valid; the message names the field.
+        InputError: the header is invalid; the message names the field.
     """
     fields = _read_fields(text)
     for name in FIELDS:
@@ -127,7 +127,7 @@ def _parse_field(name: str, text: str, *items: str) -> Any:
         return text
     # `int` alone would also accept signs, underscores and any number of digits.
     if not re.fullmatch(r"[1-9][0-9]{0,8}", text):
-        message = "the revision is not an integer of at least 1"
+        message = "the revision is not a positive integer"
         raise InputError(message, hint="write 1 in a new file, and add 1 with every change")
     return int(text)
 
@@ -309,7 +309,7 @@ def check_statement(statement: str, values: Mapping[str, Any], source: Path) -> 
         if name not in used:
             raise InputError(
                 f"the statement has no parameter ${name}",
-                hint=f"{did_you_mean(name, used)}remove it, or write ${name} in the statement",
+                hint=f"{did_you_mean(name, used)}remove the value, or use ${name} in the statement",
             )
     return statement.rstrip().removesuffix(";")
 
@@ -323,8 +323,8 @@ class Query:
         text: the text of the file, which is sent to the server with its comments.
 
     Raises:
-        InputError: the header is not valid, the Cypher statement writes, or its parameters are not
-            those declared in the header; the message names the file.
+        InputError: the header is invalid, the Cypher statement writes, or its parameters differ
+            from those that the header declares; the message names the file.
     """
 
     path: Path
@@ -377,7 +377,7 @@ class Query:
         surplus = "the column '{}' is returned but not declared"
         yield from self._find_unknown(returned, declared, surplus, "add it to the header's columns")
         if sorted(returned) == sorted(declared) and list(returned) != declared:
-            message = "the columns of RETURN and of the header are in a different order"
+            message = "the columns of RETURN and of the header are in different orders"
             yield self._error(message, f"declare them in the order {', '.join(returned)}")
 
     def _require(self, *arguments: Any) -> None:
@@ -404,7 +404,7 @@ class Query:
         """Read a query file.
 
         Raises:
-            InputError: the file cannot be read, or its query is not valid.
+            InputError: the file cannot be read, or its query is invalid.
         """
         try:
             text = read_text(path)
@@ -473,9 +473,9 @@ class Query:
 
 
 def _release(version: str) -> list[int]:
-    """Return the first two numbers of a Neo4j version, such as [5, 26]; later releases are larger.
+    """Return the first two numbers of a Neo4j version, such as [5, 26], for comparisons.
 
-    Versions that are years, such as 2025.06, are larger than 5.
+    Versions that begin with a year, such as 2025.06, are later than version 5.
     """
     return [int(number) for number in re.findall(r"[0-9]+", version)[:2]]
 

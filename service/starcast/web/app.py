@@ -73,7 +73,7 @@ _EXAMPLES = (
     ("S5", "120 nodes; step through schedules, and break links"),
     ("S7", "5,040 nodes, drawn by the graphics card"),
     ("S5,3", "an (n,k)-star of 60 nodes"),
-    ("Q4", "a hypercube, to compare with"),
+    ("Q4", "a hypercube, for comparison"),
 )
 #: The URL parameters of a comparison, except the names of the compared experiments or runs.
 _COMPARED = ("across", "condition", "baseline", "by")
@@ -394,9 +394,9 @@ def render_problem(request: Request, problem: ProblemDetails) -> Response:
 
 
 def _list_newest(service: Service) -> dict[str, list[Row]]:
-    """Return the newest stored experiments, claims and artifacts by kind; {} if unreadable.
+    """Return the newest stored experiments, claims and artifacts by kind; {} after an error.
 
-    Each has a name, the URL of its page, and a time.
+    Each entry has a name, the URL of its page, and a time.
     """
     paths = {"experiment": "experiments/", "claim": "claims/"}
     try:
@@ -423,7 +423,7 @@ def _render(request: Request, template: str, status: int = 200, **values: Any) -
     text = render_page(
         template,
         root=_root(request),
-        # The navigation has no entry for comparisons, so it highlights that of experiments.
+        # The navigation has no entry for comparisons, so the entry for experiments is highlighted.
         section=request.url.path.split("/")[1].replace("compare", "experiments"),
         navigation=published or NAVIGATION,
         has_forms=not published,

@@ -1,7 +1,7 @@
 """Functions that compute topologies, forests and schedules for requests, in worker processes.
 
-`starcast.web.workers` runs them. Forests and schedules are cached, because a page requests several
-arrays of each.
+`starcast.web.workers` runs these functions. Forests and schedules are cached, because a page
+requests several arrays of each.
 """
 
 import json
@@ -46,7 +46,7 @@ FOREST = tuple(name for name in ForestResource.model_fields if name in metrics.P
 
 
 def compute_on(_network: Network | None, function: Callable[[], Result]) -> Result:
-    """Call a function in a worker process, where it may use the network by its spec.
+    """Call a function in a worker process, where the function can find the network by its spec.
 
     The worker knows the network after the argument ``_network`` has been unpickled there.
     """
@@ -104,7 +104,7 @@ def list_schedules(spec: str) -> list[tuple[str, str]]:
     for each in algorithms_on(topology):
         try:
             values = each.resolve_arguments(topology, {})
-        except InputError:  # the defaults are not valid on this topology
+        except InputError:  # the defaults are invalid on this topology
             continue
         name = f"{each.collective}:{each.name}"
         entries.append((each.id(topology, each.ports[0], values, 0), name))
@@ -154,10 +154,10 @@ def describe_schedule(schedule_id: str) -> dict[str, Any]:
 
 
 def schedule_rows(schedule_id: str, *, expand: bool = False) -> NDArray[Any]:
-    """Return the rows of a schedule, int32 ``[columns, rows]``; of a reduction also ``combine``.
+    """Return the rows of a schedule, int32 ``[columns, rows]``.
 
-    The columns are those of `starcast.collectives.rows.Columns`. With ``expand``, a symmetric
-    schedule has the rows of all sources.
+    The columns are those of `starcast.collectives.rows.Columns`; only reductions have ``combine``.
+    With ``expand``, a symmetric schedule has the rows of all sources.
     """
     built = _expanded(schedule_id) if expand else _schedule(schedule_id)
     return explorer.schedule_rows(built)
@@ -182,7 +182,7 @@ def list_schedule_rows(
 
 
 def draw_schedule(schedule_id: str) -> str:
-    """Return a chart of a schedule as an SVG document: the units by port and step."""
+    """Return a chart of a schedule as an SVG document: the number of units per port and step."""
     return drawing.draw_schedule(_schedule(schedule_id))
 
 
@@ -202,7 +202,7 @@ def simulate_schedule(schedule_id: str, faults: Sequence[str]) -> dict[str, Any]
     if len(faults) > MAX_FAULTS:
         raise LimitError(
             f"{len(faults)} faults are given; at most {MAX_FAULTS} are simulated",
-            hint="use 'starcast schedule simulate' for more",
+            hint="use 'starcast schedule simulate' for more faults",
         )
     # With faults, the sources of a symmetric schedule differ, so all of them are simulated.
     built = _expanded(schedule_id) if faults else _schedule(schedule_id)
@@ -265,7 +265,7 @@ def _small(spec: str) -> Topology:
 def _listing(columns: Mapping[str, NDArray[Any]], output: Format) -> str:
     """Return columns of equal length as JSON or CSV text, row by row.
 
-    The text is made here, in a worker, because it would block the server's only process.
+    The text is created in a worker, because creating it would block the server's only process.
     """
     rows = as_rows(columns)
     if output == Format.CSV:
@@ -284,7 +284,7 @@ def find_forest(forest: str | Forest) -> Forest:
     """Return a forest that is given by its id or as an object.
 
     Raises:
-        LimitError: its topology has more than `MAX_NODES` nodes.
+        LimitError: the forest's topology has more than `MAX_NODES` nodes.
     """
     if isinstance(forest, Forest):
         require_drawable(forest.topology)

@@ -42,7 +42,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-#: Policy of SVG pictures, which contain their styles and must not load anything.
+#: Policy of SVG drawings, which contain their styles and must not load anything.
 SVG_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -83,7 +83,7 @@ class Guard:
     Args:
         app: the application.
         host: the address or name that the server listens on.
-        counts: counts the requests.
+        counts: counts of the requests, which the middleware updates.
     """
 
     def __init__(self, app: ASGIApp, host: str, counts: "RequestCounts | None" = None) -> None:
@@ -105,7 +105,7 @@ class Guard:
             problem = refusal(*refused, scope["path"])
         elif self.counts.running >= MAX_REQUESTS:
             busy = BusyError(
-                "the server is handling as many requests as it can",
+                "the server is already handling the maximum number of requests",
                 hint="try again in a few seconds",
             )
             problem = describe_problem(busy, scope["path"])
@@ -138,7 +138,7 @@ class Guard:
             return 400, f"the host '{host}' is not served here", hint
         # NUL is allowed neither in PostgreSQL's text nor in file names.
         if "\0" in scope["path"] or b"%00" in scope["query_string"]:
-            return 400, "the URL contains the character NUL", "remove %00 from it"
+            return 400, "the URL contains the character NUL", "remove %00 from the URL"
         origin = headers.get("origin")
         is_foreign = origin is not None and _netloc(origin) != host.casefold()
         if is_foreign or _is_part_of_foreign_page(headers):
@@ -146,7 +146,7 @@ class Guard:
             page = origin if is_foreign else "another site"
             return 403, f"the request comes from a page of {page}", hint
         if len(scope.get("raw_path", b"")) + len(scope["query_string"]) > MAX_URL:
-            return 414, f"the URL is longer than {MAX_URL:,} characters", "shorten it"
+            return 414, f"the URL is longer than {MAX_URL:,} characters", "shorten the URL"
         return None
 
     def _is_served(self, host: str) -> bool:
@@ -169,10 +169,10 @@ class Guard:
 
 
 class _Reply:
-    """Sends a response with security headers and an ETag; status 304 if the client already has it.
+    """Sends a response with security headers and an ETag, or status 304 for an unchanged response.
 
     Args:
-        send: sends a message of the response to the client.
+        send: function that sends a message of the response to the client.
         asked: the headers of the request.
         hides_body: whether the request is HEAD, so that the response has no body.
     """
@@ -228,7 +228,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _netloc(origin: str) -> str:
-    """Return host and port of an ``Origin`` header, or "", which is no host, if it is malformed."""
+    """Return host and port of an ``Origin`` header, or "", which equals no host, if malformed."""
     try:
         return urlsplit(origin).netloc.casefold()
     except ValueError:
@@ -238,7 +238,7 @@ def _netloc(origin: str) -> str:
 def _is_part_of_foreign_page(headers: Headers) -> bool:
     """Return whether a page of another site loads the URL as an image, a script, or a frame.
 
-    Such requests have no Origin header. A request because a user followed a link is permitted.
+    Such requests have no Origin header. Requests that result from following a link are permitted.
     """
     # Only browsers send these headers, and only browsers run scripts of other sites.
     if headers.get("sec-fetch-site", "none") in {"none", "same-origin"}:

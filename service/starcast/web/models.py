@@ -40,7 +40,7 @@ class TopologyResource(BaseModel):
     k: int | None
     nodes: int
     endpoints: int = Field(
-        description="number of nodes that are not switches; they have the lowest ranks"
+        description="number of nodes that are not switches; these nodes have the lowest ranks"
     )
     links: int
     degree: int = Field(description="the largest number of links at a node")
@@ -50,7 +50,7 @@ class TopologyResource(BaseModel):
     reverse_ports: list[int] = Field(
         description="for each of `ports`, the port of the neighbour for the same link"
     )
-    diameter: int | None = Field(description="null if it is not known")
+    diameter: int | None = Field(description="null if it is unknown")
     mean_distance: float | None
     exact_mean_distance: str | None = Field(description="the mean distance as a fraction")
     distance_profile: list[int] | None = Field(
@@ -60,15 +60,15 @@ class TopologyResource(BaseModel):
     has_translations: bool
     translation_keeps_ports: bool
     link_capacities: list[int] | None = Field(
-        description="capacity of each link, sorted by the lower rank of its ends and the port "
-        "there; null if all are 1"
+        description="capacity of each link, sorted by the rank of the lower-ranked end and its "
+        "port; null if all capacities are 1"
     )
     link_latencies: list[int] | None = Field(
-        description="latency of each link, in the order of `link_capacities`; null if all are 0"
+        description="latency of each link, in the order of `link_capacities`; null if all are zero"
     )
     constructions: list[str]
     algorithms: list[AlgorithmName]
-    layouts: list[LayoutEntry] = Field(description="the first one is the default")
+    layouts: list[LayoutEntry] = Field(description="the first layout is the default")
     labels_url: str
     neighbours_url: str
 
@@ -186,7 +186,7 @@ class StoredTopology(StoredArtifact):
     degree: int | None
     diameter: int | None
     used_by: str = Field(
-        description="numbers of stored objects that use it, such as '2 forests, 1 run'"
+        description="numbers of stored objects that use the topology, such as '2 forests, 1 run'"
     )
 
 
@@ -254,7 +254,7 @@ class QueryResource(QueryName):
     revision: int
     reference: str
     cypher: str
-    drawable: bool = Field(description="whether its result contains nodes and can be drawn")
+    drawable: bool = Field(description="whether the query's result contains nodes and can be drawn")
     answer_url: str
 
 
@@ -314,7 +314,7 @@ class ExperimentDetail(BaseModel):
 
     experiment: str
     note: str = Field(
-        description="a sentence that states how many runs are missing; empty if none is"
+        description="a sentence that states how many runs are missing; empty if no run is missing"
     )
     runs: list[RunResource]
     next: str | None
@@ -357,8 +357,8 @@ class Crossover(BaseModel):
 class ProfileData(BaseModel):
     """The number of links that one run of a curve uses in each step.
 
-    It is the curve's fastest run at the largest message size that all curves of the panel have. If
-    they have no common message size, it is the fastest run at the largest size of the curve.
+    The run is the curve's fastest run at the largest message size that all curves of the panel have
+    or, if no message size is common to all, at the largest message size of the curve.
     """
 
     label: str
@@ -457,7 +457,7 @@ class ClaimDetail(ClaimResource):
     run: int | None = Field(description="number of the verification run; null if computed now")
     verified_by: str
     explorer: str | None = Field(description="URL of the counterexample in the explorer")
-    cypher: str | None = Field(description="a query for the counterexample")
+    cypher: str | None = Field(description="a Cypher statement that shows the counterexample")
 
 
 class RecordResource(BaseModel):
@@ -468,7 +468,7 @@ class RecordResource(BaseModel):
     topology: str
     arguments: dict[str, int]
     value: int
-    bound: int = Field(description="proved bound: no solution has a better value than this")
+    bound: int = Field(description="proved bound: no solution has a better value than the bound")
     optimal: bool
     proof: str = Field(
         description="evidence for the bound, such as `LRAT, not made again` for an unverified proof"

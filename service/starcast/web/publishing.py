@@ -64,7 +64,7 @@ class Publishing(Connection):
                 pages link to, such as S6, S5:multiple or S5:broadcast:multiple.
             compare: add a page that compares these experiments or runs, separated by commas. Can be
                 repeated.
-            check_claims: check the claims without a stored verdict first, on small topologies
+            check_claims: first check the claims that have no stored verdict, on small topologies
                 (level quick).
             jobs: number of processes that check claims.
 
@@ -95,7 +95,7 @@ class Publishing(Connection):
         # refused.
         earlier = read_manifest(target)
         size = sum((target / name).stat().st_size for name in earlier)
-        hint = "free some space, or name a folder on another disk"
+        hint = "free some space, or use a folder on another disk"
         system.require_space(target, max(_SMALLEST, size // system.MB), "the site", hint)
         if outage := self._find_outage():
             self.reporter.say(
@@ -109,7 +109,7 @@ class Publishing(Connection):
                 site.check_claims(jobs, self.reporter)
             elif unchecked := site.count_unchecked():
                 count = pluralize(unchecked, "claim has", "claims have")
-                self.reporter.say(f"{count} no stored verdict; verify them with `check_claims`")
+                self.reporter.say(f"{count} no stored verdict; add `check_claims` to verify")
             self.reporter.say("rendering the pages")
             pairs = [names.split(",") for names in compare]
             files = site.build(map(read_id, ids), pairs, self.reporter)

@@ -29,7 +29,7 @@ from starcast.web.workers import P, Pool, Result, Workers
 LABS = 4
 #: Maximum time in seconds that a request waits while all connections to the stores are in use.
 WAIT_SECONDS = 4.0
-#: Number of requests that may use the stores or wait for them.
+#: Maximum number of requests that use the stores or wait for them.
 MAX_STORE_REQUESTS = 12
 
 router = APIRouter(tags=["health"])
@@ -44,7 +44,7 @@ class Service:
         workers: the processes that compute.
         published: for a site that ``starcast publish`` writes, address and title of each page in
             its navigation; empty for a server. A site has no forms, each listing is on one page,
-            and no claim is checked because its page is rendered.
+            and rendering the page of a claim does not check the claim.
         verdicts: for a published site, the verdicts on its pages; a server reads them from
             PostgreSQL.
         flags: the flags --home and --plugin of this server, which are added to commands in hints
@@ -84,7 +84,7 @@ class Service:
                 raise
 
     def find_network(self, artifact_id: str) -> Network | None:
-        """Return the stored network to which an id belongs; None if its topology is of a family.
+        """Return the stored network to which an id belongs; None if its topology is in a family.
 
         Raises:
             InputError: no such network is stored.

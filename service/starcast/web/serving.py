@@ -36,9 +36,9 @@ def serve(
     Args:
         settings: the settings that name the servers.
         host: the address or name to listen on.
-        port: the port; 0 for a free one.
-        say: prints a message, with the address of the server.
-        warn: prints a warning if other machines can reach the server.
+        port: the port; 0 for a free port.
+        say: function that prints the message with the address of the server.
+        warn: function that prints the warning that other machines can reach the server.
         flags: the flags --home and --plugin of this server, which are added to commands in hints
             and on pages.
 
@@ -97,7 +97,7 @@ def _listen(host: str, port: int) -> socket.socket:
             f"'{host}' is not an address of this machine: {os.strerror(error.errno or 0)}"
             if error.errno and error.errno > 0
             else f"'{host}' is not an address of this machine",
-            hint="give the `host` 127.0.0.1, or omit `host`",
+            hint="use the `host` 127.0.0.1, or omit `host`",
         ) from None
     listener = socket.socket(family, kind, protocol)
     # With this option, a port can be used again as soon as the server on it has ended.
@@ -115,7 +115,7 @@ def _cannot_listen(error: OSError, host: str, port: int) -> InputError | Unavail
     if error.errno == errno.EADDRINUSE:
         return UnavailableError(
             f"another program uses the port {port} on {host}",
-            hint="stop it, or choose another `port`; `port` 0 takes a free one",
+            hint="stop that program, or choose another `port`; `port` 0 is a free port",
         )
     if error.errno == errno.EACCES:
         return UnavailableError(
@@ -123,5 +123,5 @@ def _cannot_listen(error: OSError, host: str, port: int) -> InputError | Unavail
         )
     return InputError(
         f"'{host}' is not an address of this machine: {(error.strerror or '').lower()}",
-        hint="give the `host` 127.0.0.1, or omit `host`",
+        hint="use the `host` 127.0.0.1, or omit `host`",
     )

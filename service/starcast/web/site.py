@@ -1,4 +1,4 @@
-"""Write a static site: render the pages of the web application, follow links, and save all.
+"""Write a static site: render the pages of the web application, follow links, and save files.
 
 URL paths of the server become files: ``/claims/TS.L5`` becomes ``claims/TS.L5.html``, and
 ``/api/v1/experiments/e1.csv`` becomes ``experiments/e1.csv``. Links are relative. Each page
@@ -46,7 +46,7 @@ from starcast.web.workers import P, Result, Workers
 
 #: The name of the file that lists all files of a site, by which an earlier site is recognized.
 MANIFEST = "starcast-site.json"
-#: Number of characters of each page that the search page searches, and that it shows of a result.
+#: Numbers of characters of a page that are searched, and that are shown in a search result.
 _SEARCHED, _SHOWN = 1_000, 200
 #: Number of rendered pages and files after which progress is reported.
 _REPORTED = 100
@@ -57,7 +57,7 @@ _HEADING = re.compile(r"<h1>(.*?)</h1>(.*)</main>", re.DOTALL)
 _UNREAD = re.compile(
     r"<script.*?</script>|<form.*?</form>|<nav.*?</nav>|<p class=.files.*?</p>|<[^>]*>", re.DOTALL
 )
-#: Names that can be file names after colons are replaced by tildes.
+#: Pattern of names that are valid file names after colons are replaced by tildes.
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.,=()_:-]{0,150}")
 
 
@@ -76,7 +76,7 @@ class Explorer:
 
 
 class _ThisProcess(Workers):
-    """Runs computations in this process instead of workers, without time limits."""
+    """Runs computations in this process instead of worker processes, without time limits."""
 
     def run(self, function: Callable[P, Result], *arguments: P.args, **options: P.kwargs) -> Result:
         """Call a function and return its result."""
@@ -88,7 +88,7 @@ class Site:
 
     Args:
         settings: the settings that name the servers.
-        has_stores: whether PostgreSQL is running; without it no stored data are published.
+        has_stores: whether PostgreSQL is running; without PostgreSQL, no stored data are published.
 
     Attributes:
         problems: the errors of pages and files that are not published, by URL path.
@@ -131,7 +131,7 @@ class Site:
         self._service.verdicts = {**stored, **computed}
 
     def _unchecked(self) -> tuple[Claim, ...]:
-        # A stored verdict is None if the claim's paper pack has changed since.
+        # A stored verdict is None if the claim's paper pack has changed since the verification.
         stored = self._service.verdicts
         return tuple(
             claim
@@ -175,7 +175,7 @@ class Site:
         return {**files, MANIFEST: json.dumps(listed, indent=1).encode()}
 
     def _collect(self, addresses: set[str], reporter: Reporter) -> None:
-        """Read the pages and files at the given URL paths, and all to which they link."""
+        """Read the pages and files at the given URL paths, and all linked pages and files."""
         # Links are followed in a fixed order, so that equal stored data give identical files.
         waiting = deque(sorted(addresses))
         seen: set[str] = set()
@@ -221,7 +221,8 @@ class Site:
         """Add the topology, forest and schedule of an explorer URL to the site.
 
         Returns:
-            The path of their page in the site, with a fragment that selects forest and schedule.
+            The path of the explorer page in the site, with a fragment that selects forest and
+            schedule.
         """
         path, _, query = url.partition("?")
         spec = unquote(path.removeprefix("/explore/"))
@@ -347,7 +348,7 @@ def read_manifest(folder: Path) -> set[str]:
         raise InputError(
             f"{folder} contains files that an earlier 'starcast publish' did not write, "
             f"such as {others[0]}",
-            hint="move them out of the folder, or choose another folder",
+            hint="move such files to another folder, or choose another folder",
         )
     return known
 

@@ -24,7 +24,7 @@ from starcast.support.parallel import ProcessExecutor, WorkerKilledError
 
 #: Time limit in seconds for the start of a new process, which imports slow modules.
 START_SECONDS = 60.0
-#: Number of computations that may run or wait.
+#: Maximum number of computations that run or wait.
 MAX_COMPUTATIONS = 16
 #: Memory in bytes that a worker may use for computations, in addition to that of its imports.
 MAX_BYTES = 400_000_000
@@ -37,7 +37,7 @@ Result = TypeVar("Result")
 
 @dataclass
 class Slot(Generic[Item]):
-    """A place for one item of a pool, such as a process. It is None until the item is needed."""
+    """A place for one item of a pool, such as a process; the item is None until it is needed."""
 
     item: Item | None = None
 
@@ -50,8 +50,8 @@ class Pool(Generic[Item]):
 
     Args:
         count: number of slots.
-        places: number of requests that may use slots or wait for them. Further requests fail at
-            once, so that server threads remain for other pages.
+        places: maximum number of requests that use slots or wait for slots. Further requests fail
+            at once, so that server threads remain for other pages.
         busy: the message of the BusyError if no slot becomes idle in time.
     """
 
@@ -65,7 +65,7 @@ class Pool(Generic[Item]):
 
     @contextmanager
     def borrow(self, seconds: float) -> Iterator[Slot[Item]]:
-        """Lend an idle slot until the context ends; wait at most ``seconds`` for one.
+        """Lend an idle slot until the context ends; wait at most ``seconds`` for an idle slot.
 
         Raises:
             BusyError: no slot is idle, or too many requests are waiting.

@@ -41,7 +41,7 @@ ExpandParameter = Annotated[
 ]
 FaultParameter = Annotated[
     list[str],
-    Query(description="faulty node or link, such as 21345, 12345-21345, or from step 3 on 21345@3"),
+    Query(description="faulty node or link, such as 21345 or 12345-21345; 21345@3 fails in step 3"),
 ]
 
 
@@ -121,7 +121,7 @@ def _with_stored(
     """Return rows for the computed artifacts and, if PostgreSQL is running, for all stored ones.
 
     Args:
-        service: reads the stored ids.
+        service: the service that reads the stored ids.
         kind: ``forests`` or ``schedules``.
         spec: the topology.
         computed: ids and short names of artifacts that are listed even if they are not stored.
@@ -160,7 +160,7 @@ def list_forests(
 def show_forest(
     forest_id: ForestParameter, service: ServiceParameter, output: FormatParameter = Format.JSON
 ) -> models.ForestResource:
-    """Show the properties of a forest, such as S5:multiple:12345, or S5:multiple for root 12345."""
+    """Show the properties of a forest, such as S5:multiple:12345, or S5:multiple (root 12345)."""
     if output == Format.SVG:
         picture = compute_forest(service, computations.draw_forest, forest_id)
         return text_response(picture, Format.SVG)  # type: ignore[return-value]
@@ -222,7 +222,7 @@ def get_rows(
     expand: ExpandParameter = False,
     output: Annotated[
         str | None,
-        Query(alias="format", pattern="^(json|csv)$", description="json or csv; else binary"),
+        Query(alias="format", pattern="^(json|csv)$", description="json or csv (default: binary)"),
     ] = None,
 ) -> Response:
     """Return the rows of a schedule: int32 [columns, rows], or with labels as JSON or CSV.

@@ -131,7 +131,7 @@ def describe_missing_packs(service: Service) -> str:
 
 
 def locate_counterexample(verdict: Verdict) -> str | None:
-    """Return the explorer URL that shows a counterexample; None if it names no topology."""
+    """Return the explorer URL that shows a counterexample; None if its topology is unknown."""
     try:
         at = locate(verdict)
     except NotFoundError:
@@ -248,7 +248,7 @@ def find_known_record(home: pathlib.Path, record_id: str) -> Record:
 
 
 def _load_known(home: pathlib.Path) -> list[Record]:
-    """Return the best known records. They are cached until a file of a record changes."""
+    """Return the best known records. The records are cached until a record file changes."""
     folders = tuple(known_folders(home))
     stats = [file.stat() for folder in folders for file in sorted(folder.rglob("*.*"))]
     return _load_records(folders, tuple((each.st_ino, each.st_mtime_ns) for each in stats))
@@ -266,7 +266,8 @@ def build_witness_forest(home: pathlib.Path, forest_id: str) -> Forest:
 
     Args:
         home: the user's home directory of starcast, which may contain better records.
-        forest_id: ``S4:record(problem=congestion-trees,congestion=2)``, with or without the root.
+        forest_id: such as ``S4:record(problem=congestion-trees,congestion=2)``, with or without
+            root.
 
     Raises:
         NotFoundError: no such record is known, or its witness is not a forest.
@@ -295,7 +296,7 @@ def build_witness_forest(home: pathlib.Path, forest_id: str) -> Forest:
 
 
 def locate_witness(record: Record) -> str | None:
-    """Return the URL at which the explorer shows a record's witness; None if it cannot show it."""
+    """Return the explorer URL of a record's witness; None if the explorer cannot show it."""
     try:
         graph = computations.require_drawable(topology(record.topology))
     except StarcastError:  # the topology is too large, or its plug-in is not loaded

@@ -82,7 +82,7 @@ def get_curves(name: ExperimentParameter, service: ServiceParameter) -> models.C
 
 
 def describe_experiment(service: Service, name: str) -> list[dict[str, Any]]:
-    """Return the curves of an experiment, grouped into panels as in a comparison."""
+    """Return the curves of an experiment, grouped into panels like those of a comparison."""
     with service.lab() as lab, open_session(lab.engine) as session:
         _check_size(lab, [name])
         alone = Comparison((load_side(session, name),), ())

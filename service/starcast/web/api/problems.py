@@ -47,14 +47,17 @@ class ProblemDetails(BaseModel):
     instance: str = Field(description="path of the request")
 
 
-#: Responses that every operation may have, for the OpenAPI document.
+#: Responses that every operation may return, for the OpenAPI document.
 PROBLEM_RESPONSES: dict[int | str, dict[str, object]] = {
     status: {
         "description": description,
         "content": {MEDIA_TYPE: {"schema": ProblemDetails.model_json_schema()}},
     }
     for status, description in (
-        (400, "the request names a host that is not served here, or its URL contains NUL"),
+        (
+            400,
+            "the request names a host that is not served here, or its URL contains NUL",
+        ),
         (403, "the request comes from a page of another site"),
         (404, "no resource has this name"),
         (409, "a check failed"),

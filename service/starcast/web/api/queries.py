@@ -74,7 +74,7 @@ def get_answer(
     service: ServiceParameter,
     output: FormatParameter = Format.JSON,
     picture_layout: Annotated[
-        Layout | None, Query(description="arrangement of the nodes of a picture")
+        Layout | None, Query(description="arrangement of the nodes in a drawing")
     ] = None,
 ) -> models.AnswerResource:
     """Run a query and return its rows. The settings limit the number of rows and the time."""
@@ -106,7 +106,7 @@ def read_parameters(request: Request) -> dict[str, str]:
             continue
         # Without this check, all values but the last would be ignored silently.
         if name in values:
-            raise InputError(f"the parameter '{name}' is given twice", hint="remove one of them")
+            raise InputError(f"the parameter '{name}' is given twice", hint="remove one value")
         values[name] = value
     return values
 

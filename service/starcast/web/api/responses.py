@@ -1,4 +1,4 @@
-"""Parameters and responses that resources share: pages of listings, arrays, CSV, pictures."""
+"""Parameters and responses that resources share: pages of listings, arrays, CSV, drawings."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,7 +28,7 @@ FormatParameter = Annotated[
         description="format of the response, also as a suffix of the path: .json, .csv, .svg",
     ),
 ]
-#: Maximum number of items on a page of a listing, and the default number.
+#: Maximum number of items on a page of a listing, which is also the default number.
 MAX_ITEMS = 1_000
 SpecParameter = Annotated[
     str, Path(max_length=50, description="spec of a topology, such as S5 or Q4", examples=["S4"])
@@ -82,7 +82,7 @@ class Page(BaseModel, Generic[Item]):
     """The items on one page of a listing, and the URL of the next page."""
 
     items: list[Item]
-    next: str | None = Field(description="relative URL of the next page; null on the last one")
+    next: str | None = Field(description="relative URL of the next page; null on the last page")
 
 
 class Paging:
@@ -145,7 +145,7 @@ class Paging:
         """Return the requested page of a listing, as JSON or as CSV with one column per field.
 
         The first field of the model is the key. For CSV the result is a `Response`, although the
-        annotation, from which FastAPI makes the OpenAPI document, says `Page`.
+        annotation, from which FastAPI creates the OpenAPI document, is `Page`.
         """
         columns = tuple(model.model_fields)
         page = self.page(rows, columns[0])
@@ -184,7 +184,7 @@ def artifact_url(artifact: str) -> str:
 
 
 def text_response(text: str, output: Format) -> Response:
-    """Return a response that contains the given text, such as a CSV listing or an SVG picture."""
+    """Return a response that contains the given text, such as a CSV listing or an SVG drawing."""
     return Response(text, media_type=_MEDIA_TYPES[output])
 
 
@@ -217,5 +217,5 @@ def check_format(request: Request) -> None:
     if name not in known:
         raise InputError(
             f"this resource has no format '{name}'",
-            hint=f"choose {' or '.join(known)}" if known else "ask for it without a format",
+            hint=f"choose {' or '.join(known)}" if known else "request it without a format",
         )

@@ -131,10 +131,10 @@ function addSample(cell, style) {
   cell.prepend(svgElement("svg", { class: "sample", viewBox: "0 0 30 8", "aria-hidden": "true" }, line));
 }
 
-/** A picture with two axes: across, from the left, and up. */
+/** A plot with a horizontal and a vertical axis. */
 class Plot {
   /**
-   * @param {Element} parent as wide as the picture, within limits @param {string} title
+   * @param {Element} parent determines the width of the plot, within limits @param {string} title
    * @param {[name: string, values: number[]]} across @param {[name: string, values: number[]]} up
    * @param {boolean} isLog whether the axes are logarithmic
    */
@@ -211,7 +211,7 @@ function drawCrossovers(crossovers, plot) {
 /** @param {Panel} panel @param {Line[]} lines @param {number[]} sizes @param {Element} parent @returns {Plot} */
 function plotTimes({ name, curves, crossovers }, lines, sizes, parent) {
   const times = lines.flatMap((line) => line.spots).filter(isDrawn).map((spot) => spot.time);
-  const title = `Time against message size: ${name}. The table below has the values.`;
+  const title = `Time against message size: ${name}. The table below contains the values.`;
   const plot = new Plot(parent, title, ["message size in bytes", sizes], ["time", times], true);
   drawRanges(crossovers, plot);
   for (const line of lines) plot.drawLine(line.path, line.style);

@@ -2,7 +2,7 @@
 
 /** @import { Explorer } from "./main.js" */
 
-/** Return whether the page is longer than the window. Then wheel and arrow keys scroll the page, not the picture. */
+/** Return whether the page is longer than the window. In this case, wheel and arrow keys scroll the page, not the picture. */
 export function doesPageScroll() {
   return document.documentElement.scrollHeight > innerHeight;
 }

@@ -7,7 +7,7 @@ import { LACKING, css } from "./scene.js";
 /** @import { Camera } from "./camera.js" */
 /** @import { Scene } from "./scene.js" */
 
-/** A canvas as large as its host, in the pixels of the screen. */
+/** A canvas as large as its host, in screen pixels. */
 export class Canvas {
   /** @param {HTMLElement} host */
   constructor(host) {

@@ -14,7 +14,7 @@ function write(x, y, text, anchor) {
   return svgElement("text", { x, y, "text-anchor": anchor, class: "axis" }, text);
 }
 
-/** @param {Record<string, string | number>} attributes @param {string} text shown when the pointer rests on it */
+/** @param {Record<string, string | number>} attributes @param {string} text shown when the pointer rests on the box */
 function box(attributes, text) {
   return svgElement("rect", attributes, svgElement("title", {}, text));
 }

@@ -1,4 +1,4 @@
-/** What a user can do: buttons, lists and keys, moving from node to node, playing a schedule, saving the picture. */
+/** User actions: buttons, lists and keys, moving from node to node, playing a schedule, saving the picture. */
 
 import { byId, element, svgElement, treeColour, update } from "../elements.js";
 import { doesPageScroll } from "./camera.js";
@@ -194,7 +194,7 @@ function move(explorer, dx, dy) {
     port = network.portOf(arc);
   }
   if (port) cross(explorer, port);
-  else explorer.announce("no link leads that way");
+  else explorer.announce("no link leads in that direction");
 }
 
 /** Show whether a schedule is played. @param {Explorer} explorer @param {number} frame the requested animation frame, or 0 */

@@ -93,7 +93,7 @@ function describeSelection(explorer) {
   const { forest, network, replay, selectedLink } = explorer;
   const { node, faults, step } = explorer.state;
   if (node < 0 && selectedLink < 0) {
-    return [note("Click a node or a link, or move with the arrow keys. A digit crosses the port of that number.")];
+    return [note("Click a node or a link, or move with the arrow keys. A digit crosses the port with that number.")];
   }
   const isDown = faults.some((fault) => (node >= 0 ? fault.node === node : fault.link === selectedLink));
   const when = step > 1 ? `from step ${step} on` : "from the start";
@@ -106,7 +106,7 @@ function describeSelection(explorer) {
   ];
   if (replay) parts.push(describeUnits(node, replay, explorer.state));
   parts.push(...describeDisjointPaths(explorer));
-  // A self-contained page holds the levels from few nodes.
+  // A self-contained page contains the layout `levels` only for a few roots.
   if (!explorer.source.isComplete) {
     const levels = button("Levels from here", () => explorer.inOrder(() => explorer.showLevels(node)));
     parts.push(element("p", {}, levels));

@@ -154,12 +154,12 @@ export class Drawing {
     return this.fittingScale;
   }
 
-  /** @param {number} link @returns {boolean} whether it leaves the picture and comes back */
+  /** @param {number} link @returns {boolean} whether the link leaves the picture and comes back */
   isWrapped(link) {
     return this.shiftX[link] !== 0 || this.shiftY[link] !== 0;
   }
 
-  /** @param {number} arc @returns {number} twice its drawn link, plus 1 if it leads from the end `b` to `a`; -1 inside an item */
+  /** @param {number} arc @returns {number} twice the arc's drawn link, plus 1 if the arc leads from the end `b` to `a`; -1 inside an item */
   way(arc) {
     const drawn = this.drawnLink[this.network.linkOf[arc]];
     return drawn < 0 ? -1 : 2 * drawn + Number(this.a[drawn] !== this.itemOf[this.network.sender(arc)]);
@@ -173,12 +173,12 @@ export class Drawing {
     return `*${labels[this.first[item]].slice(-symbols)}`;
   }
 
-  /** @param {number} item @returns {boolean} whether it is a switch, which is drawn as a square */
+  /** @param {number} item @returns {boolean} whether the item is a switch, which is drawn as a square */
   isSwitch(item) {
     return this.first[item] >= this.network.endpointCount;
   }
 
-  /** @param {number} item @param {View} camera @returns {[number, number]} its position in pixels */
+  /** @param {number} item @param {View} camera @returns {[number, number]} the item's position in pixels */
   place(item, camera) {
     return [this.x[item] * camera.scale + camera.x, this.y[item] * camera.scale + camera.y];
   }
@@ -188,7 +188,7 @@ export class Drawing {
     return Math.min(Math.max(this.spacing * camera.scale * 0.26, 0.8), this.isQuotient ? 22 : 11);
   }
 
-  /** @param {View} camera @returns {number} the factor of widths: small nodes have thin strokes, which would cover everything otherwise */
+  /** @param {View} camera @returns {number} the factor of stroke widths: small nodes have thin strokes, because wide strokes would cover the picture */
   strokeScale(camera) {
     return Math.min(Math.max(this.radius(camera) / 8, 0.3), 1);
   }
@@ -256,7 +256,7 @@ export class Drawing {
 
 /**
  * @param {number[][]} parts the pieces of a link @param {number} progress of the packet, 0 to 1
- * @returns {[number, number] | null} its position in pixels, or null between two stubs
+ * @returns {[number, number] | null} the packet's position in pixels, or null between two stubs
  */
 export function placePacket(parts, progress) {
   const part = parts.find(([, , , , first, last]) => progress >= first && progress <= last);

@@ -92,7 +92,7 @@ export class GlView extends Canvas {
     this.programs = { links, strokes, nodes, packets };
     /** @type {Record<string, WebGLBuffer>} */
     this.buffers = {};
-    /** what is uploaded and drawn already, so that it need not be repeated: the scene, the colours of the links, the view of the links */
+    /** the content of the last upload and drawing, which need not be repeated: the scene, the colours of the links, the view of the links */
     this.done = { scene: /** @type {Scene | null} */ (null), colours: "", view: "" };
     this.groundBuffer = gl.createFramebuffer();
     this.groundPixels = gl.createRenderbuffer();
@@ -156,7 +156,7 @@ export class GlView extends Canvas {
     }
   }
 
-  /** Upload what differs from the scene that was drawn last. @param {Scene} scene */
+  /** Upload the differences from the scene that was drawn last. @param {Scene} scene */
   prepare(scene) {
     const { drawing, theme, isFaint } = scene;
     const { a, b, x, y, shiftX, shiftY } = drawing;

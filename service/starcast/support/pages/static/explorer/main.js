@@ -90,7 +90,7 @@ export class Explorer {
     });
   }
 
-  /** Show a state, as far as it is possible. @param {string} text */
+  /** Show a state, as far as possible. @param {string} text */
   async open(text) {
     const { network } = this;
     stopPlaying(this);
@@ -155,7 +155,7 @@ export class Explorer {
   }
 
   /**
-   * Load what a name in the state stands for, and offer it in the list of choices; report an error.
+   * Load the forest or schedule that a name in the state denotes, and add the name to the list of choices; report an error.
    *
    * @template Loaded
    * @param {"forest" | "schedule"} kind @param {string} name or "" for none
@@ -309,7 +309,7 @@ export class Explorer {
     if (!this.scene) return;
     cancelAnimationFrame(this.frame ?? 0);
     this.frame = requestAnimationFrame(() => this.draw());
-    // Browsers permit few changes of the address, so none are made while the picture is dragged.
+    // Browsers limit the number of address changes, so the address is not changed while the picture is dragged.
     if (!this.camera.pointers.size) this.writeAddress();
   }
 

@@ -11,7 +11,7 @@ export class Network {
   constructor(data, neighbours) {
     this.data = data;
     this.nodeCount = data.nodes;
-    /** the number of nodes that are not switches; they come first */
+    /** the number of nodes that are not switches; these nodes come first */
     this.endpointCount = data.endpoints;
     this.portCount = data.ports.length;
     this.neighbours = neighbours;
@@ -48,7 +48,7 @@ export class Network {
     return Math.floor(arc / this.portCount);
   }
 
-  /** @param {number} arc @returns {number} the number of the port that it leaves by */
+  /** @param {number} arc @returns {number} the number of the port by which the arc leaves its node */
   portOf(arc) {
     return this.data.ports[arc % this.portCount];
   }
@@ -58,7 +58,7 @@ export class Network {
     return this.data.ports.map((_, index) => node * this.portCount + index).filter((arc) => this.neighbours[arc] !== node);
   }
 
-  /** @param {number} node @param {number} other @returns {number} the arc between them, or -1 */
+  /** @param {number} node @param {number} other @returns {number} the arc from the node to the other node, or -1 */
   arcBetween(node, other) {
     return this.arcsFrom(node).find((arc) => this.neighbours[arc] === other) ?? -1;
   }
@@ -69,7 +69,7 @@ export class Network {
     return `${this.labels[this.sender(arc)]}-${this.labels[this.neighbours[arc]]}`;
   }
 
-  /** @param {number} link @returns {string} its capacity and latency, such as `, capacity 4`, where links differ */
+  /** @param {number} link @returns {string} the link's capacity and latency, such as `, capacity 4`, where links differ */
   linkValues(link) {
     const { link_capacities: capacities, link_latencies: latencies } = this.data;
     return (capacities ? `, capacity ${capacities[link]}` : "") + (latencies ? `, latency ${latencies[link]}` : "");
@@ -127,7 +127,7 @@ export class Forest {
 
 /**
  * Find the maximum number of internally disjoint paths between two nodes, with minimum total length, by
- * successive shortest paths, as in `starcast.topologies.disjoint_paths`. Every node is split into an
+ * successive shortest paths, like `starcast.topologies.disjoint_paths`. Every node is split into an
  * entry (side 2 * node) and an exit (2 * node + 1); a path may undo a part of an earlier path.
  *
  * @param {Network} network @param {number} source @param {number} target another node

@@ -1,4 +1,4 @@
-/** The execution of a schedule under faults, as by `starcast.simulate`: rows whose link is down, or whose sender lacks the unit, are dropped. */
+/** The execution of a schedule under faults, like `starcast.simulate`: rows whose link is down, or whose sender lacks the unit, are dropped. */
 
 /** @import { Network } from "./network.js" */
 /** @import { ScheduleData } from "./source.js" */
@@ -51,7 +51,7 @@ export function expandRows(network, data, rows) {
   const total = rows.count * nodes;
   const out = splitRows(new Int32Array((rows.combine.length ? 7 : 6) * total), total);
   const multiplicity = data.units / nodes;
-  /** the images of all nodes for each source; at first, only that of the root is right */
+  /** the images of all nodes for each source; at first, only the image of the root is correct */
   const images = Array.from({ length: nodes }, (_, source) => new Int32Array(nodes).fill(source));
   const seen = new Set([data.root]);
   for (const node of seen) {
@@ -117,7 +117,7 @@ export class Replay {
     if (!this.reduces) for (const source of this.sources) this.totals[source]++;
     const pairs = network.nodeCount * data.units;
     /** the contributions that arrived for each (node, unit) pair @type {Record<number, number>} */
-    this.arrived = pairs > MOST_PAIRS ? {} : new Uint16Array(pairs); // most of very many pairs have none
+    this.arrived = pairs > MOST_PAIRS ? {} : new Uint16Array(pairs); // of very many pairs, most have no contributions
     this.executed = new Uint8Array(rows.count);
     /** the contributions by which each row increases those of its receiver */
     this.gain = new Uint16Array(rows.count);
@@ -137,7 +137,7 @@ export class Replay {
   }
 
   /**
-   * Execute the rows step by step: what arrives can be sent in the next step. The rows of a reduction
+   * Execute the rows step by step: a unit that arrives can be sent in the next step. The rows of a reduction
    * send partial sums, as in the simulator; copies of a unit, which differ in tree, are added up
    * separately.
    */
@@ -153,7 +153,7 @@ export class Replay {
       const sent = new Uint16Array(end - begin);
       for (let row = begin; row < end; row++) {
         const sender = rows.sender[row];
-        // The sum of a switch is empty until one arrives.
+        // The sum of a switch is empty until a contribution arrives.
         const isHeld = rows.combine[row]
           ? sender < this.network.endpointCount || sums.has(key(sender, row))
           : this.count(sender, rows.unit[row]) === complete;

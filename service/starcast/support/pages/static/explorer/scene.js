@@ -65,7 +65,7 @@ export const LACKING = 3;
  * @property {Colour} colour
  * @property {number} width in pixels
  * @property {number} shift to the left, in pixels
- * @property {boolean} packet whether a packet moves along it
+ * @property {boolean} packet whether a packet moves along the link
  * @property {number} alpha from 0 to 255
  */
 

@@ -1,4 +1,4 @@
-/** The data of the explorer, from the HTTP API of `starcast serve` or the JSON in a page of `starcast explore`. */
+/** The data of the explorer, from the HTTP API of `starcast serve` or from the JSON in a page of `starcast explore`. */
 
 /**
  * @typedef {Int32Array | Uint8Array | Int16Array | Float32Array} Numbers
@@ -40,7 +40,7 @@ async function request(path) {
   try {
     response = await fetch(`../api/v1/${path}`);
   } catch {
-    throw failure("the server does not answer", "start it again: starcast serve");
+    throw failure("the server does not answer", "start the server again: starcast serve");
   }
   if (response.ok) return response;
   const problem = await response.json().catch(() => ({}));

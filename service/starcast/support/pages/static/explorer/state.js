@@ -32,7 +32,7 @@ export function faultText(network, fault) {
 /** A fault as text, as in `starcast/support/vocabulary.py`. */
 const FAULT = /^([^@\s-]+)(?:-([^@\s-]+))?(?:@([0-9]{1,18}))?$/;
 
-/** @param {Network} network @param {string} text @returns {Fault | string} the fault, or a sentence that says what is wrong */
+/** @param {Network} network @param {string} text @returns {Fault | string} the fault, or a sentence that describes the error */
 function parseFault(network, text) {
   const [, first, second, at] = FAULT.exec(text.trim()) ?? [];
   const step = Number(at ?? 1);
@@ -69,7 +69,7 @@ export function formatState(state, network) {
 
 /**
  * @param {string} text @param {Network} network
- * @returns {{state: State, problems: string[]}} the valid part of the state, and sentences on the rest
+ * @returns {{state: State, problems: string[]}} the valid part of the state, and sentences that describe the invalid parts
  */
 export function parseState(text, network) {
   const state = emptyState();

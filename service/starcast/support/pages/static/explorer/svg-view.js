@@ -156,7 +156,7 @@ export class SvgView {
   }
 }
 
-/** @param {number[][]} parts of a link @returns {string} its path */
+/** @param {number[][]} parts of a link @returns {string} the path of the link */
 function pathOf(parts) {
   return parts
     .map(([x1, y1, x2, y2], at) => `${at && parts.length > 2 ? "" : `M${x1.toFixed(1)} ${y1.toFixed(1)}`}L${x2.toFixed(1)} ${y2.toFixed(1)}`)
