@@ -155,8 +155,8 @@ def crossover_rows(crossings: Iterable[Crossing]) -> list[dict[str, Any]]:
 def table_columns(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return the columns of `COLUMNS` to display.
 
-    The ends of ranges are omitted, and so are the columns of faults and roots if no row has faults
-    or a root of its own.
+    The ends of ranges are omitted, and so is the column of faults or roots if all its values are
+    usual.
     """
     hidden = {"message_bytes_from", "message_bytes_to"}
     listed = list(rows)

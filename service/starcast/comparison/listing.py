@@ -296,7 +296,7 @@ def table_of(experiment: models.Experiment) -> str:
     The experiment must have the title of the example that comes with starcast for this table.
 
     Raises:
-        InputError: the experiment is not that of a paper table.
+        InputError: the experiment does not belong to a paper table.
     """
     title = experiment.grid.get("title")
     for name in paper_tables():

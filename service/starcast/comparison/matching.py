@@ -134,7 +134,7 @@ def find_matches(
     """Return the rows of a comparison, sorted by topology and parameters.
 
     Every run of every side is in at least one row. The first side is the baseline. Runs are matched
-    first on the axes ``across``, in which they may differ, and last on the parameter ``by``, which
+    first on the axes ``across``, on which they may differ, and last on the parameter ``by``, which
     is `MESSAGE_UNITS` or `SEGMENTS`.
     """
     baseline, *others = (replace(side, runs=tuple(_distinct(side.runs))) for side in sides)
@@ -197,7 +197,7 @@ class _Points:
         return groups
 
     def differing(self, run: Run, other: Run, axes: Iterable[str]) -> list[str]:
-        """Return those of the given axes on which two runs have different values."""
+        """Return the given axes on which two runs have different values."""
         ours, theirs = self.codes[run], self.codes[other]
         return [axis for axis in axes if ours[_COLUMNS[axis]] != theirs[_COLUMNS[axis]]]
 
@@ -332,7 +332,7 @@ class _Pairing:
                 return f"{name} has no simulated time"
         # The times are not comparable, because units are missing.
         incomplete = [
-            f"{name} leaves {each.missing} missing under its faults"
+            f"{name} leaves units missing under its faults ({each.missing})"
             for name, each in pair
             if each.missing
         ]
@@ -382,7 +382,7 @@ def _divide_into_rows(
 
 
 def _most_similar(run: Run | None, others: Sequence[Run | None], points: _Points) -> Run | None:
-    """Return the run among ``others`` that differs from a run on the fewest choice axes."""
+    """Return the run among ``others`` that differs from ``run`` on the fewest choice axes."""
     present = [other for other in others if other is not None]
     if run is None or not present:
         return others[0]
@@ -390,7 +390,7 @@ def _most_similar(run: Run | None, others: Sequence[Run | None], points: _Points
 
 
 def _distinct(runs: Iterable[Run]) -> Iterable[Run]:
-    """Remove runs with equal parameters and figures, as when two seeds draw the same faults."""
+    """Return runs with different parameters or figures; two seeds may have drawn equal faults."""
     distinct: dict[tuple[Any, ...], Run] = {}
     for run in runs:
         figures = (run.status, *(figure(run, name) for name in (*FIGURES, MISSING)))

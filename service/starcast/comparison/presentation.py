@@ -210,7 +210,7 @@ def explain(comparison: Comparison) -> list[str]:
         options = " ".join(f"`across` {axis}" for axis in blocking)
         lines.append(
             "some rows are not comparable, because they answer different questions;"
-            f" {options} compares them all the same"
+            f" {options} compares them nevertheless"
         )
     if advice := advise_pairing(comparison):
         lines.append(advice)

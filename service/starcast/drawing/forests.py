@@ -117,7 +117,7 @@ def _merge(merged: _Contour, contour: _Contour, position: float) -> None:
     Args:
         merged: the contours of the other subtrees together; changed in place.
         contour: the contours of the new subtree, relative to its root.
-        position: the position of its root.
+        position: the position of the new subtree's root.
     """
     depth = len(contour.left)
     merged.left.extend(position + x for x in contour.left[len(merged.left) :])

@@ -207,8 +207,9 @@ def _step_panel(
 def _shares(schedule: Schedule, step: int) -> NDArray[np.float64]:
     """Return how dark each node is shaded after a step, from 0 to 1, float64 ``[nodes]``.
 
-    It is the number of units that the node holds, divided by the largest number at the end. For a
-    reduction, it is the fraction of all contributions that the node's partial sums include.
+    The shade is the number of units that the node holds, divided by the largest such number at the
+    end. For a reduction, it is the fraction of all contributions that the node's partial sums
+    include.
     """
     nodes = schedule.topology.nodes
     postcondition = derive_postcondition(schedule)

@@ -79,7 +79,7 @@ PortWord = NDArray[np.uint8]
 def rotated_hamiltonian(topology: Topology, root: int) -> Forest:
     """Return the tree of rotated Hamiltonian paths (Fragopoulou & Akl 1993, section 3.1).
 
-    In step t of phase 1, the path that starts across dimension j is extended by a link. Its
+    In step t of phase 1, the path that starts across dimension j is extended by a link. The link's
     dimension is entry t-1 of `phase_1_word`, rotated j-2 times.
     """
     n = topology.n
@@ -250,9 +250,9 @@ def path_word(m: int) -> PortWord:
 
     Reference: Knuth, The Art of Computer Programming, 7.2.1.2, Algorithm E.
     """
-    # The path's word: each entry is an index in the table b, as b is when the word begins.
+    # The path's word: each entry is an index into the table b at the start of the word.
     word = np.zeros(0, dtype=np.intp)
-    # For each entry of the table when the word ends, its index when the word began.
+    # For each entry of the table at the end of the word, its index at the start of the word.
     after = np.arange(m)
     for k in range(1, m):
         reversal = np.r_[0, np.arange(k - 1, 0, -1), np.arange(k, m)]
@@ -287,8 +287,8 @@ def walk(n: int, word: PortWord) -> Ranks:
     run = np.arange(side)
     current = np.tile(np.arange(1, n + 1, dtype=np.uint8), (side, 1))
     # The word is divided into about sqrt(len(word)) parts. The first loop follows all parts at the
-    # same time, each from the identity. The second loop joins them. So the two loops together have
-    # only about 2 sqrt(len(word)) steps.
+    # same time, each from the identity. The second loop joins the parts. So the two loops together
+    # have only about 2 sqrt(len(word)) steps.
     for step, position in enumerate(positions.T):
         current[run, 0], current[run, position] = current[run, position], current[run, 0]
         nodes[:, step] = current
@@ -332,7 +332,7 @@ def _visiting_order(symbols: Perms, first: NDArray[np.uint8], last: NDArray[np.u
     """Return the order in which Hamiltonian paths visit substars, given by their fixed symbols.
 
     Each substar fixes the symbol in one position. The path begins in the substar with the start's
-    symbol there and ends in that with the goal's symbol. It visits the others in ascending order.
+    symbol, ends in the substar with the goal's symbol, and visits the others in ascending order.
 
     Args:
         symbols: the symbols that are fixed by the substars of each path, ``[count, m]``.
@@ -350,9 +350,9 @@ def _legs(order: Perms, start: Perms, goal: Perms) -> tuple[Perms, Perms]:
     """Return the nodes at which a Hamiltonian path enters and leaves each substar.
 
     The path leaves a substar at a node that begins with the fixed symbol of the next substar, so
-    that the link across the fixed position leads there. The other symbols of this node ascend, but
-    the last two are swapped if it would not be an odd permutation of the node of entry, as
-    `_paths_between` requires. The path leaves the last substar at the goal.
+    that the link across the fixed position leads to that substar. The other symbols of this node
+    ascend, but the last two symbols are swapped if the node would otherwise not be an odd
+    permutation of the entry node (see `_paths_between`). The last substar is left at the goal.
 
     Args:
         order: the fixed symbol of each substar, in the order of the visits, ``[count, m]``.
@@ -360,7 +360,7 @@ def _legs(order: Perms, start: Perms, goal: Perms) -> tuple[Perms, Perms]:
         goal: the last node of each path, without its fixed symbol, ``[count, m - 1]``.
 
     Returns:
-        Both nodes as symbols, without the fixed one, ``[count * m, m - 1]``.
+        The entry nodes and the leaving nodes, without the fixed symbol, ``[count * m, m - 1]``.
     """
     count, m = order.shape
     enter, leave = np.empty((2, count, m, m - 1), dtype=np.uint8)
@@ -453,7 +453,7 @@ def _no_dimension_change(topology: Topology) -> str | None:
 def label_change(topology: Topology, root: int, base: BaseForest) -> Forest:  # noqa: ARG001 - the topology is that of the base
     """Return the label change LC(root, T) of every tree T of the base.
 
-    It is T translated from the identity, where the base is rooted, to the root.
+    LC(root, T) is T translated from the identity, where the base is rooted, to the root.
 
     Reference: Tseng & Sheu 1997, Def. 3.
     """
@@ -502,8 +502,8 @@ def dimension_change(topology: Topology, root: int, base: BaseForest, i: Shift) 
 def _rotate_nodes(topology: Topology, nodes: NDArray[np.integer], i: int) -> Ranks:
     """Return the ranks of the nodes' images under R applied i times, int32 ``[count]``.
 
-    R maps each symbol and position d to d+1 (2 <= d < n), and n to 2. S_{n,n-1} needs no case of
-    its own: its nodes have the same ranks as those of S_n.
+    R maps each symbol and position d to d+1 (2 <= d < n), and n to 2. S_{n,n-1} needs no special
+    case, because its nodes have the same ranks as those of S_n.
     """
     if topology.k == 1:
         return np.asarray(_rotated_symbols(topology.n, i)[nodes + 1], dtype=np.int32) - 1

@@ -32,11 +32,11 @@ def is_allowed(
     This holds if and only if every set of nodes is entered by at least as many free links as there
     are trees with no node in the set (Edmonds 1973). Only sets with the target lose a link. By
     Menger's theorem, it remains to find paths of free links to the target that share no link, one
-    from each other tree that does not contain it. Paths are found backwards, by searches that
-    prefer nodes close to the root, where all trees begin; a path may cancel parts of earlier ones.
+    path from each other tree without the target. Paths are found backwards, by searches that prefer
+    nodes close to the root, where all trees begin; a path may cancel parts of earlier paths.
 
     Args:
-        target: the node; the link into it already belongs to the tree.
+        target: the node that the link enters; the link already belongs to the tree.
         tree: the tree that takes the link.
         ports: the number of ports.
         tails: see `flows.Arcs`.
@@ -276,7 +276,7 @@ def lower_trees(
 
     Args:
         first: the first node whose links may be exchanged.
-        last: the node after the last one.
+        last: the node after the last node whose links may be exchanged.
         ports: the number of ports.
         tails: see `flows.Arcs`.
         twins: see `flows.Arcs`.
@@ -294,7 +294,7 @@ def lower_trees(
         for one in range(node * ports, node * ports + ports):
             for two in range(node * ports, node * ports + ports):
                 tree, other = owner[one], owner[two]
-                # Two trees are compared once; a free link is `two`.
+                # Each pair of links of two trees is compared only once. A free link is `two`.
                 if tree < 0 or other < FREE or other == tree or (other >= 0 and two < one):
                     continue
                 mine, its = tree * nodes, other * nodes
