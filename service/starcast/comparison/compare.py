@@ -52,8 +52,8 @@ class Comparison:
         across: the axes (parameters of runs) of `QUESTION` on which the runs of a row may differ.
         by: the last parameter on which runs are matched, a number of pieces: ``message_units`` or
             ``segments``.
-        everything: whether all parameters, figures and rows are shown; otherwise only those with
-            differences.
+        everything: whether all parameters, figures and rows are shown; if False, only parameters,
+            figures and rows with differences are shown.
     """
 
     sides: tuple[Side, ...]
@@ -97,11 +97,11 @@ class Comparison:
         return f"{what}_{self.suffixes[side.name]}"
 
     def shown(self) -> tuple[Match, ...]:
-        """Return the matches to show as rows: all, or only those with a difference."""
+        """Return the matches to show as rows: all matches, or only matches with a difference."""
         return self.matches if self.everything else self.different
 
     def parameters(self) -> list[str]:
-        """Return the parameters to show as columns: all, or those that vary between rows."""
+        """Return the parameters to show as columns: all, or only parameters that vary by row."""
         return [
             name
             for name in PARAMETERS
@@ -109,7 +109,7 @@ class Comparison:
         ]
 
     def default_figures(self) -> list[str]:
-        """Return the figures to show as columns: all, or time and those of `USUAL` that differ."""
+        """Return the figures to show as columns: all, or time and differing figures of `USUAL`."""
         if self.everything:
             return list(self.figures)
         return [
@@ -359,11 +359,11 @@ def compare(
     across: Iterable[str] = (),
     by: PairedBy = "message_units",
 ) -> Comparison:
-    """Match the runs of every side (a set of runs) with those of the baseline side.
+    """Match the runs of every side (a set of runs) with the runs of the baseline side.
 
     Args:
         sides: two or more sides; a single side is split by algorithm, base and copies.
-        baseline: the name of the side that the others are compared with; by default the first.
+        baseline: the name of the side with which the other sides are compared (default: the first).
         across: axes of `ALLOWED_ACROSS` on which matched runs may differ. Each side is split into
             sides whose runs have equal values on these axes.
         by: the last parameter on which runs are matched: the number of message units, or of

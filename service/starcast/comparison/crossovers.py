@@ -61,8 +61,8 @@ class Crossing:
             `EQUAL` if they are equal from low to high.
         below, above: the labels of the better curves for smaller and for larger messages.
         figures: the kind of cost: simulated times, closed forms, or `BOTH`.
-        choice: the numbers of segments that are compared: the `BEST` stored one at every message
-            size, `ONE` of several stored ones, or the `ONLY` stored one.
+        choice: the numbers of segments that are compared: the `BEST` stored number at every message
+            size, `ONE` of several stored numbers, or the `ONLY` stored number.
         time: the time of both curves at an exact crossover.
     """
 

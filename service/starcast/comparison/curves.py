@@ -91,9 +91,9 @@ class Curve:
         return self._spots[kind]
 
     def path(self) -> Polyline:
-        """Return the points to draw: `spots`, and samples between some of them.
+        """Return the points to draw: `spots`, and samples between some of these spots.
 
-        There are samples where the time is linear in the message size, because straight lines are
+        Samples are added where the time is linear in the message size, because straight lines are
         curved on logarithmic axes. Points at 0 bytes or at time 0 are omitted.
         """
         spots = [spot for spot in self.spots() if spot.message_bytes > 0 and spot.time > 0]

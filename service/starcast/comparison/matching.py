@@ -2,14 +2,14 @@
 
 Two runs are comparable if they solve the same problem, that is, if they have the same values on the
 axes of `QUESTION`, such as the topology, message_bytes and the faults. If a comparison names some
-of these axes in ``across``, comparable runs may differ on them. They may always differ on the axes
-of `CHOICE`, such as the algorithm and its segments. Below, the axes in ``across`` and those of
-`CHOICE` are called choice axes.
+of these axes in ``across``, comparable runs may differ on them. Comparable runs may always differ
+on the axes of `CHOICE`, such as the algorithm and its segments. Below, the axes in ``across`` and
+the axes of `CHOICE` are called choice axes.
 
 Runs of two sides that solve the same problem are matched on one choice axis after the other. If the
 sides have a value on this axis in common, runs with equal values are matched; otherwise the axis is
 the difference to be compared. The last choice axis is the number of units into which a message is
-split. (``segments`` of `multiple` split each tree's share, but those of `edge-disjoint` split the
+split. (``segments`` of `multiple` split each tree's share, ``segments`` of `edge-disjoint` the
 entire message.) If a run's number of units does not occur on the other side, the run remains. The
 fastest remaining runs of the two sides are matched, so each algorithm is compared at its best
 number of units.
@@ -366,8 +366,8 @@ def _divide_into_rows(
 ) -> list[tuple[Run | None, ...]]:
     """Return the comparison rows for a run of the baseline and its partners on other sides.
 
-    If a side has several partners, each of them appears in a row. From the remaining sides, this
-    row has only the most similar partner, because rows for all combinations would be too many.
+    If a side has several partners, each partner appears in a row. From the remaining sides, this
+    row has only the most similar partner, because there would be too many combinations.
     """
     rows: list[tuple[Run | None, ...]] = []
     for place, candidates in enumerate(partners):

@@ -1,6 +1,6 @@
 """Write the explorer as one HTML file that works without a server, and encode its data.
 
-The data have the same field names as in the HTTP API, so that the same scripts read both.
+The data have the field names of the HTTP API, so that the same scripts read both.
 """
 
 import base64
@@ -51,9 +51,9 @@ def build_page(
         topology: the topology.
         forests: forests on the topology.
         schedules: schedules on the topology.
-        state: the initial state of the page, as in the explorer's URLs: ``step=3&node=21345``. If
-            it names no schedule or forest, the page shows the first schedule, or else the first
-            forest. An empty string selects neither a schedule nor a forest.
+        state: the initial state of the page in the form of the explorer's URLs, such as
+            ``step=3&node=21345``. If the state names no schedule or forest, the page shows the
+            first schedule or else the first forest; an empty string selects neither.
         root: the root of the layout `levels` while no forest or schedule is shown. While one is
             shown, the layout has the root of this forest or schedule.
 

@@ -144,7 +144,7 @@ def _move_to_neighbours(rows: Sequence[NDArray[np.integer]], weight: Floats, x: 
 def _space_out(wanted: Floats) -> Floats:
     """Return positions close to the wanted positions, in the same order and at least 1 apart.
 
-    This is a least-squares fit by the pool-adjacent-violators algorithm.
+    The result is a least-squares fit by the pool-adjacent-violators algorithm.
     """
     pools: list[tuple[float, int]] = []
     for value in wanted - np.arange(len(wanted)):
@@ -436,7 +436,7 @@ def place_necklaces(topology: Topology) -> NDArray[np.float64]:
 def _count_rings(innermost: float, nodes: int) -> int:
     """Return the number of rings needed for ``nodes`` nodes that are at least 1 apart.
 
-    Every ring is counted as long as the innermost ring, whose radius is ``innermost``.
+    Every ring is assumed to have the length of the innermost ring, with the radius ``innermost``.
     """
     count = 1
     while 2 * pi * innermost * count < nodes:

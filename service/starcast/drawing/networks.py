@@ -174,7 +174,7 @@ class Frame:
 
         Args:
             strokes: the links to draw.
-            shares: how dark to shade nodes, from 0 to 1, by rank.
+            shares: the shade of nodes, from 0 (pale) to 1 (dark), by rank.
             root: rank of the node with a thick outline, if any.
             caption: a line above the panel.
             colour: the colour of the caption.
@@ -215,9 +215,9 @@ class Frame:
         return complex(min(shifts, key=lambda shift: round(abs(along + shift), 3)))
 
     def _bend(self, sender: int, receiver: int) -> float:
-        """Return how far to bend a link to the left so that it avoids other nodes.
+        """Return the distance by which a link is bent to the left to avoid other nodes.
 
-        The number is negative for a bend to the right, and 0 for a straight link.
+        The distance is negative for a bend to the right, and 0 for a straight link.
         """
         if self._periods.size or self.topology.nodes > _MAX_BENT:
             return 0.0
@@ -480,10 +480,10 @@ def _summarize(subgraph: Subgraph, *, by_levels: bool) -> str:
 
 
 def _strokes(subgraph: Subgraph, boxes: Mapping[int, Node], *, by_levels: bool) -> Iterator[Stroke]:
-    """Yield the strokes of the links, the faint ones first, because later strokes cover them.
+    """Yield the strokes of the links, faint strokes first, because later strokes cover them.
 
-    The faint links are those that occur in no row of the result. If the rows contain no links at
-    all, all links are drawn normally.
+    Links that occur in no row of the result are faint. If the rows contain no links at all, all
+    links are drawn normally.
     """
     faint_width, opacity = (1.0, 0.3) if subgraph.links else (1.5, 1.0)
     opposite = {(link.receiver, link.sender) for link in subgraph.links}

@@ -214,8 +214,8 @@ def join(start: Node, end: Node, bend: float = 0.0, shift: float = 0.0) -> Strok
     Args:
         start: the first node.
         end: the other node.
-        bend: how far the middle of the curve is moved to the left.
-        shift: how far the whole curve, with its ends, is moved to the left.
+        bend: the distance by which the middle of the curve is moved to the left.
+        shift: the distance by which the whole curve, with its ends, is moved to the left.
     """
     along = end.center - start.center
     left = -1j * along / (abs(along) or 1.0)

@@ -37,9 +37,9 @@ _PALEST, _DARKEST = 0.12, 0.65
 def draw_schedule(schedule: Schedule) -> str:
     """Return a schedule as an SVG document with a row for each port and a column for each step.
 
-    A cell has the colour of its port and shows how many units cross links of the port in the step;
-    cells with more units are darker. For a symmetric schedule, only the units of one source (in
-    reductions, of one destination) are counted.
+    A cell has the colour of its port and shows the number of units that cross links of the port in
+    the step; cells with more units are darker. For a symmetric schedule, only the units of one
+    source (in reductions, of one destination) are counted.
 
     Raises:
         InputError: the schedule has no steps.
@@ -205,11 +205,11 @@ def _step_panel(
 
 
 def _shares(schedule: Schedule, step: int) -> NDArray[np.float64]:
-    """Return how dark each node is shaded after a step, from 0 to 1, float64 ``[nodes]``.
+    """Return the shade of each node after a step, from 0 (pale) to 1 (dark), float64 ``[nodes]``.
 
     The shade is the number of units that the node holds, divided by the largest such number at the
-    end. For a reduction, it is the fraction of all contributions that the node's partial sums
-    include.
+    end. For a reduction, the shade is the fraction of all contributions that the node's partial
+    sums include.
     """
     nodes = schedule.topology.nodes
     postcondition = derive_postcondition(schedule)

@@ -1,13 +1,13 @@
 """Bisection width: the smallest number of links between two halves of the nodes, with bounds.
 
-Lower bounds come from a linear program with cutting planes. It has a variable for each orbit of
-node pairs (u, v): the average of y_u y_v over the orbit, where y is 1 in one half and -1 in the
-other. Each integer vector b gives an inequality: the square (b y)^2 of the scalar product is at
-least 0, and at least 1 if the sum of b is odd. These inequalities are the cutting planes. In each
-round, vectors b are added whose inequalities the current solution violates, until no such vector is
-found. These vectors are eigenvectors of the matrix of averages, triangles (vectors with three
-nonzero entries, each +-1), and vectors of small integers found by local search. The dual solution,
-rounded to integers, is the certificate that `starcast.records.cut_bounds` checks.
+Lower bounds come from a linear program with cutting planes. The program has a variable for each
+orbit of node pairs (u, v): the average of y_u y_v over the orbit, where y is 1 in one half and -1
+in the other. Each integer vector b gives an inequality: the square (b y)^2 of the scalar product is
+at least 0, and at least 1 if the sum of b is odd. These inequalities are the cutting planes. In
+each round, vectors b are added whose inequalities the current solution violates, until no such
+vector is found. These vectors are eigenvectors of the matrix of averages, triangles (vectors with
+three nonzero entries, each +-1), and vectors of small integers found by local search. The dual
+solution, rounded to integers, is the certificate that `starcast.records.cut_bounds` checks.
 """
 
 from collections.abc import Sequence
@@ -186,7 +186,7 @@ def find_certificate(
 class _Program:
     """The linear program that bounds the number of cut links.
 
-    It has a variable for each orbit of node pairs (u, v): the average z of y_u y_v over the orbit.
+    Each orbit of node pairs (u, v) has a variable: the average z of y_u y_v over the orbit.
     """
 
     def __init__(self, orbit: NDArray[np.int64], linked: Floats) -> None:
@@ -427,8 +427,8 @@ class BisectionWidth(FormulaProblem):
         linked = np.zeros(int(orbit.max()) + 1)
         for port in graph.ports:
             np.add.at(linked, orbit[np.arange(graph.nodes), graph.neighbours(port)], 1)
-        # The end time is valid in all processes, because they share the clock. It is earlier than
-        # the time limit, so that a process has time to send its answer.
+        # The end time is valid in all processes, because they share the clock, and earlier than the
+        # time limit, so that a process has time to send its answer.
         work = (orbit, linked, graph.links, monotonic() + 0.7 * budget.left)
         answer = race(find_certificate, work, budget, f"cutting planes for halves of {graph.spec}")
         if answer is None:

@@ -3,8 +3,8 @@
 In a round, an informed node informs at most one neighbour.
 
 A local search finds schedules (`starcast.search.local_search`). A solver decides whether a given
-number of rounds suffices; if it refutes the formula, this gives a lower bound. The first lower
-bound comes from counting (Liestman & Peters 1988).
+number of rounds suffices; a refutation of the formula gives a lower bound. The first lower bound
+comes from counting (Liestman & Peters 1988).
 """
 
 from collections.abc import Callable, Iterator, Sequence

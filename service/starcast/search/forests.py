@@ -1,4 +1,4 @@
-"""Searches for spanning trees, and proofs that better ones do not exist.
+"""Searches for spanning trees, and proofs that better trees do not exist.
 
 **Trees of minimum height and bounded congestion** have a common root; their number is the degree.
 With congestion 1 the trees are arc-disjoint: they enter every node but the root over different
@@ -474,7 +474,7 @@ class IndependentTrees(SearchProblem):
         return (Method(name, self._search, solves_formulas=False),)
 
     def _search(self, target: int, budget: Budget) -> Decision:
-        """Anneal partitions of quotients until one of them is also valid on the topology."""
+        """Anneal partitions of quotients until a partition is also valid on the topology."""
         require("numba")
         graph = self.topology
         annealing = import_module("starcast.search.local_search")

@@ -188,7 +188,7 @@ def _lift(
 def _as_factors(
     adjacent: list[list[list[int]]], rest: list[list[int]], target: int
 ) -> tuple[list[_Factor], list[_Factor]]:
-    """Return two lists of factors: those that must become Hamiltonian cycles, and all factors.
+    """Return two lists: the factors that must become Hamiltonian cycles, and all factors.
 
     The first list has the first ``target`` 2-factors. The second list also has the other 2-factors
     and the links ``rest``, because these may be exchanged too.

@@ -407,7 +407,7 @@ def anneal(
     parent = np.empty(len(table) * classes, np.int64)
     has_cycle = np.empty(len(parent), np.bool_)
     defects = count_defects(table, labels, classes, parent, has_cycle)
-    # Each step counts all defects again. This is fast enough, because useful quotients have only
+    # Each step counts all defects again, which is fast enough, because useful quotients have only
     # hundreds of nodes.
     for _ in range(steps):
         if defects == 0:

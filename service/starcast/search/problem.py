@@ -43,8 +43,8 @@ class Decision(NamedTuple):
             ``open``.
         witness: the arrays of the object; None if none was found.
         formula: the formula that was refuted.
-        evidence: arrays from which the formula or the bound can be derived. They are stored in the
-            record.
+        evidence: arrays from which the formula or the bound can be derived, and which are stored in
+            the record.
         target: the worst value that the attempt proved to be impossible; None if this is the target
             of the attempt.
     """

@@ -452,7 +452,7 @@ def tabulate_checks(checked: Sequence[CheckedRecord]) -> Table:
 
 
 def find_failure(checked: Sequence[CheckedRecord]) -> StarcastError | None:
-    """Return the error for checked records, or None if all of them are verified.
+    """Return the error for checked records, or None if all records are verified.
 
     Returns:
         A RejectedError with the number of wrong records and the first reason; without wrong
@@ -477,7 +477,7 @@ def find_failure(checked: Sequence[CheckedRecord]) -> StarcastError | None:
 
 
 def find_unsettled(records: Sequence[Record], seconds: float) -> StarcastError | None:
-    """Return the error for records that a search did not settle, or None if it settled all.
+    """Return the error for records that a search did not settle, or None if all are settled.
 
     Args:
         records: the records after the search.

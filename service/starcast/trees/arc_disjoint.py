@@ -1,8 +1,8 @@
 """The maximum number of arc-disjoint spanning trees, on every topology.
 
-Trees from a root are *arc-disjoint* if no directed link is in two of them. Their maximum number is
-the smallest maximum flow from the root to another node (Edmonds 1973), which is the same for all
-roots: see `starcast.topologies.flows`.
+Trees from a root are *arc-disjoint* if no directed link is in two trees. The maximum number of such
+trees is the smallest maximum flow from the root to another node (Edmonds 1973), which is the same
+for all roots: see `starcast.topologies.flows`.
 
 The trees grow together, level by level. A directed link from a node of a tree to a node outside is
 given to the tree if all trees can still be completed, which a few augmenting paths decide (Lovász

@@ -67,7 +67,7 @@ class Construction(Entry):
     def spec_arguments(
         self, topology: Topology, arguments: Mapping[str, object]
     ) -> dict[str, int | str]:
-        """Return the arguments that specs and ids contain: those that differ from their defaults.
+        """Return the arguments that specs and ids contain, which differ from their defaults.
 
         Raises:
             InputError: an argument is unknown, missing or invalid on the topology.
@@ -181,7 +181,7 @@ def _check_parent_ports(
 
 
 def constructions(topology: Topology | str | None = None) -> tuple[str, ...]:
-    """Return the names of all constructions, or of those that are defined on a topology.
+    """Return the names of all constructions, or of the constructions defined on a topology.
 
     Example:
         >>> constructions("Q4")

@@ -112,7 +112,7 @@ def write_s1(n: int, rows: NDArray[np.uint8]) -> None:
 def _first_displaced(positions: SymbolPositions, k: int) -> NDArray[np.uint8]:
     """Return the dimension p(x) to the parent of nodes x with x_1 = k and symbol 1 in position k.
 
-    It is the first displaced position in the cyclic order k+1, .., n, 2, .., k.
+    This dimension is the first displaced position in the cyclic order k+1, .., n, 2, .., k.
 
     Args:
         positions: the position of each symbol in each of the nodes, ``[n + 1, count]``.

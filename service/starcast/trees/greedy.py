@@ -180,7 +180,7 @@ class _Front(NamedTuple):
     """The nodes informed in the last step, as parallel arrays.
 
     Each node is the source in a substar S_dim1 (Sheu, Liaw & Chen 1993, Rule 1). Unless dim2 is 0,
-    it is also a relay for S_dim2 (Rule 2).
+    the node is also a relay for S_dim2 (Rule 2).
     """
 
     node: Ranks

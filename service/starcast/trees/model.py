@@ -115,7 +115,7 @@ class Forest(Displayable):
         return len(self.parent_port)
 
     def members(self) -> NDArray[np.bool_]:
-        """Return which nodes each tree contains, bool ``[trees, nodes]``; the root is in all."""
+        """Return whether each tree contains each node, bool ``[trees, nodes]``."""
         members: NDArray[np.bool_] = self.parent_port != 0
         members[:, self.root] = True
         return members

@@ -21,10 +21,10 @@ leaf, and its parent is across the position of symbol n in u.
 then 1..n!-1. The parent of node number m is across dimension v(m) = (m-1) mod (n-1) + 2, and the
 node is reached in step ceil(m / (n-1)), so that the links of a step have different dimensions. The
 order of the nodes, necklace by necklace, is that of the definitions page, A3: N_k1, the necklace of
-the generator G_k, comes first among those at distance k. In N_k1 the first node is the rotation of
-G_k that maps the dimension t_k, towards the parent of G_k, to the dimension v of the next unused
-number; in any other necklace it is the smallest node whose neighbour across v is closer to the
-root. In cycle notation (a symbol s is followed by x_s)
+the generator G_k, comes first among the necklaces at distance k. In N_k1 the first node is the
+rotation of G_k that maps the dimension t_k, towards the parent of G_k, to the dimension v of the
+next unused number; in any other necklace the first node is the smallest node whose neighbour across
+v is closer to the root. In cycle notation (a symbol s is followed by x_s)
 
 * G_k = (k+1, k, .., 2, 1) and t_k = k+1 for k <= n-1;
 * G_k = (n, n-1)(n-2, n-3) .. (a+2, a+1)(a, a-1, .., 1), with k+1-n pairs, and t_k = a+1 for k >= n.

@@ -1,9 +1,9 @@
-"""The inner loops of `arc_disjoint.py`, compiled where numba is installed.
+"""The inner loops of `arc_disjoint.py`, compiled if numba is installed.
 
-Arrays of directed links are indexed as in `flows.Arcs`: the link that enters node v at port number
-p has the index v * ports + p. Arrays of trees are flat: node v of tree i is i * nodes + v. The
-array ``owner`` has the tree of each directed link, or `FREE`, or `MISSING` where a node has no link
-at a port.
+Arrays of directed links have the indices of `flows.Arcs`: the link that enters node v at port
+number p has the index v * ports + p. Arrays of trees are flat: node v of tree i has the index
+i * nodes + v. The array ``owner`` has the tree of each directed link, or `FREE`, or `MISSING` where
+a node has no link at a port.
 """
 
 from typing import Any
