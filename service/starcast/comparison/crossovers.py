@@ -180,7 +180,7 @@ def lower_envelope(
 
     Returns:
         Pairs of a message size and a number of segments. The line of this number is the lowest from
-        this size up to that of the next pair.
+        this size up to the size of the next pair.
     """
     segments = min(lines, key=lambda p: (lines[p].at(low), lines[p].rate, p))
     pieces = [(low, segments)]
@@ -212,8 +212,8 @@ class _Region(NamedTuple):
 
     Attributes:
         low, high: the ends of the range.
-        difference: the time of the first curve minus that of the second, in the middle of the
-            range.
+        difference: the time of the first curve minus the time of the second curve, in the middle of
+            the range.
         segments: the numbers of segments of both curves.
         line: the first curve as a line; None if its times are not linear.
     """

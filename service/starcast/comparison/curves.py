@@ -220,7 +220,7 @@ class Panel:
         return sorted((m, time) for m, time in path.items() if m > 0 and time > 0)
 
     def by_place(self) -> dict[str, "Panel"]:
-        """Split the panel by values on the axes in ``across``; each part has one lower bound."""
+        """Return the panel's parts by their values on ``across``; each part has one lower bound."""
         groups: dict[str, list[Curve]] = {}
         for curve in self.curves:
             groups.setdefault(curve.place, []).append(curve)

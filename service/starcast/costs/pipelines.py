@@ -341,7 +341,7 @@ def nk_greedy_as_printed(topology: Topology, segments: int) -> Form:
     """Return the all-port broadcast cost along one tree, as printed in Li et al., Table 1.
 
     The printed time D T_s + m/(n-1) T_c + 2 sqrt(m(D-1) T_s T_c/(n-1)) has one start-up more than
-    that of Theorem 2, and assumes the optimal real p. For any p the time is (D+p-1)(T_s +
+    the time in Theorem 2, and assumes the optimal real p. For any p the time is (D+p-1)(T_s +
     m/(p(n-1)) T_c) + T_s.
     """
     theorem = nk_greedy(topology, "all", segments)

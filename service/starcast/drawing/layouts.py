@@ -267,7 +267,7 @@ def layout(topology: str | Topology, name: str | None = None, root: int | str = 
     chosen = choose_layout(network, name)
     if network.nodes > MAX_NODES:
         raise LimitError(
-            f"{network.spec} has {network.nodes:,} nodes, but layouts have at most {MAX_NODES:,}",
+            f"{network.spec} has {network.nodes:,} nodes, but a layout has at most {MAX_NODES:,}",
             hint="choose a smaller topology, such as S9",
         )
     placed = place_on_levels(network, root) if chosen == "levels" else _LAYOUTS[chosen](network)

@@ -209,7 +209,7 @@ def port_text(topology: Topology, port: int) -> str:
 
 
 def join(start: Node, end: Node, bend: float = 0.0, shift: float = 0.0) -> StrokeCurve:
-    """Return the line or curve from the border of one node to the border of another.
+    """Return the line or curve from the border of one node to the border of another node.
 
     Args:
         start: the first node.

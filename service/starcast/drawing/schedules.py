@@ -194,7 +194,7 @@ def _step_panel(
         title += f": {pluralize(count, 'unit')}"
         colour = COLOURS[int(schedule.tree[row]) % len(COLOURS)]
         # The width is logarithmic: with a linear scale, packets of a hundred units would hide
-        # all others.
+        # all other links.
         width = float(min(1.2 + 0.5 * np.log2(count), 4.0))
         shift = 2.5 if (sender, receiver) in opposite else 0.0
         curves = frame.curves(sender, receiver, shift)

@@ -215,7 +215,7 @@ class Grid:
         return shares
 
     def _check_use(self) -> None:
-        """Raise an InputError if values are given on an axis that none of the algorithms uses."""
+        """Raise an InputError if values are given on an axis that no algorithm of the grid uses."""
         if self.axes["root"] and set(self.axes["collective"]) <= set(MULTI_SOURCE):
             listed = ", ".join(self.axes["collective"])
             raise InputError(f"none of these collectives has a root: {listed}", hint="omit root")
@@ -480,7 +480,7 @@ def _read_grids(tables: Any, options: Mapping[str, Any]) -> list[Grid]:
         total += len(grids[-1].points())
         if total > _MAX_POINTS:
             raise LimitError(
-                f"the grids have more than {_MAX_POINTS:,} points together",
+                f"the grids have more than {_MAX_POINTS:,} points in total",
                 hint="divide them into several experiments",
             )
     return grids

@@ -96,7 +96,7 @@ def import_experiments(engine: Engine, file: Path, name: str | None = None) -> l
     if name is not None:
         if len(experiments) != 1:
             raise InputError(
-                f"{file} holds {len(experiments)} experiments, which cannot all be named '{name}'",
+                f"{file} has {len(experiments)} experiments, which cannot all be named '{name}'",
                 hint="omit `name`",
             )
         experiments = [experiments[0].model_copy(update={"name": name})]

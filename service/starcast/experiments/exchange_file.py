@@ -239,7 +239,7 @@ class ExperimentRecord(StrictRecord):
             return None
         points = set(Design.from_json(self.grid).points())
         if self.points not in {None, len(points)}:
-            raise InputError(f"its grid has {len(points)} points, but it states {self.points}")
+            raise InputError(f"its grid has {len(points)} points, but 'points' is {self.points}")
         return points
 
 
@@ -344,7 +344,7 @@ def _read_experiment(file: Path, cursor: JsonCursor) -> ExperimentRecord:
     except RejectedError as error:
         raise RejectedError(
             f"{subject} in {file}: {error.message}",
-            hint="nothing was stored; ask for the file again, or run the experiment here",
+            hint="request the file again, or run the experiment here; nothing was stored",
         ) from None
     except StarcastError as error:
         raise invalid(file, f"{subject}: {error.message}") from None
@@ -364,7 +364,7 @@ def _read_object(cursor: JsonCursor, readers: Mapping[str, Callable[[], Any]]) -
         if key in fields:
             raise ValueError(f"the key '{key}' is given twice")
         if len(fields) == MAX_KEYS:
-            raise ValueError(f"more than {MAX_KEYS} keys")
+            raise ValueError(f"an object has more than {MAX_KEYS} keys")
         fields[key] = readers.get(key, cursor.value)()
     return fields
 
@@ -427,8 +427,8 @@ def check_figures(point: Point, run: RunRecord) -> None:
     if contradiction := next(_find_contradictions(point, run, stated, formulas), None):
         raise RejectedError(
             f"the run '{point.command()}' has inconsistent figures: {contradiction}",
-            hint="nothing was stored; to check the run, repeat it on this machine with the command"
-            " above",
+            hint="to check the run, repeat it on this machine with the command above; nothing was"
+            " stored",
         )
 
 

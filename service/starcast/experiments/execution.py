@@ -291,8 +291,8 @@ def _price(point: Point, simulation: Simulation, execution: Execution) -> tuple[
     machine = costs.Machine(point.t_s, point.t_c)
     simulated = costs.price_simulation(simulation, unit, machine, execution.critical_work)
     known = formula_costs(point)
-    # The order of the costs is that of listings: closed form, simulated, lower bound. A key that
-    # `known` repeats keeps its place.
+    # Costs have the order of listings: closed form, simulated, lower bound. A key that `known`
+    # repeats keeps its place.
     priced = {"closed form": known.get("closed form"), "simulated": simulated, **known}
     return tuple(
         RunCost(kind, **{name: getattr(cost, name) for name in COST_FIELDS[1:]})

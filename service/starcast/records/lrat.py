@@ -81,7 +81,7 @@ def _execute(known: dict[int, Clause], words: Sequence[str]) -> Clause | None:
     name, clause, hints = _parse_addition([int(word) for word in words])
     # A second clause of this id would make later hints ambiguous.
     if name in known:
-        raise ValueError(f"the id {name} is in use")
+        raise ValueError(f"the id {name} is already in use")
     _require_implied(known, clause, hints)
     known[name] = clause
     return clause

@@ -62,7 +62,7 @@ def counting_bound(nodes: int, degree: int) -> int:
 def tabulate_bounds(most: int, find_value: Callable[[int], int | None]) -> list[dict[str, int]]:
     """Return the bounds on the rounds of one-port broadcasts on the star graphs S_3, S_4, ...
 
-    Without a record of S_n, its upper bound is that of S_(n-1) plus 1 + ceil(log2(n-1)).
+    If S_n has no record, its upper bound is the bound of S_(n-1) plus 1 + ceil(log2(n-1)).
 
     Args:
         most: the largest n.

@@ -142,7 +142,7 @@ def require_memory(size: int, memory: int, subject: str) -> None:
     needed = size // 10**6
     if needed > memory:
         raise LimitError(
-            f"{subject} needs about {needed:,} MB, and the limit is {memory:,} MB",
+            f"{subject} needs about {needed:,} MB, but the limit is {memory:,} MB",
             hint="choose a smaller topology, or raise `memory`",
         )
 
@@ -421,7 +421,7 @@ def write_lrat(clauses: list[list[int]], path: Path) -> None:
             solver.add_clause(clause)
         if solver.solve():
             raise RejectedError(
-                "the formula is satisfiable: the object that the proof excludes exists",
+                "the formula is satisfiable, so the object that the proof excludes exists",
                 hint="search again, because the record is wrong",
             )
         functions.flushpr(writer)

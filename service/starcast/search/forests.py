@@ -157,7 +157,7 @@ class EdgeDisjointTrees(FormulaProblem):
         outcome = self.solve(graph.diameter + 6, budget)
         if outcome.witness is None:
             raise LimitError(
-                f"no forest to start from was found on {graph.spec} in {budget.seconds:.0f} s",
+                f"no initial forest was found on {graph.spec} within {budget.seconds:.0f} s",
                 hint="raise `timeout`, or choose a smaller topology",
             )
         return outcome.witness
@@ -226,8 +226,8 @@ class EdgeDisjointTrees(FormulaProblem):
         distances = graph.distances(0)
         for node in range(graph.nodes):
             _add_node(formula, table, node, chosen, within, int(distances[node]))
-        # If a port leads from node v to w, its image leads from the image of v to that of w. The
-        # array has the index of this image for each node and port.
+        # If a port leads from node v to w, its image leads from the image of v to the image of w.
+        # The array has the index of a port's image for each node and port.
         port_image = (table[:, None, images] == images[table]).argmax(axis=0).T
         trees = [chosen]
         for _ in range(degree - 1):

@@ -235,7 +235,7 @@ def _join_cycles(
 
 
 def _step(factors: list[_Factor], chance: random.Random, nodes: int) -> None:
-    """Try exchanges between factors; keep those that join cycles and, for variety, a few others."""
+    """Try exchanges between factors; keep exchanges that join cycles or, sometimes, add variety."""
     for _ in range(100):
         first, second = chance.sample(factors, 2)
         if not (first.is_counted or second.is_counted):

@@ -103,7 +103,7 @@ def match_rounds(
     target: int,
     chance: np.random.Generator,
 ) -> None:
-    """Inform as many nodes as possible in each round, preferring nodes that can inform many others.
+    """Inform the most nodes possible in each round; prefer nodes with many uninformed neighbours.
 
     The sets of receivers that can be matched with senders form a matroid. Therefore, augmenting the
     matching for the receivers in the order of their weights gives a maximum matching of maximum
@@ -167,7 +167,7 @@ def _augment(
     """Match one more receiver with a sender, by an augmenting path, if there is such a path.
 
     The path is found by breadth-first search. ``table`` holds the neighbours. Only nodes that were
-    informed in earlier rounds can send; for all others, ``informer`` is -1. The arrays
+    informed in earlier rounds can send; for all other nodes, ``informer`` is -1. The arrays
     ``sender_of`` and ``receiver_of`` hold the matching of this round; -1 stands for none. The last
     three arrays are work arrays.
     """

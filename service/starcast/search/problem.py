@@ -163,7 +163,7 @@ class SearchProblem(ABC):
         """
         raise InputError(
             f"the problem {self.name} has no formula",
-            hint="its bounds come from theory; to check the record, repeat the search",
+            hint="repeat the search to check the record; its bounds come from theory",
         )
 
     @classmethod

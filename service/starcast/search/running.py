@@ -442,8 +442,8 @@ def merge_searches(files: Sequence[Path], budget: Budget | None = None) -> list[
         budget: the limits for making the proof of a bound again; by default no proof is made.
 
     Returns:
-        The records, with only their verified parts. The verification state of a record is that of
-        the best bound in the files.
+        The records, with only their verified parts. The verification state of a record is the state
+        of the best bound in the files.
 
     Raises:
         InputError: the files are not all shards of one list of searches, or are damaged.

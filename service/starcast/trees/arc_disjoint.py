@@ -9,8 +9,8 @@ given to the tree if all trees can still be completed, which a few augmenting pa
 1976 grows one tree after the other; Edmonds's theorem holds for any trees that have begun). A link
 that is refused to a tree is never tried again: it would leave a set of nodes with too few links,
 and such a set never gains links. So most links are tried only once, and the trees stay shallow.
-Exchanges of parent links then lower them further. The trees need not have the smallest possible
-heights.
+Exchanges of parent links then lower the trees further. The trees need not have the smallest
+possible heights.
 """
 
 from typing import Annotated, Any

@@ -55,7 +55,7 @@ def check_spec(construction: object, arguments: object) -> None:
     if not isinstance(arguments, Mapping):
         raise InputError(
             f"the arguments of a forest are of type {type(arguments).__name__}, not a mapping",
-            hint="give a dict such as {'base': 'multiple'}, or omit the arguments",
+            hint="use a dict such as {'base': 'multiple'}, or omit the arguments",
         )
     if not isinstance(construction, str) or not _is_parsed_again(construction, arguments):
         raise InputError(
@@ -174,7 +174,7 @@ def _parse_parts(path: str | os.PathLike[str], parts: _Parts) -> dict[str, Any]:
         raise InputError(
             f"{path} is a forest file of version {version}, but this starcast reads version "
             f"{VERSION}",
-            hint=f"read it with the starcast that wrote it, or {_WRITE_AGAIN}",
+            hint=f"read it with the version of starcast that wrote it, or {_WRITE_AGAIN}",
         )
     # In older files, the part with the hubs is called "toward".
     hub_ranks = parts.small("verify_hubs" if "verify_hubs" in parts else "toward")

@@ -45,8 +45,8 @@ class Forest(Displayable):
         root: label or rank of the root.
         construction: the construction that built the trees.
         arguments: the arguments of the construction besides the root.
-        spanning: whether every tree must reach all nodes; False for partial trees such as those of
-            ``perfectly-balanced``.
+        spanning: whether every tree must reach all nodes; False for partial trees such as the trees
+            of ``perfectly-balanced``.
         verify_hubs: for each tree a hub: a node to which most nodes' parents are closer than the
             nodes themselves. Hubs make `verify` fast and do not affect its result.
 

@@ -5,10 +5,10 @@ Fragopoulou & Akl 1993 use rotated Hamiltonian paths, MBST and a Hamiltonian cyc
 
 **Hamiltonian paths and cycles** of S_n are words: sequences of the dimensions that they cross. The
 paper (sections 3.1 and 4) does not specify them; the definitions page, A1, documents our choice.
-The path is Ehrlich's (Knuth 7.2.1.2, Algorithm E). For n = 5, 7 and 8 it does not end next to its
-start, so the cycle is constructed separately. It passes through the n substars that fix the symbol
-in one position, and recursively through each of them, down to paths in S_4 that are found by
-search.
+The path is Ehrlich's (Knuth 7.2.1.2, Algorithm E). For n = 5, 7 and 8 this path does not end next
+to its start, so the cycle is constructed separately. The cycle passes through the n substars that
+fix the symbol in one position, and recursively through each substar, down to paths in S_4 that are
+found by search.
 
 **Rotated Hamiltonian paths.** S_{n-1}^i, i = 2..n, is the set of nodes with symbol 1 in position i.
 *Phase 1* (section 3.1): the root's branch T_i across dimension i is a Hamiltonian path of
@@ -41,7 +41,7 @@ DC changes dimensions and keeps the root: a path from the root across the dimens
 becomes the path from the root across d1', d2', .., where d' = ((d-2+i) mod (n-1)) + 2. If the root
 is the identity, DC(i, T) is the image of T under the rotation R^i. For another root r it is
 r∘R^i(T'), where T' is T translated to the identity. On S_{n,k}, DC would map exchange links to
-residual links, which no automorphism does for 2 <= k <= n-2. It is defined on S_{n,n-1}, which is
+residual links, which no automorphism does for 2 <= k <= n-2. DC is defined on S_{n,n-1}, which is
 isomorphic to S_n, and on S_{n,1}, the complete graph, where R^i rotates the symbols 2..n.
 """
 

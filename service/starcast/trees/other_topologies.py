@@ -151,7 +151,7 @@ def breadth_first(topology: Topology, root: int) -> Forest:
     """Return the tree in which parents are across the lowest port that leads closer to the root."""
     distances = topology.distances(root)
     row = np.zeros((1, topology.nodes), dtype=np.uint8)
-    # The lowest port is written last, so it replaces the others.
+    # The lowest port is written last, so it replaces the higher ports.
     for port in reversed(topology.ports):
         row[0, distances[topology.neighbours(port)] < distances] = port
     return Forest(topology, row, root, "breadth-first", verify_hubs=(root,))
