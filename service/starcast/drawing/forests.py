@@ -195,7 +195,7 @@ def draw_tree(forest: Forest, tree: int = 0, force: bool = False) -> str:
         raise LimitError(
             f"tree {tree} of {forest.id} has {nodes:,} nodes, but a drawing is readable only up to "
             f"{READABLE} nodes",
-            hint="draw a tree on a smaller topology, or add `force` for a very wide drawing",
+            hint="draw a tree on S5 or a smaller topology, or add `force` for a very wide drawing",
         )
     leaves = int(forest.leaves[tree])
     summary = f"{nodes} nodes, height {int(forest.heights[tree])}, {leaves} leaves"
