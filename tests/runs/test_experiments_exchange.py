@@ -284,7 +284,7 @@ def test_runs_of_plug_ins_can_be_imported_without_the_plug_ins(
     plugins.load([str(plugin)])
     listener = Recorder()
     assert all(each.agrees for each in reproduce(colleague, "single", listener, jobs=1))
-    assert "the plug-in of 'own' differs from the one that stored runs have used" in listener.lines
+    assert "the plug-in of 'own' differs from the plug-in that stored runs used" in listener.lines
 
 
 @pytest.mark.parametrize(

@@ -222,7 +222,7 @@ def test_an_array_with_a_wrong_shape_is_refused(saved: Path, shape: tuple[int, .
     rewritten(
         saved, parent_port=np.zeros(shape, dtype=np.uint8), verify_hubs=np.array([], dtype=np.int64)
     )
-    with pytest.raises(InputError, match="a forest on S5 is an array"):
+    with pytest.raises(InputError, match="a forest on S5 must be an array"):
         Forest.open(saved)
 
 

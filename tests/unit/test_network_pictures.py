@@ -139,7 +139,7 @@ def test_pictures_are_converted_to_pdf_and_to_png_of_twice_the_size() -> None:
 def test_unknown_steps_unknown_trees_and_too_large_pictures_are_refused() -> None:
     with pytest.raises(InputError, match="has no step 0"):
         draw_steps(schedule("S4", "broadcast", "greedy"), [0])
-    with pytest.raises(LimitError, match="too many for a picture"):
+    with pytest.raises(LimitError, match="too many for a drawing"):
         draw_steps(schedule("S6", "broadcast", "multiple", segments=20))
     with pytest.raises(LimitError, match="20,160 nodes in 4 panels"):
         draw_trees(forest("S7", "multiple"), range(4))

@@ -105,7 +105,7 @@ def test_a_witness_that_differs_from_its_checksum_is_refused(tmp_path: Path) -> 
     path = put_record(tmp_path, shipped_record("one-port-broadcast", "S4"))
     (witness,) = path.parent.glob("*.npz")
     witness.write_bytes(witness.read_bytes() + b"\0")
-    with pytest.raises(InputError, match="is damaged: its SHA-256 is not that of the record"):
+    with pytest.raises(InputError, match="is damaged: its SHA-256 differs from that in the record"):
         load_record(path)
 
 

@@ -186,7 +186,7 @@ GREEDY = np.stack([forest("S4", "greedy").parent_port[0]] * 3)
 SHARING = forest("S5", "edge-disjoint").parent_port[:2]
 CYCLE = shipped_record("hamiltonian-decomposition", "S5").witness["ports"][0]
 TREE = shipped_record("independent-trees", "S5").witness["parent_port"][0]
-NO_INTEGERS = "does not contain whole numbers"
+NO_INTEGERS = "does not contain integers"
 
 
 def test_a_changed_witness_is_rejected() -> None:

@@ -47,7 +47,7 @@ def test_a_proof_is_accepted_once_it_derives_the_empty_clause() -> None:
         (["4 2 0 0"], "line 1: unit propagation with its hints"),
         (["4 2 0 0", PROOF[1]], "line 1: unit propagation with its hints"),
         (["4 3 0 -1 2 0"], "line 1: the hint -1 is not the id of a clause"),
-        (["3 2 0 1 2 0"], "line 1: the id 3 is in use"),
+        (["3 2 0 1 2 0"], "line 1: the id 3 is already in use"),
         (["0 2 0 1 2 0"], "line 1: it does not begin with an id"),
         (["-4 2 0 1 2 0"], "line 1: it does not begin with an id"),
         (["4 2 0 1 2"], "line 1: it does not begin with an id and end with 0"),

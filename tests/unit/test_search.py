@@ -282,11 +282,11 @@ def test_a_search_beyond_its_limits_is_refused_before_it_begins() -> None:
         with pytest.raises(LimitError, match=f"only on topologies of at most {most} nodes"):
             search(problem, spec)
     for spec, needed in (("S10", 330), ("Q16", 7)):
-        message = f"needs about {needed} MB, and the limit is {needed - 1} MB"
+        message = f"needs about {needed} MB, but the limit is {needed - 1} MB"
         with pytest.raises(LimitError, match=message):
             search("one-port-broadcast", spec, Budget(memory=needed - 1))
     method = find_problem("edge-disjoint-trees")(topology("S7"), {}).methods()[-1]
-    with pytest.raises(LimitError, match=r"needs about 359 MB, and the limit is 200 MB"):
+    with pytest.raises(LimitError, match=r"needs about 359 MB, but the limit is 200 MB"):
         method.run(9, Budget(seconds=60, memory=200))
 
 

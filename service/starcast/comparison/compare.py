@@ -50,10 +50,10 @@ class Comparison:
         sides: the sides, the baseline first.
         matches: the matched runs, one match per row.
         across: the axes (parameters of runs) of `QUESTION` on which the runs of a row may differ.
-        by: the number of pieces in which matched runs agree if possible: ``message_units`` or
+        by: the last parameter on which runs are matched, a number of pieces: ``message_units`` or
             ``segments``.
-        everything: whether all parameters, figures and rows are shown; otherwise only those with
-            differences.
+        everything: whether all parameters, figures and rows are shown; if False, only parameters,
+            figures and rows with differences are shown.
     """
 
     sides: tuple[Side, ...]
@@ -97,11 +97,11 @@ class Comparison:
         return f"{what}_{self.suffixes[side.name]}"
 
     def shown(self) -> tuple[Match, ...]:
-        """Return the matches to show as rows: all, or only those with a difference."""
+        """Return the matches to show as rows: all matches, or only matches with a difference."""
         return self.matches if self.everything else self.different
 
     def parameters(self) -> list[str]:
-        """Return the parameters to show as columns: all, or those that vary between rows."""
+        """Return the parameters to show as columns: all, or only parameters that vary by row."""
         return [
             name
             for name in PARAMETERS
@@ -109,7 +109,7 @@ class Comparison:
         ]
 
     def default_figures(self) -> list[str]:
-        """Return the figures to show as columns: all, or time and those of `USUAL` that differ."""
+        """Return the figures to show as columns: all, or time and differing figures of `USUAL`."""
         if self.everything:
             return list(self.figures)
         return [
@@ -274,8 +274,8 @@ class Comparison:
             shown = ", ".join([*self.columns(), "best"])
             raise InputError(
                 f"'{name}' is not a column of this comparison",
-                hint=f"give one of {shown}; to sort by the smallest value in each row, "
-                f"give one of {', '.join(least)} without the name of an experiment or run",
+                hint=f"use one of {shown}; to sort by the smallest value in each row, "
+                f"use one of {', '.join(least)} without the name of an experiment or run",
             )
         cells = [(self._cell(match, aliases.get(name, name)), match) for match in self.matches]
         valued = [pair for pair in cells if pair[0] is not None]
@@ -359,11 +359,11 @@ def compare(
     across: Iterable[str] = (),
     by: PairedBy = "message_units",
 ) -> Comparison:
-    """Match the runs of every side (a set of runs) with those of the baseline side.
+    """Match the runs of every side (a set of runs) with the runs of the baseline side.
 
     Args:
         sides: two or more sides; a single side is split by algorithm, base and copies.
-        baseline: the name of the side that the others are compared with; by default the first.
+        baseline: the name of the side with which the other sides are compared (default: the first).
         across: axes of `ALLOWED_ACROSS` on which matched runs may differ. Each side is split into
             sides whose runs have equal values on these axes.
         by: the last parameter on which runs are matched: the number of message units, or of
@@ -372,7 +372,7 @@ def compare(
 
     Raises:
         InputError: there is nothing to compare, compared runs cannot differ on an axis of
-            ``across``, or ``by`` is wrong.
+            ``across``, or ``by`` is unknown.
         NotFoundError: no side has the name of the baseline.
     """
     axes = side_names.check_across(across)
@@ -385,8 +385,8 @@ def compare(
     )
     if len(parts) < 2:
         raise InputError(
-            f"there is nothing to compare in '{sides[0].name}': all its runs are of one algorithm,"
-            " base and number of copies"
+            f"there is nothing to compare in '{sides[0].name}': all its runs have the same"
+            " algorithm, base and number of copies"
             if sides
             else "there is nothing to compare",
             hint="name two experiments or runs, or one experiment with several algorithms",
@@ -423,7 +423,7 @@ def _judge(baseline: Run | None, run: Run | None, reason: str | None) -> Judgeme
     if before is None or after is None:
         return None, None, NOT_COMPARABLE
     change = after - before
-    # Rounded to three significant digits, because a small change rounded to tenths would be 0.
+    # The change has three significant digits, because a small change rounded to tenths would be 0.
     relative = float(f"{float(100 * change / before):.3g}") if before else None
     if change == 0:
         return change, relative, SAME

@@ -61,8 +61,8 @@ class Crossing:
             `EQUAL` if they are equal from low to high.
         below, above: the labels of the better curves for smaller and for larger messages.
         figures: the kind of cost: simulated times, closed forms, or `BOTH`.
-        choice: the numbers of segments that are compared: the `BEST` stored one at every message
-            size, `ONE` of several stored ones, or the `ONLY` stored one.
+        choice: the numbers of segments that are compared: the `BEST` stored number at every message
+            size, `ONE` of several stored numbers, or the `ONLY` stored number.
         time: the time of both curves at an exact crossover.
     """
 
@@ -155,8 +155,8 @@ def crossover_rows(crossings: Iterable[Crossing]) -> list[dict[str, Any]]:
 def table_columns(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return the columns of `COLUMNS` to display.
 
-    The ends of ranges are omitted, and so are the columns of faults and roots if no row has faults
-    or a root of its own.
+    The ends of ranges are omitted, and so is the column of faults or roots if all its values are
+    usual.
     """
     hidden = {"message_bytes_from", "message_bytes_to"}
     listed = list(rows)
@@ -180,7 +180,7 @@ def lower_envelope(
 
     Returns:
         Pairs of a message size and a number of segments. The line of this number is the lowest from
-        this size up to that of the next pair.
+        this size up to the size of the next pair.
     """
     segments = min(lines, key=lambda p: (lines[p].at(low), lines[p].rate, p))
     pieces = [(low, segments)]
@@ -212,8 +212,8 @@ class _Region(NamedTuple):
 
     Attributes:
         low, high: the ends of the range.
-        difference: the time of the first curve minus that of the second, in the middle of the
-            range.
+        difference: the time of the first curve minus the time of the second curve, in the middle of
+            the range.
         segments: the numbers of segments of both curves.
         line: the first curve as a line; None if its times are not linear.
     """

@@ -91,9 +91,9 @@ class Curve:
         return self._spots[kind]
 
     def path(self) -> Polyline:
-        """Return the points to draw: `spots`, and samples between some of them.
+        """Return the points to draw: `spots`, and samples between some of these spots.
 
-        There are samples where the time is linear in the message size, because straight lines are
+        Samples are added where the time is linear in the message size, because straight lines are
         curved on logarithmic axes. Points at 0 bytes or at time 0 are omitted.
         """
         spots = [spot for spot in self.spots() if spot.message_bytes > 0 and spot.time > 0]
@@ -172,7 +172,7 @@ class Panel:
 
     @property
     def name(self) -> str:
-        """The values of `AXES` as text."""
+        """The name of the panel, made of its values on `AXES`."""
         return describe(self.question)
 
     @property
@@ -220,7 +220,7 @@ class Panel:
         return sorted((m, time) for m, time in path.items() if m > 0 and time > 0)
 
     def by_place(self) -> dict[str, "Panel"]:
-        """Split the panel by values on the axes in ``across``; each part has one lower bound."""
+        """Return the panel's parts by their values on ``across``; each part has one lower bound."""
         groups: dict[str, list[Curve]] = {}
         for curve in self.curves:
             groups.setdefault(curve.place, []).append(curve)
@@ -228,7 +228,7 @@ class Panel:
 
 
 def shared_line(low: Spot, high: Spot, kind: str = "simulated") -> dict[int, Line] | None:
-    """Return the line through two points of a curve, by number of segments, as in `Curve.lines`.
+    """Return the line through two points of a curve, by number of segments, like `Curve.lines`.
 
     The result is None if the runs of the points have different numbers of segments.
     """
@@ -296,10 +296,10 @@ def panels(comparison: Comparison) -> list[Panel]:
 def _with_profiles(every: Sequence[Panel]) -> list[Panel]:
     """Select the runs for the plot of links used; a schedule in an earlier panel is not repeated.
 
-    Of each curve, this is the fastest run at the largest size that all curves of the panel have, or
-    at the curve's own largest size if there is none. A schedule does not depend on message_bytes,
-    t_s, t_c and faults. Faults only remove some of the links used, so panels without faults come
-    first. Curves whose network has an unknown size are omitted.
+    For each curve, the fastest run is selected at the largest size that all curves of the panel
+    have, or at the curve's own largest size if no size is common. A schedule does not depend on
+    message_bytes, t_s, t_c and faults. Faults only remove some of the links used, so panels without
+    faults come first. Curves whose network has an unknown size are omitted.
     """
     selected = list(every)
     seen: set[_Key] = set()
@@ -375,7 +375,7 @@ def _line(runs: Sequence[Run], sizes: Sequence[Fraction], kind: str) -> Line | N
     time, carried = figure(largest, "time", kind), figure(largest, "bytes", kind)
     if carried is None or figure(largest, "start_ups", kind) is None:
         return None
-    # The rest of the time is that of the start-ups and, where links have them, of latencies.
+    # The rest of the time consists of start-ups and, if the links have latencies, of latencies.
     sending = carried * largest.t_c
     line = Line(time - sending, sending / largest.message_bytes)
     straight = all(line.at(m) == figure(stored[m], "time", kind) for m in sizes)

@@ -137,7 +137,7 @@ def list_examples() -> Table:
 
 
 def list_runs(session: Session, experiment: str | None = None) -> Table:
-    """List all stored runs, or those of one experiment, in the order of their numbers.
+    """List all stored runs, or the runs of one experiment, in the order of their numbers.
 
     Raises:
         NotFoundError: no such experiment is stored.
@@ -229,7 +229,7 @@ def cost_rows(run: Run) -> list[dict[str, Any]]:
 
 
 def describe_loss(run: Run) -> str:
-    """Return a sentence that says how many units are missing because of a run's faults."""
+    """Return a sentence with a run's faults and the number of units missing because of them."""
     missing = pluralize(run.missing, "unit is", "units are")
     loss = f"{missing} missing at the end" if run.missing else "no unit is missing at the end"
     return f"with faults at {', '.join(run.faults)}: {loss}"
@@ -296,7 +296,7 @@ def table_of(experiment: models.Experiment) -> str:
     The experiment must have the title of the example that comes with starcast for this table.
 
     Raises:
-        InputError: the experiment is not that of a paper table.
+        InputError: the experiment does not belong to a paper table.
     """
     title = experiment.grid.get("title")
     for name in paper_tables():

@@ -2,14 +2,14 @@
 
 Two runs are comparable if they solve the same problem, that is, if they have the same values on the
 axes of `QUESTION`, such as the topology, message_bytes and the faults. If a comparison names some
-of these axes in ``across``, comparable runs may differ on them. They may always differ on the axes
-of `CHOICE`, such as the algorithm and its segments. Below, the axes in ``across`` and those of
-`CHOICE` are called choice axes.
+of these axes in ``across``, comparable runs may differ on them. Comparable runs may always differ
+on the axes of `CHOICE`, such as the algorithm and its segments. Below, the axes in ``across`` and
+the axes of `CHOICE` are called choice axes.
 
 Runs of two sides that solve the same problem are matched on one choice axis after the other. If the
 sides have a value on this axis in common, runs with equal values are matched; otherwise the axis is
 the difference to be compared. The last choice axis is the number of units into which a message is
-split. (``segments`` of `multiple` split each tree's share, but those of `edge-disjoint` split the
+split. (``segments`` of `multiple` split each tree's share, ``segments`` of `edge-disjoint` the
 entire message.) If a run's number of units does not occur on the other side, the run remains. The
 fastest remaining runs of the two sides are matched, so each algorithm is compared at its best
 number of units.
@@ -134,7 +134,7 @@ def find_matches(
     """Return the rows of a comparison, sorted by topology and parameters.
 
     Every run of every side is in at least one row. The first side is the baseline. Runs are matched
-    first on the axes ``across``, in which they may differ, and last on the parameter ``by``, which
+    first on the axes ``across``, on which they may differ, and last on the parameter ``by``, which
     is `MESSAGE_UNITS` or `SEGMENTS`.
     """
     baseline, *others = (replace(side, runs=tuple(_distinct(side.runs))) for side in sides)
@@ -197,7 +197,7 @@ class _Points:
         return groups
 
     def differing(self, run: Run, other: Run, axes: Iterable[str]) -> list[str]:
-        """Return those of the given axes on which two runs have different values."""
+        """Return the given axes on which two runs have different values."""
         ours, theirs = self.codes[run], self.codes[other]
         return [axis for axis in axes if ours[_COLUMNS[axis]] != theirs[_COLUMNS[axis]]]
 
@@ -332,7 +332,7 @@ class _Pairing:
                 return f"{name} has no simulated time"
         # The times are not comparable, because units are missing.
         incomplete = [
-            f"{name} leaves {each.missing} missing under its faults"
+            f"{name} leaves units missing under its faults ({each.missing})"
             for name, each in pair
             if each.missing
         ]
@@ -366,8 +366,8 @@ def _divide_into_rows(
 ) -> list[tuple[Run | None, ...]]:
     """Return the comparison rows for a run of the baseline and its partners on other sides.
 
-    If a side has several partners, each of them appears in a row. From the remaining sides, this
-    row has only the most similar partner, because rows for all combinations would be too many.
+    If a side has several partners, each partner appears in a row. From the remaining sides, this
+    row has only the most similar partner, because there would be too many combinations.
     """
     rows: list[tuple[Run | None, ...]] = []
     for place, candidates in enumerate(partners):
@@ -382,7 +382,7 @@ def _divide_into_rows(
 
 
 def _most_similar(run: Run | None, others: Sequence[Run | None], points: _Points) -> Run | None:
-    """Return the run among ``others`` that differs from a run on the fewest choice axes."""
+    """Return the run among ``others`` that differs from ``run`` on the fewest choice axes."""
     present = [other for other in others if other is not None]
     if run is None or not present:
         return others[0]
@@ -390,7 +390,7 @@ def _most_similar(run: Run | None, others: Sequence[Run | None], points: _Points
 
 
 def _distinct(runs: Iterable[Run]) -> Iterable[Run]:
-    """Remove runs with equal parameters and figures, as when two seeds draw the same faults."""
+    """Return runs with different parameters or figures; two seeds may have drawn equal faults."""
     distinct: dict[tuple[Any, ...], Run] = {}
     for run in runs:
         figures = (run.status, *(figure(run, name) for name in (*FIGURES, MISSING)))

@@ -1,8 +1,8 @@
 """Plots of a comparison as files for a paper, drawn with matplotlib.
 
-The plots show time against message size, and the links used in each step. They are drawn without
-opening a window. The files have a transparent background and contain their fonts. Equal figures
-give identical files, whatever the user's matplotlib settings are.
+The plots show time against message size, and the links used in each step. No window is opened for
+drawing. The files have a transparent background and contain their fonts. Equal figures give
+identical files, whatever the user's matplotlib settings are.
 """
 
 import logging
@@ -58,7 +58,7 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # of a character.
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 3.3, 2.2, 0.55, 0.12, 0.42, 0.45
 _LEGEND_LINE, _LEGEND_SAMPLE, _LEGEND_CHARACTER = 0.16, 0.5, 0.062
-#: An axis that spans fewer powers of ten than this also has labels at 2 and 5 times each power.
+#: Axes that span fewer powers of ten than this number also have labels at 2 and 5 times each power.
 _SHORT = 2
 #: The marker of a crossover, and the share of the plot width that its number needs.
 _RING: dict[str, Any] = {
@@ -185,7 +185,7 @@ def plot_links(panel: Panel, profiles: Profiles, styles: Styles, axes: Axes) -> 
     Args:
         panel: the panel of the runs.
         profiles: for each run number, the number of links used in steps 1, 2, ...
-        styles: as in `plot_times`.
+        styles: a style for the label of every curve.
         axes: empty axes.
     """
     shown = [
@@ -238,7 +238,7 @@ def _format_powers(axis: Axis, ends: tuple[float, float]) -> None:
 
 
 def _power_of_ten(value: float) -> str:
-    """Return 1000 as 10³."""
+    """Return a power of ten as text, such as 10³ for 1000."""
     return f"10{str(round(log10(value))).translate(_SUPERSCRIPTS)}"
 
 
@@ -317,7 +317,7 @@ def _ranges(numbers: Sequence[int]) -> str:
 def _clusters(
     rings: Sequence[tuple[int, tuple[float, float]]], width: float
 ) -> Iterator[tuple[str, tuple[float, float]]]:
-    """Yield labels for the rings of crossovers; overlapping rings share one label, as ``3-5``."""
+    """Yield labels and positions for crossover rings; overlapping rings share one, like ``3-5``."""
     groups: list[list[tuple[int, tuple[float, float]]]] = []
     for number, spot in rings:
         near = bool(groups) and log10(spot[0] / groups[-1][0][1][0]) < _NEAR * width

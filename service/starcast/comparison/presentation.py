@@ -193,7 +193,7 @@ def _stack(comparison: Comparison) -> Layout:
 
 
 def explain(comparison: Comparison) -> list[str]:
-    """Describe what is compared, what all rows share, and what is hidden or not comparable."""
+    """Return sentences on the sides, the shared parameters, and hidden or incomparable rows."""
     baseline, *others = (side.name for side in comparison.sides)
     head = f"{', '.join(others)} against {baseline}"
     lines = [f"{head}; gap = time / lower bound"]
@@ -210,7 +210,7 @@ def explain(comparison: Comparison) -> list[str]:
         options = " ".join(f"`across` {axis}" for axis in blocking)
         lines.append(
             "some rows are not comparable, because they answer different questions;"
-            f" {options} compares them all the same"
+            f" {options} compares them nevertheless"
         )
     if advice := advise_pairing(comparison):
         lines.append(advice)
@@ -236,9 +236,9 @@ def advise_pairing(comparison: Comparison) -> str:
 
 
 def describe_pairing(comparison: Comparison) -> str:
-    """Return a sentence that says which runs are paired in the given rows.
+    """Return a sentence that describes which runs are paired in the comparison's rows.
 
-    It names the parameters that vary between rows but are equal within each row.
+    The sentence names the parameters that vary between rows but are equal within each row.
     """
     rows = [[run for run in match.runs if run is not None] for match in comparison.matches]
     equal = {

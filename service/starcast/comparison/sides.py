@@ -117,7 +117,7 @@ def with_short_names(sides: Sequence[Side]) -> tuple[Side, ...]:
 def names_contain(sides: Sequence[Side], values: str) -> bool:
     """Return whether the name of each side contains the side's value.
 
-    The argument ``values`` has one value per side, as in ``S5 | Q7``.
+    The argument ``values`` has one value per side, such as ``S5 | Q7``.
     """
     each = values.split(EACH)
     words = (side.name.partition(PART)[2].split() for side in sides)
@@ -152,7 +152,7 @@ def find_side(sides: Sequence[Side], name: str) -> int:
     if name not in known:
         raise NotFoundError(
             f"the baseline '{name}' is not part of this comparison",
-            hint=f"give one of {', '.join(names)}",
+            hint=f"use one of {', '.join(names)}",
         )
     return names.index(known[name])
 
@@ -208,7 +208,7 @@ def select_runs(sides: Sequence[Side], conditions: Conditions) -> list[Side]:
             )
             raise NotFoundError(
                 f"'{side.name}' has no run with {' and '.join(parts)}",
-                hint="give fewer conditions: a run must have one of the values given for each axis",
+                hint="use fewer conditions: a run must have one of the values given for each axis",
             )
     return selected
 

@@ -50,15 +50,16 @@ def least_share(topology: Topology, collective: str, root: int, total: int) -> B
     The result is the largest of several bounds:
 
     * All transmissions share all directed links.
-    * A cut divides the nodes into two sides, and the messages between them share its links. Across
-      a cut, a broadcast, reduce or allreduce needs one message; a scatter or gather one for each
-      node of the side without the root; an allgather or reduce-scatter one for each node of the
-      larger side; an alltoall one for each pair of nodes on different sides.
+    * A cut divides the nodes into two sides, and the messages between the sides share the cut's
+      links. Across a cut, a broadcast, reduce or allreduce needs one message; a scatter or gather
+      needs a message for each node of the side without the root; an allgather or reduce-scatter a
+      message for each node of the larger side; an alltoall a message for each pair of nodes on
+      different sides.
 
     The cuts are: a single node (the root in a scatter or gather, else a node with the fewest
     links); a minimum cut; the set of nodes with the most nodes per leaving link (in a scatter or
-    gather, among the sets without the root, else among those without node 0); and the nodes up to
-    some distance from a node.
+    gather, among the sets without the root, else among the sets without node 0); and the nodes up
+    to some distance from a node.
 
     Args:
         topology: the topology.

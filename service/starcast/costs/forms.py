@@ -228,8 +228,8 @@ FORMS = {
 for (_collective, _name), _entry in list(FORMS.items()):
     if _collective in REVERSED:  # a schedule and its reverse take the same time
         FORMS[REVERSED[_collective], _name] = _entry
-    # If a broadcast and an allgather have the same name, the allreduce uses the allgather, as in
-    # `collectives.reductions`.
+    # If a broadcast and an allgather have the same name, the allreduce uses the allgather, like the
+    # schedules of `collectives.reductions`.
     if _collective == "broadcast" and ("allgather", _name) not in FORMS:
         _form = reduce_and_broadcast(_entry.form, not _entry.each_tree)
         FORMS["allreduce", _name] = replace(_entry, form=_form)
@@ -329,7 +329,7 @@ def optimal_pieces(
     The arguments are those of `closed_form`, without the number of pieces.
 
     Returns:
-        The optimal real number, and the optimal whole number >= 1; see `find_optimum`.
+        The optimal real number, and the optimal positive integer; see `find_optimum`.
 
     Raises:
         InputError: the algorithm does not split its messages, or T_s is 0, so more pieces are
@@ -360,14 +360,14 @@ def optimal_pieces(
 def find_optimum(
     price: Price, machine: Machine, period: int, allowed: Iterable[int]
 ) -> tuple[float, int]:
-    """Return the number of pieces with the minimum time, as a real and as a whole number.
+    """Return the number of pieces with the minimum time, as a real number and as an integer.
 
     With p pieces a pipeline has a + cp start-ups and b + d/p bytes, for constants a, b, c and d.
-    The time is minimal for p = sqrt(d T_c/(c T_s)), as in equation (5) of Tseng & Sheu 1997 and
-    similar formulas in Table 1. The real optimum ignores rounding. If steps are rounded up, as in
+    The time is minimal for p = sqrt(d T_c/(c T_s)): see equation (5) of Tseng & Sheu 1997 and
+    similar formulas in Table 1. The real optimum ignores rounding. If steps are rounded up, such as
     ceil(Mx/(n-1)), the times for p = r, r + period, r + 2 period, .. follow this formula for each
-    r, with constants that depend on r. The best of these p is one of the two next to the real
-    optimum. If times are equal, the smallest number of pieces is returned.
+    r, with constants that depend on r. The best of these p is one of the two values next to the
+    real optimum. If times are equal, the smallest number of pieces is returned.
 
     Args:
         price: returns the cost of p pieces.
@@ -381,7 +381,7 @@ def find_optimum(
     if machine.t_s == 0:
         raise InputError(
             "with t_s = 0 more segments are always better: there is no best number of segments",
-            hint="give a positive t_s, or the number of segments",
+            hint="use a positive t_s, or specify the number of segments",
         )
     squares = {first: _square(price, machine, first, period) for first in {period, *allowed}}
     candidates = []
@@ -395,8 +395,8 @@ def find_optimum(
 def _square(price: Price, machine: Machine, first: int, period: int) -> Fraction:
     """Return the square of the real number of pieces with the minimum time; the square is exact.
 
-    It is computed from the costs with ``first`` and with ``first + period`` pieces, on which
-    rounding has the same effect (see `find_optimum`).
+    The square is computed from the costs with ``first`` and with ``first + period`` pieces, on
+    which rounding has the same effect (see `find_optimum`).
     """
     second = first + period
     fewer = price(first)

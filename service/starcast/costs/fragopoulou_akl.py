@@ -1,8 +1,8 @@
 """Cost formulas of Fragopoulou & Akl 1993 (Tables 1 to 3) and 1996 (edge-disjoint trees).
 
-A message of m bytes consists of M unit messages. A link carries one of them per step, so a step
-takes T_s + m/M T_c. N = n!, t_n is the sum of all distances from a node, and h is the number of
-necklaces (docs/definitions/fragopoulou-akl.md). Executions agree with all formulas, unless a
+A message of m bytes consists of M unit messages. A link carries one unit message per step, so a
+step takes T_s + m/M T_c. N = n!, t_n is the sum of all distances from a node, and h is the number
+of necklaces (docs/definitions/fragopoulou-akl.md). Executions agree with all formulas, unless a
 formula states otherwise.
 """
 
@@ -93,15 +93,15 @@ def necklace_distance_sum(n: int, distance_sum: int) -> int:
 def _commuting_distances(n: int, turns: int) -> Fraction:
     """Return the sum of the distances of all nodes that commute with a rotation by ``turns``.
 
-    Nodes are permutations of n symbols, and a distance is that from the identity 12..n.
+    Nodes are permutations of n symbols, and distances are measured from the identity 12..n.
 
     All these permutations fix symbol 1, so a distance is the number of misplaced symbols plus the
     number of their cycles. The rotation has g cycles of L symbols each. A permutation that commutes
-    with it permutes these g cycles and rotates each of them. Consider l of them that it permutes
-    cyclically: if their rotations add up to b places, their l L symbols form gcd(b, L) cycles of
-    the permutation. On average over the g! permutations of the cycles, 1/l cycles have length l,
-    and all values of b are equally frequent. A cycle that is neither moved nor rotated contributes
-    no distance.
+    with the rotation permutes these g cycles and rotates each cycle. Consider l cycles that are
+    permuted cyclically: if their rotations add up to b places, their l L symbols form gcd(b, L)
+    cycles of the permutation. On average over the g! permutations of the cycles, 1/l cycles have
+    length l, and all values of b are equally frequent. A cycle that is neither moved nor rotated
+    contributes no distance.
     """
     cycles = gcd(turns, n - 1)
     length = (n - 1) // cycles
@@ -133,7 +133,7 @@ ROWS: dict[tuple[str, str], CostFormula] = {
         lambda topology, messages: messages * necklace_count(topology.n),
         f"{OURS}; {PAPER}, Table 2 (almost balanced) gives the order",
     ),
-    # Like Rule 10, this is defined only if n-1 divides M.
+    # Like Rule 10, this scatter is defined only if n-1 divides M.
     ("scatter", "perfectly-balanced"): CostFormula(
         _receive_all, f"{PAPER}, Table 2 (perfectly balanced)"
     ),
@@ -204,7 +204,7 @@ def allgather(topology: Topology, _ports: str, messages: int, copies: int) -> Fo
 def scatter(topology: Topology, _ports: str, messages: int, copies: int) -> Form:
     """Return the cost formula of the scatter of x copies along edge-disjoint trees.
 
-    The scatter takes ceil(Mx(N-1)/(n-1)) steps, as in Table 2. The formula is exact.
+    The scatter takes ceil(Mx(N-1)/(n-1)) steps (Table 2). The formula is exact.
 
     Section 4.5 states M(N-1) steps for n-1 copies. The transmissions with n-1 copies are M times
     the sum of all levels in all trees, which the paper bounds by a constant times M(n-1) t_n. With

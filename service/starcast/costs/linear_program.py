@@ -23,9 +23,9 @@ from starcast.topologies.flows import Arcs
 
 #: The largest number of variables of the linear program: sources times directed links.
 MAX_VARIABLES = 100_000
-#: The number of variables from which the linear program is announced; it takes some seconds.
+#: Above this number of variables, the linear program is announced, because it takes some seconds.
 _ANNOUNCED = 20_000
-#: Lengths are rounded to multiples of the largest length divided by this.
+#: Lengths are rounded to multiples of the largest length divided by this number.
 _PRECISION = 10**6
 SOURCE = "Shahrokhi & Matula 1990"
 
@@ -43,8 +43,8 @@ def least_busiest_link(topology: Topology) -> Fraction:
     """
     if topology.capacities is not None or topology.endpoints < topology.nodes:
         raise InputError(
-            f"the linear program of an alltoall on {topology.spec} is not defined: it has switches "
-            "or links of different capacities",
+            f"the linear program of an alltoall is not defined on {topology.spec}, which has "
+            "switches or links of different capacities",
             hint="omit this bound",
         )
     variables = 2 * topology.links * topology.nodes

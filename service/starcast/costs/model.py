@@ -44,7 +44,7 @@ class Machine:
             time = getattr(self, name)
             if time < 0:
                 raise InputError(
-                    f"{name} is {time}, a negative time", hint="give a time of 0 or more"
+                    f"{name} is {time}, a negative time", hint="use a time of 0 or more"
                 )
 
 
@@ -57,8 +57,8 @@ class Cost:
         start_ups: the coefficient of T_s.
         bytes: the coefficient of T_c.
         transmissions: number of times that a unit crosses a link; None if unknown.
-        time: ``start_ups * T_s + bytes * T_c``, and the latencies of links if there are any; for a
-            lower bound, the larger of the two terms.
+        time: ``start_ups * T_s + bytes * T_c``, plus the latencies of links, if any; for a lower
+            bound, the larger of the two terms.
         source: the paper, and the number of the theorem, rule or table.
         note: how an execution differs from a closed form; empty if it does not differ.
     """
@@ -133,8 +133,9 @@ class CriticalWork:
 
     Attributes:
         packets: the number of packets on the path.
-        units: the sum of their numbers of units, each divided by the capacity of the packet's link.
-        latency: the sum of the latencies of their links.
+        units: the sum of the units of these packets, each divided by the capacity of the packet's
+            link.
+        latency: the sum of the latencies of these packets' links.
         source: the origin of a cost that is computed from this work.
     """
 
@@ -157,8 +158,8 @@ def execute_in_model(
         schedule: the schedule.
         unit: bytes per unit; 0 for a message of 0 bytes.
         machine: T_s and T_c, which determine which packets wait.
-        execution: the execution model, as in `starcast.timing`.
-        faults: as in `starcast.simulate`.
+        execution: the execution model, ``synchronous`` or ``asynchronous``.
+        faults: the faulty nodes and links; see `starcast.simulate`.
 
     Returns:
         The simulation and the work on the critical path, which determines the time. The work is
@@ -206,7 +207,7 @@ def price_simulation(
         simulation: the simulation of the execution.
         unit: bytes per unit; see `starcast.costs.unit_bytes`.
         machine: T_s and T_c.
-        critical: the work on the critical path, as `execute_in_model` returns it.
+        critical: the work on the critical path, from `execute_in_model`.
     """
     if critical is None:
         sizes = int(simulation.packet_sizes.sum())
@@ -230,7 +231,7 @@ def check_message(message_bytes: Fraction) -> None:
     """
     if message_bytes < 0:
         raise InputError(
-            f"message_bytes is {message_bytes}, a negative length", hint="give 0 bytes or more"
+            f"message_bytes is {message_bytes}, a negative length", hint="use 0 bytes or more"
         )
 
 
@@ -256,7 +257,7 @@ class Work:
 def max_copies(topology: Topology) -> int:
     """Return the largest number of arc-disjoint spanning trees, each of which carries one copy.
 
-    It is the edge connectivity of the topology (Edmonds 1973).
+    This number is the edge connectivity of the topology (Edmonds 1973).
     """
     return link_connectivity(topology)
 
@@ -316,7 +317,7 @@ def _least_start_ups(topology: Topology, collective: str, ports: str, root: int)
 def _least_share(topology: Topology, collective: str, ports: str, root: int) -> Bound:
     """Return a lower bound on the number of messages that one link carries one after another.
 
-    In the one-port model, it is the number that one node sends or receives.
+    In the one-port model, this is the number of messages that one node sends or receives.
     """
     work = least_work(topology, collective, root)
     through = work.through
@@ -324,7 +325,7 @@ def _least_share(topology: Topology, collective: str, ports: str, root: int) -> 
         # Switches forward any number of packets, so only the endpoints' own messages count.
         alone = {"alltoall": topology.endpoints - 1, "allreduce": 1}
         through = Fraction(alone.get(collective, through))
-    # A packet over a link of capacity c takes the c-th part of the time.
+    # A packet over a link of capacity c takes 1/c of the time.
     through /= topology.largest_capacity
     single = Bound(through, "a node sends or receives one packet at a time")
     if topology.has_translations:
@@ -346,9 +347,9 @@ def lower_bound(
 ) -> Cost:
     """Return lower bounds on the time and the number of steps of a collective.
 
-    The time is the larger of start-ups times T_s and bytes times T_c, as in the papers, where a
-    node may start up while other nodes send. If all packets of a step start together, as in the
-    simulator, the sum of the two terms is a lower bound too. The sum is at most twice the maximum.
+    The time is the larger of start-ups times T_s and bytes times T_c, because in the papers a node
+    may start up while other nodes send. In the simulator, all packets of a step start together, so
+    the sum of the two terms is a lower bound too. The sum is at most twice the maximum.
 
     Start-ups: a unit has to travel the diameter D. In the one-port model, the number of nodes that
     hold a unit of a given node at most doubles in a step, so ceil(log2 N) steps are needed. In a
@@ -363,13 +364,13 @@ def lower_bound(
     * broadcast: max{D T_s, (m/degree) T_c}; one-port max{D T_s, ceil(log2 N) T_s, m T_c};
     * allgather, scatter, gather: the same with (N-1) m in place of m;
     * alltoall: the same with t m, where t is the sum of all distances from a node;
-    * reduce as broadcast, reduce-scatter as allgather, by reversal; allreduce: the same with
-      2 ((N-1)/N) m. An allreduce needs no more than D start-ups: in D steps, all nodes can send
-      each other whole vectors.
+    * reduce: the bound of broadcast; reduce-scatter: the bound of allgather (by reversal);
+    * allreduce: the same with 2 ((N-1)/N) m. An allreduce needs no more than D start-ups: in D
+      steps, all nodes can send each other whole vectors.
 
     Without translations, D is the distance of the root's furthest node, or the diameter if all
     nodes send; and the bytes are the maximum of several bounds, by nodes, cuts and totals, which
-    `starcast.costs.bounds.least_share` states. In the one-port model they hold too.
+    `starcast.costs.bounds.least_share` states. These bounds hold in the one-port model too.
 
     With switches, D is the largest distance to an endpoint, and N is the number of endpoints. In
     the one-port model a switch sends any number of packets in a step. So there is no bound of
@@ -377,7 +378,7 @@ def lower_bound(
 
     With x copies, each through its own spanning tree (or path), there are x times as many bytes.
 
-    Steps: with ``messages``, the bound is for M unit messages, one per link and step:
+    Steps: with ``messages``, the bound is for M unit messages, one message per link and step:
     ceil(M x w / degree), in the one-port model M x w, where x is the number of copies and w is
     `Work.through`; or M x times the largest bound by nodes, cuts and totals. A broadcast or reduce
     needs D - 1 more steps (one-port max{D, ceil(log2 N)} - 1 more) for the last unit that leaves

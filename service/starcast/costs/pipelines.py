@@ -112,7 +112,7 @@ def _spread(
         topology: the topology.
         ports: the port model.
         start_ups: the number of start-ups, one per step.
-        trees: the number of trees, each of which carries a part of the message, which is one unit.
+        trees: the number of trees, each of which carries one unit, a part of the message.
         source: the paper, and the number of the theorem.
         note: how an execution differs from the formula.
     """
@@ -164,8 +164,8 @@ def recursive_substar(topology: Topology, ports: str, messages: int) -> Form:
     Row [16] of Table 1 states this formula.
 
     In the all-port model the time is (2n-4+M)(T_s + m/M T_c). In the one-port model the broadcast
-    has n(n-1)/2 + (M-1)(n-1) slots. Both are exact. Sheu, Liaw & Chen 1993 state O(M + n) and O(Mn
-    + n^2); the one-port number is derived in docs/definitions/tseng-sheu.md, B2.
+    has n(n-1)/2 + (M-1)(n-1) slots. Both formulas are exact. Sheu, Liaw & Chen 1993 state O(M + n)
+    and O(Mn + n^2); the one-port number is derived in docs/definitions/tseng-sheu.md, B2.
     """
     n = topology.n
     steps = n * (n - 1) // 2 + (messages - 1) * (n - 1) if ports == "one" else 2 * n - 4 + messages
@@ -177,8 +177,8 @@ def dimension_change(topology: Topology, ports: str, base: str) -> Form:
     """Return the cost formula of the allgather along dimension-changed trees (Theorem 3).
 
     In the all-port model the time is D_n T_s + (n!-1)/(n-1) m T_c, in the one-port model (n-1) D_n
-    T_s + (n!-1) m T_c (section 5.2). Both are exact. If the tree has another height, that height
-    replaces D_n.
+    T_s + (n!-1) m T_c (section 5.2). Both formulas are exact. If the tree has another height, that
+    height replaces D_n.
     """
     start_ups = tree_height(topology, base) * _sub_slots(topology, ports)
     source = f"{TSENG_SHEU}, Theorem 3 and section 5.2"
@@ -203,7 +203,7 @@ def sheu_1995(topology: Topology, segments: int) -> Form:
     The time is (S + (p-1)k)(T_s + m/p T_c), where S is the sum of ceil(log2 i) for i = 2..n, and k
     = ceil(log2 n). Without segments the algorithm takes S steps, like the algorithms of [2] and
     [12]. Unlike these, it can be pipelined, because no node receives twice. The paper writes n log2
-    n for S and log2 n for k, which are not whole numbers of steps.
+    n for S and log2 n for k, which are not integers.
     """
     steps = phases(topology.n) + (segments - 1) * ceil_log2(topology.n)
     return stepwise_form(steps, Fraction(1, segments), None, f"{TSENG_SHEU}, Table 1 [17]")
@@ -341,7 +341,7 @@ def nk_greedy_as_printed(topology: Topology, segments: int) -> Form:
     """Return the all-port broadcast cost along one tree, as printed in Li et al., Table 1.
 
     The printed time D T_s + m/(n-1) T_c + 2 sqrt(m(D-1) T_s T_c/(n-1)) has one start-up more than
-    that of Theorem 2, and assumes the optimal real p. For any p the time is (D+p-1)(T_s +
+    the time in Theorem 2, and assumes the optimal real p. For any p the time is (D+p-1)(T_s +
     m/(p(n-1)) T_c) + T_s.
     """
     theorem = nk_greedy(topology, "all", segments)
@@ -366,9 +366,9 @@ def binomial(topology: Topology, ports: str, segments: int) -> Form:
     """Return the cost formula of a broadcast of p segments along a spanning binomial tree of Q_d.
 
     In the all-port model the time is (d + p - 1)(T_s + m/p T_c), which is exact. In the one-port
-    model the time is d times as long, because every slot has one sub-slot per port (as in Theorem 2
-    of Tseng & Sheu). This is an upper bound: it counts all sub-slots of the last slot, but the
-    execution ends with the last sub-slot that is used, less than d sub-slots earlier.
+    model the time is d times as long, because every slot has one sub-slot per port (see Theorem 2
+    of Tseng & Sheu). That time is an upper bound, because it counts all sub-slots of the last slot,
+    but the execution ends with the last sub-slot that is used, less than d sub-slots earlier.
     """
     source, note = f"{JOHNSSON_HO}, spanning binomial tree", _idle_note(topology, ports)
     return _pipeline(topology, ports, topology.n, segments, source, note)

@@ -72,8 +72,8 @@ def part_of_paper(
     before = None
     for row in map(with_numbers, rows):
         cells = {heading: row[column] for column, heading in headings.items()}
-        # Of consecutive rows with the same model, only the first names it, so that they form a
-        # group.
+        # Of consecutive rows with the same model, only the first row names the model, so that the
+        # rows form a group.
         if "model" in headings and row["model"] == before:
             cells[headings["model"]] = None
         before = row.get("model")
@@ -88,7 +88,7 @@ def part_of_paper(
 
 def _letters(remarks: Iterable[str]) -> dict[str, str]:
     """Return a letter for each remark; the remarks are printed below the table."""
-    # Numbers could be confused with the numbers of tables and theorems in names and sources.
+    # Unlike letters, numbers could be confused with the numbers of tables and theorems in sources.
     listed = enumerate(dict.fromkeys(remarks))
     return {remark: f"{letter(place).lower()})" for place, remark in listed}
 

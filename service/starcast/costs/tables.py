@@ -51,7 +51,7 @@ class PrintedRow:
             links.
         cited: whether the paper gives the row for another work or another network.
         split: whether the message is split into pieces (segments or messages).
-        other_topology: the network of the row, if it differs from that of the table; else None.
+        other_topology: the network of the row, if it differs from the table's network; else None.
         unit_messages: whether the pieces are unit messages, whose number is `CostProblem.messages`.
         copies: x, the number of copies of a message.
         note: a remark on the row.
@@ -162,11 +162,13 @@ class CostProblem:
         machine: T_s and T_c.
         segments: p, the number of pieces into which a message, or the share of each tree, is split;
             None for the optimum.
-        messages: M, for algorithms of unit messages; ``segments`` by default.
-        copies: x, for algorithms along edge-disjoint trees; other algorithms send one copy. If x is
-            greater than 1, the table has bounds for one copy and for x copies.
-        hypercube: dimension of the hypercube to compare with; by default the smallest one that has
-            at least as many nodes.
+        messages: M, the number of unit messages, for algorithms that send unit messages; by default
+            ``segments``.
+        copies: x, the number of copies of each message, for algorithms along edge-disjoint trees;
+            other algorithms send one copy. If x is greater than 1, the table has bounds for one
+            copy and for x copies.
+        hypercube: dimension of the hypercube to compare with; by default that of the smallest
+            hypercube with at least as many nodes.
         execution: the execution model of simulations; it does not affect closed forms.
         bounds: a bound that takes longer to compute: ``cut``, the bottleneck cut of an allgather or
             reduce-scatter, or ``lp``, the linear program of an alltoall; the bound of other
@@ -232,8 +234,8 @@ class CostRow:
         source: the paper, and the number of the theorem or table.
         cited: whether the paper gives the row for another work or another network.
         cost: the cost by the closed form; None if the paper gives only orders of growth, if the
-            algorithm has no closed form (as in a plug-in) or is not defined for the arguments, or
-            if there are more copies than links.
+            algorithm has no closed form (such as a plug-in's) or is not defined for the arguments,
+            or if there are more copies than links.
         bound: the lower bound for the same number of copies.
         pieces: the number of segments or messages; None if the message is not split.
         real_pieces: the optimal number of pieces as a real number; None unless the optimum was
@@ -308,8 +310,8 @@ def execute_row(problem: CostProblem, row: CostRow, max_rows: int) -> Cost | Non
     topology = problem.topology
     collective = problem.collective
     algorithm = find_algorithm(collective, row.name)
-    # Every node but the root receives at least one unit, so there are at least this many rows. The
-    # check avoids building trees on huge topologies.
+    # Every node but the root receives at least one unit in a row, so the schedule has at least
+    # nodes - 1 rows. The check avoids building trees on huge topologies.
     too_large = topology.nodes > max_rows
     rows = topology.nodes - 1
     if not too_large:
@@ -371,9 +373,9 @@ def _algorithm_row(problem: CostProblem, algorithm: Algorithm) -> CostRow:
 def _printed_rows(problem: CostProblem) -> list[PrintedRow]:
     """Return the rows of a cost table that are not algorithms.
 
-    These are costs cited from papers, and lower bounds for unit messages. The bounds are for one
-    copy and for `problem.copies` copies of each message, each on the table's topology and on the
-    hypercube with which it is compared.
+    These rows hold costs cited from papers, and lower bounds for unit messages. The bounds are for
+    one copy and for `problem.copies` copies of each message, each on the table's topology and on
+    the hypercube with which this topology is compared.
     """
     topology = problem.topology
     cube = comparable_hypercube(topology, problem.hypercube)
@@ -416,9 +418,9 @@ def _unit_messages_bound(
 ) -> Form:
     """Return the lower bound for schedules of M unit messages.
 
-    In an allreduce, M is the number of units in each node's part of the vector, as in a
-    reduce-scatter. Sources: Fragopoulou & Akl 1993, Tables 4 (S_n) and 5 (Q_d); Fragopoulou & Akl
-    1996, Tables 1 and 2 (S_n) and 3 (Q_d).
+    In an allreduce or reduce-scatter, M is the number of units in each node's part of the vector.
+    Sources: Fragopoulou & Akl 1993, Tables 4 (S_n) and 5 (Q_d); Fragopoulou & Akl 1996, Tables 1
+    and 2 (S_n) and 3 (Q_d).
     """
     steps = Machine(Fraction(0), Fraction(1))
     units = messages * (topology.nodes if problem.collective == "allreduce" else 1)

@@ -2,7 +2,7 @@
 
 All pictures are SVG documents that adapt to dark mode and to narrow pages; `convert` turns them
 into PNG and PDF. A picture is first built as a `Scene`, which `starcast.drawing.scene` renders. A
-notebook shows an object by `represent`: as a picture, or as a table if it is large.
+notebook shows an object by `represent`: as a picture, or as a table if the object is large.
 """
 
 from starcast.drawing.forests import draw_forest, draw_load, draw_tree, draw_trees

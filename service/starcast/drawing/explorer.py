@@ -1,6 +1,6 @@
 """Write the explorer as one HTML file that works without a server, and encode its data.
 
-The data have the same field names as in the HTTP API, so that the same scripts read both.
+The data have the field names of the HTTP API, so that the same scripts read both.
 """
 
 import base64
@@ -27,9 +27,9 @@ from starcast.topologies.base import describe_topology
 from starcast.trees import Forest
 from starcast.trees.metrics import describe_forest
 
-#: The largest topology that a page shows, in nodes; S8 has 40 320.
+#: Maximum number of nodes of a topology that a page shows; S8 has 40 320 nodes.
 MAX_NODES = 50_000
-#: The largest schedule that a page shows, in rows.
+#: Maximum number of rows of a schedule that a page shows.
 MAX_ROWS = 4_000_000
 
 #: The explorer page as the web server serves it.
@@ -51,9 +51,9 @@ def build_page(
         topology: the topology.
         forests: forests on the topology.
         schedules: schedules on the topology.
-        state: the initial state of the page, as in the explorer's URLs: ``step=3&node=21345``. If
-            it names no schedule or forest, the page shows the first schedule, or else the first
-            forest. An empty string selects neither a schedule nor a forest.
+        state: the initial state of the page in the form of the explorer's URLs, such as
+            ``step=3&node=21345``. If the state names no schedule or forest, the page shows the
+            first schedule or else the first forest; an empty string selects neither.
         root: the root of the layout `levels` while no forest or schedule is shown. While one is
             shown, the layout has the root of this forest or schedule.
 
@@ -88,7 +88,7 @@ def build_page(
 def _check(topology: Topology, forests: Sequence[Forest], schedules: Sequence[Schedule]) -> None:
     if topology.nodes > MAX_NODES:
         raise LimitError(
-            f"{topology.spec} has {topology.nodes:,} nodes, and a page shows at most {MAX_NODES:,}",
+            f"{topology.spec} has {topology.nodes:,} nodes, but a page shows at most {MAX_NODES:,}",
             hint="choose a smaller topology, such as S8",
         )
     artifacts: list[Forest | Schedule] = [*forests, *schedules]
@@ -96,12 +96,12 @@ def _check(topology: Topology, forests: Sequence[Forest], schedules: Sequence[Sc
         if built.topology != topology:
             raise InputError(
                 f"{built.id} is on {built.topology.spec}, not on {topology.spec}",
-                hint=f"give only forests and schedules on {topology.spec}",
+                hint=f"use only forests and schedules on {topology.spec}",
             )
     for built in schedules:
         if len(built) > MAX_ROWS:
             raise LimitError(
-                f"{built.id} has {len(built):,} rows, and a page shows at most {MAX_ROWS:,}",
+                f"{built.id} has {len(built):,} rows, but a page shows at most {MAX_ROWS:,}",
                 hint="use a smaller topology, or fewer segments or messages",
             )
 
@@ -261,7 +261,7 @@ def _name_apart(schedules: dict[str, Any]) -> None:
 
 
 def _opening_state(data: dict[str, Any], state: str | None) -> str:
-    """Return a page's initial state; `build_page` says when it includes a schedule or forest."""
+    """Return a page's initial state; `build_page` describes which schedule or forest it shows."""
     if state is not None and (not state or re.search(r"(^|&)(schedule|forest)=", state)):
         return state
     for kind in ("schedule", "forest"):

@@ -3,8 +3,8 @@
 A tree is drawn with its levels as rows and each parent centred above its children. The two contours
 of a subtree are its leftmost and rightmost positions on each level, relative to its root. Subtrees
 are pushed together until their contours touch, once from the left and once from the right. The mean
-of the two layouts is as narrow as each of them, and it centres small subtrees between large
-subtrees (Reingold & Tilford 1981).
+of the two layouts is as narrow as either layout, and centres small subtrees between large subtrees
+(Reingold & Tilford 1981).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -112,12 +112,12 @@ def _push_left(contours: Sequence[_Contour]) -> list[float]:
 
 
 def _merge(merged: _Contour, contour: _Contour, position: float) -> None:
-    """Add a subtree to the right of others: extend ``merged``, the outer contours of all of them.
+    """Add a subtree to the right of other subtrees, by extending their outer contours ``merged``.
 
     Args:
         merged: the contours of the other subtrees together; changed in place.
         contour: the contours of the new subtree, relative to its root.
-        position: the position of its root.
+        position: the position of the new subtree's root.
     """
     depth = len(contour.left)
     merged.left.extend(position + x for x in contour.left[len(merged.left) :])
@@ -195,7 +195,7 @@ def draw_tree(forest: Forest, tree: int = 0, force: bool = False) -> str:
         raise LimitError(
             f"tree {tree} of {forest.id} has {nodes:,} nodes, but a drawing is readable only up to "
             f"{READABLE} nodes",
-            hint="draw it on S5 or smaller, or add `force` for a very wide picture",
+            hint="draw a tree on S5 or a smaller topology, or add `force` for a very wide drawing",
         )
     leaves = int(forest.leaves[tree])
     summary = f"{nodes} nodes, height {int(forest.heights[tree])}, {leaves} leaves"

@@ -5,19 +5,19 @@ between nodes is about 1. A layout depends only on the topology, so the pictures
 schedule, and of all trees of a forest, show a node in the same position.
 
 * Recursive substars: nodes with the same last symbol lie together, and each such group is arranged
-  in the same way by its next-to-last symbol.
+  in the same way by the next-to-last symbol.
 * Levels: the nodes at each distance from the identity form a row.
 * Rings of necklaces: the nodes of a necklace, which rotations of the star graph map to one another
   (`starcast.topologies.necklaces`), are equally spaced on a ring.
 * S_4 on the torus: its 24 nodes and 36 links bound 12 hexagons, four for each of the three pairs of
   dimensions. The dimensions 2, 3, 4 follow each other clockwise around even permutations and
   counterclockwise around odd permutations, so the hexagons are the faces of the torus. Unrolled
-  into the plane, they form a honeycomb, in which every node occurs once per period.
+  into the plane, these faces form a honeycomb, in which every node occurs once per period.
 * Grid: a node of a mesh, a HyperX network or a torus with two dimensions lies at its coordinates.
   On a torus, links between the first and the last row or column leave the picture on one side and
   return on the other.
 * Circle: nodes follow each other in the order of their ranks, clockwise from the top.
-* Positions: the positions in the file of a network, as on a map, with y upwards.
+* Positions: the positions in a network file, with y upwards, as on a map.
 * Spring: distances in the plane are close to distances in the graph.
 * Projection of a hypercube: every bit has a direction, and the position of a node is the sum of the
   directions of the bits that are 1.
@@ -52,8 +52,8 @@ def arrange(level: NDArray[np.integer], weight: Floats) -> Floats:
 
     Args:
         level: the level of each node.
-        weight: symmetric, ``[nodes, nodes]``: how strongly two nodes attract each other; 0 if no
-            link joins them.
+        weight: symmetric matrix, ``[nodes, nodes]``: the attraction between two nodes; 0 if no link
+            joins these nodes.
 
     Returns:
         float64 ``[nodes]``, from 0; nodes on the same level are at least 1 apart.
@@ -144,7 +144,7 @@ def _move_to_neighbours(rows: Sequence[NDArray[np.integer]], weight: Floats, x: 
 def _space_out(wanted: Floats) -> Floats:
     """Return positions close to the wanted positions, in the same order and at least 1 apart.
 
-    This is a least-squares fit by the pool-adjacent-violators algorithm.
+    The result is a least-squares fit by the pool-adjacent-violators algorithm.
     """
     pools: list[tuple[float, int]] = []
     for value in wanted - np.arange(len(wanted)):
@@ -171,7 +171,7 @@ _SPRUNG = ("cube-connected-cycles", "butterfly")
 #: Maximum number of nodes in the layout `spring`, which needs the distances of all pairs.
 _MAX_SPRING = 600
 _SPRING_STEPS = 200
-#: The smallest distance of two nodes in the layouts `spring` and `positions`.
+#: Minimum distance between two nodes in the layouts `spring` and `positions`.
 _APART_AT_LEAST = 0.8
 #: Maximum number of nodes in a layout; S9 has 362 880.
 MAX_NODES = 400_000
@@ -267,7 +267,7 @@ def layout(topology: str | Topology, name: str | None = None, root: int | str = 
     chosen = choose_layout(network, name)
     if network.nodes > MAX_NODES:
         raise LimitError(
-            f"{network.spec} has {network.nodes:,} nodes, but layouts have at most {MAX_NODES:,}",
+            f"{network.spec} has {network.nodes:,} nodes, but a layout has at most {MAX_NODES:,}",
             hint="choose a smaller topology, such as S9",
         )
     placed = place_on_levels(network, root) if chosen == "levels" else _LAYOUTS[chosen](network)
@@ -286,8 +286,8 @@ def place_by_substars(topology: Topology) -> NDArray[np.float64]:
     """Return the positions of the nodes of a star graph or (n,k)-star, float64 ``[nodes, 2]``.
 
     The n substars lie on a circle, and their nodes are arranged recursively in the same way. If the
-    picture is rotated by one substar, each node moves to the node with all symbols increased by 1,
-    cyclically.
+    picture is rotated by one substar, each node moves to the position of the node whose symbols are
+    all larger by 1, cyclically.
     """
     length = topology.n if topology.k is None else topology.k
     points = substar_points(topology.n, length)
@@ -398,8 +398,8 @@ _SINGLE_RINGS = 128
 def place_necklaces(topology: Topology) -> NDArray[np.float64]:
     """Return the positions of the nodes of S_n, float64 ``[nodes, 2]``.
 
-    The identity is at the centre. The nodes at each distance from it lie on a ring or, in large
-    star graphs, on several rings. The nodes of a necklace are equally spaced on their ring.
+    The identity is at the centre. The nodes at each distance from the identity lie on a ring or, in
+    large star graphs, on several rings. The nodes of a necklace are equally spaced on their ring.
     """
     n = topology.n
     level = topology.distances().astype(np.int64)
@@ -434,9 +434,9 @@ def place_necklaces(topology: Topology) -> NDArray[np.float64]:
 
 
 def _count_rings(innermost: float, nodes: int) -> int:
-    """Return the number of rings on which a number of nodes fit if they are at least 1 apart.
+    """Return the number of rings needed for ``nodes`` nodes that are at least 1 apart.
 
-    Every ring is counted as long as the innermost ring, whose radius is ``innermost``.
+    Every ring is assumed to have the length of the innermost ring, with the radius ``innermost``.
     """
     count = 1
     while 2 * pi * innermost * count < nodes:
@@ -444,8 +444,8 @@ def _count_rings(innermost: float, nodes: int) -> int:
     return count
 
 
-#: Two translations that generate all translations of the honeycomb from one image of a node of S_4
-#: to another. Links have length 1.
+#: Two translations that generate all translations of the honeycomb that map every image of a node
+#: of S_4 to another image of the same node. Links have length 1.
 PERIODS: NDArray[np.float64] = np.array([[6.0, 0.0], [3.0, 3.0 * sqrt(3)]])
 
 
@@ -497,7 +497,7 @@ def place_on_torus(topology: Topology) -> NDArray[np.float64]:
 
 
 def _centred(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Choose the image of each node in the plane that is nearest to the centre of one hexagon.
+    """Return the image of each node in the plane that is nearest to the centre of one hexagon.
 
     The chosen images are the corners of this hexagon and of the six hexagons around it.
     """

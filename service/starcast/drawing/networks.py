@@ -58,10 +58,10 @@ MAX_PANELS = 64
 _LINK = 36.0
 #: Maximum width of a link, in pixels.
 _WIDEST_LINK = 6.0
-#: Width of a panel in pixels, if there are several panels and if there is a single one.
+#: Width in pixels of each panel if there are several panels, and of a single panel.
 _PANEL, _WIDEST = 224.0, 1_000.0
-#: A link is bent if it passes a node at less than `_NEAR` times the smallest distance of nodes. The
-#: bend is `_BEND` times this distance plus `_SLACK` times the link's length.
+#: A link is bent if it passes a node at less than `_NEAR` times the smallest distance between two
+#: nodes. The bend is `_BEND` times the smallest distance plus `_SLACK` times the link's length.
 _NEAR, _BEND, _SLACK = 0.25, 0.5, 0.12
 #: Maximum number of nodes for which links are bent around other nodes.
 _MAX_BENT = 200
@@ -93,7 +93,7 @@ class Frame:
         gap = nearest_distance(points)
         extent = complex(np.ptp(points.real), np.ptp(points.imag))
         box = complex(box_width(self.labels[0]), BOX_HEIGHT)
-        # In a quotient, several nodes share a dot, where their boxes would cover each other.
+        # In a quotient, several nodes have the same position, so boxes would cover each other.
         has_boxes = panels == 1 and topology.nodes <= READABLE and self.layout != "quotient"
         if has_boxes:
             scale = (box.real + _LINK) / gap
@@ -174,7 +174,7 @@ class Frame:
 
         Args:
             strokes: the links to draw.
-            shares: how dark to shade nodes, from 0 to 1, by rank.
+            shares: the shade of nodes, from 0 (pale) to 1 (dark), by rank.
             root: rank of the node with a thick outline, if any.
             caption: a line above the panel.
             colour: the colour of the caption.
@@ -215,9 +215,9 @@ class Frame:
         return complex(min(shifts, key=lambda shift: round(abs(along + shift), 3)))
 
     def _bend(self, sender: int, receiver: int) -> float:
-        """Return how far to bend a link to the left so that it avoids other nodes.
+        """Return the distance by which a link is bent to the left to avoid other nodes.
 
-        The number is negative for a bend to the right, and 0 for a straight link.
+        The distance is negative for a bend to the right, and 0 for a straight link.
         """
         if self._periods.size or self.topology.nodes > _MAX_BENT:
             return 0.0
@@ -274,8 +274,8 @@ def check_size(topology: Topology, panels: int) -> None:
     if topology.nodes <= MAX_NODES and nodes <= MAX_DRAWN and panels <= MAX_PANELS:
         return
     raise LimitError(
-        f"{nodes:,} nodes in {pluralize(panels, 'panel')} are too many for a picture, which has "
-        f"up to {MAX_PANELS} panels, {MAX_NODES:,} nodes in each, and {MAX_DRAWN:,} in all",
+        f"{nodes:,} nodes in {pluralize(panels, 'panel')} are too many for a drawing, which has up "
+        f"to {MAX_PANELS} panels, {MAX_NODES:,} nodes per panel, and {MAX_DRAWN:,} nodes in total",
         hint=(
             "draw fewer trees or steps, or open the explorer: 'starcast explore "
             f"{topology.spec} --out page.html'"
@@ -410,7 +410,8 @@ def _place_on_levels(
     placed closer together than nodes joined by another link.
 
     Returns:
-        The centers of the boxes by node, the size of the area, and the level numbers by height.
+        The centers of the boxes by node, the size of the area, and each row's level number by the
+        row's vertical position.
     """
     index = {node: number for number, node in enumerate(subgraph.drawn)}
     level = subgraph.topology.distances(source)[list(index)]
@@ -479,10 +480,10 @@ def _summarize(subgraph: Subgraph, *, by_levels: bool) -> str:
 
 
 def _strokes(subgraph: Subgraph, boxes: Mapping[int, Node], *, by_levels: bool) -> Iterator[Stroke]:
-    """Yield the strokes of the links, the faint ones first, because later strokes cover them.
+    """Yield the strokes of the links, faint strokes first, because later strokes cover them.
 
-    The faint links are those that occur in no row of the result. If the rows contain no links at
-    all, all links are drawn normally.
+    Links that occur in no row of the result are faint. If the rows contain no links at all, all
+    links are drawn normally.
     """
     faint_width, opacity = (1.0, 0.3) if subgraph.links else (1.5, 1.0)
     opposite = {(link.receiver, link.sender) for link in subgraph.links}

@@ -22,7 +22,7 @@ from starcast.support.installation import install_command
 from starcast.topologies import Topology
 from starcast.topologies.cayley import CayleyGraph
 
-#: Maximum number of nodes up to which a picture with labels is readable; S5 has 120.
+#: Maximum number of nodes in a readable picture with labels; S5 has 120 nodes.
 READABLE = 128
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000")
@@ -163,7 +163,7 @@ class Scene(NamedTuple):
 
 
 def shape_of(topology: Topology, rank: int) -> str:
-    """Return the shape in which a node is drawn, as in `Node.shape`."""
+    """Return the shape in which a node is drawn: a value for `Node.shape`."""
     if topology.endpoints == topology.nodes:
         return ""
     return "square" if rank >= topology.endpoints else "round"
@@ -209,13 +209,13 @@ def port_text(topology: Topology, port: int) -> str:
 
 
 def join(start: Node, end: Node, bend: float = 0.0, shift: float = 0.0) -> StrokeCurve:
-    """Return the line or curve from the border of one node to the border of another.
+    """Return the line or curve from the border of one node to the border of another node.
 
     Args:
         start: the first node.
         end: the other node.
-        bend: how far the middle of the curve is moved to the left.
-        shift: how far the whole curve, with its ends, is moved to the left.
+        bend: the distance by which the middle of the curve is moved to the left.
+        shift: the distance by which the whole curve, with its ends, is moved to the left.
     """
     along = end.center - start.center
     left = -1j * along / (abs(along) or 1.0)

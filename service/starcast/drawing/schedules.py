@@ -37,9 +37,9 @@ _PALEST, _DARKEST = 0.12, 0.65
 def draw_schedule(schedule: Schedule) -> str:
     """Return a schedule as an SVG document with a row for each port and a column for each step.
 
-    A cell has the colour of its port and shows how many units cross links of the port in the step;
-    cells with more units are darker. For a symmetric schedule, only the units of one source (in
-    reductions, of one destination) are counted.
+    A cell has the colour of its port and shows the number of units that cross links of the port in
+    the step; cells with more units are darker. For a symmetric schedule, only the units of one
+    source (in reductions, of one destination) are counted.
 
     Raises:
         InputError: the schedule has no steps.
@@ -194,7 +194,7 @@ def _step_panel(
         title += f": {pluralize(count, 'unit')}"
         colour = COLOURS[int(schedule.tree[row]) % len(COLOURS)]
         # The width is logarithmic: with a linear scale, packets of a hundred units would hide
-        # all others.
+        # all other links.
         width = float(min(1.2 + 0.5 * np.log2(count), 4.0))
         shift = 2.5 if (sender, receiver) in opposite else 0.0
         curves = frame.curves(sender, receiver, shift)
@@ -205,10 +205,11 @@ def _step_panel(
 
 
 def _shares(schedule: Schedule, step: int) -> NDArray[np.float64]:
-    """Return how dark each node is shaded after a step, from 0 to 1, float64 ``[nodes]``.
+    """Return the shade of each node after a step, from 0 (pale) to 1 (dark), float64 ``[nodes]``.
 
-    It is the number of units that the node holds, divided by the largest number at the end. For a
-    reduction, it is the fraction of all contributions that the node's partial sums include.
+    The shade is the number of units that the node holds, divided by the largest such number at the
+    end. For a reduction, the shade is the fraction of all contributions that the node's partial
+    sums include.
     """
     nodes = schedule.topology.nodes
     postcondition = derive_postcondition(schedule)

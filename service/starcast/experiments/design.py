@@ -58,7 +58,7 @@ class Grid:
     """A grid of points: all combinations of the values on several axes.
 
     If an algorithm does not use an axis, the axis is ignored for this algorithm, so that no point
-    is repeated. Arguments in parentheses, as in ``forest(base=multiple)``, replace the values of
+    is repeated. Arguments in parentheses, such as ``forest(base=multiple)``, replace the values of
     the axes. If ``ports`` or ``base`` is not given, the algorithm's default is used; if
     ``messages`` is not given, the values of ``segments`` are used.
 
@@ -70,13 +70,13 @@ class Grid:
     root ignore ``root``, and seeds are ignored if no faults are drawn.
 
     Args:
-        axes: a value or a list of values for each axis, as in JSON or in a TOML file.
+        axes: a value or a list of values for each axis, of the types in JSON or in a TOML file.
 
     Attributes:
         axes: a tuple of values in ascending order for each axis in `AXES`.
 
     Raises:
-        InputError: a key is not an axis, a required axis is missing, a value is not valid, or none
+        InputError: a key is not an axis, a required axis is missing, a value is invalid, or none
             of the algorithms uses an axis.
         LimitError: there are too many points.
 
@@ -101,7 +101,7 @@ class Grid:
         for axis, declared in AXES.items():
             if declared.is_required and axis not in given:
                 raise InputError(
-                    f"the grid has no {axis}", hint=f"give at least one: {declared.option} ..."
+                    f"the grid has no {axis}", hint=f"specify at least one: {declared.option} ..."
                 )
         axes = {}
         for axis, declared in AXES.items():
@@ -115,16 +115,16 @@ class Grid:
         if most > MAX_POINTS:
             raise LimitError(
                 f"the grid has {most:,} points, more than {MAX_POINTS:,}",
-                hint="give fewer values per axis",
+                hint="use fewer values per axis",
             )
         self._check_use()
-        self.points()  # raises an error if a point is not valid
+        self.points()  # raises an error if a point is invalid
 
     def points(self) -> list[Point]:
         """Return all points. Points with the same `Point.structure` follow each other.
 
         Raises:
-            InputError: a point is not valid.
+            InputError: a point is invalid.
         """
         return [point for group in self._groups for point in group]
 
@@ -151,7 +151,7 @@ class Grid:
                 root = find_root(topology, values["root"])
                 values["faults"] = find_faults(described, values["seed"], root)
                 if values["segments"] == BEST:
-                    # Imported only when needed, because few grids need the closed forms.
+                    # The closed forms are imported only when needed, because few grids need them.
                     from starcast import costs  # noqa: PLC0415
 
                     others = {"copies": values["copies"]}
@@ -215,7 +215,7 @@ class Grid:
         return shares
 
     def _check_use(self) -> None:
-        """Raise an InputError if values are given on an axis that none of the algorithms uses."""
+        """Raise an InputError if values are given on an axis that no algorithm of the grid uses."""
         if self.axes["root"] and set(self.axes["collective"]) <= set(MULTI_SOURCE):
             listed = ", ".join(self.axes["collective"])
             raise InputError(f"none of these collectives has a root: {listed}", hint="omit root")
@@ -324,7 +324,7 @@ class Design:
             options: axes that replace the axes of the same name in every grid.
 
         Raises:
-            InputError: a key is unknown, or the values of an axis are not valid; if there are
+            InputError: a key is unknown, or the values of an axis are invalid; if there are
                 several grids, the message names the grid.
         """
         texts = {key: read_word(stored[key], key) for key in _TEXTS if key in stored}
@@ -365,11 +365,11 @@ def as_toml(stored: Mapping[str, Any]) -> str:
 def check_name(name: object) -> str:
     """Check an experiment name and return it.
 
-    A name must not consist of digits only, because commands take a number for that of a run. The
+    A name must not consist of digits only, because commands read digits as the number of a run. The
     length is limited, because names become parts of URLs and file names.
 
     Raises:
-        InputError: the name is not valid.
+        InputError: the name is invalid.
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name) or len(name) > MAX_NAME:
         raise InputError(
@@ -411,7 +411,7 @@ def stored_design(experiment: "models.Experiment") -> Design:
     """Return the design of a stored experiment with grids.
 
     Raises:
-        InputError: another version of starcast stored a design that is not valid in this version.
+        InputError: another version of starcast stored a design that is invalid in this version.
     """
     # The design is passed as a string, because the cache needs a hashable key.
     return _read_stored(json.dumps(experiment.grid))
@@ -436,7 +436,7 @@ def sort_runs(experiment: "models.Experiment", runs: Sequence[Run]) -> list[Run]
 def stored_axes(stored: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the values of each axis of a stored design, as strings.
 
-    The points are not computed, so designs that are not valid in this version can be read too.
+    The points are not computed, so designs that are invalid in this version can be read too.
     """
     axes: dict[str, dict[str, None]] = {}
     for table in stored.get(_GRID, [stored]):
@@ -446,7 +446,7 @@ def stored_axes(stored: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def describe_missing(experiment: "models.Experiment", runs: Sequence[Run]) -> str | None:
-    """Return a sentence that states how many runs of an experiment are missing; None if none."""
+    """Return a sentence with the number of missing runs of an experiment; None if all exist."""
     total = experiment.points or 0
     if total <= len(runs):
         return None
@@ -459,7 +459,7 @@ def examples() -> dict[str, Path]:
     return {file.stem: file for file in sorted(data_folder("examples").glob("*.toml"))}
 
 
-# Cached, because computing several thousand points of a grid takes longer than loading their runs.
+# Designs are cached, because computing thousands of points takes longer than loading their runs.
 @lru_cache(maxsize=8)
 def _read_stored(text: str) -> Design:
     return Design.from_json(json.loads(text))
@@ -480,7 +480,7 @@ def _read_grids(tables: Any, options: Mapping[str, Any]) -> list[Grid]:
         total += len(grids[-1].points())
         if total > _MAX_POINTS:
             raise LimitError(
-                f"the grids have more than {_MAX_POINTS:,} points together",
+                f"the grids have more than {_MAX_POINTS:,} points in total",
                 hint="divide them into several experiments",
             )
     return grids
@@ -491,7 +491,7 @@ def _parse(name: str, file: Path) -> dict[str, Any]:
         return parse_toml(read_text(file))
     except OSError as error:
         suggestion = did_you_mean(name, examples()).strip() or "see 'starcast experiment examples'"
-        hint = f"give a file, or the name of an example: {suggestion}"
+        hint = f"name a file or an example: {suggestion}"
         raise unreadable(f"the grid {name}", error, hint) from None
     except ValueError as error:
         raise InputError(

@@ -87,7 +87,7 @@ def import_experiments(engine: Engine, file: Path, name: str | None = None) -> l
             name in the file).
 
     Raises:
-        InputError: the file is not valid, or an experiment of this name has another grid.
+        InputError: the file is invalid, or an experiment of this name has another grid.
         RejectedError: a run in the file and a stored run have the same parameters but different
             results.
         BusyError: another process is using one of the experiments.
@@ -96,7 +96,7 @@ def import_experiments(engine: Engine, file: Path, name: str | None = None) -> l
     if name is not None:
         if len(experiments) != 1:
             raise InputError(
-                f"{file} holds {len(experiments)} experiments, which cannot all be named '{name}'",
+                f"{file} has {len(experiments)} experiments, which cannot all be named '{name}'",
                 hint="omit `name`",
             )
         experiments = [experiments[0].model_copy(update={"name": name})]
@@ -105,7 +105,7 @@ def import_experiments(engine: Engine, file: Path, name: str | None = None) -> l
             check_name(experiment.name)
         except InputError as error:
             raise InputError(
-                f"{file}: {error.message}", hint="give another name with `name`"
+                f"{file}: {error.message}", hint="specify another name with `name`"
             ) from None
     try:
         return _import(engine, experiments)
@@ -157,8 +157,8 @@ def _refuse_contradictions(session: Session, experiments: Sequence[ExperimentRec
         others = f", and {pluralize(more, 'run differs', 'runs differ')} as well" if more else ""
         raise RejectedError(
             f"{differences[0]}{others}",
-            hint="nothing was stored; see with 'starcast experiment reproduce' which results are "
-            "right",
+            hint="use 'starcast experiment reproduce' to find out which results are right; nothing "
+            "was stored",
         )
 
 

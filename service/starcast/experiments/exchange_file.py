@@ -92,7 +92,7 @@ _PLUGINS = pydantic.TypeAdapter(Annotated[dict[str, _Plugin], pydantic.BeforeVal
 def _axis_field(axis: Axis) -> tuple[Any, Any]:
     """Return the type and the default of the field that `RunRecord` has for an axis.
 
-    A field with a default may be missing, as in files of versions without the axis.
+    A field with a default is optional: files written by versions without the axis lack it.
     """
     kinds: dict[Any, Any] = {
         Fraction: _Rational,
@@ -149,7 +149,7 @@ class RunRecord(_Axes):
         """The parameters of the run as a `Point`, which is not checked if `needs_plugin` is true.
 
         Raises:
-            StarcastError: a name or a number in the point is not valid.
+            StarcastError: a name or a number in the point is invalid.
         """
         if self.needs_plugin:
             return Point.of(self)
@@ -158,7 +158,7 @@ class RunRecord(_Axes):
             value = getattr(self, axis)
             if value != getattr(point, axis):
                 raise InputError(
-                    f"a run of {point.algorithm} has {axis} = {value}, which is inconsistent"
+                    f"a run of {point.algorithm} has {axis} = {value}, not {getattr(point, axis)}"
                 )
         return point
 
@@ -208,7 +208,7 @@ class ExperimentRecord(StrictRecord):
 
         Raises:
             RejectedError: the results of a run contradict formulas, bounds or each other.
-            StarcastError: a name, a grid or a parameter of a run is not valid.
+            StarcastError: a name, a grid or a parameter of a run is invalid.
             pydantic.ValidationError: a run does not match the schema.
         """
         # A longer name of an earlier version can be replaced when the file is imported.
@@ -218,7 +218,7 @@ class ExperimentRecord(StrictRecord):
         for run in self.runs:
             point = run.point
             if point in seen:
-                raise InputError("it holds two runs of the same point")
+                raise InputError("two of its runs have the same parameters")
             seen.add(point)
             if allowed is not None and point not in allowed:
                 raise InputError(f"its grid has no point with the command '{point.command()}'")
@@ -239,7 +239,7 @@ class ExperimentRecord(StrictRecord):
             return None
         points = set(Design.from_json(self.grid).points())
         if self.points not in {None, len(points)}:
-            raise InputError(f"its grid has {len(points)} points, but it states {self.points}")
+            raise InputError(f"its grid has {len(points)} points, but 'points' is {self.points}")
         return points
 
 
@@ -249,7 +249,7 @@ class FileRecord(StrictRecord):
     Attributes:
         format: the kind of file and the version of its format.
         created_at: the time at which the file was written.
-        starcast: the version of starcast that wrote it.
+        starcast: the version of starcast that wrote the file.
         networks: the networks on which runs were executed.
         experiments: the experiments.
     """
@@ -285,7 +285,7 @@ def read_file(file: Path) -> list[ExperimentRecord]:
     """Read the experiments of a file, and check everything in it.
 
     Raises:
-        InputError: the file cannot be read or is not valid.
+        InputError: the file cannot be read or is invalid.
         RejectedError: the results of a run contradict formulas, bounds or each other.
         LimitError: the file is larger than any experiment file can be.
     """
@@ -344,7 +344,7 @@ def _read_experiment(file: Path, cursor: JsonCursor) -> ExperimentRecord:
     except RejectedError as error:
         raise RejectedError(
             f"{subject} in {file}: {error.message}",
-            hint="nothing was stored; ask for the file again, or run the experiment here",
+            hint="request the file again, or run the experiment here; nothing was stored",
         ) from None
     except StarcastError as error:
         raise invalid(file, f"{subject}: {error.message}") from None
@@ -364,7 +364,7 @@ def _read_object(cursor: JsonCursor, readers: Mapping[str, Callable[[], Any]]) -
         if key in fields:
             raise ValueError(f"the key '{key}' is given twice")
         if len(fields) == MAX_KEYS:
-            raise ValueError(f"more than {MAX_KEYS} keys")
+            raise ValueError(f"an object has more than {MAX_KEYS} keys")
         fields[key] = readers.get(key, cursor.value)()
     return fields
 
@@ -375,8 +375,8 @@ def _limited(items: Iterator[None], most: int, owner: str, noun: str) -> Iterato
     Args:
         items: yields before each element of a list in the file.
         most: the maximum number of elements.
-        owner: what contains the list, for the error message.
-        noun: what the elements are, in the plural, for the error message.
+        owner: the name of the object that contains the list, for the error message.
+        noun: the plural noun for the elements, for the error message.
     """
     for number, _ in enumerate(items):
         if number == most:
@@ -387,7 +387,7 @@ def _limited(items: Iterator[None], most: int, owner: str, noun: str) -> Iterato
 
 
 def invalid(file: Path, reason: str) -> InputError:
-    """Return the error for an experiment file that is not valid."""
+    """Return the error for an invalid experiment file."""
     return InputError(
         f"{file} is not a valid file of experiments: {reason}",
         hint="name a file that 'starcast experiment export' has written; nothing was stored",
@@ -427,8 +427,8 @@ def check_figures(point: Point, run: RunRecord) -> None:
     if contradiction := next(_find_contradictions(point, run, stated, formulas), None):
         raise RejectedError(
             f"the run '{point.command()}' has inconsistent figures: {contradiction}",
-            hint="nothing was stored; to check the run, repeat it on this machine with the command"
-            " above",
+            hint="to check the run, repeat it on this machine with the command above; nothing was"
+            " stored",
         )
 
 
@@ -459,7 +459,7 @@ def _find_contradictions(
     stated: Mapping[str, CostRecord],
     formulas: Mapping[str, costs.Cost | CostRecord],
 ) -> Iterator[str]:
-    """Yield a sentence for every contradiction in the results of a complete run.
+    """Yield a description of every contradiction in the results of a complete run.
 
     Args:
         point: the parameters of the run.
@@ -536,7 +536,7 @@ def _check_bytes(point: Point, stated: Fraction, units: int) -> Iterator[str]:
 
 def _differs(figure: str, stated: object, expected: object) -> Iterator[str]:
     if stated != expected:
-        yield f"{figure} is {_shown(stated)} and must be {_shown(expected)}"
+        yield f"{figure} is {_shown(stated)}, but must be {_shown(expected)}"
 
 
 def _shown(value: object) -> str:

@@ -35,8 +35,8 @@ from starcast.topologies import as_topology
 
 #: Estimated peak memory in bytes per row of a schedule. On S8 and S9, 45 to 85 bytes were measured.
 BYTES_PER_ROW = 100
-#: If all schedules together need less memory than this many bytes, starting processes takes longer
-#: than executing the points.
+#: If all schedules together need less memory than this number of bytes, starting processes takes
+#: longer than executing the points.
 _WORTH_PROCESSES = 200_000_000
 
 
@@ -52,8 +52,8 @@ class Execution:
             port model, or units that are missing although there are no faults; None if the results
             are valid.
         message_units: the number of units into which one message is split.
-        critical_work: the packets and units on the critical path of the execution, if its cost is
-            computed from them; else None.
+        critical_work: the packets and units on the critical path of the execution, if the cost is
+            computed from this path; otherwise None.
         timings: the seconds that each phase took: ``build``, ``verify``, ``simulate``.
         started_at: when the execution began.
     """
@@ -106,8 +106,8 @@ def execute_unchecked(point: Point) -> Execution:
                 root=point.root_rank,
                 **point.arguments,
             )
-        # At least 1, because the message size is divided by this number and a schedule may have no
-        # units.
+        # The number is at least 1, because the message size is divided by it, and a schedule may
+        # have no units.
         execution.message_units = max(1, schedule.message_units)
         with _measure(execution.timings, "verify"):
             if schedule.forest is not None:
@@ -129,7 +129,7 @@ def execute_unchecked(point: Point) -> Execution:
 
 
 def _execute_in_worker(plugin_names: tuple[str, ...], point: Point) -> Execution:
-    """Load plug-ins in a worker process, and execute a point there."""
+    """Load plug-ins in this worker process, and execute a point."""
     plugins.load_once(plugin_names)
     return execute_unchecked(point)
 
@@ -160,13 +160,13 @@ def check_memory(point: Point, free: int) -> int:
         raise LimitError(
             f"{point.algorithm} on {point.topology} with segments = {point.segments} needs about"
             f" {required / 1e9:.1f} GB of memory, but only {free / 1e9:.1f} GB are free",
-            hint="take a smaller topology, or fewer segments or messages",
+            hint="use a smaller topology, fewer segments, or fewer messages",
         )
     return required
 
 
 def count_processes(points: Sequence[Point], jobs: int | None = None) -> int:
-    """Return the number of processes that execute points; 1 means that this process does.
+    """Return the number of processes that execute points; 1 stands for this process alone.
 
     Args:
         points: the points to execute.
@@ -192,7 +192,7 @@ def execute_all(
 
     Args:
         points: the points to execute.
-        jobs: the number of processes on this machine, as for `count_processes`.
+        jobs: the requested number of processes on this machine; see `count_processes`.
         executor: executes the points instead of processes on this machine; a remote executor sends
             the plug-ins to its workers.
 
@@ -291,8 +291,8 @@ def _price(point: Point, simulation: Simulation, execution: Execution) -> tuple[
     machine = costs.Machine(point.t_s, point.t_c)
     simulated = costs.price_simulation(simulation, unit, machine, execution.critical_work)
     known = formula_costs(point)
-    # The order of the costs is that of listings: closed form, simulated, lower bound. A key that
-    # `known` repeats keeps its place.
+    # Costs have the order of listings: closed form, simulated, lower bound. A key that `known`
+    # repeats keeps its place.
     priced = {"closed form": known.get("closed form"), "simulated": simulated, **known}
     return tuple(
         RunCost(kind, **{name: getattr(cost, name) for name in COST_FIELDS[1:]})

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def resolve_faults(topology: Topology, text: str, seed: int, root: int = 0) -> tuple[str, ...]:
-    """Return the faults that a value of the axis ``faults`` describes; draw them if it is a number.
+    """Return the faults that a value of the axis ``faults`` describes, drawn if it is a number.
 
     Args:
         topology: the topology. Faults are drawn among all its nodes, including switches, or all its
@@ -32,7 +32,7 @@ def resolve_faults(topology: Topology, text: str, seed: int, root: int = 0) -> t
         The faults in the form of `canonical_faults`.
 
     Raises:
-        InputError: the topology has too few nodes or links, or a label is not valid.
+        InputError: the topology has too few nodes or links, or a label is invalid.
     """
     if text == NONE:
         return ()
@@ -44,7 +44,7 @@ def resolve_faults(topology: Topology, text: str, seed: int, root: int = 0) -> t
     if amount > most:
         besides = " besides the root" if kind == "node" else ""
         raise InputError(
-            f"{topology.spec} has fewer than {amount} {kind}s{besides}", hint=f"give at most {most}"
+            f"{topology.spec} has fewer than {amount} {kind}s{besides}", hint=f"use at most {most}"
         )
     random = np.random.default_rng(seed)
     if kind == "link":
@@ -80,7 +80,7 @@ def _draw_links(topology: Topology, amount: int, random: np.random.Generator) ->
         return [_name_link(topology, *undirected[number]) for number in drawn.tolist()]
     # Directed links are drawn, because they are easily numbered. An undirected link is drawn at
     # most twice, once per direction, so twice as many directed links contain enough undirected
-    # ones.
+    # links.
     directed = random.choice(topology.nodes * topology.degree, size=2 * amount, replace=False)
     rank, place = np.divmod(directed, topology.degree)
     other = topology.step(np.array(topology.ports, dtype=np.uint8)[place], rank)
@@ -94,7 +94,7 @@ def _name_link(topology: Topology, low: int, high: int) -> str:
 
 
 def _place_fault(topology: Topology, word: str) -> "Fault":
-    # Imported only here, because comparisons import this module, but do not need the simulator.
+    # Comparisons import this module but do not need the simulator, so it is imported only here.
     from starcast.judges.simulator import Fault  # noqa: PLC0415
 
     fault = Fault.parse(word)

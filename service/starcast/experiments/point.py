@@ -48,7 +48,7 @@ class Point(Parameters):
         if self.ports not in algorithm.ports:
             raise InputError(
                 f"{algorithm} has no port model '{self.ports}'",
-                hint=f"write {' or '.join(algorithm.ports)}",
+                hint=f"use {' or '.join(algorithm.ports)}",
             )
         check_execution(self.execution)
         self._check_numbers()
@@ -80,15 +80,15 @@ class Point(Parameters):
             if max(abs(value.numerator), value.denominator) > LARGEST:
                 raise InputError(
                     f"{name} is out of range",
-                    hint="give a numerator and a denominator of at most 10^30",
+                    hint="use a numerator and a denominator of at most 10^30",
                 )
             if value < axis.least:
                 raise InputError(
                     f"{name} is {value}, less than {axis.least}",
-                    hint=f"give {axis.option} {axis.least} or more",
+                    hint=f"use {axis.option} {axis.least} or more",
                 )
         if self.t_s == self.t_c == 0:
-            raise InputError("t_s and t_c cannot both be 0", hint="give a positive t_s or t_c")
+            raise InputError("t_s and t_c cannot both be 0", hint="use a positive t_s or t_c")
         read_seed(self.seed)
 
     def _normalize_root(self, topology: Topology) -> str | None:
@@ -109,7 +109,7 @@ class Point(Parameters):
         if axis is not None:
             raise InputError(
                 f"'{self.algorithm}' cannot have '{axis}' in parentheses",
-                hint=f"give it as `{axis}`",
+                hint=f"specify it with `{axis}`",
             )
         if not own:
             return name
@@ -142,8 +142,8 @@ class Point(Parameters):
     def of(cls, run: object) -> Self:
         """Return the point of a run without checking it.
 
-        It was checked when the run was executed. A second check would fail if the plug-in that
-        defines the algorithm of a stored run is not loaded.
+        The point was checked when the run was executed. A second check would fail if the plug-in
+        that defines the algorithm of a stored run is not loaded.
         """
         point = object.__new__(cls)
         for axis in AXES:
@@ -205,7 +205,7 @@ def find_root(topology: Topology, root: str | None) -> int:
         root: a label, ``#6`` for rank 6, the word `CENTRE`, or None for rank 0.
 
     Raises:
-        InputError: the topology has no such node, or it is a switch.
+        InputError: the topology has no such node, or the node is a switch.
         LimitError: the root is `CENTRE`, and the topology is too large to find its centre.
     """
     if root is None:
@@ -222,7 +222,7 @@ def find_root(topology: Topology, root: str | None) -> int:
     if node >= topology.endpoints:
         raise InputError(
             f"the root '{root}' of {topology.spec} is a switch, which has no messages of its own",
-            hint=f"give an endpoint, such as {topology.label(0)}",
+            hint=f"use an endpoint, such as {topology.label(0)}",
         )
     return node
 

@@ -3,7 +3,7 @@
 Each run is stored with its costs and step profile in one transaction. The first run's transaction
 also stores the experiment. An interrupted experiment therefore contains only complete runs, and
 running it again executes the missing runs. A repetition executes stored runs again, compares the
-new results with the stored ones, and stores nothing.
+new results with the stored results, and stores nothing.
 """
 
 from concurrent.futures import Executor
@@ -87,7 +87,7 @@ def run_experiment(
 
     Args:
         engine: a database with a checked schema.
-        name: the name of a new experiment, or of an existing one with the same points.
+        name: the name of a new experiment, or of an existing experiment with the same points.
         wanted: the design or grid whose points are executed.
         reporter: receives the progress.
         replace: delete an existing experiment with this name first.
@@ -96,7 +96,7 @@ def run_experiment(
         executor: executes the points instead of processes on this machine.
 
     Raises:
-        InputError: the name is not valid or belongs to an experiment with other points, or ``jobs``
+        InputError: the name is invalid or belongs to an experiment with other points, or ``jobs``
             is less than 1.
         BusyError: another process is running or dropping this experiment.
         UnavailableError: a connection to the database was lost; runs finished before are stored.
@@ -128,7 +128,7 @@ def run_once(
     collection while the point is executed. The reporter receives the remarks of the simulation.
 
     Raises:
-        InputError: the name is not valid, or belongs to an experiment with a grid.
+        InputError: the name is invalid, or belongs to an experiment with a grid.
         BusyError: after the execution, another process blocked the collection for `SAVE_SECONDS`.
         LimitError: the point does not fit into memory.
     """
@@ -154,7 +154,7 @@ def drop_experiment(engine: Engine, name: str) -> int:
 
     Raises:
         NotFoundError: no such experiment is stored.
-        BusyError: another process is running it.
+        BusyError: another process is running the experiment.
     """
     with exclusive(engine, name), open_session(engine) as session:
         experiment = repository.load_experiment(session, name)
@@ -224,7 +224,7 @@ def check_design(experiment: models.Experiment, design: Design | None) -> None:
     problem = "has another grid" if experiment.grid else "is a collection of single runs"
     raise InputError(
         f"the stored experiment '{experiment.name}' {problem}",
-        hint="give another name, or `replace` to delete its runs and start again",
+        hint="use another name, or `replace` to delete its runs and start again",
     )
 
 
@@ -233,7 +233,7 @@ def _check_collection(session: Session, name: str) -> None:
     if experiment is not None and experiment.grid:
         raise InputError(
             f"the experiment '{name}' is defined by a grid: no single run can be added to it",
-            hint="give another name",
+            hint="use another name",
         )
 
 
@@ -250,7 +250,7 @@ def _ensure_experiment(session: Session, name: str, design: Design | None = None
 
 @dataclass(frozen=True)
 class _Writer:
-    """Stores runs of an experiment, as long as this process holds the experiment's lock."""
+    """Stores runs of an experiment while this process holds the experiment's lock."""
 
     engine: Engine
     lock: Lock
@@ -314,7 +314,7 @@ def _save(session: Session, experiment: int, point: Point, execution: Execution,
     return repository.save_run(session, experiment, run, execution.profile)
 
 
-#: The results of a run that are compared with those of its repetition, in the order of listings.
+#: The results of a run that are compared with its repetition, in the order of listings.
 REPEATED = ("status", "steps", "transmissions", "costs", "missing", "profile")
 
 #: The stored step profile of a run: for each step number, the values of `PROFILE_COLUMNS`.
@@ -327,7 +327,7 @@ _COSTS = ("time", "steps", "start_ups", "transmissions", "bytes")
 
 @dataclass(frozen=True)
 class Repetition:
-    """A stored run, and the comparison of its results with those of its repetition.
+    """A stored run, and the comparison of its results with the results of its repetition.
 
     Attributes:
         run: the stored run.
@@ -342,7 +342,7 @@ class Repetition:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether all new results equal the stored ones; None if the run was not repeated."""
+        """Whether all new results equal the stored results; None if the run was not repeated."""
         return set(self.figures.values()) == {SAME} if self.figures else None
 
 
@@ -390,7 +390,7 @@ def reproduce(
     stored = {Point.of(run): run for run in runs if run not in lost}
     plugins = [run.provenance.get("plugins", {}) for run in stored.values()]
     for changed in sorted({each for used in plugins for each in find_changed(used)}):
-        reporter.say(f"the plug-in of '{changed}' differs from the one that stored runs have used")
+        reporter.say(f"the plug-in of '{changed}' differs from the plug-in that stored runs used")
     with (
         reporter.task(f"repeating {name}", len(stored), "runs") as task,
         execute_all(stored, jobs, executor) as (executions, _),
@@ -424,7 +424,7 @@ def load_steps(session: Session, run: Run) -> Steps:
 def compare_figures(
     stored: Run, new: Run, old_steps: Steps, new_profile: Profile
 ) -> dict[str, str]:
-    """Compare the results of a stored run with new ones.
+    """Compare the results of a stored run with the results of a new run.
 
     Args:
         stored: the stored run.

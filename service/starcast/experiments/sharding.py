@@ -1,7 +1,7 @@
 """Shards of experiments: parts that are executed on separate machines, without a database.
 
 The unit of division is a group of points with the same `Point.structure`, because one execution is
-enough for all of them. `starcast.experiments.exchange.merge_experiment` stores all shards.
+enough for the whole group. `starcast.experiments.exchange.merge_experiment` stores all shards.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from starcast.topologies.network_records import NetworkRecord
 
 
 class _Description(StrictRecord):
-    """What a shard file says about the whole experiment: its name, design and networks."""
+    """The description of the whole experiment in a shard file: name, design and networks."""
 
     name: str
     grid: dict[str, Any]
@@ -59,7 +59,7 @@ def run_shard(
         The number of executed points.
 
     Raises:
-        InputError: the name is not valid, ``jobs`` is less than 1, or the file cannot be written.
+        InputError: the name is invalid, ``jobs`` is less than 1, or the file cannot be written.
         LimitError: a point does not fit into memory; no file is written.
     """
     description: dict[str, Any] = {"name": check_name(name), "grid": design.as_json()}
@@ -97,7 +97,7 @@ def read_shards(files: Sequence[Path], name: str | None = None) -> ExperimentRec
     name = check_name(name or job.name)
     runs = [run for result in results for run in result.root]
     if not runs:
-        raise InputError("the shards hold no runs", hint="run the shards again")
+        raise InputError("the shards contain no runs", hint="run the shards again")
     experiment = ExperimentRecord(
         name=name,
         grid=design.as_json(),
@@ -109,6 +109,6 @@ def read_shards(files: Sequence[Path], name: str | None = None) -> ExperimentRec
         experiment.check()
     except InputError as error:
         raise InputError(
-            f"the shards of '{name}' are not valid: {error.message}", hint="run the shards again"
+            f"the shards of '{name}' are invalid: {error.message}", hint="run the shards again"
         ) from None
     return experiment

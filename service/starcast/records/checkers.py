@@ -1,10 +1,10 @@
 """Checkers that decide properties of trees independently of the code that built the trees.
 
 Every checker takes a topology, the array ``parent_port`` (uint8 ``[trees, nodes]``: each node's
-port towards its parent, 0 at the root and where a node is not in that tree) and the root's rank.
-It uses only `Topology.neighbours` and the labels of the topology. Parents are the neighbours across
-the ports, levels are counted from the root outwards, and distances are found by breadth-first
-search. Checkers share no code with `starcast.trees`, so the two can be compared.
+port towards its parent, 0 at the root and outside the tree) and the root's rank. It uses only
+`Topology.neighbours` and the labels of the topology. Parents are the neighbours across the ports,
+levels are counted from the root outwards, and distances are found by breadth-first search. Checkers
+share no code with `starcast.trees`, so their results are independent of that package.
 
 The result is an `Evidence`: whether the property holds, the measured values, and the first
 counterexample. All checkers except `rooted` and `spanning` raise an error if a tree is not rooted.
@@ -30,8 +30,8 @@ class TraversedTree(NamedTuple):
     """A tree traversed from its root; each attribute is an array int32 ``[nodes]``.
 
     Attributes:
-        parents: the parent of each node; -1 if the node has no parent port, or one that does not
-            exist.
+        parents: the parent of each node; -1 if the node has no parent port, or a parent port that
+            does not exist.
         levels: the distance from the root in the tree; -1 for nodes that the root does not reach.
         branches: the child of the root whose subtree contains the node; for the root, the root
             itself; -1 for nodes that the root does not reach.
@@ -61,7 +61,7 @@ class UncheckedForest:
             raise InputError(
                 f"trees on {topology.spec} need an array [trees, {topology.nodes}], not "
                 f"{list(self.rows.shape)}",
-                hint="give one row per tree with one entry per node",
+                hint="use one row per tree with one entry per node",
             )
         self.root = topology.node(root)
         self.neighbours = np.stack([topology.neighbours(port) for port in topology.ports])
@@ -134,7 +134,7 @@ class Evidence:
         measured: the measured value, or one value per tree or port; see the checker.
         counterexample: None if the property holds. Otherwise a description of the first failure:
             the ``tree``, ``node`` (label), ``link`` (``1234 -> 2134``), ``level`` or ``dimension``,
-            with the values ``found`` and ``stated``, or the reason ``why``.
+            with the value ``found`` and the limit ``stated``, or the reason ``why``.
     """
 
     check: str
@@ -155,7 +155,7 @@ class Evidence:
         if self.counterexample is not None:
             place = dict(self.counterexample)
             found, stated = place.pop("found", None), place.pop("stated", None)
-            reason = place.pop("why", f"the value is {found}, but {stated} is stated")
+            reason = place.pop("why", f"the value is {found}, but the limit is {stated}")
             location = ", ".join(f"{name} {value}" for name, value in place.items())
             raise RejectedError(
                 f"the check '{self.check}' fails at {location}: {reason}",
@@ -418,7 +418,7 @@ def _steps(
 
 
 def _repetitions(steps: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how often the most frequent non-negative number of each column occurs, at least 1."""
+    """Return the number of occurrences of each column's most frequent number >= 0, at least 1."""
     # In sorted columns, equal numbers are next to each other.
     ordered = np.sort(steps, axis=0)
     run = np.ones(steps.shape[1], dtype=np.int64)

@@ -35,13 +35,13 @@ from starcast.topologies import topology
 #: The names of all problems.
 PROBLEM_NAMES = tuple(PROBLEMS)
 #: Maximum number of nodes for which records of a problem are checked. S11 has 39,916,800 nodes; a
-#: check of a broadcast on it needs 3 GB. Several other checks use Python's sets and lists, which
+#: check of a broadcast on S11 needs 3 GB. Several other checks use Python's sets and lists, which
 #: need hundreds of bytes per node.
 MAX_NODES: Mapping[str, int] = MappingProxyType(
     dict.fromkeys(PROBLEMS, 500_000) | {"one-port-broadcast": 40_000_000}
 )
-#: Maximum size of a witness in bytes, unless the topology has so many nodes that two bytes per node
-#: take more. Checks take eight times as much memory.
+#: Maximum size of a witness in bytes; two bytes per node of the topology are allowed if that is
+#: more. Checks need eight times as much memory.
 _MAX_BYTES = 40 * MB
 ProblemArguments = Mapping[str, int]
 
@@ -118,9 +118,7 @@ class _WitnessCheck:
             wanted in (None, length) for wanted, length in zip(shape, values.shape, strict=True)
         )
         self.require(fits, f"the array '{name}' has a wrong shape")
-        self.require(
-            values.dtype.kind in "iub", f"the array '{name}' does not contain whole numbers"
-        )
+        self.require(values.dtype.kind in "iub", f"the array '{name}' does not contain integers")
         # A huge unsigned number would become negative in int64, and might pass the other checks.
         is_small = values.dtype != np.uint64 or values.max(initial=0) <= np.iinfo(np.int64).max
         self.require(is_small, f"an entry of the array '{name}' is too large")
@@ -193,7 +191,7 @@ def _congestion(check: _WitnessCheck, arguments: ProblemArguments) -> int:
 def _independent(check: _WitnessCheck, _arguments: ProblemArguments) -> int:
     """Return the number of trees; reject trees that share links or inner nodes.
 
-    By Hasunuma (2001), trees that share neither are completely independent.
+    By Hasunuma (2001), trees that share neither links nor inner nodes are completely independent.
     """
     graph = check.graph
     rows = check.forest(None)

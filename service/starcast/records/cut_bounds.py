@@ -47,7 +47,7 @@ def certified_cut(
         graph: the topology.
         automorphisms: images of the nodes; they are checked.
         vectors: one vector b per inequality.
-        multipliers: one per inequality, which must not be negative, and one for the sum of y.
+        multipliers: a non-negative multiplier per inequality, and a multiplier for the sum of y.
         denominator: the positive number by which the multipliers are divided.
 
     Raises:
@@ -89,9 +89,9 @@ def certified_cut(
 def round_cut(graph: Topology, value: int) -> int:
     """Round a lower bound on the cut links up to the next number that a bisection can cut.
 
-    A half of n nodes has degree * n ends of links. Links inside the half have two of these ends,
-    and cut links have one. So if the number N of nodes is even, the number of cut links of every
-    bisection has the same parity as degree * N / 2.
+    A half of n nodes has degree * n ends of links. A link inside the half has two of these ends,
+    and a cut link has one end. So if the number N of nodes is even, the number of cut links of
+    every bisection has the same parity as degree * N / 2.
     """
     if graph.nodes % 2 == 0 and (value - graph.degree * graph.nodes // 2) % 2:
         return value + 1
@@ -159,7 +159,7 @@ def pair_orbits(graph: Topology, automorphisms: NDArray[np.int64]) -> NDArray[np
     _, orbit = np.unique(least, return_inverse=True)
     orbit = orbit.reshape(nodes, nodes).astype(np.int64)
     if len(np.unique(np.diagonal(orbit))) > 1:
-        raise _rejected(graph, "the automorphisms do not map every node to every other")
+        raise _rejected(graph, "the automorphisms do not map every node to every other node")
     return orbit
 
 

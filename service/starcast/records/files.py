@@ -101,7 +101,7 @@ def write_record(path: Path, record: Record) -> None:
     with atomic_write(path.with_name(name)) as file:
         file.write(packed)
     fields = {**record.as_json(), "witness": {"file": name, "sha256": digest}}
-    # A network has too many numbers for a line each.
+    # A network has too many numbers for one number per line.
     indent = None if "network" in fields else 2
     with atomic_write(path) as file:
         file.write(f"{json.dumps(fields, indent=indent)}\n".encode())
@@ -132,8 +132,8 @@ def load_record(path: Path) -> Record:
         raise not_a_record(str(path), error) from None
     if hashlib.sha256(content).hexdigest() != entry.sha256:
         raise InputError(
-            f"the witness {path.with_name(entry.file)} is damaged: its SHA-256 is not that of the"
-            " record",
+            f"the witness {path.with_name(entry.file)} is damaged: its SHA-256 differs from that in"
+            " the record",
             hint="restore the file, or search again",
         )
     witness = unpack_witness(content, str(path.with_name(entry.file)))
@@ -166,7 +166,7 @@ def load_named(path: Path) -> Record:
         InputError: the record cannot be read, or its file was renamed or moved.
     """
     record = load_record(path)
-    # A file that was renamed must not be taken for the record of another problem.
+    # A renamed file must not be used as the record of another problem.
     if path_of(path.parents[1], record.problem, record.topology, record.arguments) != path:
         raise not_a_record(str(path), f"its name does not match its id {record.id}")
     return record
@@ -212,7 +212,7 @@ def shipped_record(problem: str, topology: str) -> Record:
 
 
 def missing_reason(problem: str, topology: str, *, optimal: bool) -> str | None:
-    """Return the reason why starcast has no record that an algorithm needs, or None if it has one.
+    """Return the reason why starcast lacks a record that an algorithm needs, or None if it exists.
 
     Args:
         problem: a problem without arguments.
@@ -222,7 +222,7 @@ def missing_reason(problem: str, topology: str, *, optimal: bool) -> str | None:
     if not path_of(shipped_folder(), problem, topology).is_file():
         return f"starcast has no record of {problem} on it"
     if optimal and not shipped_record(problem, topology).optimal:
-        return f"its record of {problem} is not proven to be optimal"
+        return f"starcast's record of {problem} on it is not proven to be optimal"
     return None
 
 
@@ -338,7 +338,7 @@ class RecordTable(Table):
         """Return the summary: one row per problem and series of topologies, such as S3, S4, ..."""
         series: dict[tuple[str, ...], list[Row]] = {}
         for row in self.rows:
-            # Other specs than S5, S6,3 or Q4 are a series of their own.
+            # A spec that does not have the form of S5, S6,3 or Q4 is a separate series.
             spec = _NUMBERED.fullmatch(row["topology"])
             family = (spec[1], spec[3]) if spec else (row["topology"], "")
             key = (row["problem"], str(row["arguments"]), *family)
@@ -381,7 +381,7 @@ def as_table(
 
 
 def as_summary(records: Iterable[Record]) -> RecordTable:
-    """Return a table with one row per record, of which a terminal shows a summary."""
+    """Return a table with one row per record, which a terminal shows as a summary."""
     return RecordTable.of(map(record_row, records), COLUMNS, spare=SPARE)
 
 
@@ -414,7 +414,7 @@ def describe_evidence(record: Record) -> str:
     """Describe the evidence for a record's bound, such as ``LRAT, not made again``.
 
     Each verification of a record computes bounds from theory and inequalities again, which is fast.
-    It does not make a proof again. That a checker accepted the proof is known only from the file.
+    A verification does not make a proof again: only the file states that a checker accepted it.
     """
     if record.proof is None:
         return evidence_kind(record)

@@ -4,8 +4,8 @@ An LRAT proof is a text file that refutes a formula. The clauses of the formula 
 3, ... A line ``ID LITERALS 0 HINTS 0`` adds a clause, and ``ID d IDS 0`` deletes clauses. An added
 clause must follow by unit propagation from earlier clauses, whose ids are the hints. That is,
 assume that all literals of the added clause are false. Then each hinted clause in turn has only one
-literal left, which must be true, and the last hinted clause has none left. So the checker does not
-have to search. The proof is complete when it adds the clause without literals.
+literal left, which must be true, and the last hinted clause has no literal left. So the checker
+does not have to search. The proof is complete when it adds the clause without literals.
 
 The checker reads the part of the format that CaDiCaL writes. It rejects RAT steps, which have
 negative hints.
@@ -38,7 +38,7 @@ def check_lrat(clauses: Iterable[Iterable[int]], proof: Iterable[str]) -> int:
         >>> check_lrat([[1], [-1, 2], [-2]], ["4 2 0 1 2 0", "5 0 4 3 0"])
         2
     """
-    # Duplicate literals of a clause are removed, so that a literal that is left counts only once.
+    # Duplicate literals of a clause are removed, so that a remaining literal counts only once.
     known = {number: tuple(set(clause)) for number, clause in enumerate(clauses, start=1)}
     added = 0
     for number, line in enumerate(proof, start=1):
@@ -81,7 +81,7 @@ def _execute(known: dict[int, Clause], words: Sequence[str]) -> Clause | None:
     name, clause, hints = _parse_addition([int(word) for word in words])
     # A second clause of this id would make later hints ambiguous.
     if name in known:
-        raise ValueError(f"the id {name} is in use")
+        raise ValueError(f"the id {name} is already in use")
     _require_implied(known, clause, hints)
     known[name] = clause
     return clause
@@ -122,5 +122,5 @@ def _require_implied(known: dict[int, Clause], clause: Clause, hints: Sequence[i
             raise ValueError(f"the clause of hint {hint} has {len(left)} literals that can be true")
         false.add(-left[0])
     raise ValueError(
-        "unit propagation with its hints (the clauses it cites) gives no contradiction"
+        "unit propagation along its hints (the ids of earlier clauses) finds no contradiction"
     )

@@ -118,7 +118,7 @@ class Attempt:
     """One search that contributed to a record, or that ended without an answer.
 
     Attributes:
-        method: how the search works.
+        method: a short description of the search method.
         target: the value that the search had to reach.
         result: ``witness`` if the target was reached, ``none`` if it was proven impossible, and
             ``open`` otherwise.
@@ -209,7 +209,7 @@ class Record:
         return ":".join(parts)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the content of the record's JSON file: `fields`, and the topology if a network."""
+        """Return the content of the record's JSON file: `fields`, and the network, if any."""
         values = self.fields()
         for network in NetworkRecord.of_topologies([self.topology]):
             values["network"] = network.model_dump(mode="json")
@@ -246,8 +246,8 @@ def combine_verified(first: VerifiedRecord, second: VerifiedRecord) -> VerifiedR
 
     If one record has the better value and the other the better bound, the result has both. A bound
     that the other record's witness contradicts is false, and is dropped. Of two possible bounds,
-    the one with the stronger verification state is taken; if states are equal, the better bound; if
-    bounds are equal, the one with the better evidence, or else that of the first record.
+    the bound with the stronger verification state is kept; if states are equal, the better bound;
+    if bounds are equal, the bound with the better evidence, or else the first record's bound.
 
     Args:
         first: a record whose witness has the stated value, and the verification state of its bound.
@@ -302,7 +302,7 @@ def is_better(record: Record, other: Record) -> bool:
 
 
 def improve_record(known: Record | None, found: Record, keep: Callable[[Record], object]) -> Record:
-    """Combine a known record with a newly found one, and return the result.
+    """Combine a known record with a newly found record, and return the result.
 
     Args:
         known: the record before the search, if there is one.
@@ -324,7 +324,7 @@ def _rank_evidence(record: Record) -> int:
     """Return the rank of the evidence for a record's bound; the best evidence has the highest rank.
 
     A second solver's answer has the lowest rank. Theory and inequalities, which need no proof, have
-    the highest, because they are checked whenever the record is read.
+    the highest rank, because they are checked whenever the record is read.
     """
     if record.proof is None:
         return 3
@@ -390,10 +390,10 @@ class RecordFields(pydantic.BaseModel):
 def read_fields(fields: object, source: str) -> RecordFields:
     """Check the fields of a record that were read from JSON or PostgreSQL.
 
-    If they contain a network, it is registered in this process.
+    A network among the fields is registered in this process.
 
     Args:
-        fields: a mapping as `Record.as_json` returns it; it may also name the witness file.
+        fields: a mapping in the form of `Record.as_json`, which may also name the witness file.
         source: the name of the file or row, for messages.
 
     Raises:

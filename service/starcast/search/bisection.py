@@ -1,13 +1,13 @@
 """Bisection width: the smallest number of links between two halves of the nodes, with bounds.
 
-Lower bounds come from a linear program with cutting planes. It has a variable for each orbit of
-node pairs (u, v): the average of y_u y_v over the orbit, where y is 1 in one half and -1 in the
-other. Each integer vector b gives an inequality: the square (b y)^2 of the scalar product is at
-least 0, and at least 1 if the sum of b is odd. These inequalities are the cutting planes. In each
-round, vectors b are added whose inequalities the current solution violates, until no such vector is
-found. They are eigenvectors of the matrix of averages, triangles (vectors with three entries of
-+-1), and vectors of small integers found by local search. The dual solution, rounded to whole
-numbers, is the certificate that `starcast.records.cut_bounds` checks.
+Lower bounds come from a linear program with cutting planes. The program has a variable for each
+orbit of node pairs (u, v): the average of y_u y_v over the orbit, where y is 1 in one half and -1
+in the other. Each integer vector b gives an inequality: the square (b y)^2 of the scalar product is
+at least 0, and at least 1 if the sum of b is odd. These inequalities are the cutting planes. In
+each round, vectors b are added whose inequalities the current solution violates, until no such
+vector is found. These vectors are eigenvectors of the matrix of averages, triangles (vectors with
+three nonzero entries, each +-1), and vectors of small integers found by local search. The dual
+solution, rounded to integers, is the certificate that `starcast.records.cut_bounds` checks.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ _STARTS = 60
 #: A generous upper bound on the rounding error of a computed eigenvalue.
 _ERROR = 1e-6
 #: Eigenvectors are scaled so that their largest absolute entry is `_SCALE`, and then rounded to
-#: whole numbers. `_DENOMINATOR` is the denominator of the multipliers in a certificate.
+#: integers. `_DENOMINATOR` is the denominator of the multipliers in a certificate.
 _SCALE, _DENOMINATOR = 1_000, 10**15
 #: Approximate number of eigenvectors that the linear program starts with; there may be up to twice
 #: as many.
@@ -59,7 +59,7 @@ _PATIENCE = 15
 
 
 def _second_eigenvalue(graph: Topology) -> float:
-    """Return the second smallest eigenvalue of the Laplacian, or the bound 0 for a large graph."""
+    """Return the second smallest Laplacian eigenvalue, or the lower bound 0 for a large graph."""
     if graph.family == "star" and graph.n > 2:
         return 1.0  # all adjacency eigenvalues of S_n are integers with absolute values below n
     if graph.family == "hypercube":
@@ -83,9 +83,9 @@ def _halves(order: NDArray[np.int64]) -> NDArray[np.uint8]:
 def _substar_halves(graph: Topology) -> NDArray[np.uint8]:
     """Divide the nodes into two halves that consist of substars; for odd n, one substar is divided.
 
-    A substar of S_n or S_{n,k} consists of all nodes with the same last symbol. A substar is
-    divided in the same way as the topology. In other families the halves are the lower and the
-    higher ranks.
+    A substar of S_n or S_{n,k} consists of all nodes with the same last symbol. A divided substar
+    is split in the same way, by the symbols before the last one. In other families the halves are
+    the lower and the higher ranks.
     """
     order = np.arange(graph.nodes)
     if graph.family in ("star", "nk-star"):
@@ -95,7 +95,7 @@ def _substar_halves(graph: Topology) -> NDArray[np.uint8]:
 
 
 def _perturbed(side: NDArray[np.uint8], generator: np.random.Generator) -> NDArray[np.uint8]:
-    """Return two halves changed at random: a tenth of all nodes moves from each to the other."""
+    """Return two halves after exchanging a random tenth of all nodes from each half."""
     changed = side.copy()
     count = max(len(side) // 10, 1)
     for value in (0, 1):
@@ -165,8 +165,8 @@ def find_certificate(
     orbit, linked, links, end = work
     generator = np.random.default_rng(seed)
     program = _Program(orbit, linked)
-    # The inequalities of the eigenvectors alone already give the bound of the second eigenvalue;
-    # the vectors that are added later improve it.
+    # The inequalities of the eigenvectors alone already give the eigenvalue bound; the vectors that
+    # are added later improve this bound.
     spectral = np.linalg.eigh((linked > 0)[orbit].astype(float))[1]
     for vector in spectral.T[:: max(len(orbit) // _SPECTRAL, 1)]:
         program.add(_scaled(vector))
@@ -186,7 +186,7 @@ def find_certificate(
 class _Program:
     """The linear program that bounds the number of cut links.
 
-    It has a variable for each orbit of node pairs (u, v): the average z of y_u y_v over the orbit.
+    Each orbit of node pairs (u, v) has a variable: the average z of y_u y_v over the orbit.
     """
 
     def __init__(self, orbit: NDArray[np.int64], linked: Floats) -> None:
@@ -241,13 +241,16 @@ class _Program:
         return np.array([average.solution_value() for average in averages])
 
     def certificate(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the certificate: vectors with positive multipliers, and integer multipliers."""
+        """Return the certificate: vectors with positive multipliers, and all integer multipliers.
+
+        The last multiplier belongs to the condition that the halves have equal size.
+        """
         # The rounded dual solution still proves a bound: the terms that no longer cancel are tiny,
         # and their sum is computed exactly.
         rounded = np.rint(self._dual * _DENOMINATOR).astype(np.int64)
         used = np.flatnonzero(rounded[:-1] > 0)
         vectors = np.array([self._vectors[number] for number in used], dtype=np.int64)
-        # There may be no vectors.
+        # Without vectors, `np.array` returns an array with only one dimension.
         vectors = vectors.reshape(-1, len(self._orbit))
         return vectors, np.append(rounded[used], rounded[-1])
 
@@ -268,13 +271,13 @@ def _violated(matrix: Floats, generator: np.random.Generator) -> list[NDArray[np
 
 
 def _scaled(vector: Floats) -> NDArray[np.int64]:
-    """Round a vector to whole numbers, scaled so that the largest absolute entry is `_SCALE`."""
+    """Round a vector to integers after scaling its largest absolute entry to `_SCALE`."""
     scaled: NDArray[np.int64] = np.rint(vector / np.abs(vector).max() * _SCALE).astype(np.int64)
     return scaled
 
 
 def _triangles(matrix: Floats, generator: np.random.Generator) -> list[NDArray[np.int64]]:
-    """Return vectors b with three entries of +-1, one at rank 0, whose inequality is violated."""
+    """Return vectors b of violated inequalities with three nonzero entries (+-1), one at rank 0."""
     first = matrix[0]
     found = []
     for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
@@ -409,7 +412,8 @@ class BisectionWidth(FormulaProblem):
 
     def solve(self, target: int, budget: Budget) -> Decision:
         decision = super().solve(target, budget)
-        # If ``target + 1`` links are impossible because of the parity, they are excluded too.
+        # If cuts of ``target + 1`` links are impossible because of the parity, this number is
+        # excluded too.
         excluded = round_cut(self.topology, target + 1) - 1
         return decision._replace(target=excluded) if decision.result == "none" else decision
 
@@ -423,8 +427,8 @@ class BisectionWidth(FormulaProblem):
         linked = np.zeros(int(orbit.max()) + 1)
         for port in graph.ports:
             np.add.at(linked, orbit[np.arange(graph.nodes), graph.neighbours(port)], 1)
-        # The end time is valid in all processes, because they share the clock. It is earlier than
-        # the time limit, so that a process has time to send its answer.
+        # The end time is valid in all processes, because they share the clock, and earlier than the
+        # time limit, so that a process has time to send its answer.
         work = (orbit, linked, graph.links, monotonic() + 0.7 * budget.left)
         answer = race(find_certificate, work, budget, f"cutting planes for halves of {graph.spec}")
         if answer is None:

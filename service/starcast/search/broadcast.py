@@ -3,8 +3,8 @@
 In a round, an informed node informs at most one neighbour.
 
 A local search finds schedules (`starcast.search.local_search`). A solver decides whether a given
-number of rounds suffices; if it refutes the formula, this gives a lower bound. The first lower
-bound comes from counting (Liestman & Peters 1988).
+number of rounds suffices; a refutation of the formula gives a lower bound. The first lower bound
+comes from counting (Liestman & Peters 1988).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -24,8 +24,8 @@ from starcast.search.problem import OPEN, Decision, FormulaProblem, Method, Theo
 from starcast.support.progress import reporting
 from starcast.topologies import Topology, ports_towards
 
-#: How many of the last rounds the local search changes: each start of the search uses the next of
-#: these numbers, cyclically.
+#: Numbers of last rounds that the local search changes. Each start of the search uses the next
+#: number, cyclically.
 _SEARCHED = (3, 4, 5, 6)
 #: Bytes per node that the local search needs in addition to the table of neighbours, measured on
 #: S11.
@@ -35,8 +35,8 @@ _STEPS = 50_000
 #: Minimum number of parts before the local search starts again with another broadcast, and the
 #: number of uninformed nodes for which one more part is added.
 _LEAST_PARTS, _NODES_PER_PART = 20, 10
-#: Maximum size of cliques for which `clique_bound` is computed. At this size it takes a second; at
-#: twice the size it takes minutes, and such large cliques hardly restrict a broadcast.
+#: Maximum clique size for `clique_bound`. At this size the computation takes a second; at twice the
+#: size it takes minutes, and such large cliques hardly restrict a broadcast.
 _MAX_CLIQUE = 20
 
 
@@ -62,14 +62,15 @@ def counting_bound(nodes: int, degree: int) -> int:
 def tabulate_bounds(most: int, find_value: Callable[[int], int | None]) -> list[dict[str, int]]:
     """Return the bounds on the rounds of one-port broadcasts on the star graphs S_3, S_4, ...
 
-    Without a record of S_n, its upper bound is that of S_(n-1) plus 1 + ceil(log2(n-1)).
+    If S_n has no record, its upper bound is the bound of S_(n-1) plus 1 + ceil(log2(n-1)).
 
     Args:
         most: the largest n.
         find_value: returns the rounds of the best known broadcast on S_n, or None.
 
     Returns:
-        A row for each n: bounds, ceil(log2 n!), and the published sum of ceil(log2 i), i <= n.
+        A row for each n: lower and upper bound, ceil(log2 n!), and the published upper bound, which
+        is the sum of ceil(log2 i) for i <= n.
     """
     rows, upper, published = list[dict[str, int]](), 1, 1
     for n in range(3, most + 1):
@@ -105,7 +106,7 @@ def clique_bound(graph: Topology) -> int:
 
     Example:
         >>> from starcast import topology
-        >>> clique_bound(topology("S8,2"))  # of 56 nodes, of which 6 rounds of doubling reach 64
+        >>> clique_bound(topology("S8,2"))  # 56 nodes; 6 rounds of doubling would reach 64 nodes
         7
     """
     if graph.family != "nk-star" or graph.k is None or graph.n - graph.k >= _MAX_CLIQUE:
@@ -300,7 +301,7 @@ class OnePortBroadcast(FormulaProblem):
         with self._exchanges(budget) as search:
             table = self._table()
             # The best number of last rounds depends on the topology. All numbers are tried in turn,
-            # which is affordable because it is fast to build a tree to start from.
+            # which costs little, because the first tree of a search is built quickly.
             for searched in cycle(_SEARCHED):
                 tree = search.matched_tree(table, target, searched, rng)
                 for _ in range(_LEAST_PARTS + int(tree.counts[0]) // _NODES_PER_PART):

@@ -81,7 +81,7 @@ class Formula:
         self.at_most_one(literals)
 
     def at_most(self, literals: Sequence[int], bound: int) -> None:
-        """Require that at most ``bound`` given literals are true, by a sequential counter."""
+        """Require that at most ``bound`` of the literals are true, by a sequential counter."""
         numbers = [int(literal) for literal in literals]
         if bound >= len(numbers):
             return
@@ -142,7 +142,7 @@ def require_memory(size: int, memory: int, subject: str) -> None:
     needed = size // 10**6
     if needed > memory:
         raise LimitError(
-            f"{subject} needs about {needed:,} MB, and the limit is {memory:,} MB",
+            f"{subject} needs about {needed:,} MB, but the limit is {memory:,} MB",
             hint="choose a smaller topology, or raise `memory`",
         )
 
@@ -173,8 +173,8 @@ class Budget:
         jobs: number of processes.
         engine: the solver of formulas.
         reporter: receives progress.
-        deadline: the end of the search, by `monotonic`; the time runs from the creation of the
-            budget.
+        deadline: the end of the search on the clock `monotonic`, ``seconds`` after the creation of
+            the budget.
 
     Raises:
         InputError: the engine is unknown.
@@ -270,7 +270,7 @@ def race(function: Callable[[Any, int], Any], work: object, budget: Budget, subj
         subject: the subject of the search, for progress and messages.
 
     Returns:
-        The answer; None at the time limit.
+        The first answer; None if no process found one within the time limit.
 
     Raises:
         LimitError: all processes ran out of memory.
@@ -305,7 +305,7 @@ def race(function: Callable[[Any, int], Any], work: object, budget: Budget, subj
     return None
 
 
-#: Running processes, by the connection over which each of them sends its answer.
+#: Running processes, by the connection over which each process sends its answer.
 Running = dict[Any, BaseProcess]
 
 
@@ -314,8 +314,8 @@ def _started(
     function: Callable[[Any, int], Any], work: object, budget: Budget
 ) -> Iterator[Running]:
     """Start the processes of `race`, which are killed when the context ends."""
-    # Processes are forked from a server that has imported the libraries. They start ten times as
-    # fast as a new interpreter.
+    # Processes are forked from a server that has imported the libraries. A forked process starts
+    # ten times as fast as a new interpreter.
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__, "pysat.solvers"])
     running: Running = {}
@@ -350,7 +350,7 @@ def _serve(
     memory: int,
 ) -> None:
     """Call a function in this solver process, and send its answer to the parent process."""
-    # The kernel kills this process when its parent ends, as a solver blocks all threads.
+    # The kernel kills this process when its parent ends, because a solver blocks Python threads.
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     parent = multiprocessing.parent_process()
     if parent is None or not parent.is_alive():
@@ -421,8 +421,8 @@ def write_lrat(clauses: list[list[int]], path: Path) -> None:
             solver.add_clause(clause)
         if solver.solve():
             raise RejectedError(
-                "the formula is satisfiable: the object that the proof excludes exists",
-                hint="the record is wrong: search again",
+                "the formula is satisfiable, so the object that the proof excludes exists",
+                hint="search again, because the record is wrong",
             )
         functions.flushpr(writer)
 
@@ -431,8 +431,8 @@ def renumber_lrat(raw: Path, count: int, target: Path) -> None:
     """Renumber a proof so that the ids of the formula's clauses start at 1, as LRAT requires.
 
     CaDiCaL gives the next id to each clause of the formula that it reads, and to each clause that
-    it derives meanwhile. So the ids of the formula's clauses are, in order, those that no line of
-    the proof adds.
+    it derives meanwhile. So the formula's clauses have, in order, the ids of the clauses that no
+    line of the proof adds.
 
     Args:
         raw: the file that CaDiCaL wrote.

@@ -58,9 +58,9 @@ class _Work(NamedTuple):
 
     Attributes:
         table: for each node, the list of its neighbours.
-        ends: the nodes that faults may make distant from rank 0; one of them suffices.
+        ends: candidate nodes; the faults must make at least one of these distant from rank 0.
         most: the maximum number of faults.
-        distance: the distance from rank 0 that such a node must have at least.
+        distance: the minimum distance from rank 0 that such a node must have.
     """
 
     table: list[list[int]]
@@ -70,7 +70,7 @@ class _Work(NamedTuple):
 
 
 def find_faults(work: _Work, seed: int) -> tuple[list[int] | None, int, list[NodePath]]:
-    """Find a set of faulty nodes that leaves some node at least a given distance from rank 0.
+    """Find a set of faulty nodes after which some node has at least a given distance from rank 0.
 
     Args:
         work: the topology, as lists so that a worker needs no plug-in, and the given distance.
@@ -78,8 +78,8 @@ def find_faults(work: _Work, seed: int) -> tuple[list[int] | None, int, list[Nod
 
     Returns:
         The faulty nodes, or None if no set of faults makes a node so distant; the distant node; and
-        a list of paths. If the faults are None, the paths prove it: no set of faults hits all paths
-        to one of the ends.
+        a list of paths. If the faults are None, the paths prove that no such set exists: for none
+        of the ends does a set of faults hit all paths to this end.
     """
     paths: list[NodePath] = []
     for end in work.ends:
@@ -91,9 +91,9 @@ def find_faults(work: _Work, seed: int) -> tuple[list[int] | None, int, list[Nod
 
 
 def _faults_for(work: _Work, end: int, seed: int) -> tuple[list[int] | None, list[NodePath]]:
-    """Find faults that make one node distant; return them, or None, and the paths that were tried.
+    """Return faults that make one node distant, or None, and the paths that were tried.
 
-    If there are no such faults, no set of faults hits all of the paths.
+    If there are no such faults, no set of faults hits all these paths.
     """
     from pysat.solvers import Solver  # noqa: PLC0415 - an optional library
 
@@ -230,5 +230,5 @@ class FaultDiameter(SearchProblem):
             "none",
             formula=path_formula(graph, paths),
             evidence={"paths": _as_array(paths)},
-            target=max(map(len, paths)),  # counted in nodes, which are one more than the links
+            target=max(map(len, paths)),  # the nodes of the longest path: its links plus one
         )

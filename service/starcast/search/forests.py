@@ -1,8 +1,8 @@
-"""Searches for spanning trees, and proofs that better ones do not exist.
+"""Searches for spanning trees, and proofs that better trees do not exist.
 
-**Trees of minimum height and bounded congestion**, as many as the degree, have a common root. With
-congestion 1 they are arc-disjoint: they enter every node but the root over different links, and
-each link of the root belongs to a different tree.
+**Trees of minimum height and bounded congestion** have a common root; their number is the degree.
+With congestion 1 the trees are arc-disjoint: they enter every node but the root over different
+links, and each link of the root belongs to a different tree.
 
 **Completely independent trees.** By Araki (2014), k such trees exist if and only if the nodes can
 be partitioned into k classes such that each class induces a connected graph, and no component of
@@ -67,7 +67,7 @@ def _add_node(
         table: the neighbours, ``[ports, nodes]``.
         node: the node; the root is 0.
         chosen: variables ``[nodes, ports]``: the port leads from the node to its parent.
-        within: variables ``[nodes, height + 1]``: the node's level in the tree is at most this.
+        within: variables ``[nodes, height + 1]``: the node's level is at most the second index.
         distance: the node's distance from the root in the topology.
     """
     height = within.shape[1] - 1
@@ -157,7 +157,7 @@ class EdgeDisjointTrees(FormulaProblem):
         outcome = self.solve(graph.diameter + 6, budget)
         if outcome.witness is None:
             raise LimitError(
-                f"no forest to start from was found on {graph.spec} in {budget.seconds:.0f} s",
+                f"no initial forest was found on {graph.spec} within {budget.seconds:.0f} s",
                 hint="raise `timeout`, or choose a smaller topology",
             )
         return outcome.witness
@@ -226,8 +226,8 @@ class EdgeDisjointTrees(FormulaProblem):
         distances = graph.distances(0)
         for node in range(graph.nodes):
             _add_node(formula, table, node, chosen, within, int(distances[node]))
-        # If a port leads from node v to w, its image leads from the image of v to that of w. The
-        # array has the index of this image for each node and port.
+        # If a port leads from node v to w, its image leads from the image of v to the image of w.
+        # The array has the index of a port's image for each node and port.
         port_image = (table[:, None, images] == images[table]).argmax(axis=0).T
         trees = [chosen]
         for _ in range(degree - 1):
@@ -248,7 +248,10 @@ class EdgeDisjointTrees(FormulaProblem):
 
 
 class CongestionTrees(EdgeDisjointTrees):
-    """The problem of finding as many spanning trees as the degree, of minimum height."""
+    """The problem of finding spanning trees of minimum height and bounded congestion.
+
+    The number of trees is the degree.
+    """
 
     name = "congestion-trees"
     question = "smallest height of as many spanning trees as the degree, with bounded congestion"
@@ -290,7 +293,7 @@ class Quotient(NamedTuple):
 def random_labels(quotient: Quotient, classes: int, chance: np.random.Generator) -> NodeImages:
     """Divide the nodes of a quotient at random into classes; return the class of each node.
 
-    If the quotient has an automorphism, it maps each class to the next.
+    If the quotient has an automorphism, the automorphism maps each class to the next class.
     """
     labels = np.empty(len(quotient.table), np.int64)
     first = chance.integers(0, classes, len(quotient.members))
@@ -362,7 +365,7 @@ def _near(table: list[list[int]], chosen: list[int], node: int, number: int) -> 
 
 
 def _trees(graph: Topology, chosen: NDArray[np.int64], classes: int) -> NDArray[np.uint8]:
-    """Return the trees of a partition of the nodes into classes.
+    """Return each tree's ports towards the parents, for a partition of the nodes into classes.
 
     Each tree spans its class, and has all other nodes as leaves. A leaf is attached by a link
     between its own class and the tree's class. In each component of these links, every node is
@@ -471,7 +474,7 @@ class IndependentTrees(SearchProblem):
         return (Method(name, self._search, solves_formulas=False),)
 
     def _search(self, target: int, budget: Budget) -> Decision:
-        """Anneal partitions of quotients until one of them is also valid on the topology."""
+        """Anneal partitions of quotients until a partition is also valid on the topology."""
         require("numba")
         graph = self.topology
         annealing = import_module("starcast.search.local_search")
@@ -479,8 +482,8 @@ class IndependentTrees(SearchProblem):
         neighbours = graph.table().T.astype(np.int64)
         work = np.empty(graph.nodes * target, np.int64), np.empty(graph.nodes * target, bool)
         candidates = quotients(graph, target, chance)
-        # Trying small quotients is fast, so all smaller ones are tried again before each larger
-        # one.
+        # Trying small quotients is fast, so all smaller quotients are tried again before each
+        # larger quotient.
         for quotient in chain.from_iterable(candidates[:number] for number in count(1)):
             defects = 0
             for _ in range(_REPEATS):

@@ -1,10 +1,10 @@
 """Find link-disjoint Hamiltonian cycles by exchanging links between 2-factors.
 
 A 2-factor is a set of disjoint cycles through all nodes. The ports of a topology give floor(degree
-/ 2) link-disjoint 2-factors. Each consists of the links of a port and its reverse port, or of two
-ports that are their own reverse. An exchange follows a short closed walk whose links alternate
-between two 2-factors, and moves each link to the other 2-factor. Both remain 2-factors, and their
-cycles may be joined.
+/ 2) link-disjoint 2-factors. Each consists of the links of two ports: a port and its reverse port,
+or two ports each of which is its own reverse. An exchange follows a short closed walk whose links
+alternate between two 2-factors, and moves each link to the other 2-factor. Both remain 2-factors,
+and the exchange may join cycles.
 """
 
 import random
@@ -21,13 +21,13 @@ from starcast.topologies import Topology
 
 #: The lengths of the closed walks along which links are exchanged.
 _LENGTHS = (4, 6, 8)
-#: The probability that an exchange that adds a cycle is kept, while many cycles are left.
+#: Probability of keeping an exchange that adds a cycle, while many cycles are left.
 _NOISE = 0.002
-#: Exchanges that do not change the number of cycles add variety, but all nodes of their cycles have
-#: to be renumbered. So they are always kept only up to this mean length of the cycles, and with a
-#: smaller probability above it.
+#: An exchange that does not change the number of cycles adds variety, but all nodes of the changed
+#: cycles must be renumbered. Such an exchange is always kept up to this mean cycle length, and with
+#: a smaller probability above this length.
 _CHEAP = 800
-#: Maximum number of nodes for which quotients are tried, and the number of translations tried.
+#: Limits for quotients: the maximum number of nodes, and the number of translations tried.
 _MAX_NODES = 50_000
 _SAMPLES = 200
 
@@ -35,11 +35,11 @@ Walk = list[int]
 
 
 class _Factor:
-    """A 2-factor (disjoint cycles through all nodes), or the links that belong to no factor.
+    """A 2-factor (disjoint cycles through all nodes), or the links that belong to no 2-factor.
 
-    ``adjacent[v]`` lists the neighbours of node v. For a 2-factor, ``is_counted`` is True,
-    ``count`` is the number of its cycles, ``cycle[v]`` is the number of the cycle through v, and
-    ``place[v]`` the index of v on this cycle.
+    ``adjacent[v]`` lists the neighbours of node v. If ``is_counted`` is True, the cycles of the
+    2-factor are counted: ``count`` is the number of cycles, ``cycle[v]`` is the number of the cycle
+    through v, and ``place[v]`` is the index of v on this cycle.
     """
 
     def __init__(self, adjacent: list[list[int]], *, is_counted: bool) -> None:
@@ -69,18 +69,18 @@ class _Factor:
 
         Every node is an end of at most one removed link, and of at most one added link.
         """
-        # Links that belong to no 2-factor form no cycles that have to be counted.
+        # Cycles are counted only in 2-factors that must become Hamiltonian cycles.
         if not self.is_counted:
             return 0
         by_cycle: dict[int, list[tuple[int, int, int]]] = {}
         for a, b in removed:
             # Orient the link in the direction of the cycle, from tail to head. A cycle has at least
-            # three nodes, and the node in place 0 follows the one in the last place.
+            # three nodes, and the node in place 0 follows the node in the last place.
             difference = self.place[b] - self.place[a]
             tail, head = (a, b) if difference == 1 or difference < -1 else (b, a)
             by_cycle.setdefault(self.cycle[a], []).append((self.place[tail], tail, head))
         # Removing links divides a cycle into paths, each from the head of a removed link to the
-        # tail of the next one.
+        # tail of the next removed link.
         partner: dict[int, int] = {}
         for links in by_cycle.values():
             links.sort()
@@ -128,7 +128,7 @@ def _count_closed(partner: dict[int, int], linked: dict[int, int]) -> int:
 
 
 def two_factors(graph: Topology) -> tuple[list[list[list[int]]], list[list[int]]]:
-    """Return link-disjoint 2-factors made from ports, and the links that belong to none of them."""
+    """Return link-disjoint 2-factors made from ports, and all other links, as neighbour lists."""
     reverse = {port: graph.reverse_port(port) for port in graph.ports}
     own = [port for port in graph.ports if reverse[port] == port]
     pairs = [(port, reverse[port]) for port in graph.ports if port < reverse[port]]
@@ -149,8 +149,8 @@ def quotient(graph: Topology, chance: random.Random) -> NDArray[np.int64] | None
     Two nodes are in the same class if repeating T maps one to the other. Two classes are linked if
     there is a link between their nodes. Of the translations that were tried and whose classes have
     no loops or double links, T has the largest order. A walk once around a cycle of classes ends in
-    the class of its first node v, at T^i(v) for some i. If i and the order of T have no common
-    divisor, the cycle lifts to one Hamiltonian cycle of the topology.
+    the class of its first node v, at T^i(v) for some i. If i and the order of T are coprime, the
+    cycle lifts to one Hamiltonian cycle of the topology.
 
     Even orders are not tried. In a bipartite topology, if T swaps the two colour classes, i is even
     for every cycle of even length, so that 2 divides both i and the order.
@@ -188,10 +188,10 @@ def _lift(
 def _as_factors(
     adjacent: list[list[list[int]]], rest: list[list[int]], target: int
 ) -> tuple[list[_Factor], list[_Factor]]:
-    """Return two lists of factors: those that must become Hamiltonian cycles, and all factors.
+    """Return two lists: the factors that must become Hamiltonian cycles, and all factors.
 
-    The first list has the first ``target`` 2-factors. The second list adds the other 2-factors and
-    ``rest``, which may exchange links with them.
+    The first list has the first ``target`` 2-factors. The second list also has the other 2-factors
+    and the links ``rest``, because these may be exchanged too.
     """
     copies = [[list(each) for each in part] for part in (*adjacent, rest)]
     factors = [_Factor(each, is_counted=True) for each in copies[:target]]
@@ -216,7 +216,7 @@ def _join_cycles(
         budget: the time limit.
 
     Returns:
-        Whether this succeeded within the time limit.
+        True if each of ``factors`` became a single cycle within the time limit.
     """
     # If all links form a single 2-factor, as in a ring, there is nothing to exchange.
     if len(everything) == 1:
@@ -235,7 +235,7 @@ def _join_cycles(
 
 
 def _step(factors: list[_Factor], chance: random.Random, nodes: int) -> None:
-    """Try exchanges between factors; keep those that join cycles and, for variety, a few others."""
+    """Try exchanges between factors; keep exchanges that join cycles or, sometimes, add variety."""
     for _ in range(100):
         first, second = chance.sample(factors, 2)
         if not (first.is_counted or second.is_counted):

@@ -2,8 +2,8 @@
 
 A file in a folder of records may come from anywhere. Its witness, and a bound from theory or
 inequalities, are verified whenever the file is used. A bound that needs a proof is used only after
-this process has made the proof again. The exception are the records that come with starcast, whose
-proofs its tests verify.
+this process has made the proof again. This rule does not apply to the records that come with
+starcast, because starcast's tests verify their proofs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,14 +20,14 @@ from starcast.support.progress import Reporter, Silent
 
 
 def trusted_part(record: Record, budget: Budget | None = None) -> CheckedRecord:
-    """Check a record; replace a bound that is not verified by the bound from theory.
+    """Check a record, and replace an unverified bound with the bound from theory.
 
     Args:
         record: a record from any source.
         budget: the limits for making the proof again; by default no proof is made.
 
     Returns:
-        The record with only its verified parts, and the state and reason of the original bound.
+        The record with only its verified parts, and the original bound's state and reason.
 
     Raises:
         RejectedError: the record is wrong.
@@ -36,7 +36,7 @@ def trusted_part(record: Record, budget: Budget | None = None) -> CheckedRecord:
     shipped = find_record([shipped_folder()], record.problem, record.topology, record.arguments)
     if shipped is not None and shipped.digest == record.digest:
         return CheckedRecord(record, "verified")
-    # A second solver was used because making the proof took too long, and it would again.
+    # A second solver was used because making the proof took too long, as it would this time.
     is_provable = record.proof is not None and record.proof.format != "second solver"
     checked = check_record(record, budget if is_provable else None)
     if checked.verification == "verified":
@@ -111,8 +111,8 @@ def save_record(
         folder: a folder of records.
         record: the record.
         reporter: receives a message if a wrong record is replaced.
-        is_proved: whether this process has generated the record's proof, even if it existed before.
-            Otherwise a bound that only a proof supports is not used.
+        is_proved: whether this process made the record's proof, for the first time or again.
+            Otherwise, a bound that only a proof supports is not used.
 
     Returns:
         The path of the JSON file.
@@ -137,7 +137,8 @@ def _load_if_right(path: Path, reporter: Reporter) -> Record | None:
     """Read the record from a file; return None if the file does not exist or its record is wrong.
 
     The proof is not made again, because this may take long. If `save_record` wrote the file, the
-    proof was made then. Otherwise the bound is ignored when a search uses the file.
+    proof was made before. Otherwise, a search that uses the file makes the proof again or ignores
+    the bound.
     """
     if not path.is_file():
         return None

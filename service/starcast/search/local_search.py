@@ -2,10 +2,10 @@
 
 **The tree of a one-port broadcast.** The first rounds are maximum matchings of informed with
 uninformed nodes; if there are several, the choice is random. In the last rounds the tree is
-changed: a node that misses the message takes the cheapest place, that is, a neighbour that informs
-it and a round. Nodes whose places conflict with this one are freed: they lose their places and miss
-the message instead. Freeing a node costs less if the node has not moved for a long time, and random
-noise decides between similar costs.
+changed: a node that misses the message takes the cheapest place (a round, and a neighbour that
+informs the node). Nodes whose places conflict with this place are freed: they lose their places and
+miss the message instead. Freeing a node costs less if the node has not moved for a long time, and
+random noise decides between similar costs.
 
 **A partition of nodes into classes** is found by simulated annealing. The module
 `starcast.search.forests` explains for which graphs, and why, partitions are needed.
@@ -33,8 +33,8 @@ _MATCHING_NOISE = 0.5
 class BroadcastTree(NamedTuple):
     """The tree of a broadcast, which may not reach all nodes yet.
 
-    A node has a *slot* for each of the last rounds, which are searched; slot 0 is the first of
-    these.
+    Only the last rounds are searched. A node has a *slot* for each searched round; slot 0 is the
+    first searched round.
 
     Attributes:
         table: the neighbours, int32 ``[nodes, ports]``.
@@ -64,7 +64,7 @@ class BroadcastTree(NamedTuple):
 def matched_tree(
     table: NDArray[np.int32], target: int, searched: int, chance: np.random.Generator
 ) -> BroadcastTree:
-    """Return a broadcast tree of random matchings, whose last rounds are then searched.
+    """Return a broadcast tree made of random matchings, as the start of a search.
 
     Args:
         table: the neighbours, ``[nodes, ports]``; the root is 0.
@@ -103,7 +103,7 @@ def match_rounds(
     target: int,
     chance: np.random.Generator,
 ) -> None:
-    """Inform as many nodes as possible in each round, preferring nodes that can inform many others.
+    """Inform the most nodes possible in each round; prefer nodes with many uninformed neighbours.
 
     The sets of receivers that can be matched with senders form a matroid. Therefore, augmenting the
     matching for the receivers in the order of their weights gives a maximum matching of maximum
@@ -167,7 +167,7 @@ def _augment(
     """Match one more receiver with a sender, by an augmenting path, if there is such a path.
 
     The path is found by breadth-first search. ``table`` holds the neighbours. Only nodes that were
-    informed in earlier rounds can send; for all others, ``informer`` is -1. The arrays
+    informed in earlier rounds can send; for all other nodes, ``informer`` is -1. The arrays
     ``sender_of`` and ``receiver_of`` hold the matching of this round; -1 stands for none. The last
     three arrays are work arrays.
     """
@@ -218,7 +218,7 @@ def exchange(tree: BroadcastTree, steps: int, chance: np.random.Generator) -> in
         node = tree.missing[chance.integers(0, counts[0])]
         informer, slot, cost = _cheapest_place(tree, node, slots, chance)
         # At a lower cost at most one node has to be freed. Informing a neighbour earlier might
-        # avoid this, but requires examining the places of all neighbours, which takes too long.
+        # avoid freeing a node, but examining the places of all neighbours takes too long.
         if cost >= _DEAR:
             informer, slot = _bring_forward(tree, node, informer, slot, cost, chance)
         if informer >= 0:
@@ -235,9 +235,9 @@ def exchange(tree: BroadcastTree, steps: int, chance: np.random.Generator) -> in
 
 @jit
 def _price(tree: BroadcastTree, node: int) -> float:
-    """Return the cost of freeing a node: 1.9 if it has just moved, later decreasing to nearly 1."""
+    """Return the cost of freeing a node: 1.9 just after it moved, then decreasing to nearly 1."""
     age = float(tree.counts[3] - tree.moved[node])
-    # The cost is below 2, so freeing one node that has just moved is cheaper than freeing any two.
+    # The cost is below 2, so freeing any one node is cheaper than freeing any two nodes.
     return 1.0 + 0.9 * _TENURE / (_TENURE + age)
 
 
@@ -245,8 +245,8 @@ def _price(tree: BroadcastTree, node: int) -> float:
 def _cost(tree: BroadcastTree, node: int, informer: int, slot: int) -> float:
     """Return the cost of a change: ``informer`` informs ``node`` in slot ``slot``.
 
-    It is the cost of freeing the node that ``informer`` now informs in this slot, and the children
-    that ``node`` now informs in this slot or before.
+    The change frees the node that ``informer`` now informs in this slot, and the children that
+    ``node`` now informs in this slot or before.
     """
     cost = 0.0
     if tree.child[informer, slot] >= 0:
@@ -261,14 +261,14 @@ def _cost(tree: BroadcastTree, node: int, informer: int, slot: int) -> float:
 def _cheapest_place(
     tree: BroadcastTree, node: int, before: int, chance: np.random.Generator
 ) -> tuple[int, int, float]:
-    """Return the informer, the slot and the cost with which a node is informed most cheaply.
+    """Return the informer, the slot and the cost of the cheapest place for a node.
 
     Only slots before slot ``before`` are considered. Without a possible place, the informer is -1.
     """
     best_informer, best_slot, least = -1, -1, np.inf
     for port in range(tree.table.shape[1]):
         informer = tree.table[node, port]
-        # Round 0 means that a node misses the message, unless it is the root.
+        # A neighbour in round 0 misses the message, unless this neighbour is the root.
         if informer != 0 and tree.rounds[informer] == 0:
             continue
         for slot in range(max(tree.rounds[informer] - tree.first, 0), before):
@@ -298,7 +298,7 @@ def _bring_forward(
         chance: source of randomness.
 
     Returns:
-        The informer and the slot of the cheapest place of the node, which may be the given ones.
+        The informer and the slot of the node's cheapest place, which may be the given place.
     """
     forward, place, earlier = -1, -1, -1
     for port in range(tree.table.shape[1]):
@@ -326,8 +326,8 @@ def _bring_forward(
 def _move(tree: BroadcastTree, node: int, informer: int, slot: int) -> None:
     """Let ``informer`` inform ``node`` in slot ``slot``.
 
-    Nodes that conflict are freed: the node that ``informer`` informed in this slot, and the nodes
-    that ``node`` informs in this slot or before.
+    Nodes in conflicting places are freed: the node that ``informer`` informed in this slot, and the
+    nodes that ``node`` informs in this slot or before.
     """
     if tree.child[informer, slot] >= 0:
         _free(tree, tree.child[informer, slot])
@@ -407,7 +407,7 @@ def anneal(
     parent = np.empty(len(table) * classes, np.int64)
     has_cycle = np.empty(len(parent), np.bool_)
     defects = count_defects(table, labels, classes, parent, has_cycle)
-    # Each step counts all defects again. This is fast enough, because useful quotients have only
+    # Each step counts all defects again, which is fast enough, because useful quotients have only
     # hundreds of nodes.
     for _ in range(steps):
         if defects == 0:

@@ -28,7 +28,7 @@ class TheoryBound(NamedTuple):
 
     Attributes:
         value: the bound.
-        reason: the reason why it holds.
+        reason: the reason why the bound holds.
     """
 
     value: int
@@ -43,10 +43,10 @@ class Decision(NamedTuple):
             ``open``.
         witness: the arrays of the object; None if none was found.
         formula: the formula that was refuted.
-        evidence: arrays from which the formula or the bound can be derived. They are stored in the
-            record.
-        target: if the attempt proved more than that the given target is impossible, the worst value
-            that it proved to be impossible; otherwise None.
+        evidence: arrays from which the formula or the bound can be derived, and which are stored in
+            the record.
+        target: the worst value that the attempt proved to be impossible; None if this is the target
+            of the attempt.
     """
 
     result: Literal["witness", "none", "open"]
@@ -66,8 +66,8 @@ class Method:
     Attributes:
         name: a short description for records.
         run: the search.
-        share: the share of the remaining time that this method may use. The last method may use
-            all.
+        share: the share of the remaining time that this method may use. The last method may use all
+            of the remaining time.
         solves_formulas: whether the method uses the solver (`Budget.engine`).
     """
 
@@ -163,7 +163,7 @@ class SearchProblem(ABC):
         """
         raise InputError(
             f"the problem {self.name} has no formula",
-            hint="its bounds come from theory; to check the record, repeat the search",
+            hint="repeat the search to check the record; its bounds come from theory",
         )
 
     @classmethod
@@ -171,7 +171,7 @@ class SearchProblem(ABC):
         """Return all arguments of the problem, with the given values or else the defaults.
 
         Raises:
-            InputError: an argument is unknown, or is not a positive whole number.
+            InputError: an argument is unknown, or is not a positive integer.
         """
         for name, value in given.items():
             if name not in cls.arguments:
@@ -191,8 +191,8 @@ class SearchProblem(ABC):
             InputError: the topology has fewer than `least_nodes`, a degree below 2, or no
                 translations.
         """
-        # With translations, all nodes have equally many links, which all bounds use, and any node
-        # can be mapped to rank 0, so the methods need to consider only rank 0 as the root.
+        # A translation can map any node to rank 0. So all nodes have the same degree, which all
+        # bounds use, and the methods need to consider only rank 0 as the root.
         if not topology.has_translations:
             raise InputError(
                 f"the problem {cls.name} is not defined on {topology.spec}: its bounds need a"

@@ -2,8 +2,8 @@
 
 To prove a bound, CaDiCaL refutes a formula and writes an LRAT proof. The proof has to be accepted
 by checkers that share no code with CaDiCaL: `starcast.records.lrat`, and the verified checker
-cake_lpr (Tan, Heule and Myreen 2021) if a program of this name is on the PATH. All this runs in a
-process with a time limit and a memory limit.
+cake_lpr (Tan, Heule and Myreen 2021) if a program of this name is on the PATH. CaDiCaL and the
+first checker run in a process with a time limit and a memory limit; cake_lpr has a time limit.
 """
 
 import shutil
@@ -61,7 +61,7 @@ class Refutation(NamedTuple):
         steps: the number of clauses that the proof adds.
         size: the length of the proof in bytes.
         sha256: the SHA-256 of the proof.
-        checker: the programs that accepted it.
+        checker: the names of the checkers that accepted the proof.
         seconds: the time to make and check the proof.
     """
 
@@ -141,7 +141,7 @@ def check_drat(formula: Formula, proof: str) -> str:
 
 
 def _prove(work: tuple[list[list[int]], str], _seed: int) -> int:
-    """Write an LRAT proof to a file and check it; return its number of steps, or 0 if too long."""
+    """Write and check an LRAT proof; return its number of steps, or 0 if the proof is too long."""
     clauses, path = work
     proof = Path(path)
     raw = proof.with_suffix(".raw")
@@ -238,8 +238,8 @@ def verify_bound(record: Record) -> None:
     made again; `starcast.search.check_record` can do this, which takes longer.
 
     Raises:
-        RejectedError: the record has no proof, and its bound is not that of theory; or the proof is
-            for another formula.
+        RejectedError: the record has no proof, and its bound differs from the bound from theory; or
+            the proof is for another formula.
         InputError: the problem is not defined on the topology, or has no formula.
         LimitError: the formula is too large to write.
     """
@@ -278,7 +278,7 @@ def formula_of(record: Record, memory: int = Budget.memory) -> Formula:
         memory: the memory limit of a solver in MB, into which the formula has to fit.
 
     Raises:
-        RejectedError: the record has no proof, or its proof is about another formula.
+        RejectedError: the record has no proof, or its proof belongs to another formula.
         InputError: the problem is not defined on the topology, or has no formula.
         LimitError: the formula does not fit into the memory.
     """
@@ -331,7 +331,7 @@ def prove_again(
 
 
 def compare_proof(record: Record, refutation: Refutation) -> str:
-    """Return a sentence that says that a new proof differs from the record's proof, or ""."""
+    """Return a remark if a new proof differs from the record's LRAT proof, otherwise ""."""
     known = record.proof
     if known is None or known.format != "LRAT" or known.proof_sha256 == refutation.sha256:
         return ""
@@ -419,7 +419,7 @@ def _unverified(record: Record, proof: Proof, reason: str) -> CheckedRecord:
 def check_records(
     records: Sequence[Record], budget: Budget | None, reporter: Reporter
 ) -> Iterator[CheckedRecord]:
-    """Check records like `check_record`, and yield the results; a wrong record is "rejected"."""
+    """Yield the result of `check_record` for each record; a wrong record is "rejected"."""
     with reporter.task("verifying records", len(records), "records") as task:
         for record in records:
             try:
@@ -452,11 +452,11 @@ def tabulate_checks(checked: Sequence[CheckedRecord]) -> Table:
 
 
 def find_failure(checked: Sequence[CheckedRecord]) -> StarcastError | None:
-    """Return the error for checked records, or None if all of them are verified.
+    """Return the error for checked records, or None if all records are verified.
 
     Returns:
         A RejectedError with the number of wrong records and the first reason; without wrong
-        records, an UncheckedError with the number of unverified bounds and the first of them.
+        records, an UncheckedError with the number of unverified bounds and the first such bound.
     """
     wrong = [each for each in checked if each.verification == "rejected"]
     unverified = [each for each in checked if each.verification != "verified"]
@@ -477,7 +477,7 @@ def find_failure(checked: Sequence[CheckedRecord]) -> StarcastError | None:
 
 
 def find_unsettled(records: Sequence[Record], seconds: float) -> StarcastError | None:
-    """Return the error for records that a search did not settle, or None if it settled all.
+    """Return the error for records that a search did not settle, or None if all are settled.
 
     Args:
         records: the records after the search.
@@ -497,7 +497,7 @@ def find_unsettled(records: Sequence[Record], seconds: float) -> StarcastError |
         return LimitError(
             f"{first.id} is not proven optimal after {seconds:g} s: value {first.value}, bound"
             f" {first.bound}{more}",
-            hint="repeat the command to continue, with another `seed` or more `timeout`",
+            hint="repeat the command to continue, with another `seed` or a longer `timeout`",
         )
     for record in records:
         if record.proof is not None and record.proof.format == "second solver":

@@ -108,7 +108,7 @@ def _search_from(
     most = MAX_NODES[problem]
     if graph.nodes > most:
         raise LimitError(
-            f"{graph.spec} has {graph.nodes:,} nodes, and records of {problem} are checked only on "
+            f"{graph.spec} has {graph.nodes:,} nodes, but records of {problem} are checked only on "
             f"topologies of at most {most:,} nodes",
             hint="choose a smaller topology",
         )
@@ -327,7 +327,7 @@ def plan_searches(
     Args:
         problems: the names of the problems.
         topologies: the topologies or their specs.
-        arguments: arguments that all of the problems take, by name.
+        arguments: arguments that all problems have, by name.
         seeds: the random seeds.
 
     Raises:
@@ -442,8 +442,8 @@ def merge_searches(files: Sequence[Path], budget: Budget | None = None) -> list[
         budget: the limits for making the proof of a bound again; by default no proof is made.
 
     Returns:
-        The records, with only their verified parts. The verification state of a record is that of
-        the best bound in the files.
+        The records, with only their verified parts. The verification state of a record is the state
+        of the best bound in the files.
 
     Raises:
         InputError: the files are not all shards of one list of searches, or are damaged.
@@ -484,7 +484,7 @@ def _require_memory(needed: int, item: tuple[SearchTask, Record | None], free: i
     if free < needed * 10**6:
         raise LimitError(
             f"{item[0]} may use {needed:,} MB of memory, but only {free / 1e6:,.0f} MB are free",
-            hint="lower `memory`, or give the workers more",
+            hint="lower `memory`, or use workers with more memory",
         )
 
 

@@ -1,16 +1,16 @@
-"""As many arc-disjoint spanning trees as exist, on every topology.
+"""The maximum number of arc-disjoint spanning trees, on every topology.
 
-Trees from a root are *arc-disjoint* if no directed link is in two of them. Their maximum number is
-the smallest maximum flow from the root to another node (Edmonds 1973), which is the same for all
-roots: see `starcast.topologies.flows`.
+Trees from a root are *arc-disjoint* if no directed link is in two trees. The maximum number of such
+trees is the smallest maximum flow from the root to another node (Edmonds 1973), which is the same
+for all roots: see `starcast.topologies.flows`.
 
 The trees grow together, level by level. A directed link from a node of a tree to a node outside is
 given to the tree if all trees can still be completed, which a few augmenting paths decide (Lovász
 1976 grows one tree after the other; Edmonds's theorem holds for any trees that have begun). A link
 that is refused to a tree is never tried again: it would leave a set of nodes with too few links,
 and such a set never gains links. So most links are tried only once, and the trees stay shallow.
-Exchanges of parent links then lower them further. The trees need not have the smallest possible
-heights.
+Exchanges of parent links then lower the trees further. The trees need not have the smallest
+possible heights.
 """
 
 from typing import Annotated, Any
@@ -27,12 +27,12 @@ from starcast.topologies.flows import Arcs, link_connectivity
 from starcast.trees.construction import construction, translate_ports
 from starcast.trees.model import Forest
 
-#: Seconds per directed link of all trees, compiled by numba (measured on S_9) or interpreted.
+#: Seconds per directed link of all trees: compiled by numba (measured on S_9), or interpreted.
 _SECONDS_PER_LINK = {True: 5e-5, False: 2e-3}
-#: Trees are built only if the estimated time, in seconds, is at most this.
+#: Trees are refused if the estimated time to build them exceeds this number of seconds.
 MAX_SECONDS = 600
-#: Bytes per directed link of the topology or, if these are more, of the trees: in arrays with
-#: numba, in lists without.
+#: Bytes per directed link of the topology or, if the trees have more links, of the trees: in arrays
+#: with numba, in lists without numba.
 _LINK_BYTES = {True: 40, False: 250}
 #: Number of links tried, or of nodes whose links are exchanged, between two checks for Ctrl-C.
 _CHUNK = 2**14
@@ -81,7 +81,7 @@ def _require_time(topology: Topology, trees: int, *, is_compiled: bool) -> None:
 
 
 class _Packing:
-    """Arc-disjoint trees while they grow."""
+    """The state of arc-disjoint trees while these trees grow."""
 
     def __init__(self, topology: Topology, root: int, trees: int) -> None:
         from starcast.support import optional_numba  # noqa: PLC0415 - loads numba

@@ -81,9 +81,9 @@ def near_balanced(topology: Topology, root: int) -> Forest:
 def perfectly_balanced(topology: Topology, root: int) -> Forest:
     """Return n-1 partial trees with equally many nodes (Fragopoulou & Akl 1993, Def. 15).
 
-    Tree l-2 is the branch across dimension l, for l = 2..n. It has one node of every necklace, and
-    each tree is the rotation of the tree before it. The trees are defined for n >= 3: in S_2 there
-    is nothing to rotate (docs/definitions/fragopoulou-akl.md, pitfall 18).
+    Tree l-2 is the branch across dimension l, for l = 2..n. Each tree has one node of every
+    necklace, and is the rotation of the tree before it. The trees are defined for n >= 3: in S_2
+    there is nothing to rotate (docs/definitions/fragopoulou-akl.md, pitfall 18).
     """
     n = topology.n
     rows = np.zeros((n - 1, topology.nodes), dtype=np.uint8)
@@ -140,7 +140,7 @@ def running_numbers(topology: Topology, copy: int = 0) -> NDArray[np.int64]:
 def _first_nodes(n: int, leader: NDArray[np.int64], begin: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return, for each necklace, the node that gets the necklace's first number m.
 
-    This is the lowest node whose symbol in position v = v(m) is not v; its parent can be across v.
+    That node is the lowest whose symbol in position v = v(m) is not v; its parent can be across v.
     The result is indexed by the necklace's leader, the node of lowest rank.
 
     Args:

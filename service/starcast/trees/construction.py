@@ -33,8 +33,8 @@ class Construction(Entry):
         build: ``build(topology, root, **arguments)`` returns the forest. If an argument is a
             construction, the function receives the forest that this construction builds at the
             identity.
-        one_tree_per_port: whether it yields a tree for each port rather than a single tree.
-        partial: whether its trees do not reach all nodes.
+        one_tree_per_port: whether the forest has a tree for each port rather than a single tree.
+        partial: whether the trees do not reach all nodes.
         tree_count: ``tree_count(topology, arguments)`` returns the number of trees, which must not
             depend on the root; None if it follows from ``one_tree_per_port``.
     """
@@ -49,7 +49,7 @@ class Construction(Entry):
         return f"the construction '{self.name}'"
 
     def count_trees(self, topology: Topology, arguments: Arguments | None = None) -> int:
-        """Return how many trees the construction has on a topology, at every root.
+        """Return the construction's number of trees on a topology, the same for every root.
 
         Args:
             topology: the topology.
@@ -67,7 +67,7 @@ class Construction(Entry):
     def spec_arguments(
         self, topology: Topology, arguments: Mapping[str, object]
     ) -> dict[str, int | str]:
-        """Return the arguments that specs and ids contain: those that differ from their defaults.
+        """Return the arguments that specs and ids contain, which differ from their defaults.
 
         Raises:
             InputError: an argument is unknown, missing or invalid on the topology.
@@ -101,16 +101,16 @@ def construction(
     Args:
         name: lower-case words joined by hyphens.
         source: the paper and the number of the definition.
-        families: the families of topologies on which it is defined, such as ``["star"]``; by
-            default all.
+        families: the topology families on which the construction is defined, such as ``["star"]``;
+            by default all.
         description: a noun phrase for the trees, shown in lists of constructions.
-        one_tree_per_port: whether it builds a tree for each port rather than a single tree.
-        partial: whether its trees do not reach all nodes.
-        smallest: the smallest n for which it is defined.
+        one_tree_per_port: whether the forest has a tree for each port rather than a single tree.
+        partial: whether the trees do not reach all nodes.
+        smallest: the smallest n for which the construction is defined.
         exclusion: returns the reason why the construction is not defined on a topology of its
-            families, or None if it is.
-        tree_count: returns the number of trees from the topology and the arguments, if it is
-            neither one nor the number of ports; it must not depend on the root.
+            families, or None if it is defined.
+        tree_count: returns the number of trees for a topology and arguments, which must not depend
+            on the root; needed if this number is neither one nor the number of ports.
 
     Raises:
         InputError: the name is taken or malformed, a family is unknown, or the function has a wrong
@@ -181,7 +181,7 @@ def _check_parent_ports(
 
 
 def constructions(topology: Topology | str | None = None) -> tuple[str, ...]:
-    """Return the names of all constructions, or of those that are defined on a topology.
+    """Return the names of all constructions, or of the constructions defined on a topology.
 
     Example:
         >>> constructions("Q4")
@@ -434,11 +434,10 @@ def reroot(topology: Topology, row: NDArray[np.uint8], root: int) -> None:
 
 
 def write_first_differences(n: int, root: Perms, start: int, out: NDArray[np.uint8]) -> None:
-    """Write the ports towards the parents in the greedy tree, of a part of the nodes.
+    """Write the greedy tree's parent ports of all nodes that begin with the root's first symbol.
 
-    These are the nodes that begin with the root's first symbol. Such a port is the first position
-    from 2 on in which the node differs from the root; it is 0 for the root. The ranks of these
-    nodes are consecutive.
+    The port of such a node is the first position from 2 on in which the node differs from the root;
+    the port of the root is 0. The ranks of these nodes are consecutive.
 
     Args:
         n: the number of symbols of S_n or S_{n,k}.

@@ -7,8 +7,8 @@ of a node of S^k is within S^k, across the dimension p(x):
 
 * p(x) = x_1 if x_1 != k: the first symbol moves to its own position;
 * p(x) = the first displaced position in the order k+1, .., n, 2, .., k-1, k, if x_1 = k: the cycle
-  (1 k) merges with the next one. If no other symbol is displaced, p(x) = k and x is adjacent to the
-  identity.
+  (1 k) merges with the next cycle. If no other symbol is displaced, p(x) = k and x is adjacent to
+  the identity.
 
 **EDT**, the n-1 directed edge-disjoint spanning trees (Def. 8).
 
@@ -112,7 +112,7 @@ def write_s1(n: int, rows: NDArray[np.uint8]) -> None:
 def _first_displaced(positions: SymbolPositions, k: int) -> NDArray[np.uint8]:
     """Return the dimension p(x) to the parent of nodes x with x_1 = k and symbol 1 in position k.
 
-    It is the first displaced position in the cyclic order k+1, .., n, 2, .., k.
+    This dimension is the first displaced position in the cyclic order k+1, .., n, 2, .., k.
 
     Args:
         positions: the position of each symbol in each of the nodes, ``[n + 1, count]``.
@@ -175,8 +175,8 @@ class Detours(NamedTuple):
     Attributes:
         nodes: the number of nodes in the class.
         none: the number of trees in which such a node has a detour of 0.
-        two: the number of trees in which it has a detour of 2.
-        four: the number of trees in which it has a detour of 4.
+        two: the number of trees in which such a node has a detour of 2.
+        four: the number of trees in which such a node has a detour of 4.
     """
 
     nodes: int

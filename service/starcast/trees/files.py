@@ -41,7 +41,7 @@ def check_trees(trees: int) -> None:
     if trees > MAX_TREES:
         raise InputError(
             f"the forest has {trees:,} trees, more than the limit of {MAX_TREES}",
-            hint=f"give at most {MAX_TREES} trees",
+            hint=f"use at most {MAX_TREES} trees",
         )
 
 
@@ -55,13 +55,13 @@ def check_spec(construction: object, arguments: object) -> None:
     if not isinstance(arguments, Mapping):
         raise InputError(
             f"the arguments of a forest are of type {type(arguments).__name__}, not a mapping",
-            hint="give a dict such as {'base': 'multiple'}, or omit the arguments",
+            hint="use a dict such as {'base': 'multiple'}, or omit the arguments",
         )
     if not isinstance(construction, str) or not _is_parsed_again(construction, arguments):
         raise InputError(
             f"{str(construction)[:_SHOWN]!r} with its arguments cannot be part of an id",
             hint="write names and values without spaces, commas, '=' and parentheses; values may be"
-            f" integers, too; use at most {_MAX_LENGTH} characters in all",
+            f" integers, too; use at most {_MAX_LENGTH} characters in total",
         )
 
 
@@ -108,7 +108,7 @@ def write_fields(path: str | os.PathLike[str], fields: Mapping[str, Any]) -> Non
         "parent_port": fields["parent_port"],
     }
     if fields["topology"].family == Network.family:
-        # Stored as bytes, because numpy would take four bytes for each character of a string.
+        # The text is stored as bytes, because numpy would use four bytes for each character.
         content = json.dumps(fields["topology"].as_json()).encode()
         parts["network"] = np.frombuffer(content, dtype=np.uint8)
     with atomic_write(path) as file:
@@ -172,13 +172,13 @@ def _parse_parts(path: str | os.PathLike[str], parts: _Parts) -> dict[str, Any]:
     version = parts.number("version")
     if version != VERSION:
         raise InputError(
-            f"{path} is a forest file of version {version}, and this starcast reads version "
+            f"{path} is a forest file of version {version}, but this starcast reads version "
             f"{VERSION}",
-            hint=f"read it with the starcast that wrote it, or {_WRITE_AGAIN}",
+            hint=f"read it with the version of starcast that wrote it, or {_WRITE_AGAIN}",
         )
     # In older files, the part with the hubs is called "toward".
     hub_ranks = parts.small("verify_hubs" if "verify_hubs" in parts else "toward")
-    # Older files, and those of families, carry no network.
+    # Older files, and files of topologies that belong to a family, contain no network.
     carried = _read_network(parts).spec if "network" in parts else None
     try:
         network = topology(parts.text("topology"))

@@ -17,9 +17,9 @@ The first symbol v_1 determines the link from v to its parent:
 
 * v_1 = 1: exchange positions 1 and i, for the smallest i >= 2 in which v differs from the root;
 * 2 <= v_1 <= k: exchange positions 1 and v_1;
-* v_1 external: replace v_1 by the smallest desired symbol of the *other* external symbols of v, or
-  by its own, d(v_1), if v has no other. The smallest desired symbol is the one with the lowest
-  position in the root.
+* v_1 external: replace v_1 by the smallest desired symbol of the *other* external symbols of v. If
+  v has no other external symbol, replace v_1 by its own desired symbol d(v_1). The smallest desired
+  symbol is the one with the lowest position in the root.
 
 On S_n no symbol is external, and the rules are those of L(r).
 """
@@ -41,7 +41,7 @@ from starcast.trees.construction import (
 )
 from starcast.trees.model import Forest
 
-# Number of labels processed at a time, so that they and their tables fit into the cache.
+# Number of labels processed at a time, so that the labels and their tables fit into the cache.
 _ROWS = 2**15
 
 
@@ -123,10 +123,10 @@ def _as_arrangement_graph(topology: Topology) -> ArrangementGraph:
 def _write_greedy_ports(topology: ArrangementGraph, root: Perms, out: NDArray[np.uint8]) -> None:
     """Write each node's port towards its parent in the greedy tree into ``out``, and 0 at the root.
 
-    In rank order, equal ports form runs. For the nodes with the same first symbol, if it is not the
-    root's but occurs in the root, the port is the position of that symbol in the root. For the
-    nodes that begin with the root's first symbol, it is the first position from 2 on where the node
-    differs from the root.
+    In rank order, equal ports form runs. For the nodes that begin with a symbol of the root other
+    than its first, the port is the position of that symbol in the root. For the nodes that begin
+    with the root's first symbol, the port is the first position from 2 on where the node differs
+    from the root.
 
     Args:
         topology: a star graph or an (n,k)-star.
@@ -162,7 +162,7 @@ def _residual_ports(
         rows: the nodes' symbols, uint8 ``[count, k]``.
     """
     count, k = rows.shape
-    # The position in the node of the root's i-th symbol, 0 if the node lacks it.
+    # The position in the node of the root's i-th symbol, 0 if the node lacks this symbol.
     position = np.zeros((count, k + 1), dtype=np.uint8)
     np.put_along_axis(position, home[rows], np.arange(1, k + 1, dtype=np.uint8)[None, :], axis=1)
     own = np.ones(count, dtype=np.uint8)
@@ -180,7 +180,7 @@ class _Front(NamedTuple):
     """The nodes informed in the last step, as parallel arrays.
 
     Each node is the source in a substar S_dim1 (Sheu, Liaw & Chen 1993, Rule 1). Unless dim2 is 0,
-    it is also a relay for S_dim2 (Rule 2).
+    the node is also a relay for S_dim2 (Rule 2).
     """
 
     node: Ranks

@@ -112,7 +112,7 @@ def edges_of(forest: Forest, tree: int | None = None) -> Edges:
     """
     first = 0 if tree is None else _check_tree(forest, tree)
     rows = forest.parent_port if tree is None else forest.parent_port[first : first + 1]
-    # The forest is first reduced to the chosen tree, so nothing is computed for the others.
+    # The forest is first reduced to the chosen tree, so nothing is computed for other trees.
     part = Forest(
         forest.topology, rows, forest.root, forest.construction, forest.arguments, forest.spanning
     )

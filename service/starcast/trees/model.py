@@ -28,7 +28,7 @@ UNNAMED = "array"
 
 #: The number of array entries whose parents (int32) are computed at a time.
 _ENTRIES = 2**24
-#: Up to this many nodes, `verify` ignores hubs and follows every node to the root.
+#: Up to this number of nodes, `verify` ignores hubs and follows every node to the root.
 _FEW_NODES = 2**16
 
 _NO_ARGUMENTS: Mapping[str, str | int] = MappingProxyType({})
@@ -41,14 +41,14 @@ class Forest(Displayable):
     Args:
         topology: a `Topology` or its spec, such as ``S5``.
         parent_port: uint8 ``[trees, nodes]``: each node's port towards its parent, 0 at the root
-            and where a node is not in that tree. It is kept read-only; a writable array is copied.
+            and outside the tree. The array is kept read-only; a writable array is copied.
         root: label or rank of the root.
         construction: the construction that built the trees.
         arguments: the arguments of the construction besides the root.
-        spanning: whether every tree must reach all nodes; False for partial trees such as those of
-            ``perfectly-balanced``.
-        verify_hubs: for each tree a hub, a node such that most nodes' parents are closer to it.
-            Hubs make `verify` fast and do not affect its result.
+        spanning: whether every tree must reach all nodes; False for partial trees such as the trees
+            of ``perfectly-balanced``.
+        verify_hubs: for each tree a hub: a node to which most nodes' parents are closer than the
+            nodes themselves. Hubs make `verify` fast and do not affect its result.
 
     Raises:
         InputError: the array has a wrong shape or type, the root does not exist or is a switch, or
@@ -78,8 +78,8 @@ class Forest(Displayable):
             return
         if len(self.verify_hubs) != self.trees:
             raise InputError(
-                f"{len(self.verify_hubs)} nodes are given as 'verify_hubs' for {self.trees} trees",
-                hint="give one node per tree, or omit 'verify_hubs'",
+                f"'verify_hubs' needs one node per tree: {self.trees}, not {len(self.verify_hubs)}",
+                hint="specify one node per tree, or omit 'verify_hubs'",
             )
         hubs = tuple(topology.node(hub) for hub in self.verify_hubs)
         object.__setattr__(self, "verify_hubs", hubs)
@@ -115,7 +115,7 @@ class Forest(Displayable):
         return len(self.parent_port)
 
     def members(self) -> NDArray[np.bool_]:
-        """Return which nodes each tree contains, bool ``[trees, nodes]``; the root is in all."""
+        """Return whether each tree contains each node, bool ``[trees, nodes]``."""
         members: NDArray[np.bool_] = self.parent_port != 0
         members[:, self.root] = True
         return members
@@ -271,8 +271,8 @@ class Forest(Displayable):
         """Check that every tree is rooted at the root, acyclic and, unless partial, spanning.
 
         On large topologies this takes less memory than `heights`, which follows all nodes to the
-        root, and with hubs also less time. The hub of a tree is its entry in `verify_hubs`, or the
-        root. Most nodes have a parent that is closer to the hub, so comparing distances is enough;
+        root; with hubs it also takes less time. The hub of a tree is its entry in `verify_hubs`, or
+        the root. For most nodes, whose parent is closer to the hub, comparing distances is enough;
         only the other nodes are followed to the root.
 
         Raises:
@@ -373,8 +373,8 @@ class Forest(Displayable):
         """Return whether a tree is proved valid by following only its exceptions to the root.
 
         Exceptions are the nodes whose parent is not one link closer to the tree's hub. False proves
-        nothing: the tree is partial, has too many exceptions, or one of them was not seen to reach
-        the root.
+        nothing: the tree is partial, has too many exceptions, or the search ended before all
+        exceptions reached the root.
         """
         # Distances do not show whether a chain of parents ends at a node outside a partial tree.
         if not self.spanning or len(exceptions) > self._most_exceptions:
@@ -482,8 +482,8 @@ def _values_at_parents(
 
 def _check_array(parent_port: ArrayLike, topology: Topology) -> NDArray[np.uint8]:
     """Return an array of parent ports as read-only uint8, after checking shape, type and range."""
-    rows_hint = "give one row per tree with one entry per node"
-    ports_hint = "give uint8, or integers 0..255"
+    rows_hint = "use one row per tree with one entry per node"
+    ports_hint = "use uint8, or integers 0..255"
     try:
         array = np.asarray(parent_port)
     except ValueError:  # the rows have different lengths
@@ -493,7 +493,7 @@ def _check_array(parent_port: ArrayLike, topology: Topology) -> NDArray[np.uint8
         ) from None
     if array.ndim != 2 or array.shape[1] != topology.nodes or not len(array):
         raise InputError(
-            f"a forest on {topology.spec} is an array [trees, {topology.nodes}], not "
+            f"a forest on {topology.spec} must be an array [trees, {topology.nodes}], not "
             f"{list(array.shape)}",
             hint=rows_hint,
         )
@@ -501,10 +501,10 @@ def _check_array(parent_port: ArrayLike, topology: Topology) -> NDArray[np.uint8
     if array.dtype == np.uint8:
         return frozen_copy(array)
     if array.dtype.kind not in "iu":
-        raise InputError(f"the ports of a forest are integers, not {array.dtype}", hint=ports_hint)
+        raise InputError(f"a forest's ports must be integers, not {array.dtype}", hint=ports_hint)
     if array.min() < 0 or array.max() > 255:
         raise InputError(
-            f"the ports of a forest cannot be numbers from {array.min()} to {array.max()}",
+            f"a forest's ports must be 0 to 255, but range from {array.min()} to {array.max()}",
             hint=ports_hint,
         )
     return freeze(array.astype(np.uint8))

@@ -5,10 +5,10 @@ Fragopoulou & Akl 1993 use rotated Hamiltonian paths, MBST and a Hamiltonian cyc
 
 **Hamiltonian paths and cycles** of S_n are words: sequences of the dimensions that they cross. The
 paper (sections 3.1 and 4) does not specify them; the definitions page, A1, documents our choice.
-The path is Ehrlich's (Knuth 7.2.1.2, Algorithm E). For n = 5, 7 and 8 it does not end next to its
-start, so the cycle is constructed separately. It passes through the n substars that fix the symbol
-in one position, and recursively through each of them, down to paths in S_4 that are found by
-search.
+The path is Ehrlich's (Knuth 7.2.1.2, Algorithm E). For n = 5, 7 and 8 this path does not end next
+to its start, so the cycle is constructed separately. The cycle passes through the n substars that
+fix the symbol in one position, and recursively through each substar, down to paths in S_4 that are
+found by search.
 
 **Rotated Hamiltonian paths.** S_{n-1}^i, i = 2..n, is the set of nodes with symbol 1 in position i.
 *Phase 1* (section 3.1): the root's branch T_i across dimension i is a Hamiltonian path of
@@ -21,10 +21,10 @@ leaf, and its parent is across the position of symbol n in u.
 then 1..n!-1. The parent of node number m is across dimension v(m) = (m-1) mod (n-1) + 2, and the
 node is reached in step ceil(m / (n-1)), so that the links of a step have different dimensions. The
 order of the nodes, necklace by necklace, is that of the definitions page, A3: N_k1, the necklace of
-the generator G_k, comes first among those at distance k. In N_k1 the first node is the rotation of
-G_k that maps the dimension t_k, towards the parent of G_k, to the dimension v of the next unused
-number; in any other necklace it is the smallest node whose neighbour across v is closer to the
-root. In cycle notation (a symbol s is followed by x_s)
+the generator G_k, comes first among the necklaces at distance k. In N_k1 the first node is the
+rotation of G_k that maps the dimension t_k, towards the parent of G_k, to the dimension v of the
+next unused number; in any other necklace the first node is the smallest node whose neighbour across
+v is closer to the root. In cycle notation (a symbol s is followed by x_s)
 
 * G_k = (k+1, k, .., 2, 1) and t_k = k+1 for k <= n-1;
 * G_k = (n, n-1)(n-2, n-3) .. (a+2, a+1)(a, a-1, .., 1), with k+1-n pairs, and t_k = a+1 for k >= n.
@@ -41,7 +41,7 @@ DC changes dimensions and keeps the root: a path from the root across the dimens
 becomes the path from the root across d1', d2', .., where d' = ((d-2+i) mod (n-1)) + 2. If the root
 is the identity, DC(i, T) is the image of T under the rotation R^i. For another root r it is
 r∘R^i(T'), where T' is T translated to the identity. On S_{n,k}, DC would map exchange links to
-residual links, which no automorphism does for 2 <= k <= n-2. It is defined on S_{n,n-1}, which is
+residual links, which no automorphism does for 2 <= k <= n-2. DC is defined on S_{n,n-1}, which is
 isomorphic to S_n, and on S_{n,1}, the complete graph, where R^i rotates the symbols 2..n.
 """
 
@@ -79,7 +79,7 @@ PortWord = NDArray[np.uint8]
 def rotated_hamiltonian(topology: Topology, root: int) -> Forest:
     """Return the tree of rotated Hamiltonian paths (Fragopoulou & Akl 1993, section 3.1).
 
-    In step t of phase 1, the path that starts across dimension j is extended by a link. Its
+    In step t of phase 1, the path that starts across dimension j is extended by a link. The link's
     dimension is entry t-1 of `phase_1_word`, rotated j-2 times.
     """
     n = topology.n
@@ -250,9 +250,9 @@ def path_word(m: int) -> PortWord:
 
     Reference: Knuth, The Art of Computer Programming, 7.2.1.2, Algorithm E.
     """
-    # The path's word: each entry is an index in the table b, as b is when the word begins.
+    # The path's word: each entry is an index into the table b at the start of the word.
     word = np.zeros(0, dtype=np.intp)
-    # For each entry of the table when the word ends, its index when the word began.
+    # For each entry of the table at the end of the word, its index at the start of the word.
     after = np.arange(m)
     for k in range(1, m):
         reversal = np.r_[0, np.arange(k - 1, 0, -1), np.arange(k, m)]
@@ -287,8 +287,8 @@ def walk(n: int, word: PortWord) -> Ranks:
     run = np.arange(side)
     current = np.tile(np.arange(1, n + 1, dtype=np.uint8), (side, 1))
     # The word is divided into about sqrt(len(word)) parts. The first loop follows all parts at the
-    # same time, each from the identity. The second loop joins them. So the two loops together have
-    # only about 2 sqrt(len(word)) steps.
+    # same time, each from the identity. The second loop joins the parts. So the two loops together
+    # have only about 2 sqrt(len(word)) steps.
     for step, position in enumerate(positions.T):
         current[run, 0], current[run, position] = current[run, position], current[run, 0]
         nodes[:, step] = current
@@ -332,7 +332,7 @@ def _visiting_order(symbols: Perms, first: NDArray[np.uint8], last: NDArray[np.u
     """Return the order in which Hamiltonian paths visit substars, given by their fixed symbols.
 
     Each substar fixes the symbol in one position. The path begins in the substar with the start's
-    symbol there and ends in that with the goal's symbol. It visits the others in ascending order.
+    symbol, ends in the substar with the goal's symbol, and visits the others in ascending order.
 
     Args:
         symbols: the symbols that are fixed by the substars of each path, ``[count, m]``.
@@ -350,9 +350,9 @@ def _legs(order: Perms, start: Perms, goal: Perms) -> tuple[Perms, Perms]:
     """Return the nodes at which a Hamiltonian path enters and leaves each substar.
 
     The path leaves a substar at a node that begins with the fixed symbol of the next substar, so
-    that the link across the fixed position leads there. The other symbols of this node ascend, but
-    the last two are swapped if it would not be an odd permutation of the node of entry, as
-    `_paths_between` requires. The path leaves the last substar at the goal.
+    that the link across the fixed position leads to that substar. The other symbols of this node
+    ascend, but the last two symbols are swapped if the node would otherwise not be an odd
+    permutation of the entry node (see `_paths_between`). The last substar is left at the goal.
 
     Args:
         order: the fixed symbol of each substar, in the order of the visits, ``[count, m]``.
@@ -360,7 +360,7 @@ def _legs(order: Perms, start: Perms, goal: Perms) -> tuple[Perms, Perms]:
         goal: the last node of each path, without its fixed symbol, ``[count, m - 1]``.
 
     Returns:
-        Both nodes as symbols, without the fixed one, ``[count * m, m - 1]``.
+        The entry nodes and the leaving nodes, without the fixed symbol, ``[count * m, m - 1]``.
     """
     count, m = order.shape
     enter, leave = np.empty((2, count, m, m - 1), dtype=np.uint8)
@@ -453,7 +453,7 @@ def _no_dimension_change(topology: Topology) -> str | None:
 def label_change(topology: Topology, root: int, base: BaseForest) -> Forest:  # noqa: ARG001 - the topology is that of the base
     """Return the label change LC(root, T) of every tree T of the base.
 
-    It is T translated from the identity, where the base is rooted, to the root.
+    LC(root, T) is T translated from the identity, where the base is rooted, to the root.
 
     Reference: Tseng & Sheu 1997, Def. 3.
     """
@@ -502,8 +502,8 @@ def dimension_change(topology: Topology, root: int, base: BaseForest, i: Shift) 
 def _rotate_nodes(topology: Topology, nodes: NDArray[np.integer], i: int) -> Ranks:
     """Return the ranks of the nodes' images under R applied i times, int32 ``[count]``.
 
-    R maps each symbol and position d to d+1 (2 <= d < n), and n to 2. S_{n,n-1} needs no case of
-    its own: its nodes have the same ranks as those of S_n.
+    R maps each symbol and position d to d+1 (2 <= d < n), and n to 2. S_{n,n-1} needs no special
+    case, because its nodes have the same ranks as those of S_n.
     """
     if topology.k == 1:
         return np.asarray(_rotated_symbols(topology.n, i)[nodes + 1], dtype=np.int32) - 1

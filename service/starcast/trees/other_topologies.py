@@ -115,7 +115,7 @@ _PROBLEM = "edge-disjoint-trees"
 def record_witness(problem: str, topology: Topology | str) -> Mapping[str, NDArray[Any]]:
     """Return the arrays that describe the best known solution of a search problem on a topology.
 
-    They are the witness of a record that comes with starcast.
+    These arrays are the witness of a record that comes with starcast.
     """
     # This module is imported only when needed, because it loads pydantic.
     from starcast.records import shipped_record  # noqa: PLC0415
@@ -124,7 +124,7 @@ def record_witness(problem: str, topology: Topology | str) -> Mapping[str, NDArr
 
 
 def missing_record(problem: str, topology: Topology) -> str | None:
-    """Return why a topology has no record that is proven optimal, or None if it has one."""
+    """Return why a topology has no record that is proven optimal, or None if a record is proven."""
     from starcast.records.files import missing_reason  # noqa: PLC0415
 
     return missing_reason(problem, topology.spec, optimal=True)
@@ -137,7 +137,7 @@ def missing_record(problem: str, topology: Topology) -> str | None:
     exclusion=partial(missing_record, _PROBLEM),
 )  # fmt: skip
 def optimal_edge_disjoint(topology: Topology, root: int) -> Forest:
-    """Return directed edge-disjoint spanning trees of minimum height, as many as the degree."""
+    """Return directed edge-disjoint spanning trees of minimum height, one tree per port."""
     rows = record_witness(_PROBLEM, topology)["parent_port"].copy()
     return Forest(topology, translate_ports(topology, rows, root), root, "optimal-edge-disjoint")
 
@@ -151,7 +151,7 @@ def breadth_first(topology: Topology, root: int) -> Forest:
     """Return the tree in which parents are across the lowest port that leads closer to the root."""
     distances = topology.distances(root)
     row = np.zeros((1, topology.nodes), dtype=np.uint8)
-    # The lowest port is written last, so it replaces the others.
+    # The lowest port is written last, so it replaces the higher ports.
     for port in reversed(topology.ports):
         row[0, distances[topology.neighbours(port)] < distances] = port
     return Forest(topology, row, root, "breadth-first", verify_hubs=(root,))

@@ -1,9 +1,9 @@
-"""The inner loops of `arc_disjoint.py`, compiled where numba is installed.
+"""The inner loops of `arc_disjoint.py`, compiled if numba is installed.
 
-Arrays of directed links are indexed as in `flows.Arcs`: the link that enters node v at port number
-p has the index v * ports + p. Arrays of trees are flat: node v of tree i is i * nodes + v. The
-array ``owner`` has the tree of each directed link, or `FREE`, or `MISSING` where a node has no link
-at a port.
+Arrays of directed links have the indices of `flows.Arcs`: the link that enters node v at port
+number p has the index v * ports + p. Arrays of trees are flat: node v of tree i has the index
+i * nodes + v. The array ``owner`` has the tree of each directed link, or `FREE`, or `MISSING` where
+a node has no link at a port.
 """
 
 from typing import Any
@@ -32,11 +32,11 @@ def is_allowed(
     This holds if and only if every set of nodes is entered by at least as many free links as there
     are trees with no node in the set (Edmonds 1973). Only sets with the target lose a link. By
     Menger's theorem, it remains to find paths of free links to the target that share no link, one
-    from each other tree that does not contain it. Paths are found backwards, by searches that
-    prefer nodes close to the root, where all trees begin; a path may cancel parts of earlier ones.
+    path from each other tree without the target. Paths are found backwards, by searches that prefer
+    nodes close to the root, where all trees begin; a path may cancel parts of earlier paths.
 
     Args:
-        target: the node; the link into it already belongs to the tree.
+        target: the node that the link enters; the link already belongs to the tree.
         tree: the tree that takes the link.
         ports: the number of ports.
         tails: see `flows.Arcs`.
@@ -276,7 +276,7 @@ def lower_trees(
 
     Args:
         first: the first node whose links may be exchanged.
-        last: the node after the last one.
+        last: the node after the last node whose links may be exchanged.
         ports: the number of ports.
         tails: see `flows.Arcs`.
         twins: see `flows.Arcs`.
@@ -294,7 +294,7 @@ def lower_trees(
         for one in range(node * ports, node * ports + ports):
             for two in range(node * ports, node * ports + ports):
                 tree, other = owner[one], owner[two]
-                # Two trees are compared once; a free link is `two`.
+                # Each pair of links of two trees is compared only once. A free link is `two`.
                 if tree < 0 or other < FREE or other == tree or (other >= 0 and two < one):
                     continue
                 mine, its = tree * nodes, other * nodes
