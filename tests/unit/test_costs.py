@@ -1,6 +1,6 @@
 """Costs as exact fractions: closed forms of broadcasts, Lemma 1's bound, and simulated costs.
 
-A6, B2 and the pitfalls are sections of docs/definitions/tseng-sheu.md.
+The pitfalls are listed in docs/definitions/tseng-sheu.md.
 """
 
 from fractions import Fraction
@@ -25,7 +25,7 @@ prices = st.builds(tseng_sheu.Prices, fractions, fractions, fractions)
 
 
 def machine(paid: tseng_sheu.Prices) -> costs.Machine:
-    """Return the machine with start-up time T_s and time per byte T_c."""
+    """Return a machine with the start-up time and the time per byte of ``paid``."""
     return costs.Machine(t_s=paid.start_up, t_c=paid.byte)
 
 
