@@ -164,7 +164,7 @@ def test_wrong_arguments_are_refused() -> None:
         forest("S4", "arc-disjoint", trees=0)
 
 
-def test_topologies_that_would_take_too_long_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trees_that_would_take_too_long_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with refused("9 arc-disjoint trees on 3,628,800 nodes of S10 would take about", exit_code=7):
         forest("S10", "arc-disjoint")
     monkeypatch.setattr(arc_disjoint, "MAX_SECONDS", 0)

@@ -124,7 +124,7 @@ def test_diameters_and_degrees_equal_those_of_the_papers() -> None:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("spec", SMALL)
-def test_trees_and_collectives_work_on_every_family(spec: str) -> None:
+def test_trees_and_collectives_are_valid_on_every_family(spec: str) -> None:
     graph = topology(spec)
     assert "breadth-first" in constructions(graph)
     root = graph.nodes - 1
@@ -243,7 +243,7 @@ def test_invalid_generators_are_refused() -> None:
             CayleyGraph("X3", "x", generators)
 
 
-def test_generators_of_an_unconnected_graph_are_refused() -> None:
+def test_generators_of_a_disconnected_graph_are_refused() -> None:
     graph = CayleyGraph("X4", "x", [[2, 1, 3, 4]])
     with pytest.raises(InputError, match="reach only 2 of its 24 nodes"):
         graph.distances()

@@ -81,9 +81,10 @@ def closer(trees: Forest) -> list[int]:
 
 @pytest.mark.parametrize(("n", "k"), [(n, k) for n in range(2, 6) for k in range(1, n)])
 @pytest.mark.parametrize("tree", ["nk-greedy", "nk-multiple"])
-def test_label_change_on_nk_stars_relabels_by_the_root_extended_by_its_missing_symbols(
+def test_label_change_on_nk_stars_composes_nodes_with_the_extended_root(
     n: int, k: int, tree: str
 ) -> None:
+    """The root is extended to n symbols by appending its missing symbols in ascending order."""
     network = topology(f"S{n},{k}")
     before = [links_of(forest(network, tree), row) for row in range(forest(network, tree).trees)]
     for root in {0, network.nodes - 1, network.nodes // 3}:
@@ -162,7 +163,7 @@ def test_the_arguments_are_part_of_the_id() -> None:
 @pytest.mark.parametrize(
     ("construction", "arguments", "message"),
     [
-        # The paper takes i modulo n-1. starcast accepts only 0 to n-2, so that every tree has one id.
+        # The paper takes i modulo n-1. starcast accepts only 0 to n-2, so every tree has one id.
         ("dimension-change", {"base": "greedy", "i": -1}, "i is -1, which is out of range on S5"),
         ("dimension-change", {"base": "greedy", "i": 4}, "i is 4, which is out of range on S5"),
         ("dimension-change", {"base": "greedy", "i": "1"}, "i is '1', not a whole number"),

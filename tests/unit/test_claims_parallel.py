@@ -62,7 +62,7 @@ def test_memory_is_estimated_per_link_or_per_pair_of_nodes() -> None:
     assert unsymmetric.required(topology("S4,2")) == 12**2 * 10 * 3
 
 
-def test_each_task_has_one_section_and_one_size_and_larger_tasks_come_first() -> None:
+def test_tasks_group_claims_by_section_and_size_and_are_sorted_by_memory() -> None:
     tasks = verify.plan_tasks(verify.plan_pairs(CLAIMS, sizes=SIZES))
     sections = {claim.section for claim in CLAIMS}
     assert [task.size for task in tasks] == ["S4"] * len(sections) + ["S3"] * len(sections)

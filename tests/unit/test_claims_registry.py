@@ -81,7 +81,7 @@ def test_line_breaks_in_a_statement_are_removed(read: ReadClaims) -> None:
         ("notation", "conjunction = true\nnotation", ":5: claim MINE.X1 is a conjunction, but no"),
     ],
 )  # fmt: skip
-def test_a_malformed_file_is_refused_with_its_line(
+def test_the_error_for_a_malformed_file_names_the_line(
     old: str, new: str, message: str, read: ReadClaims
 ) -> None:
     with pytest.raises(InputError) as caught:

@@ -111,7 +111,7 @@ def test_a_file_with_rows_can_replace_an_algorithm(starcast: Starcast, tmp_path:
     assert (drawn.code, Path("a.svg").read_text()[:4]) == (0, "<svg")
 
 
-def test_the_python_api_takes_and_returns_objects_where_a_shell_has_text(
+def test_the_python_api_takes_and_returns_objects_where_the_shell_uses_text(
     starcast: Starcast,
 ) -> None:
     """The objects are topologies, ranks, faults and paths.

@@ -316,7 +316,7 @@ def test_the_baseline_may_be_any_experiment_given_by_name_or_number() -> None:
 
 
 @pytest.mark.parametrize("sides", [[], [side("a", run())], [side("a")]])
-def test_an_experiment_with_one_algorithm_cannot_be_split(sides: list[Side]) -> None:
+def test_fewer_than_two_sides_cannot_be_compared(sides: list[Side]) -> None:
     with pytest.raises(InputError, match="nothing to compare"):
         compare(sides)
 
@@ -532,7 +532,7 @@ def test_matching_by_segments_is_suggested_if_most_runs_have_no_partner() -> Non
         assert "no partner" not in "".join(presentation.explain(other))
 
 
-def test_a_run_without_a_partner_is_explained_by_the_faster_run_that_has_one() -> None:
+def test_the_note_on_a_run_without_a_partner_names_the_faster_matched_run() -> None:
     ours = [run(9 + n, segments=n, message_units=3 * n) for n in (1, 16)]
     theirs = [run(9 + n, segments=n, message_units=4 * n) for n in (1, 16)]
     comparison = pair(ours, theirs)

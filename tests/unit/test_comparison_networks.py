@@ -152,7 +152,7 @@ def test_across_with_a_constant_axis_changes_no_verdict() -> None:
     ]
 
 
-def test_topologies_in_across_share_a_plot_with_one_lower_bound_each() -> None:
+def test_compared_topologies_share_a_plot_and_each_has_its_lower_bound() -> None:
     bounds = {"S5": 6, "Q7": 7}
     runs = [run for spec, bound in bounds.items() for run in on(spec, bound=bound)]
     (panel,) = panels(compare([side("sweep", runs)], across=["topology"]))
@@ -172,7 +172,7 @@ def test_topologies_in_across_share_a_plot_with_one_lower_bound_each() -> None:
 
 
 def test_crossovers_between_algorithms_on_different_topologies_are_exact() -> None:
-    """Edge-disjoint trees take 800 + 2m on S5 and 900 + m on Q7, so they cross at m = 100."""
+    """Edge-disjoint trees take the times 800 + 2m on S5 and 900 + m on Q7, equal at m = 100."""
     comparison = compare([sweep("S5", "Q7")], across=["topology"])
     found = {
         (each.first, each.second): each
@@ -277,7 +277,7 @@ def test_conditions_on_one_axis_are_alternatives_and_every_axis_must_match() -> 
         ("topology=S6,3", "topology", "S6,3"),
     ],
 )
-def test_values_in_conditions_are_converted_to_one_form(
+def test_values_in_conditions_are_converted_to_a_canonical_form(
     condition: str, axis: str, text: str
 ) -> None:
     assert read_conditions([condition]) == {axis: frozenset({text})}

@@ -184,7 +184,7 @@ def test_the_page_states_the_pairing_rule_and_suggests_another_rule() -> None:
     assert "8 of 12 rows have no partner; paired by segments, 0 have none." in page
 
 
-def test_the_page_lists_all_reasons_and_collapses_rare_reasons() -> None:
+def test_the_page_lists_why_rows_are_not_comparable_and_collapses_rare_reasons() -> None:
     missing = (*SIZES, *SIZES, *range(1, 16))
     faults = {"faults": ["21345"]}
     ours = [priced_run(10, 2, m, **faults) for m in range(1, len(missing) + 1)]
@@ -279,7 +279,7 @@ def test_a_notebook_shows_the_first_rows_of_a_long_comparison() -> None:
     assert "60 of 99 rows" in shown_in_notebook
 
 
-def test_the_page_title_names_few_compared_sides_or_the_experiment_of_many() -> None:
+def test_the_page_title_names_up_to_three_sides_or_their_number() -> None:
     assert presentation.title_of(across()) == "sweep: 4 sides compared"
     assert presentation.title_of(three()) == (
         "sweep: multiple against recursive-substar against edge-disjoint"

@@ -61,7 +61,7 @@ def best(n: int, algorithm: str, ports: str, paid: tseng_sheu.Prices) -> tuple[f
 
 
 @given(st.integers(3, 12), prices)
-def test_the_best_number_of_segments_of_multiple_is_equation_5_rounded(
+def test_the_best_number_of_segments_of_algorithm_multiple_is_equation_5_rounded(
     n: int, paid: tseng_sheu.Prices
 ) -> None:
     """Equation 5, p* = sqrt(2m(h-1)T_c / ((n-1)T_s)), is rounded down or up, to at least 1."""

@@ -48,7 +48,7 @@ def test_the_bound_on_time_is_the_maximum_of_start_up_time_and_transmission_time
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 @given(st.sampled_from(SPECS), models, st.integers(1, 200), st.integers(1, 11))
-def test_bounds_on_steps_and_transmissions_equal_those_of_the_tables(
+def test_bounds_on_steps_and_transmissions_equal_those_of_the_papers_tables(
     collective: str, spec: str, ports: str, messages: int, copies: int
 ) -> None:
     size = paper_costs.size(spec)

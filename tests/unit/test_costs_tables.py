@@ -185,7 +185,7 @@ def test_the_bound_on_a_hypercube_has_no_cost_for_more_copies_than_links_per_nod
     assert row(asked, "lower bound, unit messages, Q3").cost is not None
 
 
-def test_algorithms_have_their_closed_forms_for_the_given_or_best_number_of_pieces() -> None:
+def test_rows_have_closed_form_costs_for_the_given_or_optimal_number_of_pieces() -> None:
     asked = problem("S6")
     m = asked.message_bytes
     for share in (None, 5):

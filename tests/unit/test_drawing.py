@@ -227,7 +227,7 @@ def test_a_path_of_any_length_is_drawn_as_a_straight_line() -> None:
     assert set(place.values()) == {0}
 
 
-def test_children_are_closer_than_their_wide_subtrees_if_these_do_not_overlap() -> None:
+def test_children_with_wide_subtrees_are_close_if_the_subtrees_do_not_overlap() -> None:
     """The middle child is a leaf. The other subtrees become wide two levels further down."""
     place = tidy_layout(0, {0: [1, 2, 3], 1: [4], 4: [5, 6, 7], 3: [8], 8: [9, 10, 11]})
     assert [place[node] for node in (1, 2, 3)] == [1, 2.5, 4]

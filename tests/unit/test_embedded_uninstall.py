@@ -42,7 +42,7 @@ def account(monkeypatch: pytest.MonkeyPatch, comment: str, uid: int = 4321) -> N
     monkeypatch.setattr(pwd, "getpwnam", lambda _: entry)
 
 
-def test_without_a_terminal_nothing_is_deleted_unless_yes_is_given(settings: Settings) -> None:
+def test_without_a_terminal_nothing_is_deleted_without_option_yes(settings: Settings) -> None:
     before = sorted(settings.home.parent.rglob("*"))
     words = ["--home", str(settings.home), "uninstall"]
     refused = CliRunner().invoke(app, words)

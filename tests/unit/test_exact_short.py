@@ -41,7 +41,7 @@ def test_words_cross_all_dimensions_equally_often_up_to_rounding() -> None:
 
 
 def test_a_cycle_moves_to_another_entry_if_a_later_cycle_has_no_other_choice() -> None:
-    """The last cycle can use only 2, so the first changes from 2 to 3, the second from 3 to 4."""
+    """Only 2 is left for the last cycle, so the first changes from 2 to 3, the second to 4."""
     assert choose_entries([(2, 3), (3, 4), (2, 3), (2,)], {2: 1, 3: 2, 4: 1}) == [3, 4, 3, 2]
 
 

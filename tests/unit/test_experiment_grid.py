@@ -189,7 +189,7 @@ STARS = {"topology": "S4", "message_bytes": 1}
         ),
     ],
 )
-def test_segments_messages_degree_and_default_ports_determine_the_points_of_a_grid(
+def test_the_points_of_a_grid_follow_from_segments_messages_and_default_ports(
     axes: dict[str, Any], attributes: tuple[str, ...], expected: list[Any]
 ) -> None:
     points = Grid({**STARS, **axes}).points()
@@ -368,7 +368,7 @@ def test_the_command_of_a_grid_has_an_option_for_each_value(grid: Grid) -> None:
         assert [value for name, value in pairs if name == flag] == list(map(str, grid.axes[axis]))
 
 
-def test_experiment_names_are_checked() -> None:
+def test_invalid_experiment_names_are_refused() -> None:
     for name in ["multiple-S5", "a", "2026.run_1", "a.csv", "index", 200 * "a"]:
         assert check_name(name) == name
     # PostgreSQL cannot index names of thousands of characters, and file names must be shorter.

@@ -120,7 +120,7 @@ def test_the_link_connectivity_of_families_equals_that_of_networkx(spec: str) ->
 
 
 @given(networks(), st.data())
-def test_interpreted_loops_compute_the_same_flows(network: Network, data: st.DataObject) -> None:
+def test_interpreted_and_compiled_flows_are_equal(network: Network, data: st.DataObject) -> None:
     arcs = Arcs.of(network)
     target = data.draw(st.integers(0, network.nodes - 1))
     exists = arcs.tails != np.arange(network.nodes).repeat(network.port_count)
