@@ -25,14 +25,14 @@ from starcast.trees.construction import single_trees
 from support.meeting import places, plain_rows, tree_of
 from unit.test_constructions import ORACLES as TREES
 
-#: Rows with numbered units, given topology, root, port model and the algorithm's arguments.
+#: A function of topology, root, port model and arguments that returns rows with units as numbers.
 Oracle = Callable[..., Collection[Row]]
 
 
 def along_trees(
     construction: str, network: Topology, root: Any, ports: str, segments: int
 ) -> set[Row]:
-    """Pipeline segments down the oracle's trees; one-port, each step has a sub-step per port."""
+    """Return rows of segments pipelined down the oracle's trees (one-port: a sub-step per port)."""
     trees = TREES[network.family][construction](root, network.n)
     units = [range(tree * segments, (tree + 1) * segments) for tree in range(len(trees))]
     rows = pipelined(trees, root, units, PORT_BETWEEN[network.family](network.n))
@@ -47,7 +47,7 @@ PORT_BETWEEN: dict[str, Callable[[int], Callable[[Any, Any], int]]] = {
 
 
 def substars(network: Topology, root: Any, ports: str, messages: int) -> Collection[Row]:
-    """Stream messages down the tree of recursive substars."""
+    """Return rows that send messages down the recursive-substar tree, one after the other."""
     if ports == "one":
         rows = recursive_substar.one_port(root, messages)
         return [row._replace(unit=row.unit[1]) for row in rows]
@@ -55,24 +55,24 @@ def substars(network: Topology, root: Any, ports: str, messages: int) -> Collect
 
 
 def of_source(rows: Callable[..., Collection[Row]]) -> Oracle:
-    """Return an oracle from a function of root, messages and copies."""
+    """Return an oracle that calls a function of root, messages and copies."""
     return lambda _network, root, _ports, messages=1, **more: rows(root, messages, *more.values())
 
 
 def of_identity(rows: Callable[[int, int], Collection[Row]]) -> Oracle:
-    """Return an oracle from a function of n and messages, which lists the rows of the identity."""
+    """Return an oracle that calls a function of n and messages, for the rows of the identity."""
     return lambda network, _root, _ports, messages: rows(network.n, messages)
 
 
 def dimension_changed(network: Topology, _root: Any, ports: str, base: str) -> Collection[Row]:
-    """List the rows of Tseng & Sheu's Algorithm 2 for the identity (tseng-sheu.md, section A5)."""
+    """Return the rows of Tseng & Sheu's Algorithm 2 for the identity (tseng-sheu.md, A5)."""
     tree = tree_of(forest(network, base).parent_port[0], network.n)
     rows = allgather.algorithm_2(tree, network.n)
     return by_dimension(rows, network.ports) if ports == "one" else rows
 
 
 def translated(construction: str, network: Topology, root: Any, ports: str) -> Collection[Row]:
-    """Send along the translated trees of one source or, if ports are translated, of all sources."""
+    """Return the rows of one source, or of all sources if one-port translations change ports."""
     nodes = places(network)
     trees = TREES["nk-star"][construction](nodes[0], network.n)
     if ports == "all" or network.translation_keeps_ports:
@@ -84,7 +84,7 @@ def translated(construction: str, network: Topology, root: Any, ports: str) -> C
 
 
 def numbered(rows: Collection[Row], nodes: Sequence[Any], units: int) -> set[Row]:
-    """Return rows with numbers in place of units (source, unit)."""
+    """Return rows in which each unit (source, unit) is replaced by a number."""
     first = {source: number * units for number, source in enumerate(nodes)}
     return {row._replace(unit=first[row.unit[0]] + row.unit[1]) for row in rows}
 
@@ -112,7 +112,7 @@ ORACLES: dict[tuple[str, str], Oracle] = {
     **{("allgather", name): partial(translated, name) for name in ("nk-greedy", "nk-multiple")},
     **{("alltoall", name): of_source(rows) for name, rows in scatter.EXCHANGED.items()},
 }
-#: Their rows are compared elsewhere, checked by independent checkers, or found by searches.
+#: Algorithms whose rows are compared elsewhere, checked independently, or found by searches.
 WITHOUT_ORACLE = {
     ("alltoall", "exact"), ("allgather", "ring"), ("allgather", "binomial"),
     ("broadcast", "optimal"), ("broadcast", "substar-doubling"), ("broadcast", "symbol-doubling"),
@@ -145,7 +145,7 @@ def cases(*specs: str) -> list[Case]:
         for ports in ports_of(key[1])
         # A one-port allgather on S6,3 has the rows of 120 sources, which take too long to list.
         if (spec, key[0]) != ("S6,3", "allgather")
-        # The page defines these trees, rotated paths and necklaces only for n >= 3.
+        # These algorithms, with their trees, paths and necklaces, are defined only for n >= 3.
         if spec != "S2"
         or not (key[1] == "perfectly-balanced" or (key[0] == "allgather" and key[1] in ALLGATHERS))
     ]
@@ -175,7 +175,7 @@ LARGE = ("S5", "S6", "S5,1", "S5,2", "S5,3", "S5,4", "S6,2", "S6,3", "Q5")
 
 
 def arguments_on(network: Topology, entry: Algorithm) -> Iterator[dict[str, Any]]:
-    """Yield arguments of an algorithm, fewer of them on large topologies."""
+    """Yield combinations of an algorithm's arguments, fewer combinations on large topologies."""
     degree = network.degree
     names = [argument.name for argument in entry.arguments]
     messages = {1} if "copies" in names else {1, degree}
@@ -187,7 +187,7 @@ def arguments_on(network: Topology, entry: Algorithm) -> Iterator[dict[str, Any]
         choices |= {"segments": {1, 3}, "copies": set(range(1, degree + 1))}
     for values in product(*(choices[name] for name in names)):
         arguments = dict(zip(names, values, strict=True))
-        # The leaves of these trees are repeated in all subtrees, so each needs a message.
+        # All subtrees contain the leaves, and each subtree must carry the same number of messages.
         if entry.name != "perfectly-balanced" or arguments["messages"] % degree == 0:
             yield arguments
 
@@ -204,7 +204,7 @@ def test_rows_on_all_sizes_equal_those_of_the_oracle(case: Case) -> None:
 
 
 def assert_rows_equal_those_of_the_oracle(case: Case) -> None:
-    """Compare the rows for some roots and arguments, and those of the reversed collective."""
+    """Compare the rows for some roots and arguments; compare a gather with the reversed scatter."""
     network, key = topology(case.spec), (case.collective, case.algorithm)
     last = network.nodes - 1
     ranks = sorted({0, last // 3, last}) if network.nodes <= 24 else [last]
@@ -221,8 +221,8 @@ def assert_rows_equal_those_of_the_oracle(case: Case) -> None:
             assert sorted(plain_rows(gather)) == sorted(backwards(expected))
 
 
-def test_every_algorithm_of_a_paper_has_an_oracle() -> None:
-    """The other collectives are these in reverse."""
+def test_every_shipped_algorithm_has_an_oracle_or_is_listed_as_an_exception() -> None:
+    """The other collectives are derived from these four, most of them by reversal."""
     shipped = {
         (entry.collective, entry.name)
         for collective in ("broadcast", "allgather", "scatter", "alltoall")

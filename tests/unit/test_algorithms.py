@@ -61,7 +61,7 @@ def assert_matches_declaration(spec: str, entry: Algorithm, ports: str) -> None:
 
 
 def assert_rows_follow_the_forest(plan: Schedule, along: str | None) -> None:
-    """Check that every row is on a link of its tree."""
+    """Check that every row of a schedule uses a link of its tree."""
     assert (plan.forest_id is None) == (along is None)
     if plan.forest is None:
         return
@@ -142,7 +142,7 @@ def test_algorithms_have_the_public_names_and_arguments() -> None:
     ],
     ids=str,
 )
-def test_bad_arguments_are_refused(
+def test_invalid_arguments_of_algorithms_are_refused(
     words: tuple[str, str, str], options: dict[str, Any], named: str
 ) -> None:
     """The hint for a wrong number of messages lists the valid numbers."""
@@ -193,7 +193,7 @@ def test_the_repr_of_a_catalogue_entry_has_its_name_and_source() -> None:
 
 
 def test_the_number_of_messages_has_a_default() -> None:
-    """By default, collectives that need a multiple of n-1 messages send n-1, all others one."""
+    """The default is n-1 for algorithms that need a multiple of n-1 messages, and 1 for others."""
     for entry in algorithms():
         if entry.split_argument is not None and entry.supports(topology("S5")):
             expected = 4 if entry.name == "perfectly-balanced" else 1

@@ -32,7 +32,7 @@ def test_the_tables_of_the_page_agree_with_the_runs(
 
 
 @EVERY
-def test_the_algorithm_for_long_vectors_is_faster_exactly_from_each_crossover_on(
+def test_the_algorithm_for_long_vectors_is_faster_from_the_crossover_on(
     topology: str,
 ) -> None:
     """One byte below the crossover, the algorithm for long vectors is not yet faster."""

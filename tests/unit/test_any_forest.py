@@ -26,7 +26,7 @@ SPLITS = {
 @pytest.mark.parametrize("collective", SPLITS)
 @pytest.mark.parametrize("spec", SPECS)
 def test_every_collective_is_complete_along_every_forest(spec: str, collective: Collective) -> None:
-    """Two roots, both port models, and messages of one and of three pieces are tried.
+    """Two roots, both port models, and one and three segments or messages are tried.
 
     The number of rows is known in advance. A pipeline takes one step per level of the tree, and one
     more step for each segment after the first. In the one-port model, each step becomes one
@@ -59,7 +59,7 @@ def assert_complete(spec: str, base: str, collective: Collective) -> None:
 @pytest.mark.parametrize("spec", ["S3", "S4", "S5"])
 @pytest.mark.parametrize("name", ["greedy", "multiple"])
 @pytest.mark.parametrize("ports", ["all", "one"])
-def test_broadcasts_along_the_papers_trees_have_the_rows_of_the_papers_broadcasts(
+def test_broadcasts_along_the_papers_trees_equal_the_papers_broadcasts(
     spec: str, name: str, ports: str
 ) -> None:
     ours = schedule(spec, "broadcast", "forest", ports=ports, base=name, segments=3)
@@ -84,7 +84,7 @@ def test_the_argument_base_is_required_and_must_name_spanning_trees() -> None:
     assert all(algorithm.name != "forest" for algorithm in algorithms_on(topology("S4")))
 
 
-def test_a_forest_that_omits_a_node_is_refused() -> None:
+def test_a_scatter_along_a_forest_that_omits_a_node_is_refused() -> None:
     """The tree `shortest-path` does not contain the nodes that start with 1."""
     with refused("1243", "none of its trees"):
         build_scatter(forest("S4", "shortest-path"), "all", 1)

@@ -1,6 +1,6 @@
-"""Arc-disjoint spanning trees: as many as exist, disjoint, shallow, and the same without numba.
+"""Arc-disjoint spanning trees: maximum number, disjoint, shallow, and the same without numba.
 
-The trees are checked with NetworkX, by their links alone.
+NetworkX checks the links of the trees.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ SPECS = (
 
 
 def assert_arc_disjoint(built: Forest) -> None:
-    """Check the trees with NetworkX: spanning, rooted at the root, and without common links."""
+    """Check with NetworkX that the trees are spanning, start at the root, and share no link."""
     network = built.topology
     links = nx.DiGraph()
     for port in network.ports:
@@ -56,7 +56,7 @@ def assert_arc_disjoint(built: Forest) -> None:
 
 
 def count_existing(network: Topology, root: int) -> int:
-    """Return the smallest of NetworkX's maximum flows from the root."""
+    """Return the maximum number of trees: the smallest maximum flow from the root (NetworkX)."""
     graph = nx.DiGraph()
     for port in network.ports:
         ends = network.neighbours(port).tolist()
@@ -67,7 +67,7 @@ def count_existing(network: Topology, root: int) -> int:
 
 
 @given(networks(), st.data())
-def test_random_networks_have_as_many_trees_as_exist(
+def test_any_number_of_trees_up_to_the_maximum_is_built_on_random_networks(
     network: starcast.Topology, data: st.DataObject
 ) -> None:
     root = data.draw(st.integers(0, network.nodes - 1))
@@ -82,7 +82,7 @@ def test_random_networks_have_as_many_trees_as_exist(
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_families_have_as_many_trees_as_exist(spec: str) -> None:
+def test_families_have_the_maximum_number_of_trees_by_default(spec: str) -> None:
     network = topology(spec)
     for root in {0, network.nodes - 1}:
         built = forest(network, "arc-disjoint", root)
@@ -94,7 +94,7 @@ def test_families_have_as_many_trees_as_exist(spec: str) -> None:
 
 @pytest.mark.parametrize(("spec", "height"), [("S4", 6), ("S5", 8), ("S6", 10), ("T8x8x8", 13)])
 def test_trees_are_shallow(spec: str, height: int) -> None:
-    """They are not higher than those of Fragopoulou & Akl 1996."""
+    """On star graphs, the trees are at most as high as those of Fragopoulou & Akl 1996."""
     built = forest(spec, "arc-disjoint")
     assert built.height == height
     if spec.startswith("S"):
@@ -102,7 +102,7 @@ def test_trees_are_shallow(spec: str, height: int) -> None:
     built.verify()
 
 
-def test_fewer_trees_are_not_higher_and_a_single_one_is_a_shortest_path_tree() -> None:
+def test_a_single_tree_is_a_shortest_path_tree_and_not_higher_than_two_trees() -> None:
     heights = [forest("Mesh5x6", "arc-disjoint", trees=trees).height for trees in (1, 2)]
     assert heights[0] <= heights[1]
     assert forest("Mesh5x6", "arc-disjoint", trees=1).is_shortest_path
@@ -122,7 +122,7 @@ def test_the_trees_are_the_same_without_numba(spec: str) -> None:
     assert done.stdout.decode().strip() == expected
 
 
-def test_the_results_of_a_seed_are_fixed() -> None:
+def test_a_seed_always_gives_the_same_trees() -> None:
     ports = forest("S3", "arc-disjoint", seed=1).parent_port
     assert ports.tolist() == [[0, 3, 3, 2, 2, 3], [0, 2, 2, 3, 3, 2]]
     ports = forest("Mesh2x3", "arc-disjoint").parent_port
@@ -148,7 +148,7 @@ def test_ids_contain_only_arguments_that_are_not_defaults() -> None:
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("collective", ["broadcast", "scatter", "allgather", "allreduce"])
 @pytest.mark.parametrize("spec", ["S4", "Mesh3x4"])
-def test_collectives_use_the_trees(spec: str, collective: str, ports: str) -> None:
+def test_collectives_along_the_trees_are_complete(spec: str, collective: str, ports: str) -> None:
     built = schedule(spec, collective, "forest", ports=ports, base="arc-disjoint")
     result = simulate(built)
     assert result.violation is None
@@ -164,7 +164,7 @@ def test_wrong_arguments_are_refused() -> None:
         forest("S4", "arc-disjoint", trees=0)
 
 
-def test_topologies_that_would_take_too_long_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trees_that_would_take_too_long_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with refused("9 arc-disjoint trees on 3,628,800 nodes of S10 would take about", exit_code=7):
         forest("S10", "arc-disjoint")
     monkeypatch.setattr(arc_disjoint, "MAX_SECONDS", 0)

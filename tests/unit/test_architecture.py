@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "service" / "starcast"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-#: Packages that the simulator and the tree checkers may import. They must not import the code whose
-#: results they check, even if it is in one of these packages.
+#: Packages that the simulator and the tree checkers may import. Even from these packages, the
+#: simulator and the checkers must not import the code whose results they check.
 INDEPENDENT = {
     "starcast.judges.simulator": {"support", "topologies", "collectives", "judges"},
     "starcast.records.checkers": {"support", "topologies", "records"},
@@ -62,7 +62,7 @@ PAGE = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
 
 @cache
 def imports(name: str) -> frozenset[str]:
-    """Return the modules that a module imports, also inside functions and for type checking.
+    """Return the modules that a module imports, including imports in functions and for type checks.
 
     `from package import name` imports the submodule of that name, or else the package's `__init__`.
     """
@@ -122,7 +122,7 @@ def test_there_are_no_import_cycles() -> None:
 
 
 def test_the_mathematical_packages_import_no_database_terminal_or_web_library() -> None:
-    """The storage of verification runs and the schema of record files are the only exceptions."""
+    """Only modules that store verification runs, and pydantic in file schemas, are exceptions."""
     wrong = []
     for name in NAMES:
         if part(name) in {*MATHEMATICS, "claims"} and name not in CLAIMS_IN_DATABASE:
@@ -134,7 +134,7 @@ def test_the_mathematical_packages_import_no_database_terminal_or_web_library() 
     assert wrong == []
 
 
-def test_no_module_imports_a_paper_and_papers_import_only_mathematics_and_the_claims() -> None:
+def test_papers_import_only_mathematics_and_claims_and_are_not_imported() -> None:
     for name in NAMES:
         assert not {module for module in imports(name) if "papers" in module.split(".")[0]}, name
     above = {part for part in PARTS if LINE[part] <= LINE["stores"]} - {"claims"}
@@ -171,10 +171,10 @@ def test_no_public_name_of_a_package_hides_one_of_its_modules() -> None:
 
 
 def _meanings() -> dict[str, set[str]]:
-    """Return the public names of classes and type aliases, with what each name means.
+    """Return the definitions of each public name of a class or type alias.
 
-    A class means itself, and an alias means its value. An alias such as `Base = columns.Base` only
-    imports a name. A `type` statement would need Python 3.12.
+    A class is defined by its module, and an alias by its value. An alias such as
+    `Base = columns.Base` only imports a name. A `type` statement would need Python 3.12.
     """
     meanings = defaultdict[str, set[str]](set)
     for name, path in NAMES.items():
@@ -209,4 +209,4 @@ def test_no_file_contains_the_host_of_a_package_registry() -> None:
     hosts = r"repo1?\.mave[n]|pypi\.or[g]|pythonhoste[d]|registry\.np[m]|crates\.i[o]"
     command = ["git", "grep", "--extended-regexp", "--text", "--files-with-matches", hosts]
     found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (found.returncode, found.stdout) == (1, "")  # git grep ends with 1 if nothing matches
+    assert (found.returncode, found.stdout) == (1, "")  # exit code of git grep without a match

@@ -41,7 +41,7 @@ def test_a_killed_write_keeps_the_old_file_and_leaves_a_hidden_one(tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", ["new", "old"])
-def test_a_folder_gets_its_name_when_it_is_complete(tmp_path: Path, name: str) -> None:
+def test_a_folder_gets_its_name_only_when_it_is_complete(tmp_path: Path, name: str) -> None:
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "first").touch()
     with pytest.raises(KeyError), temporary_folder(tmp_path / name):
@@ -54,7 +54,7 @@ def test_a_folder_gets_its_name_when_it_is_complete(tmp_path: Path, name: str) -
     assert names(tmp_path) == sorted({"old", name})
 
 
-def test_a_secret_has_its_mode_from_the_start(tmp_path: Path) -> None:
+def test_a_temporary_file_is_created_with_the_requested_mode(tmp_path: Path) -> None:
     atomic.write_text(tmp_path / "f", "first")
     with atomic.atomic_replace(tmp_path / "f", mode=0o600):
         (hidden,) = tmp_path.glob(f"{PREFIX}*")

@@ -48,7 +48,7 @@ def test_all_libraries_compute_the_same_tree_heights_as_starcast() -> None:
 
 
 def test_libraries_refuse_edges_that_are_not_a_spanning_tree() -> None:
-    """The first edges contain a cycle apart from the root, and the second edges omit a node."""
+    """The first list of edges contains a cycle apart from the root; the second omits a node."""
     for edges in [[(0, 1), (0, 2), (3, 4), (4, 3)], [(0, 1), (1, 2), (2, 3)]]:
         for height in HEIGHTS:
             with pytest.raises(Exception, match=r"spanning tree|cycle"):
@@ -77,14 +77,14 @@ def test_the_simulator_in_plain_python_executes_a_broadcast_and_finds_errors() -
 
 
 def test_cp_sat_finds_the_smallest_number_of_steps_of_an_allgather() -> None:
-    """In a ring, the furthest unit decides; in K_3,4, the units that a node of degree 3 lacks."""
+    """In Ring6, the distance 3 is the bound; in K3,4, a node with 3 links must receive 6 units."""
     peers = pytest.importorskip("benchmarks.peers")
     for spec, steps in (("Ring6", 3), ("K5", 1), ("K3,4", 2), ("GP5,2", 3)):
         assert peers.find_optimum(topology(spec), 9) == steps
 
 
-def test_a_cluster_of_forestcoll_keeps_its_switches_and_capacities() -> None:
-    """Of three GPUs at a switch, two send over the one link to the third: 2/4 units of time."""
+def test_a_forestcoll_cluster_keeps_its_switches_and_capacities() -> None:
+    """Each GPU receives the units of the two other GPUs over one link of capacity 4: time 2/4."""
     peers = pytest.importorskip("benchmarks.peers")
     gpus = [(0, "GPU", number) for number in range(3)]
     graph = nx.DiGraph()
@@ -137,7 +137,7 @@ def test_a_ratio_that_is_much_worse_than_before_is_reported() -> None:
 
 
 @pytest.mark.parametrize("line", ["{", "[]", '{"version": "1"}', json.dumps({"load": 1})])
-def test_a_damaged_file_of_ratios_is_reported_with_the_line(tmp_path: Path, line: str) -> None:
+def test_a_damaged_ratio_file_is_reported_with_the_line_number(tmp_path: Path, line: str) -> None:
     file = tmp_path / "ratios.jsonl"
     file.write_text(f"{line}\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"line 1 of .*ratios.jsonl is not a record"):

@@ -29,7 +29,8 @@ def place() -> Place:
     return Place("S4")
 
 
-def test_all_queries_have_benchmark_cases_and_those_with_peers_are_compared() -> None:
+def test_every_query_has_benchmark_cases() -> None:
+    """Exactly the queries that other libraries also answer have columns to compare."""
     assert CASES.keys() == shipped().keys()
     assert {query for query, _ in PEERS} == COMPARED.keys()
 
@@ -58,14 +59,14 @@ def test_the_other_libraries_return_the_same_results(name: str) -> None:
         assert all(result == results[0] for result in results)
 
 
-# What follows needs the engines of the dependency group `bench`.
+# The tests below need the database engines of the dependency group `bench`.
 
 
 @pytest.fixture(scope="module", params=["S4", "RR60,4,1"])
 def stored(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Place, list[Any]]:
-    """Return a place, and the engines with its rows."""
+    """Return a `Place`, and the database engines that hold its rows."""
     pytest.importorskip("duckdb")
     pytest.importorskip("ladybug")
     from benchmarks.packs_engines import DuckDB, Ladybug
@@ -79,7 +80,7 @@ def stored(
 
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_the_engines_return_the_same_results(stored: tuple[Place, list[Any]], name: str) -> None:
-    """DuckDB, Ladybug, numpy and NetworkX share nothing but the rows and the parameters."""
+    """DuckDB, Ladybug, numpy and NetworkX share only the rows and the parameters."""
     from benchmarks import packs
 
     filled, engines = stored
@@ -100,7 +101,7 @@ def test_the_engines_return_the_same_results(stored: tuple[Place, list[Any]], na
 
 
 def library_results(filled: Place, name: str, given: Mapping[str, Any]) -> list[Any]:
-    """Return the results of NetworkX and igraph, and on star graphs of numpy."""
+    """Return the results of NetworkX and igraph and, on star graphs, those of numpy."""
     return [
         sorted(work(filled, given))
         for (query, library), work in PEERS.items()
@@ -108,7 +109,7 @@ def library_results(filled: Place, name: str, given: Mapping[str, Any]) -> list[
     ]
 
 
-def test_every_statement_of_an_engine_belongs_to_a_query(
+def test_every_engine_statement_except_schema_belongs_to_a_query(
     stored: tuple[Place, list[Any]],
 ) -> None:
     _, engines = stored

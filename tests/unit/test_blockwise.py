@@ -47,7 +47,7 @@ FORESTS = [
 
 
 def arrays_of(source: Source) -> NDArray[np.uint8]:
-    """Return the parent ports as one array by tree and rank, uint8 ``[trees, nodes]``."""
+    """Return the parent ports of all blocks as one array, uint8 ``[trees, nodes]``."""
     ports = np.zeros((source.trees, factorial(source.n)), dtype=np.uint8)
     image = np.array([source.image_port(port) for port in range(source.n + 1)], dtype=np.uint8)
     for block in range(source.count):
@@ -163,7 +163,7 @@ def test_a_wrong_port_is_reported_unless_the_changed_tree_still_spans_all_nodes(
 
 @pytest.mark.parametrize("port", [0, 7, 255])
 def test_a_wrong_port_on_the_path_between_root_and_hub_is_detected(port: int) -> None:
-    """Potentials need not decrease along this route, so the test follows it node by node."""
+    """Potentials need not decrease along this path, so the verification follows its nodes."""
     source = closed_form("S6", "multiple", m=4)
     path = [place for place in source.exceptions if place[1] == 2]
     assert len(path) > 4
@@ -205,7 +205,7 @@ def test_a_range_of_three_blocks_of_s13_is_verified() -> None:
     assert max(found.largest) <= 18
 
 
-def test_ranges_and_processes_give_the_same_result_as_one_run() -> None:
+def test_verification_in_ranges_or_processes_gives_the_same_result_as_one_run() -> None:
     source = closed_form("S7", "multiple", m=5)
     undivided = verify_blocks(source, jobs=1)
     parts = [examine_range(source, (start, start + 6)) for start in range(0, 42, 6)]

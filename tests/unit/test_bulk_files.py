@@ -38,7 +38,7 @@ def built() -> list[GraphArtifact]:
 def written(
     built: list[GraphArtifact], tmp_path_factory: pytest.TempPathFactory
 ) -> bulk_files.BulkFiles:
-    """Write the artifacts as files, in blocks so small that every file has several."""
+    """Write the artifacts as files, in blocks of a few rows each."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(artifacts, "BLOCK", 50)
         patch.setattr(bulk_files, "BLOCK", 7)
@@ -47,7 +47,7 @@ def written(
 
 
 def test_file_headers_follow_the_schema(written: bulk_files.BulkFiles) -> None:
-    """A header has the node numbers, then the properties with their types in declared order."""
+    """A header lists the node numbers, then the properties with their types in declared order."""
     kinds = {
         "STRING": "string",
         "INTEGER": "long",
@@ -61,10 +61,10 @@ def test_file_headers_follow_the_schema(written: bulk_files.BulkFiles) -> None:
         assert text.splitlines()[0] == ",".join([ids, *names])
 
 
-def test_blocks_of_rows_do_not_change_the_files(
+def test_files_written_in_blocks_have_the_same_values(
     written: bulk_files.BulkFiles, built: list[GraphArtifact], tmp_path: Path
 ) -> None:
-    """Only the zeros before numbers differ, because a block has as many digits as it needs."""
+    """Only leading zeros differ, because each block pads its numbers to its own width."""
     bulk_files.write(tmp_path, STORE, iter(built), 0, Silent())
     for file in tmp_path.iterdir():
         texts = [(folder / file.name).read_text() for folder in (tmp_path, written.folder)]
@@ -74,8 +74,8 @@ def test_blocks_of_rows_do_not_change_the_files(
         assert at_once == in_blocks
 
 
-def test_labels_and_titles_of_a_network_have_any_length(tmp_path: Path) -> None:
-    """The lines of such a file have different lengths, also within a block."""
+def test_labels_and_titles_of_a_network_may_have_any_length(tmp_path: Path) -> None:
+    """The lines of the node file then have different lengths, even within a block."""
     titles = ["a", 'the "hub", or b', "Zürich\u2028", *map(str, range(40))]
     network = starcast.network([(titles[1], title) for title in titles if title != titles[1]])
     with pytest.MonkeyPatch.context() as patch:
@@ -121,7 +121,7 @@ def test_the_summary_has_rows_bytes_and_importer_arguments(
 def test_labels_and_relationships_without_rows_have_no_file(
     specs: list[str], names: list[str], tmp_path: Path
 ) -> None:
-    """The importer refuses files without a header."""
+    """A file gets its header with its first rows; the importer refuses a file without a header."""
     graphs = [graph_artifact(topology(spec)) for spec in specs]
     written = bulk_files.write(tmp_path, STORE, graphs, 0, Silent())
     assert sorted(file.stem for file in tmp_path.iterdir()) == names
@@ -130,7 +130,7 @@ def test_labels_and_relationships_without_rows_have_no_file(
 
 
 def test_a_forest_without_its_topology_is_refused(tmp_path: Path) -> None:
-    """Artifacts must come after those that they depend on."""
+    """An artifact must come after the artifacts on which it depends."""
     with pytest.raises(KeyError, match="S4"):
         bulk_files.write(tmp_path, STORE, [graph_artifact(forest("S4", "greedy"))], 0, Silent())
 
@@ -163,5 +163,5 @@ def test_the_estimated_bytes_are_a_close_upper_bound(
         + one.relationships * bulk_files.row_bytes(one.kind, one.id, largest)
         for one in chosen
     )
-    assert written.bytes < estimated + 2000  # 2000 for headers and artifact nodes
+    assert written.bytes < estimated + 2000  # 2000 bytes for headers and artifact nodes
     assert written.bytes > 0.6 * estimated

@@ -1,4 +1,4 @@
-"""Cayley graphs: their families, compared with definitions and published values, and generators."""
+"""Cayley graphs: families compared with definitions and published values, and generators."""
 
 import re
 from itertools import permutations
@@ -124,7 +124,7 @@ def test_diameters_and_degrees_equal_those_of_the_papers() -> None:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("spec", SMALL)
-def test_trees_and_collectives_work_on_every_family(spec: str) -> None:
+def test_trees_and_collectives_are_valid_on_every_family(spec: str) -> None:
     graph = topology(spec)
     assert "breadth-first" in constructions(graph)
     root = graph.nodes - 1
@@ -144,7 +144,7 @@ def test_trees_and_collectives_work_on_every_family(spec: str) -> None:
 
 
 @pytest.mark.parametrize("spec", SMALL)
-def test_a_picture_of_each_family_shows_all_nodes(spec: str) -> None:
+def test_a_drawing_of_each_family_shows_all_nodes(spec: str) -> None:
     graph: Topology = topology(spec)
     picture = str(represent(graph, "svg"))
     assert set(re.findall(r">([0-9a-z]+)</text>", picture)) >= set(graph.labels().tolist())
@@ -225,7 +225,7 @@ def test_ports_distances_and_translations_agree_with_the_table_of_neighbours(
         assert graph.distances(root).tolist() == breadth_first(table, root)
 
 
-def test_impossible_generators_are_refused() -> None:
+def test_invalid_generators_are_refused() -> None:
     cases: list[Any] = [
         ([], "the number of generators is 0, which is out of range"),
         ([[1]], "the generators have the length 1,"),
@@ -243,7 +243,7 @@ def test_impossible_generators_are_refused() -> None:
             CayleyGraph("X3", "x", generators)
 
 
-def test_generators_of_an_unconnected_graph_are_refused() -> None:
+def test_generators_of_a_disconnected_graph_are_refused() -> None:
     graph = CayleyGraph("X4", "x", [[2, 1, 3, 4]])
     with pytest.raises(InputError, match="reach only 2 of its 24 nodes"):
         graph.distances()

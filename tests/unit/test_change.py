@@ -12,7 +12,7 @@ from starcast.topologies import topology
 from starcast.trees import Forest, constructions, forest
 from support.meeting import refused, roots, trees_of
 
-#: On S_3 the tree of shortest paths is partial, so it comes first.
+#: On S_3 the tree `shortest-path` is partial, so n = 3 comes first.
 SIZES = (3, 2, 4, 5, 6)
 TREES = ("shortest-path", "greedy", "multiple", "recursive-substar", "edge-disjoint")
 PLACES = [(n, i) for n in SIZES for i in range(n - 1)]
@@ -22,13 +22,13 @@ every_tree = pytest.mark.parametrize("tree", TREES)
 
 @cache
 def at_identity(n: int, tree: str) -> Forest:
-    """Return the base forest at the identity."""
+    """Return the forest of a construction on S_n with the identity as root."""
     return forest(f"S{n}", tree)
 
 
 @every_tree
 @pytest.mark.parametrize("n", SIZES)
-def test_label_change_maps_every_node_y_to_the_composition_of_x_and_y(n: int, tree: str) -> None:
+def test_label_change_to_root_x_maps_each_node_y_to_x_composed_with_y(n: int, tree: str) -> None:
     for x in roots(n):
         trees = forest(f"S{n}", "label-change", root=star_graph.label(x), base=tree)
         assert trees_of(trees) == [
@@ -70,7 +70,7 @@ def test_the_hub_of_each_tree_is_changed_together_with_the_tree() -> None:
 
 
 def closer(trees: Forest) -> list[int]:
-    """Return the number of nodes of each tree whose parent is closer to the tree's hub."""
+    """Return, for each tree, the number of nodes whose parent is closer to the tree's hub."""
     assert trees.verify_hubs is not None
     result = []
     for hub, parents in zip(trees.verify_hubs, trees.parents(), strict=True):
@@ -81,9 +81,10 @@ def closer(trees: Forest) -> list[int]:
 
 @pytest.mark.parametrize(("n", "k"), [(n, k) for n in range(2, 6) for k in range(1, n)])
 @pytest.mark.parametrize("tree", ["nk-greedy", "nk-multiple"])
-def test_label_change_on_nk_stars_relabels_by_the_root_extended_by_its_missing_symbols(
+def test_label_change_on_nk_stars_composes_nodes_with_the_extended_root(
     n: int, k: int, tree: str
 ) -> None:
+    """The root is extended to n symbols by appending its missing symbols in ascending order."""
     network = topology(f"S{n},{k}")
     before = [links_of(forest(network, tree), row) for row in range(forest(network, tree).trees)]
     for root in {0, network.nodes - 1, network.nodes // 3}:
@@ -133,8 +134,8 @@ def test_dimension_change_on_the_complete_graph_rotates_all_symbols_but_the_firs
     trees.verify()
 
 
-def test_dimension_change_is_refused_on_other_nk_stars() -> None:
-    """For 2 <= k <= n-2, the definition applied literally would not reach all nodes."""
+def test_dimension_change_is_refused_on_nk_stars_with_k_from_2_to_n_minus_2() -> None:
+    """For these k, the definition applied literally gives trees that omit nodes, unless i = 0."""
     for n, k in [(4, 2), (5, 2), (5, 3), (6, 2), (6, 3), (6, 4)]:
         tree = links_of(forest(f"S{n},{k}", "nk-greedy"), 0)
         assert len(page.literally_changed(0, tree, n, k)) == topology(f"S{n},{k}").nodes
@@ -162,7 +163,7 @@ def test_the_arguments_are_part_of_the_id() -> None:
 @pytest.mark.parametrize(
     ("construction", "arguments", "message"),
     [
-        # The paper takes i modulo n-1. In starcast, every tree has only one id.
+        # The paper takes i modulo n-1. starcast accepts only 0 to n-2, so every tree has one id.
         ("dimension-change", {"base": "greedy", "i": -1}, "i is -1, which is out of range on S5"),
         ("dimension-change", {"base": "greedy", "i": 4}, "i is 4, which is out of range on S5"),
         ("dimension-change", {"base": "greedy", "i": "1"}, "i is '1', not an integer"),

@@ -29,7 +29,7 @@ class Case(NamedTuple):
     arguments: tuple[tuple[str, str | int], ...] = ()
 
     def build(self, root: int = 0) -> Forest:
-        """Return the forest that a construction builds in this case."""
+        """Return the forest that the construction builds with the given root."""
         return build_case(self, root)
 
 
@@ -40,7 +40,7 @@ def build_case(case: Case, root: int) -> Forest:
 
 
 def specs(largest: int) -> list[str]:
-    """Return all S_n, S_{n,k} and Q_n up to a size."""
+    """Return the specs of all S_n, S_{n,k} and Q_n with n up to ``largest``."""
     stars = [f"S{n}" for n in range(2, largest + 1)]
     nk_stars = [f"S{n},{k}" for n in range(2, largest + 1) for k in range(1, n)]
     return [*stars, *nk_stars, *(f"Q{d}" for d in range(1, largest + 1))]
@@ -49,8 +49,8 @@ def specs(largest: int) -> list[str]:
 def cases(spec: str, changing: int | None = None) -> Iterator[Case]:
     """Yield every construction on a topology, including label and dimension changes.
 
-    Each of the first ``changing`` constructions without arguments (by default, each of them all) is
-    changed. Dimension changes are by 1 and by n-2 places.
+    Label and dimension changes are applied to the first ``changing`` constructions without
+    arguments (default: to all). Dimension changes shift by 1 and by n-2.
     """
     for construction in constructions(spec):
         if construction in plain_constructions(spec):
@@ -63,7 +63,7 @@ def cases(spec: str, changing: int | None = None) -> Iterator[Case]:
                 for i in sorted({min(1, topology(spec).n - 2), topology(spec).n - 2}):
                     yield Case(spec, construction, (("base", tree), ("i", i)))
             else:
-                raise AssertionError(f"say with which arguments '{construction}' is to be checked")
+                raise AssertionError(f"specify the arguments of '{construction}'")
 
 
 def few_roots(spec: str) -> list[int]:
@@ -73,7 +73,7 @@ def few_roots(spec: str) -> list[int]:
 
 
 def parts(trees: Forest) -> tuple[Any, NDArray[np.uint8], int]:
-    """Return the arguments of a checker."""
+    """Return topology, parent ports and root of a forest, the arguments of a checker."""
     return trees.topology, trees.parent_port, trees.root
 
 
@@ -145,7 +145,7 @@ def measurements_agree(trees: Forest) -> None:
 
 @cache
 def around(spec: str) -> dict[int, list[int]]:
-    """Return, for each port, the list of the neighbours of all nodes across this port."""
+    """Return, for each port, a list with every node's neighbour across this port."""
     return {port: topology(spec).neighbours(port).tolist() for port in topology(spec).ports}
 
 
@@ -200,7 +200,7 @@ def levels_and_dimensions_agree(trees: Forest) -> None:
 
 
 def shared(paths: list[list[int]], apart: str) -> int:
-    """Return the maximum number of these paths that share a node or a link."""
+    """Return the maximum number of paths that share one link or, if ``apart`` is nodes, a node."""
     met: Counter[Any] = Counter()
     for path in paths:
         links = {frozenset(link) for link in pairwise(path)}
@@ -265,7 +265,7 @@ class Corrupted(NamedTuple):
 
 
 def corrupt(case: Case, data: st.DataObject) -> Corrupted:
-    """Change one entry of the forest to another port, to 0, or to an unknown port."""
+    """Change one parent port of a forest to another port, to 0, or to an unknown port."""
     t = topology(case.spec)
     trees = case.build(data.draw(st.sampled_from(few_roots(case.spec))))
     tree, node = data.draw(st.integers(0, trees.trees - 1)), data.draw(st.integers(0, t.nodes - 1))
@@ -277,9 +277,9 @@ def corrupt(case: Case, data: st.DataObject) -> Corrupted:
 
 
 def lost_nodes(trees: Forest, row: list[int]) -> list[str]:
-    """Return the labels of the nodes that have a port, but do not lead to the root.
+    """Return the labels of the nodes that have a parent port, but no path to the root.
 
-    If the root has a port, it is one of them.
+    If the root has a parent port, its label is also returned.
     """
     across = around(trees.topology.spec)
     lost = list[str]()
@@ -295,7 +295,7 @@ def lost_nodes(trees: Forest, row: list[int]) -> list[str]:
 @pytest.mark.parametrize("case", CORRUPTED, ids=name)
 @max_examples(25)
 @given(st.data())
-def test_a_changed_entry_is_detected(case: Case, data: st.DataObject) -> None:
+def test_a_changed_parent_port_is_detected(case: Case, data: st.DataObject) -> None:
     """Either the error names the changed tree, or the loads of the old and the new link change."""
     trees, tree, node, ports = corrupt(case, data)
     rooted = checkers.rooted(trees.topology, ports, trees.root)
@@ -329,7 +329,7 @@ def test_a_changed_entry_is_detected(case: Case, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("spec", ["S3", "S4", "S5", "Q2", "Q4"])
 @given(st.data())
-def test_edge_disjoint_trees_with_a_changed_entry_are_rejected(
+def test_edge_disjoint_trees_with_a_changed_parent_port_are_rejected(
     spec: str, data: st.DataObject
 ) -> None:
     """The trees use all directed links except those into the root, so no other link is free."""
@@ -340,7 +340,7 @@ def test_edge_disjoint_trees_with_a_changed_entry_are_rejected(
 
 
 def test_every_checker_rejects_an_invalid_forest() -> None:
-    """In its array, the root of the last tree has a parent."""
+    """In the invalid forest, the root of the last tree has a parent."""
     for case in CORRUPTED:
         trees = case.build(few_roots(case.spec)[-1])
         ports = trees.parent_port.copy()
@@ -456,8 +456,8 @@ def test_counterexamples_locate_the_violation() -> None:
     assert topology("S4").distances()[node] == longer["stated"]
 
 
-def test_two_paths_of_the_same_single_link_are_not_disjoint() -> None:
-    """Two paths of the same single link have no inner node, so they share only the link."""
+def test_two_paths_that_consist_of_the_same_single_link_are_not_disjoint() -> None:
+    """Paths of a single link have no inner node, so they share only this link."""
     ports = np.repeat(forest("S3", "greedy").parent_port, 2, axis=0)
     result = checkers.disjoint_paths(topology("S3"), ports, 0).counterexample
     assert result == {
@@ -474,8 +474,8 @@ def test_two_paths_of_the_same_single_link_are_not_disjoint() -> None:
     }
 
 
-def test_paths_in_opposite_directions_of_the_same_links_are_edge_disjoint() -> None:
-    """Two paths around S_3 use its links in opposite directions."""
+def test_two_paths_that_use_links_in_opposite_directions_are_edge_disjoint() -> None:
+    """The two paths around S_3 use its links in opposite directions."""
     t = topology("S3")
     around = np.zeros((2, 6), dtype=np.uint8)
     for tree, turn in enumerate(((2, 3, 2, 3, 2), (3, 2, 3, 2, 3))):

@@ -40,7 +40,7 @@ def test_a_claim_applies_to_larger_sizes_unless_it_lists_its_sizes() -> None:
         requested_sizes(lemma5, "quick", ["S2"])
 
 
-def test_a_requested_size_that_exceeds_memory_is_an_error_but_the_deep_level_omits_it(
+def test_a_size_that_exceeds_memory_is_omitted_at_the_deep_level_and_otherwise_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     lemma5 = find_claim("TS.L5")
@@ -62,7 +62,7 @@ def test_memory_is_estimated_per_link_or_per_pair_of_nodes() -> None:
     assert unsymmetric.required(topology("S4,2")) == 12**2 * 10 * 3
 
 
-def test_each_task_is_one_section_at_one_size_with_the_largest_first() -> None:
+def test_tasks_group_claims_by_section_and_size_and_are_sorted_by_memory() -> None:
     tasks = verify.plan_tasks(verify.plan_pairs(CLAIMS, sizes=SIZES))
     sections = {claim.section for claim in CLAIMS}
     assert [task.size for task in tasks] == ["S4"] * len(sections) + ["S3"] * len(sections)

@@ -1,4 +1,4 @@
-"""The data files of claims and the registration of checks; errors have file and line."""
+"""The data files of claims and the registration of checks; errors name the file and the line."""
 
 import sys
 from collections.abc import Callable
@@ -81,7 +81,7 @@ def test_line_breaks_in_a_statement_are_removed(read: ReadClaims) -> None:
         ("notation", "conjunction = true\nnotation", ":5: claim MINE.X1 is a conjunction, but no"),
     ],
 )  # fmt: skip
-def test_a_malformed_file_is_refused_with_its_line(
+def test_the_error_for_a_malformed_file_names_the_line(
     old: str, new: str, message: str, read: ReadClaims
 ) -> None:
     with pytest.raises(InputError) as caught:
@@ -113,7 +113,7 @@ def test_sizes_are_given_by_a_family_a_list_or_a_list_for_each_level(
 
 @pytest.fixture
 def module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """Return this module, whose checks are forgotten after the test."""
+    """Return this test module; checks that a test registers are removed after the test."""
     this = sys.modules[__name__]
     monkeypatch.setattr(this, registry._CHECKS, {}, raising=False)
     return this
@@ -142,7 +142,7 @@ def test_a_check_that_takes_forests_is_called_once_for_every_forest(module: Modu
 def test_schedules_that_are_too_large_are_not_compared_with_a_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The allgather `ring` of S_7 would have 25 million rows, and more for several messages."""
+    """The allgather `ring` of S_7 would have 25 million rows, or more for several messages."""
     network = CachedTopology(topology("S7"), ObjectCache())
     requested: list[str] = []
     monkeypatch.setattr(network, "schedule", lambda *names, **_: requested.append(names[1]))
@@ -158,7 +158,7 @@ def test_every_executed_schedule_adds_a_finding_to_the_evidence() -> None:
     assert [finding.met for finding in check.evidence("TS.X1").findings] == [True, True]
 
 
-def test_claims_of_optimality_point_to_the_records_of_their_problem() -> None:
+def test_optimality_claims_name_their_search_problem() -> None:
     claims = catalogue.claims()
     assert claims["EDT.depth"].record == "edge-disjoint-trees"
     assert claims["SLC.LB-oneport"].record == "one-port-broadcast"

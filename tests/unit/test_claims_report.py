@@ -30,7 +30,7 @@ def failed(
     return Verdict("TS.L5", "fails", sizes, {**place, "found": 1, "stated": 2}, "", of=of)
 
 
-def test_evidence_is_converted_to_json_and_back_in_order(
+def test_evidence_converted_to_json_and_back_is_equal_and_in_order(
     verdicts: tuple[Verdict, ...],
 ) -> None:
     finding = Finding("height", "=", 3, "4, 5", PLACE, "S3:multiple:123")
@@ -91,11 +91,11 @@ def test_descriptions_shown_in_terminals_write_tree_names_with_greek_letters(
     assert not [text for text in texts if re.search(r"-hat|\brho\b", text)]
 
 
-def test_a_verdict_on_an_unknown_claim_has_no_row(verdicts: tuple[Verdict, ...]) -> None:
+def test_a_verdict_on_an_unknown_claim_has_no_report_row(verdicts: tuple[Verdict, ...]) -> None:
     assert len(report.rows([*verdicts, Verdict("TS.none", "holds", (), None, "")])) == len(verdicts)
 
 
-# The module `tests/cli/test_claims.py` executes these queries for counterexamples.
+# The tests below compare texts of queries. `tests/cli/test_claims.py` executes such queries.
 
 
 def test_strings_in_queries_are_quoted() -> None:
@@ -136,7 +136,7 @@ def test_the_query_names_the_ingest_command_for_the_forest_or_schedule() -> None
     assert f"SEND {{schedule: '{name}', step: 1}}" in scheduled
 
 
-def test_a_counterexample_that_is_not_an_artifact_shows_only_its_topology() -> None:
+def test_the_query_for_a_counterexample_without_an_artifact_shows_only_the_topology() -> None:
     text = to_cypher(failed({"n": 4, "node": "4321"}, "S4:array:1234"))
     assert (
         "// of S4:array:1234, which cannot be ingested, so the query shows only the location in "

@@ -51,7 +51,7 @@ def test_generated_pages_are_up_to_date(page: str) -> None:
     )
 
 
-#: Packages that command lines must not import. The help and the version start as all commands do.
+#: Packages that a command must not import. `--help` and `--version` are tested like commands.
 UNUSED = {
     "--version": "numpy neo4j sqlalchemy alembic psycopg pydantic rich jgo psutil",
     "topology show S4": "sqlalchemy neo4j rich numba networkx starcast.trees",
@@ -70,7 +70,7 @@ UNUSED = {
 
 @pytest.mark.whole
 @pytest.mark.parametrize(("words", "unused"), UNUSED.items())
-def test_a_short_command_does_not_import_packages_that_it_does_not_use(
+def test_a_command_does_not_import_packages_that_it_does_not_need(
     words: str, unused: str, tmp_path: Path
 ) -> None:
     """Some commands fail, since no server is running; only their imports are checked."""
@@ -85,7 +85,7 @@ def test_a_short_command_does_not_import_packages_that_it_does_not_use(
     assert not modules & set(unused.split())
 
 
-def test_the_neo4j_driver_is_imported_late_and_does_not_import_pandas() -> None:
+def test_the_neo4j_driver_is_imported_only_when_needed_and_without_pandas() -> None:
     pytest.importorskip("pandas")
     script = (
         "import sys, starcast.stores; print('neo4j' in sys.modules); "

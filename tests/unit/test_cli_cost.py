@@ -58,7 +58,7 @@ def test_a_table_prints_every_row_with_costs_gap_and_simulation(starcast: Starca
         assert shown["transmissions"] == row.cost.transmissions
 
 
-def test_without_a_collective_and_ports_all_are_printed(starcast: Starcast) -> None:
+def test_without_options_all_collectives_and_port_models_are_printed(starcast: Starcast) -> None:
     """The rows of both port models are sorted by time."""
     printed = rows_of(starcast, "S4 --no-simulate")
     assert list(dict.fromkeys(row["collective"] for row in printed)) == list(COLLECTIVES)
@@ -97,7 +97,7 @@ def test_option_no_simulate_executes_no_schedule(
         assert row["simulated_steps"] is None
 
 
-def test_schedules_that_are_too_large_are_reported_on_stderr(starcast: Starcast) -> None:
+def test_schedules_too_large_for_a_simulation_are_reported_on_stderr(starcast: Starcast) -> None:
     """One message to each node of S5 takes 442 rows, so four messages take at least 1,768."""
     words = "S5 --collective alltoall --ports all --messages 4 --max-rows 500"
     result = starcast(f"cost table {words} -f json")
@@ -122,7 +122,7 @@ def test_csv_and_markdown_have_the_same_rows(starcast: Starcast) -> None:
     assert [line.split(" | ")[3] for line in lines[2:]] == names
 
 
-#: The start of a line below a table that describes a source. Table rows refer to it by its letter.
+#: The start of a source line below a table. Table rows refer to the source by this letter.
 BELOW = re.compile(r"[a-z]+\) ")
 
 

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("alone")
         ),
     ],
 )
-def test_a_picture_has_the_format_of_its_file_suffix(
+def test_a_drawing_has_the_format_of_its_file_suffix(
     starcast: Starcast, words: str, subject: str, suffix: str
 ) -> None:
     name = f"picture{suffix}"

@@ -121,7 +121,7 @@ def test_a_log_that_cannot_be_written_causes_a_warning(starcast: Starcast, log_f
     assert result.err == f"warning: the log {log_file} cannot be written: File exists\n"
 
 
-def test_invalid_settings_do_not_affect_commands_that_need_none(
+def test_invalid_settings_do_not_affect_commands_that_use_no_settings(
     starcast: Starcast, log_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STARCAST_LOG_LEVEL", "loud")

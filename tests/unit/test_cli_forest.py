@@ -114,7 +114,7 @@ def test_without_a_construction_the_stored_artifact_is_shown(starcast: Starcast)
     assert "127.0.0.1:1" in refused(starcast("topology show S5 --verify"), 4)[0]
 
 
-def test_a_picture_is_drawn_to_a_file_or_to_stdout_unless_it_is_too_large(
+def test_a_drawing_is_written_to_a_file_or_stdout_unless_it_is_too_large(
     starcast: Starcast,
 ) -> None:
     assert starcast("topology draw S4 --out s4.svg").err == "drew S4 to s4.svg\n"
@@ -158,7 +158,7 @@ def test_topology_show_prints_the_properties_of_s6(starcast: Starcast) -> None:
     ]
 
 
-def test_verify_rejects_a_file_that_names_another_construction_and_show_and_draw_warn(
+def test_verify_rejects_a_file_with_a_false_construction_and_show_and_draw_warn(
     starcast: Starcast,
 ) -> None:
     greedy = forest("S4", "greedy")
@@ -217,7 +217,7 @@ def test_the_python_api_also_takes_forest_objects(tmp_path: Path) -> None:
         lab.show_forest(mine, root=1)
 
 
-def test_roots_pictures_and_errors_can_use_labels_from_0(
+def test_roots_drawings_and_errors_can_use_labels_from_0(
     starcast: Starcast, tmp_path: Path
 ) -> None:
     built = starcast("forest build S3 greedy --root 210 --labels 0 --out f.npz -f json")

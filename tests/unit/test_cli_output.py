@@ -66,7 +66,7 @@ def test_optional_columns_are_removed_until_a_table_fits() -> None:
 
 
 @pytest.mark.parametrize("room", [40, 100, 200])
-def test_a_table_that_fits_is_not_folded(
+def test_cells_of_a_table_that_fits_are_not_wrapped(
     terminal: Terminal, capsys: pytest.CaptureFixture[str], room: int
 ) -> None:
     terminal(room)
@@ -92,7 +92,7 @@ def test_progress_bars_do_not_interpret_ids_as_markup(
 def test_no_word_is_divided_at_any_terminal_width(
     terminal: Terminal, capsys: pytest.CaptureFixture[str], width: int
 ) -> None:
-    """A copied id is complete: neither a table nor a list of records inserts line breaks."""
+    """Ids can be copied: neither a table nor a list of records inserts line breaks into them."""
     terminal(width)
     meaning = "a sentence of several words that a narrow column has to wrap"
     emit([{"id": ID, "meaning": meaning, "steps": 1_234_567}] * 2, ["id", "meaning", "steps"])
@@ -129,12 +129,12 @@ def test_control_characters_of_stored_texts_are_escaped(capsys: pytest.CaptureFi
 
 
 @pytest.mark.parametrize("name", ["tree.svg", "tree.SVG", "tree", "a.b/tree"])
-def test_a_matching_suffix_or_none_is_accepted(name: str) -> None:
+def test_a_file_with_a_matching_suffix_or_no_suffix_is_accepted(name: str) -> None:
     check_suffix(Path(name), ".svg")
 
 
 def test_long_work_prints_a_progress_line_every_few_seconds() -> None:
-    """Lines are also printed if the work advances rarely, or has only said what it is doing."""
+    """Lines are also printed if the work advances slowly, or has only reported its activity."""
     lines: Queue[str] = Queue()
 
     def read_until(pattern: str) -> None:
@@ -153,8 +153,8 @@ def test_long_work_prints_a_progress_line_every_few_seconds() -> None:
         read_until(r"download: 2 of 8 MB, about \d+ s left")
 
 
-def test_short_or_ended_work_prints_no_progress_and_a_reporter_is_freed() -> None:
-    """Work that goes on when its command ends is silent: an error can keep its reporter alive."""
+def test_short_and_ended_tasks_print_no_progress_and_unused_reporters_are_freed() -> None:
+    """A task that outlives its command is silent, even if the command's reporter still exists."""
     lines: list[str] = []
     progress = ProgressLines(lines.append, interval=0.5)
     with progress.task("writing", 10, "rows") as task:
@@ -170,7 +170,7 @@ def test_short_or_ended_work_prints_no_progress_and_a_reporter_is_freed() -> Non
 
 
 @pytest.mark.parametrize("late", [0, 60])
-def test_a_computation_is_reported_to_the_current_reporter_if_it_takes_long(
+def test_only_a_long_computation_reports_progress_to_the_current_reporter(
     late: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("starcast.support.progress.LATE", late)
@@ -193,7 +193,7 @@ def test_a_computation_is_reported_to_the_current_reporter_if_it_takes_long(
 
 
 def test_ctrl_c_ends_the_wait_for_a_thread() -> None:
-    """A linear program is solved by a library, which would only end later."""
+    """The thread itself continues, for example in a library that solves a linear program."""
     assert run_in_thread(lambda: 42) == 42
     with pytest.raises(ZeroDivisionError):
         run_in_thread(lambda: 1 // 0)

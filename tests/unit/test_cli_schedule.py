@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("alone")
 
 
 def test_algorithms_are_listed_with_their_arguments(starcast: Starcast) -> None:
-    """All algorithms can be listed, those on a topology, or those of a collective."""
+    """All algorithms can be listed, only those on a topology, or only those of a collective."""
     assert len(printed(starcast("schedule algorithms --format json"))) == len(algorithms())
     on_q4 = printed(starcast("schedule algorithms Q4 --format json"))
     assert [row["algorithm"] for row in on_q4] == [
@@ -83,7 +83,7 @@ def test_a_profile_has_a_row_for_each_step(starcast: Starcast) -> None:
 
 
 def test_a_file_with_rows_can_replace_an_algorithm(starcast: Starcast, tmp_path: Path) -> None:
-    """The file may be CSV, GOAL or MSCCL XML; `import` takes a file of any name."""
+    """The file may be CSV, GOAL or MSCCL XML; `import` accepts a file with any name."""
     options = "--segments 2"
     for file, form in (("a.xml", "msccl-xml"), ("mine.csv", "csv"), ("mine.goal", "goal")):
         export = f"schedule export S4 broadcast multiple {options} --to {form} --out {file}"
@@ -111,7 +111,7 @@ def test_a_file_with_rows_can_replace_an_algorithm(starcast: Starcast, tmp_path:
     assert (drawn.code, Path("a.svg").read_text()[:4]) == (0, "<svg")
 
 
-def test_the_python_api_takes_and_returns_objects_where_a_shell_has_text(
+def test_the_python_api_takes_and_returns_objects_where_the_shell_uses_text(
     starcast: Starcast,
 ) -> None:
     """The objects are topologies, ranks, faults and paths.

@@ -192,7 +192,7 @@ def second_solver(folder: Path) -> Path:
     return put_record(folder, record)
 
 
-def test_a_bound_by_a_second_solver_is_not_checked_and_a_forged_one_is_rejected(
+def test_a_false_bound_by_a_second_solver_is_rejected_unless_proofs_are_skipped(
     starcast: Starcast, tmp_path: Path
 ) -> None:
     path = second_solver(tmp_path)
@@ -208,7 +208,7 @@ def test_a_bound_by_a_second_solver_is_not_checked_and_a_forged_one_is_rejected(
     assert states == ["rejected", "verified"]
 
 
-def test_a_proof_can_be_regenerated_and_checked_and_a_damaged_file_is_rejected(
+def test_a_regenerated_proof_is_accepted_and_a_damaged_proof_is_rejected(
     starcast: Starcast, tmp_path: Path
 ) -> None:
     proof, formula = tmp_path / "s4.lrat", tmp_path / "s4.cnf"

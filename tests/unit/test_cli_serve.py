@@ -18,7 +18,7 @@ from support.fix_cli import COMMAND, Starcast, refused
 
 @contextmanager
 def started(home: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Start the server at any port; yield the process, and the first line of its stderr."""
+    """Start the server on a free port; yield the process, and the first line of its stderr."""
     command = [*COMMAND, "--home", str(home), "serve", "--port", "0", *options]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -72,7 +72,7 @@ def test_a_host_that_other_machines_can_reach_causes_a_warning(tmp_path: Path) -
         assert "other machines can reach this server" in line
 
 
-def test_a_missing_extra_is_reported_in_one_sentence(
+def test_a_missing_library_is_reported_with_the_install_command(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in [name for name in sys.modules if name.split(".")[0] == "uvicorn"]:

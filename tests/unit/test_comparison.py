@@ -27,7 +27,7 @@ from support.stored_runs import bare_run, cells, invented_cost
 def run(
     time: Fraction | int | None = 10, bound: Fraction | int = 5, steps: int = 3, **changes: Any
 ) -> Run:
-    """Return a run with the given figures, with ``changes`` in place of its columns."""
+    """Return a run with the given figures; ``changes`` override its other columns."""
     priced = bare_run(**changes)
     if time is not None:
         counts = {"steps": steps, "start_ups": Fraction(steps), "transmissions": 9}
@@ -159,7 +159,7 @@ MATCHED: dict[str, tuple[list[Run], list[Run], str, list[tuple[Any, ...]]]] = {
         [run(10, faults=["12354", "21345"], seed=1)], [run(5, faults=["21345", "12354"], seed=1)],
         "faults verdict", [("12354 21345", BETTER)],
     ),
-    # The command that repeats a run with drawn faults gives these faults by name.
+    # The command that repeats a run with drawn faults names these faults, without the seed.
     "faults drawn with a seed with the same faults given by name": (
         [run(10, **FAULTY)], [run(10, **{**FAULTY, "seed": 0})], "verdict note", [(SAME, None)],
     ),
@@ -191,7 +191,7 @@ def test_a_number_of_segments_that_only_one_side_has_is_reported_and_not_matched
         assert all(row["change"] is None for row in rows)
 
 
-def test_runs_are_matched_by_the_number_of_pieces_of_the_message_by_default() -> None:
+def test_by_default_runs_are_matched_by_their_number_of_message_pieces() -> None:
     """`multiple` splits a quarter of the message per tree, `edge-disjoint` the full message."""
     sides = [
         side(algorithm, *(
@@ -212,7 +212,7 @@ def test_runs_are_matched_by_the_number_of_pieces_of_the_message_by_default() ->
     assert cells(rows, "segments", "message_units") == [(1, "4 | 1"), (4, "16 | 4")]
 
 
-def test_runs_on_other_topologies_are_matched_only_if_there_is_none_on_the_same_topology() -> None:
+def test_a_run_is_matched_across_topologies_only_if_the_other_side_lacks_its_topology() -> None:
     """Both sides have runs on S5 and S6. Only one side has runs on S4, and only the other on S7."""
     ours = [run(10, topology=f"S{n}", segments=p) for n, p in ((5, 1), (5, 4), (6, 1), (4, 1))]
     theirs = [run(8, topology=f"S{n}", segments=p) for n, p in ((5, 1), (6, 1), (6, 4), (7, 1))]
@@ -316,7 +316,7 @@ def test_the_baseline_may_be_any_experiment_given_by_name_or_number() -> None:
 
 
 @pytest.mark.parametrize("sides", [[], [side("a", run())], [side("a")]])
-def test_an_experiment_with_one_algorithm_cannot_be_split(sides: list[Side]) -> None:
+def test_fewer_than_two_sides_cannot_be_compared(sides: list[Side]) -> None:
     with pytest.raises(InputError, match="nothing to compare"):
         compare(sides)
 
@@ -532,7 +532,7 @@ def test_matching_by_segments_is_suggested_if_most_runs_have_no_partner() -> Non
         assert "no partner" not in "".join(presentation.explain(other))
 
 
-def test_a_run_without_a_partner_is_explained_by_the_faster_run_that_has_one() -> None:
+def test_the_note_on_a_run_without_a_partner_names_the_faster_matched_run() -> None:
     ours = [run(9 + n, segments=n, message_units=3 * n) for n in (1, 16)]
     theirs = [run(9 + n, segments=n, message_units=4 * n) for n in (1, 16)]
     comparison = pair(ours, theirs)
@@ -544,8 +544,8 @@ def test_a_run_without_a_partner_is_explained_by_the_faster_run_that_has_one() -
     assert presentation.describe(comparison, {})["matched_by"] == describe_pairing(comparison)
 
 
-def test_the_rule_of_pairing_names_the_parameters_that_vary_and_are_equal_in_each_row() -> None:
-    """On an axis in ``across``, and in the algorithm, the runs of a row differ."""
+def test_the_pairing_rule_names_the_parameters_that_vary_but_are_equal_within_a_row() -> None:
+    """The runs of a row differ in their algorithm, and on the axes in ``across``."""
     sizes = [Fraction(64), Fraction(1024)]
     ours = [run(10, message_bytes=m, t_s=Fraction(t)) for m in sizes for t in (1, 2)]
     theirs = [

@@ -152,7 +152,7 @@ def test_across_with_a_constant_axis_changes_no_verdict() -> None:
     ]
 
 
-def test_topologies_in_across_share_a_plot_with_one_lower_bound_each() -> None:
+def test_compared_topologies_share_a_plot_and_each_has_its_lower_bound() -> None:
     bounds = {"S5": 6, "Q7": 7}
     runs = [run for spec, bound in bounds.items() for run in on(spec, bound=bound)]
     (panel,) = panels(compare([side("sweep", runs)], across=["topology"]))
@@ -172,7 +172,7 @@ def test_topologies_in_across_share_a_plot_with_one_lower_bound_each() -> None:
 
 
 def test_crossovers_between_algorithms_on_different_topologies_are_exact() -> None:
-    """Edge-disjoint trees take 800 + 2m on S5 and 900 + m on Q7, so they cross at m = 100."""
+    """Edge-disjoint trees take the times 800 + 2m on S5 and 900 + m on Q7, equal at m = 100."""
     comparison = compare([sweep("S5", "Q7")], across=["topology"])
     found = {
         (each.first, each.second): each
@@ -188,7 +188,7 @@ def test_crossovers_between_algorithms_on_different_topologies_are_exact() -> No
     assert {row["topology"] for row in crossovers.crossover_rows(found.values())} == {"S5 | Q7"}
 
 
-def test_curves_of_the_same_algorithm_have_the_names_of_their_experiments() -> None:
+def test_curves_of_one_algorithm_on_one_topology_are_labelled_by_experiment() -> None:
     before, after = (along(steps, 5, SIZES, topology="S5") for steps in (6, 7))
     beyond = along(9, 6, SIZES, topology="Q7")
     comparison = compare(
@@ -230,7 +230,7 @@ def test_a_brief_table_omits_only_the_absolute_change() -> None:
     assert "change" in lay_out(comparison.complete, brief=True).columns
 
 
-def test_short_names_omit_the_experiment_if_all_parts_belong_to_it() -> None:
+def test_short_names_omit_the_experiment_if_all_sides_belong_to_it() -> None:
     comparison = compare([sweep("S5", "Q7")], baseline="Q7 binomial", across=["topology"])
     assert comparison.sides[0].name == "sweep/Q7 binomial"
     assert comparison.with_short_names().sides[0].name == "Q7 binomial"
@@ -242,7 +242,7 @@ def test_short_names_omit_the_experiment_if_all_parts_belong_to_it() -> None:
     )
 
 
-def test_the_header_does_not_repeat_parameters_that_are_in_the_names() -> None:
+def test_the_header_does_not_repeat_parameters_that_are_in_the_side_names() -> None:
     comparison = compare([sweep("S5", "Q7")], across=["topology"])
     assert not {"topology", "algorithm"} & comparison.shared_parameters().keys()
     assert names_contain((Side("x/S5 greedy", ()), Side("x/Q7 binomial", ())), "S5 | Q7")
@@ -254,7 +254,7 @@ def test_the_header_does_not_repeat_parameters_that_are_in_the_names() -> None:
     assert not names_contain((Side("greedy", ()), Side("binomial", ())), "greedy | binomial")
 
 
-def test_conditions_on_one_axis_are_alternatives_and_all_axes_must_agree() -> None:
+def test_conditions_on_one_axis_are_alternatives_and_every_axis_must_match() -> None:
     everything = sweep("S5", "Q7", "S6", "Q9")
     conditions = ["topology=S5", "topology=Q7", "message_bytes=16", "message_bytes=256"]
     (narrowed,) = select_runs([everything], read_conditions(conditions))
@@ -277,7 +277,7 @@ def test_conditions_on_one_axis_are_alternatives_and_all_axes_must_agree() -> No
         ("topology=S6,3", "topology", "S6,3"),
     ],
 )
-def test_values_in_conditions_are_converted_to_one_form(
+def test_values_in_conditions_are_converted_to_a_canonical_form(
     condition: str, axis: str, text: str
 ) -> None:
     assert read_conditions([condition]) == {axis: frozenset({text})}
@@ -308,7 +308,7 @@ def test_conditions_that_leave_an_experiment_without_runs_are_refused() -> None:
         select_runs([sweep("S5", "Q7")], read_conditions(["topology=S5", "algorithm=binomial"]))
 
 
-def test_an_experiment_that_had_no_runs_before_is_reported_and_not_refused() -> None:
+def test_an_experiment_without_any_runs_is_reported_and_not_refused() -> None:
     narrowed = select_runs([sweep("S5"), Side("none", ())], read_conditions(["topology=S5"]))
     assert [len(each.runs) for each in narrowed] == [2 * len(SIZES), 0]
     (first, *_) = compare(narrowed, across=["topology"]).rows()
@@ -316,7 +316,7 @@ def test_an_experiment_that_had_no_runs_before_is_reported_and_not_refused() -> 
 
 
 @pytest.mark.parametrize("axis", CHOICE)
-def test_crossing_an_axis_in_which_runs_may_always_differ_is_refused(axis: str) -> None:
+def test_an_axis_in_which_runs_may_always_differ_is_refused_in_across(axis: str) -> None:
     with pytest.raises(InputError, match="may always differ in it"):
         compare([sweep("S5", "Q7")], across=["topology", axis])
 

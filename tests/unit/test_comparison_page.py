@@ -34,7 +34,7 @@ SIZES = (16, 256, 4096, 65536)
 
 @pytest.fixture(scope="module", autouse=True)
 def fonts() -> None:
-    """Let Matplotlib list the fonts, which takes seconds in a new home directory."""
+    """Make Matplotlib list the fonts before the tests, since this can take seconds."""
     importlib.import_module("matplotlib.font_manager")
 
 
@@ -172,7 +172,7 @@ def test_the_page_states_why_rows_are_not_comparable() -> None:
 
 
 @pytest.mark.slow
-def test_the_page_states_the_rule_of_pairing_and_suggests_another() -> None:
+def test_the_page_states_the_pairing_rule_and_suggests_another_rule() -> None:
     comparison = compare([
         side("a", along(10, 2, SIZES, segments=1, message_units=3)
              + along(11, 2, SIZES, segments=4, message_units=12)),
@@ -184,7 +184,7 @@ def test_the_page_states_the_rule_of_pairing_and_suggests_another() -> None:
     assert "8 of 12 rows have no partner; paired by segments, 0 have none." in page
 
 
-def test_the_page_lists_all_reasons_and_collapses_rare_reasons() -> None:
+def test_the_page_lists_why_rows_are_not_comparable_and_collapses_rare_reasons() -> None:
     missing = (*SIZES, *SIZES, *range(1, 16))
     faults = {"faults": ["21345"]}
     ours = [priced_run(10, 2, m, **faults) for m in range(1, len(missing) + 1)]
@@ -227,7 +227,7 @@ def test_each_version_that_computed_runs_is_listed_once_with_its_runs_and_dates(
 
 
 def test_texts_given_by_users_are_escaped() -> None:
-    """Titles, commands and names of algorithms are checked."""
+    """Titles, commands and algorithm names are checked."""
     nasty = '</script><script>alert("x")</script> & <b>'
     ours = Side("a", tuple(along(10, 2, SIZES)), (f"starcast {nasty}",), nasty)
     theirs = along(7, 7, SIZES, algorithm=f"greedy{nasty}")
@@ -279,7 +279,7 @@ def test_a_notebook_shows_the_first_rows_of_a_long_comparison() -> None:
     assert "60 of 99 rows" in shown_in_notebook
 
 
-def test_the_page_title_names_a_few_compared_items_or_their_experiment() -> None:
+def test_the_page_title_names_up_to_three_sides_or_their_number() -> None:
     assert presentation.title_of(across()) == "sweep: 4 sides compared"
     assert presentation.title_of(three()) == (
         "sweep: multiple against recursive-substar against edge-disjoint"
@@ -423,7 +423,7 @@ def test_a_comparison_without_anything_to_plot_is_refused() -> None:
         plots.check_plot(Path("plot.gif"))
 
 
-def test_a_missing_matplotlib_is_reported_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_matplotlib_is_reported_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)

@@ -38,7 +38,7 @@ def run(*arguments: str, **variables: str) -> list[str]:
     return (done.stdout + done.stderr).splitlines()
 
 
-def test_only_the_first_process_compiles_and_announces_it(
+def test_only_the_first_process_compiles_and_announces_the_compilation(
     tmp_path: Path,
 ) -> None:
     program = tmp_path / "program.py"
@@ -50,7 +50,7 @@ def test_only_the_first_process_compiles_and_announces_it(
     assert run(str(program)) == ["42", "21"]
 
 
-def test_only_functions_of_starcast_are_announced() -> None:
+def test_only_the_compilation_of_starcast_functions_is_announced() -> None:
     program = PROGRAM.replace("import jit", "import numba").replace("@jit", "@numba.njit")
     assert run("-c", program) == ["42", "21"]
 

@@ -1,4 +1,4 @@
-"""The Docker Compose files agree with each other and with the code (run: `tests/compose/run`)."""
+"""The Docker Compose files agree with each other and the code (`tests/compose/run` runs them)."""
 
 import re
 import shlex
@@ -141,7 +141,7 @@ def test_passwords_are_passed_as_files() -> None:
     assert all(match and match[1] == name for name, match in names.items())
 
 
-def test_make_secrets_writes_each_password_once_and_names_their_folder(tmp_path: Path) -> None:
+def test_make_secrets_writes_each_password_once_and_the_folder_into_dot_env(tmp_path: Path) -> None:
     """A second call changes nothing, since the databases keep their first passwords."""
     script = shutil.copytree(ROOT / "compose", tmp_path / "compose") / "make-secrets"
     shutil.rmtree(tmp_path / "compose" / "secrets", ignore_errors=True)
@@ -165,8 +165,8 @@ def test_make_secrets_writes_each_password_once_and_names_their_folder(tmp_path:
     assert environment == "POSTGRES_PORT=5433\nSECRETS=./compose/secrets\n"
 
 
-def test_each_server_has_a_network_of_its_own_and_a_limit_of_processors() -> None:
-    """Workers run the code that clients send, so they reach no server."""
+def test_each_server_has_its_own_network_and_a_processor_limit() -> None:
+    """Workers run code that clients send, so workers must not reach a database server."""
     clients = {"setup", "explorer", "starcast"}
     members: dict[str, set[str]] = {name: set() for name in PROJECT["networks"]}
     for name, service in SERVICES.items():
@@ -181,7 +181,7 @@ def test_each_server_has_a_network_of_its_own_and_a_limit_of_processors() -> Non
     assert SERVICES["neo4j"]["ulimits"] == {"nofile": "${NEO4J_FILES:-40000}"}
 
 
-def test_commands_log_in_as_the_writer_and_only_setup_as_the_owner() -> None:
+def test_commands_log_in_as_writer_or_reader_and_only_setup_as_owner() -> None:
     logins = {"starcast": "writer", "setup": "writer", "explorer": "reader"}
     for name, role in logins.items():
         environment = SERVICES[name]["environment"]
@@ -197,7 +197,7 @@ def test_commands_log_in_as_the_writer_and_only_setup_as_the_owner() -> None:
 
 
 def test_the_dockerfile_works_with_older_builders() -> None:
-    """Older builders support neither heredocs nor --link. A syntax line would need a registry."""
+    """Older builders support neither heredocs nor --link. A syntax line needs a registry."""
     assert re.findall(r"^# *syntax=|<<|--link", DOCKERFILE, flags=re.MULTILINE) == []
 
 

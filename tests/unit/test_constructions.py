@@ -26,7 +26,7 @@ from starcast.trees.construction import CONSTRUCTIONS, count_edges, translate_po
 from starcast.trees.multinode import cycle_word, path_word, phase_2_ports, walk
 from support.meeting import places, refused
 
-#: Trees as dictionaries of parents, given the root and the n of the topology.
+#: A function of root and n that returns trees, each as a dictionary from nodes to parents.
 Oracle = Callable[[Any, int], Sequence[dict[Any, Any]]]
 
 STARS: dict[str, Oracle] = {
@@ -56,7 +56,7 @@ CUBES: dict[str, Oracle] = {
     "edge-disjoint-binomial": lambda root, _: hypercube.edge_disjoint_binomial(root),
 }
 ORACLES = {"star": STARS, "nk-star": NK_STARS, "hypercube": CUBES}
-#: The trees of these constructions are built from others, by searches, or by flows.
+#: Constructions whose trees are derived from other trees, or found by searches or flows.
 WITHOUT_ORACLE = {
     "label-change", "dimension-change", "optimal-edge-disjoint", "breadth-first", "arc-disjoint",
 }  # fmt: skip
@@ -68,7 +68,7 @@ EDGE_DISJOINT = {
     "shortest-path-graph", "edge-disjoint", "perfectly-balanced", "edge-disjoint-binomial"
 }  # fmt: skip
 
-#: The smallest topologies of these are tested in every run, so another one comes first.
+#: Every test run covers some small topologies in full, so the smallest one does not come first.
 SPECS = (
     *("S5", "S2", "S3", "S4", "S6", "S7"),
     *(f"S{n},{k}" for n in range(2, 8) for k in range(1, n)),
@@ -96,7 +96,7 @@ def cases(*specs: str) -> list[Case]:
 def some_roots(network: Topology) -> list[int]:
     """Return the ranks of the identity, its shifts (on a star graph) and two other nodes.
 
-    From S7 on, the oracles are slow, so there are two roots.
+    The oracles are slow on more than 1000 nodes, so only two roots are returned there.
     """
     last = network.nodes - 1
     if network.nodes > 1000:
@@ -158,7 +158,7 @@ LARGE = cases("S8", "S9", "S9,5", "S20,3", "S35,2", "Q16")
 
 
 @pytest.mark.parametrize("case", LARGE, ids=":".join)
-def test_large_trees_at_a_distant_root_have_their_properties(case: Case) -> None:
+def test_large_trees_at_a_distant_root_have_the_stated_properties(case: Case) -> None:
     """The oracles are too slow for these sizes. The trees are compared with translated trees."""
     network = topology(case.spec)
     root = network.nodes - 2
@@ -168,7 +168,7 @@ def test_large_trees_at_a_distant_root_have_their_properties(case: Case) -> None
     assert np.array_equal(built.parent_port, translate_ports(network, at_identity, root))
 
 
-def test_every_construction_of_a_paper_has_an_oracle() -> None:
+def test_every_shipped_construction_has_an_oracle_or_is_listed_as_an_exception() -> None:
     named = {name for names in ORACLES.values() for name in names}
     assert set(constructions()) >= named | WITHOUT_ORACLE
     shipped = {name for name, entry in CONSTRUCTIONS.items() if entry.origin.is_shipped}

@@ -153,8 +153,8 @@ Conversion = Callable[..., Any]
 
 
 @pytest.mark.parametrize("conversion", CONVERSIONS)
-def test_bad_input_is_refused(conversion: Conversion) -> None:
-    """Bad input is an unknown tree number, a topology, or an array that is not a forest."""
+def test_invalid_input_is_refused(conversion: Conversion) -> None:
+    """Invalid input is an unknown tree, a tree of a topology, or an array that is not a forest."""
     trees = forest("S4", "multiple")
     for tree in (-1, 3, "0", 1.5, True, 9):
         with pytest.raises(InputError, match=f"has no tree {tree!r}") as caught:

@@ -1,6 +1,6 @@
 """Costs as exact fractions: closed forms of broadcasts, Lemma 1's bound, and simulated costs.
 
-A6, B2 and the pitfalls are sections of docs/definitions/tseng-sheu.md.
+The pitfalls are listed in docs/definitions/tseng-sheu.md.
 """
 
 from fractions import Fraction
@@ -25,7 +25,7 @@ prices = st.builds(tseng_sheu.Prices, fractions, fractions, fractions)
 
 
 def machine(paid: tseng_sheu.Prices) -> costs.Machine:
-    """Return the machine with start-up time T_s and time per byte T_c."""
+    """Return a machine with the start-up time and the time per byte of ``paid``."""
     return costs.Machine(t_s=paid.start_up, t_c=paid.byte)
 
 
@@ -61,7 +61,7 @@ def best(n: int, algorithm: str, ports: str, paid: tseng_sheu.Prices) -> tuple[f
 
 
 @given(st.integers(3, 12), prices)
-def test_the_best_number_of_segments_of_multiple_is_equation_5_rounded(
+def test_the_best_number_of_segments_of_algorithm_multiple_is_equation_5_rounded(
     n: int, paid: tseng_sheu.Prices
 ) -> None:
     """Equation 5, p* = sqrt(2m(h-1)T_c / ((n-1)T_s)), is rounded down or up, to at least 1."""

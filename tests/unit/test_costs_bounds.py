@@ -1,7 +1,4 @@
-"""Lower bounds on costs from the papers' lemmas and tables, and whether they are attained.
-
-FA and EDT are Fragopoulou & Akl 1993 and 1996.
-"""
+"""Lower bounds on costs from the papers' lemmas and tables, and whether they are attained."""
 
 from fractions import Fraction
 from itertools import combinations
@@ -51,7 +48,7 @@ def test_the_bound_on_time_is_the_maximum_of_start_up_time_and_transmission_time
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 @given(st.sampled_from(SPECS), models, st.integers(1, 200), st.integers(1, 11))
-def test_bounds_on_steps_and_transmissions_equal_those_of_the_tables(
+def test_bounds_on_steps_and_transmissions_equal_those_of_the_papers_tables(
     collective: str, spec: str, ports: str, messages: int, copies: int
 ) -> None:
     size = paper_costs.size(spec)
@@ -136,13 +133,13 @@ def test_the_source_of_a_bound_is_the_paper_that_states_it() -> None:
         ("S5,2", "allgather", "all", {}, "Li, Chen, Xiang & Yao, Lemma 2"),
         ("Q4", "gather", "one", {}, "Fragopoulou & Akl 1993, Table 5"),
         ("Q4", "broadcast", "all", {"messages": 9}, "Fragopoulou & Akl 1996, Table 3"),
-        ("S5,2", "alltoall", "all", {}, "starcast"),  # no paper states it
+        ("S5,2", "alltoall", "all", {}, "starcast"),  # no paper states this bound
         ("Q4", "broadcast", "one", {}, "starcast"),
     ]:
         assert bound(spec, collective, ports, **arguments).source.partition(":")[0] == source
 
 
-def test_bad_input_is_refused() -> None:
+def test_invalid_input_is_refused() -> None:
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"collective": "reduction"}, "reduction"),
         ({"ports": "both"}, "both"),
@@ -158,7 +155,7 @@ def test_bad_input_is_refused() -> None:
             costs.lower_bound("S5", **{**valid, **change}, machine=MACHINE)
 
 
-def greatest_ratio_of_all_sets(graph: nx.Graph) -> Fraction:
+def largest_ratio_of_all_sets(graph: nx.Graph) -> Fraction:
     """Return the largest |S| / B(S), where B(S) counts the links that leave the node set S.
 
     All sets of nodes are tried.
@@ -167,7 +164,7 @@ def greatest_ratio_of_all_sets(graph: nx.Graph) -> Fraction:
     return max(Fraction(len(chosen), nx.cut_size(graph, chosen)) for chosen in sets)
 
 
-def greatest_ratio_by_flows(graph: nx.Graph) -> Fraction:
+def largest_ratio_by_flows(graph: nx.Graph) -> Fraction:
     """Return the largest |S| / B(S), by maximum flows.
 
     A set without node v has a ratio above r if and only if the minimum cut between v and a new
@@ -192,12 +189,12 @@ def greatest_ratio_by_flows(graph: nx.Graph) -> Fraction:
 
 @pytest.mark.parametrize("spec", ["S3", "Q3", "S3,2", "S4,2", "S4", "S4,3", "S5,2", "Q4"])
 def test_the_bottleneck_cut_equals_that_found_by_maximum_flows(spec: str) -> None:
-    """On small topologies, it also equals the maximum over all sets of nodes."""
+    """On small topologies, the cut also has the maximum ratio of all sets of nodes."""
     graph = to_networkx(as_topology(spec))
     found = costs.bottleneck_cut(spec, Fraction(1), costs.Machine(Fraction(0), Fraction(1)))
-    assert found.time == greatest_ratio_by_flows(graph)
+    assert found.time == largest_ratio_by_flows(graph)
     if len(graph) <= 12:
-        assert found.time == greatest_ratio_of_all_sets(graph)
+        assert found.time == largest_ratio_of_all_sets(graph)
     assert found.start_ups == 0
     assert found.steps is None
     assert found.source.startswith("ForestColl")
@@ -207,4 +204,4 @@ def test_the_bottleneck_cut_equals_that_found_by_maximum_flows(spec: str) -> Non
 def test_maximum_flows_find_the_bottleneck_of_an_irregular_graph() -> None:
     """Two complete graphs of 4 nodes are joined by one link, which carries 4 messages each way."""
     graph = nx.barbell_graph(4, 0)
-    assert greatest_ratio_by_flows(graph) == greatest_ratio_of_all_sets(graph) == 4
+    assert largest_ratio_by_flows(graph) == largest_ratio_of_all_sets(graph) == 4

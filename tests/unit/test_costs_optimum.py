@@ -22,7 +22,7 @@ cheap = st.fractions(min_value=Fraction(1, 20), max_value=30, max_denominator=20
 
 
 def home(key: tuple[str, str], d: int) -> Topology:
-    """Return the name of a topology of about this size on which the algorithm is defined."""
+    """Return a topology with n = ``d`` (stars: at least 3) on which the algorithm is defined."""
     family = (*ALGORITHMS[key].families, "star")[0]
     return as_topology(
         {"star": f"S{max(d, 3)}", "nk-star": f"S{max(d, 3)},2", "hypercube": f"Q{d}"}[family]
@@ -47,10 +47,10 @@ def tried(price: Callable[[int], costs.Cost]) -> int:
 @pytest.mark.parametrize("key", CUT, ids=" by ".join)
 @max_examples(15)
 @given(st.integers(2, 6), cheap, st.integers(1, 6), st.booleans())
-def test_the_best_whole_number_of_pieces_is_found(
+def test_the_best_integer_number_of_pieces_is_found(
     key: tuple[str, str], d: int, m: Fraction, copies: int, one_port: bool
 ) -> None:
-    """Some algorithms divide steps by n-1 and round up. Others require multiples of n-1."""
+    """Some closed forms round a quotient by n-1 up. Some algorithms require multiples of n-1."""
     topology, algorithm = home(key, d), ALGORITHMS[key]
     ports = algorithm.ports[-1] if one_port else algorithm.ports[0]
     has_copies = "copies" in algorithm.argument_names
@@ -100,7 +100,7 @@ def test_the_optimum_for_huge_messages_is_exact() -> None:
     assert abs(integer - isqrt((topology.diameter - 1) * 10**60)) <= 1
 
 
-def test_an_algorithm_that_does_not_split_messages_has_no_best_number() -> None:
+def test_an_algorithm_that_does_not_split_messages_has_no_optimum() -> None:
     for key in [key for key, algorithm in ALGORITHMS.items() if not algorithm.split_argument]:
         with refused(key[1]):
             costs.optimal_pieces(home(key, 4), *key, "all", Fraction(1), MACHINE)

@@ -58,7 +58,7 @@ def problem(
 
 
 def row(asked: CostProblem, name: str) -> CostRow:
-    """Return the row of a table with this name, which must be the only one."""
+    """Return the row with the given name; the table must have exactly one such row."""
     (result,) = [line for line in build_table(asked) if line.name == name]
     return result
 
@@ -161,7 +161,7 @@ def test_the_hypercube_compared_with_a_star_has_at_least_as_many_nodes(n: int) -
 def test_the_hypercube_for_comparison_can_be_chosen(spec: str) -> None:
     """The bounds on Q_k follow FA Table 5 for any k.
 
-    If Q_k is the topology itself, it has one row.
+    If Q_k is the topology itself, the table has no second row for Q_k.
     """
     for k in (1, 4, 9, 64):
         rows = [
@@ -185,7 +185,7 @@ def test_the_bound_on_a_hypercube_has_no_cost_for_more_copies_than_links_per_nod
     assert row(asked, "lower bound, unit messages, Q3").cost is not None
 
 
-def test_algorithms_have_their_closed_forms_for_the_given_or_best_number_of_pieces() -> None:
+def test_rows_have_closed_form_costs_for_the_given_or_optimal_number_of_pieces() -> None:
     asked = problem("S6")
     m = asked.message_bytes
     for share in (None, 5):

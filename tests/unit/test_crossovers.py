@@ -20,7 +20,7 @@ SIZES = (10, 100, 1000)
 
 
 def changes(*runs: list[Run]) -> list[Crossing]:
-    """Return all crossovers between compared experiments that have these runs."""
+    """Return all crossovers between experiments, each given by a list of runs."""
     return crossovers.all_crossovers(
         compare([side(chr(ord("a") + place), listed) for place, listed in enumerate(runs)])
     )
@@ -33,7 +33,7 @@ def greedy(
 
 
 def bent(*points: tuple[int, int], **changes: Any) -> list[Run]:
-    """Return runs whose start-ups depend on m: one per pair of start-ups and m."""
+    """Return one run for each pair of a number of start-ups and a message size."""
     return [priced_run(steps, 5, m, algorithm="greedy", **changes) for steps, m in points]
 
 
@@ -77,7 +77,7 @@ CROSSOVERS: dict[str, tuple[list[Run], list[Run], list[tuple[str, str, str, Frac
         [*greedy(11, 8, (10, 200), segments=1), *greedy(14, 2, (10, 200), segments=3)],
         [("200/3 ≈ 66.7", "multiple", "best 1 | 3", Fraction(4600, 3))],
     ),
-    # The best time of multiple, min(100m, 900 + 10m), exceeds 500 + 40m only between the two.
+    # The best time of multiple, min(100m, 900 + 10m), exceeds 500 + 40m only between these.
     "two crossovers between the same stored sizes": (
         [*along(0, 100, (1, 100), segments=1), *along(9, 10, (1, 100), segments=2)],
         greedy(5, 40, (1, 100), segments=1),
@@ -106,7 +106,7 @@ CROSSOVERS: dict[str, tuple[list[Run], list[Run], list[tuple[str, str, str, Frac
         bent((3, 10), (4, 100), (5, 1000), segments=3),
         [("between 100 and 1000", "greedy", "2 | 3", None)],
     ),
-    # At the first two sizes 2 and 5 segments are best, so the times between these are linear.
+    # At the first two sizes, 2 and 5 segments are best, so the times between them are linear.
     "linear between sizes with the same best segments": (
         [*along(10, 2, (100, 300), segments=2), *along(20, 1, (2000,), segments=3)],
         [*greedy(3, 5, (100, 300), segments=5), *greedy(20, 3, (2000,), segments=7)],

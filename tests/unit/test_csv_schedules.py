@@ -124,7 +124,7 @@ def test_columns_of_labels_give_the_same_schedule_as_columns_of_ranks() -> None:
 
 
 def test_columns_with_invalid_values_are_refused() -> None:
-    """Large values would otherwise overflow in the smaller types of the schedule."""
+    """Otherwise, large values would overflow the smaller integer types of the schedule."""
     cases: list[Any] = [
         ({"step": [0]}, "'step' of a schedule has the invalid value 0"),
         ({"step": [2**32 + 1]}, "the invalid value 4294967297"),

@@ -16,7 +16,7 @@ from support.packs.oracles_paths import least_flow
 
 
 def network(spec: str) -> nx.Graph:
-    """Return a topology as a graph of ranks, with the links that its definition states."""
+    """Return a topology as a NetworkX graph of ranks, with links built from the definition."""
     rank = {label: number for number, label in enumerate(labels(spec))}
     return nx.Graph(
         (rank[node], rank[across(spec, node, port)]) for node in rank for port in ports(spec)
@@ -24,7 +24,7 @@ def network(spec: str) -> nx.Graph:
 
 
 def check(spec: str, graph: nx.Graph, source: int, target: int) -> list[list[int]]:
-    """Check that there are as many paths as ports, and that they share no inner nodes."""
+    """Find and check disjoint paths of two nodes: one per port, without common inner nodes."""
     paths = find_disjoint_paths(topology(spec), source, target)
     inner = [node for path in paths for node in path[1:-1]]
     assert len({*inner, source, target}) == len(inner) + 2
@@ -37,7 +37,7 @@ def check(spec: str, graph: nx.Graph, source: int, target: int) -> list[list[int
 
 
 @pytest.mark.parametrize("spec", ["P4", "BP3", "B4", "BS4", "MB4", "CT4", "AG4", "T3x5"])
-def test_nodes_of_other_families_have_as_many_disjoint_paths_as_the_degree(spec: str) -> None:
+def test_the_number_of_disjoint_paths_on_cayley_graphs_equals_the_degree(spec: str) -> None:
     """Other tests compare the links of these families with their definitions."""
     for target in range(1, topology(spec).nodes):
         check(spec, to_networkx(topology(spec)), 0, target)
@@ -47,7 +47,7 @@ def test_nodes_of_other_families_have_as_many_disjoint_paths_as_the_degree(spec:
     "spec",
     ["S3", "S4", pytest.param("S5", marks=pytest.mark.slow), "S4,2", "S5,1", "Q3", "Q4"],
 )
-def test_all_pairs_of_nodes_have_as_many_disjoint_paths_as_the_degree(spec: str) -> None:
+def test_the_number_of_disjoint_paths_between_all_pairs_equals_the_degree(spec: str) -> None:
     nodes, graph = topology(spec).nodes, network(spec)
     for source in range(nodes):
         for target in range(nodes):
@@ -56,7 +56,7 @@ def test_all_pairs_of_nodes_have_as_many_disjoint_paths_as_the_degree(spec: str)
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_a_smallest_cut_of_a_random_network_is_as_small_as_networkx_says(seed: int) -> None:
+def test_a_smallest_cut_of_a_random_network_has_the_size_that_networkx_computes(seed: int) -> None:
     graph = nx.gnm_random_graph(12, 13 + seed, seed=seed)
     parts = list(nx.connected_components(graph))
     graph.add_edges_from((min(one), min(other)) for one, other in pairwise(parts))

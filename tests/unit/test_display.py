@@ -1,4 +1,4 @@
-"""Objects in notebooks: small objects are shown as pictures, large objects as tables."""
+"""Objects in notebooks: small objects are shown as drawings, large objects as tables."""
 
 from collections.abc import Callable
 
@@ -40,7 +40,7 @@ LARGE = [
 @pytest.mark.usefixtures("registries")
 @pytest.mark.whole
 @pytest.mark.parametrize("build", SMALL)
-def test_small_objects_are_shown_as_pictures(build: Callable[[], Displayable]) -> None:
+def test_small_objects_are_shown_as_drawings(build: Callable[[], Displayable]) -> None:
     load_examples()
     shown = build()
     assert Picture(shown._repr_svg_()).root.tag == f"{SVG}svg"
@@ -57,7 +57,7 @@ def test_large_objects_and_schedules_without_rows_are_shown_as_tables(
     assert shown._repr_svg_() is None
 
 
-def test_an_array_that_is_not_a_forest_has_neither_a_picture_nor_a_table() -> None:
+def test_an_array_that_is_not_a_forest_has_neither_a_drawing_nor_a_table() -> None:
     cyclic = Forest(topology("S3"), np.array([[0, 2, 2, 2, 2, 2]], dtype=np.uint8))
     with pytest.raises(RejectedError):
         cyclic.verify()
@@ -65,7 +65,7 @@ def test_an_array_that_is_not_a_forest_has_neither_a_picture_nor_a_table() -> No
     assert cyclic._repr_html_() is None
 
 
-def test_the_picture_of_a_forest_shows_every_tree_with_all_nodes_in_its_own_colour() -> None:
+def test_a_forest_drawing_shows_every_tree_with_all_nodes_in_its_own_colour() -> None:
     built = forest("S4", "multiple", root="4321")
     picture = Picture(drawing.draw_forest(built))
     lines = picture.strokes
@@ -80,7 +80,7 @@ def test_the_picture_of_a_forest_shows_every_tree_with_all_nodes_in_its_own_colo
     }
 
 
-def test_the_picture_of_a_schedule_shows_the_number_of_units_by_step_and_port() -> None:
+def test_a_schedule_drawing_shows_the_number_of_units_per_step_and_port() -> None:
     built = schedule("S4", "broadcast", "multiple", segments=3)
     counts = count_units(built)
     assert counts.shape == (3, built.steps)

@@ -40,15 +40,15 @@ def pages_of(kind: str) -> list[str]:
 
 
 def code_block(page: Path, first: str) -> str:
-    """Return the Python code block of a page that begins with these words."""
+    """Return the one Python code block of a page whose text begins with ``first``."""
     text = page.read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     (block,) = (each for each in map(textwrap.dedent, blocks) if each.startswith(first))
     return str(block)
 
 
-def test_pages_and_notebooks_have_experiment_names_of_their_own() -> None:
-    """A reader can run all of them with the same stores; see tests/docs/test_sessions.py."""
+def test_no_two_pages_or_notebooks_use_the_same_experiment_name() -> None:
+    """So readers can run all pages with the same stores; see tests/docs/test_sessions.py."""
     pages = {ROOT / "README.md", *DOCS.glob("*.md"), *ROOT.glob("examples/notebooks/*.ipynb")}
     owners: dict[str, set[str]] = {}
     for page in pages - {DOCS / "commands.md"}:

@@ -24,7 +24,7 @@ SPECS = ("S4", "S2", "S3", "S5", "S4,2", "S5,3", "Q3")
 
 @cache
 def drawing(spec: str, construction: str, tree: int, root: int = 1) -> tuple[Forest, Picture]:
-    """Return a tree, by default with root 1, and its drawing."""
+    """Return a forest, by default with root 1, and the drawing of one of its trees."""
     trees = forest(spec, construction, root)
     return trees, Picture(draw_tree(trees, tree))
 
@@ -154,7 +154,7 @@ def test_an_array_that_is_not_a_forest_is_rejected() -> None:
         draw_tree(Forest(topology("S4"), array))
 
 
-# The layout of trees of any shape.
+# The tests below check the layout of trees of any shape.
 
 Children = dict[int, list[int]]
 
@@ -178,7 +178,7 @@ def levels(children: Children) -> list[list[int]]:
 
 @given(shapes())
 @example({})
-def test_nodes_of_a_level_keep_order_and_distance_and_parents_are_centred(
+def test_nodes_of_a_level_keep_order_and_minimum_distance_below_centred_parents(
     children: Children,
 ) -> None:
     place = tidy_layout(0, children)
@@ -192,7 +192,7 @@ def test_nodes_of_a_level_keep_order_and_distance_and_parents_are_centred(
 
 
 @given(shapes())
-def test_the_mirror_image_of_a_tree_is_the_mirror_image_of_its_drawing(children: Children) -> None:
+def test_the_drawing_of_a_mirrored_tree_is_the_mirrored_drawing(children: Children) -> None:
     """A layout that pushed small subtrees to the left would not have this property."""
     place = tidy_layout(0, children)
     mirrored = tidy_layout(0, {parent: below[::-1] for parent, below in children.items()})
@@ -227,7 +227,7 @@ def test_a_path_of_any_length_is_drawn_as_a_straight_line() -> None:
     assert set(place.values()) == {0}
 
 
-def test_children_are_closer_than_their_wide_subtrees_if_these_do_not_overlap() -> None:
+def test_children_with_wide_subtrees_are_close_if_the_subtrees_do_not_overlap() -> None:
     """The middle child is a leaf. The other subtrees become wide two levels further down."""
     place = tidy_layout(0, {0: [1, 2, 3], 1: [4], 4: [5, 6, 7], 3: [8], 8: [9, 10, 11]})
     assert [place[node] for node in (1, 2, 3)] == [1, 2.5, 4]

@@ -79,8 +79,8 @@ def paths_of_copies(schedule: Schedule) -> dict[tuple[int, int], list[list[tuple
 
 
 @pytest.mark.parametrize("case", [*SMALL, *LARGE], ids=lambda case: " ".join(map(str, case)))
-def test_the_copies_of_a_unit_arrive_over_paths_without_common_nodes_and_links(case: Case) -> None:
-    """Any x-1 faults block at most x-1 of the x copies, from whatever step on they are down."""
+def test_the_copies_of_a_unit_share_no_link_and_no_inner_node(case: Case) -> None:
+    """Any x-1 faults block at most x-1 of the x copies, whenever the faults begin."""
     schedule = case.build()
     paths = paths_of_copies(schedule)
     for pair in case.destinations(schedule):

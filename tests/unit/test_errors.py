@@ -85,8 +85,8 @@ def _texts(node: ast.AST) -> Iterator[tuple[int, str]]:
             yield from _texts(child)
 
 
-def test_errors_below_the_command_line_name_parameters_instead_of_options() -> None:
-    """Options occur only in whole commands, and in those of other programs."""
+def test_errors_outside_the_command_line_name_parameters_instead_of_options() -> None:
+    """Options may occur only in complete commands and in commands of other programs."""
     found = [
         f"{path}:{line}: {text}"
         for path in PACKAGE.rglob("*.py")

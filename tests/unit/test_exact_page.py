@@ -1,4 +1,4 @@
-"""The documentation of the exact alltoall: tables are correct, and its examples reproducible."""
+"""The documentation of the exact alltoall: tables are correct, examples are reproducible."""
 
 import doctest
 import re

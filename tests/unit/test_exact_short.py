@@ -30,7 +30,7 @@ ROUNDS = [(n, messages) for n in range(3, 8) for messages in range(1, n)]
 
 
 def test_words_cross_all_dimensions_equally_often_up_to_rounding() -> None:
-    """No dimension is crossed more than ceil(M L / (n-1)) times by the M L hops."""
+    """The M L hops to short necklaces cross each dimension at most ceil(M L / (n-1)) times."""
     for n, messages in [*ROUNDS, (8, 1), (8, 7), (9, 1), (9, 2), (9, 8), (10, 1)]:
         words = short_words(n, messages)
         crossed = Counter(dimension for word in words for dimension in word.dimensions)
@@ -41,7 +41,7 @@ def test_words_cross_all_dimensions_equally_often_up_to_rounding() -> None:
 
 
 def test_a_cycle_moves_to_another_entry_if_a_later_cycle_has_no_other_choice() -> None:
-    """The last cycle can use only 2, so the first changes from 2 to 3, the second from 3 to 4."""
+    """Only 2 is left for the last cycle, so the first changes from 2 to 3, the second to 4."""
     assert choose_entries([(2, 3), (3, 4), (2, 3), (2,)], {2: 1, 3: 2, 4: 1}) == [3, 4, 3, 2]
 
 
@@ -132,7 +132,7 @@ def test_the_bounds_used_in_the_proof_hold() -> None:
         assert page.full_necklaces(n) >= factorial(n - 1)
 
 
-def test_the_bounds_suffice_from_n_equal_7_on() -> None:
+def test_the_bounds_suffice_for_n_of_at_least_7() -> None:
     """3(n-2) Y <= 2 (n-1)! for the bound Y on the number of nodes on short necklaces.
 
     A shorter inequality that implies this one is also checked.

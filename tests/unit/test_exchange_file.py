@@ -28,7 +28,7 @@ GRID = Grid({
 
 
 def record(point: Point) -> dict[str, Any]:
-    """Execute an experiment point and return its run in the form that a file has."""
+    """Execute an experiment point and return its run in the form that is stored in a file."""
     execution = execute(point)
     run = price_run(point, execution)
     return RunRecord.of(run, execution.profile).model_dump(mode="json")
@@ -84,7 +84,7 @@ def put(content: Any, path: str, value: Any) -> None:
 
 
 def twice(items: list[Any]) -> list[Any]:
-    """Return a list whose first item occurs once more at its end."""
+    """Return a list with a copy of its first item at the end."""
     return [*items, items[0]]
 
 
@@ -139,7 +139,7 @@ CONTRADICTIONS: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("path", "value", "words"), CONTRADICTIONS)
-def test_a_run_with_contradictory_numbers_is_refused_in_one_sentence(
+def test_a_run_with_contradictory_numbers_is_refused_with_a_one_line_message(
     written: dict[str, Any], tmp_path: Path, path: str, value: Any, words: str
 ) -> None:
     content = copy.deepcopy(written)
@@ -152,7 +152,7 @@ def test_a_run_with_contradictory_numbers_is_refused_in_one_sentence(
 
 FAILED = {"status": "failed", "error": "it failed", "costs": []}
 
-#: Changes as in `CONTRADICTIONS`.
+#: Like `CONTRADICTIONS`: places in a file, their new values, and a part of the error.
 INVALID: list[tuple[str, Any, str]] = [
     ("format", "starcast experiments 2", "this version reads 'starcast experiments 1'"),
     ("format", GONE, "format: Field required"),
@@ -192,7 +192,7 @@ INVALID: list[tuple[str, Any, str]] = [
 
 @pytest.mark.whole
 @pytest.mark.parametrize(("path", "value", "words"), INVALID)
-def test_an_invalid_file_is_refused_in_one_sentence(
+def test_an_invalid_file_is_refused_with_a_one_line_message(
     written: dict[str, Any], tmp_path: Path, path: str, value: Any, words: str
 ) -> None:
     content = copy.deepcopy(written)

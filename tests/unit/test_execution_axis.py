@@ -31,7 +31,7 @@ GRID = {"topology": "S4", "algorithm": "multiple", "message_bytes": 64}
 @pytest.mark.parametrize("entry", algorithms_on(S4), ids=str)
 @max_examples(8)
 @given(m=numbers, t_s=numbers, t_c=numbers, data=st.data())
-def test_the_time_of_an_asynchronous_run_is_computed_by_the_function_timing(
+def test_the_time_of_an_asynchronous_run_equals_that_of_the_function_timing(
     entry: Algorithm, m: Fraction, t_s: Fraction, t_c: Fraction, data: st.DataObject
 ) -> None:
     ports = data.draw(st.sampled_from(entry.ports))
@@ -73,7 +73,7 @@ def test_an_unknown_execution_model_is_refused() -> None:
         CostProblem(S4, "broadcast", "all", Fraction(1), MACHINE, execution="steps")
 
 
-def test_under_faults_equally_many_units_are_missing_in_both_execution_models() -> None:
+def test_under_faults_both_execution_models_leave_the_same_number_of_units_missing() -> None:
     runs = []
     for execution in EXECUTION_MODELS:
         point = make_point("S4", "broadcast", "multiple", faults=("2134",), execution=execution)

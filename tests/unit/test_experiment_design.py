@@ -136,7 +136,7 @@ def test_the_error_for_an_invalid_file_names_file_grid_and_key(
         read_design(file(text))
 
 
-def test_an_unknown_key_gets_a_suggestion(file: Callable[[str], str]) -> None:
+def test_the_error_for_an_unknown_key_suggests_a_known_key(file: Callable[[str], str]) -> None:
     with pytest.raises(InputError) as refusal:
         read_design(file(f"[[grid]]\n{TABLE}segmnets = 2"))
     assert refusal.value.hint.startswith("did you mean 'segments'?")

@@ -1,4 +1,4 @@
-"""Experiment points and grids: order, invalid values, stored form, and commands for them."""
+"""Experiment points and grids: order, invalid values, stored form, and commands."""
 
 import dataclasses
 import shlex
@@ -189,7 +189,7 @@ STARS = {"topology": "S4", "message_bytes": 1}
         ),
     ],
 )
-def test_a_grid_has_these_points(
+def test_the_points_of_a_grid_follow_from_segments_messages_and_default_ports(
     axes: dict[str, Any], attributes: tuple[str, ...], expected: list[Any]
 ) -> None:
     points = Grid({**STARS, **axes}).points()
@@ -286,9 +286,7 @@ GIVEN = {"topology": "S5", "algorithm": "edge-disjoint", "message_bytes": 1}
         ({"ports": "one"}, "no port model 'one'"),
     ],
 )
-def test_an_invalid_grid_is_refused_in_one_sentence_with_a_hint(
-    change: dict[str, object], words: str
-) -> None:
+def test_an_invalid_grid_is_refused_with_a_hint(change: dict[str, object], words: str) -> None:
     with refused(words):
         Grid({**GIVEN, **change})
 
@@ -370,10 +368,10 @@ def test_the_command_of_a_grid_has_an_option_for_each_value(grid: Grid) -> None:
         assert [value for name, value in pairs if name == flag] == list(map(str, grid.axes[axis]))
 
 
-def test_experiment_names_are_checked() -> None:
+def test_invalid_experiment_names_are_refused() -> None:
     for name in ["multiple-S5", "a", "2026.run_1", "a.csv", "index", 200 * "a"]:
         assert check_name(name) == name
-    # PostgreSQL cannot index a name of some thousand characters, and files have shorter names.
+    # PostgreSQL cannot index names of thousands of characters, and file names must be shorter.
     others = ["..", "a\u202eb", "\u05d0", 201 * "a"]
     for wrong in ["17", "", "-a", "a b", "a/b", "ü", "a\n", *others, None]:
         with pytest.raises(InputError, match="is not a valid name for an experiment"):

@@ -30,7 +30,7 @@ def os_error(number: int, file: str | None = None) -> OSError:
 
 
 def pg_error(kind: type[psycopg.Error], text: str = "m") -> Exception:
-    """Return an error of PostgreSQL, as SQLAlchemy raises it."""
+    """Return a PostgreSQL error, wrapped in an exception of SQLAlchemy."""
     return sqlalchemy.exc.DBAPIError("select", {"a": "secret"}, kind(text))
 
 
@@ -103,22 +103,22 @@ CALLS: list[tuple[Callable[[], object], int, str]] = [
 
 
 @pytest.mark.parametrize(("error", "code", "message"), OS_ERRORS + SERVER_ERRORS)
-def test_a_mishap_is_an_error_of_its_kind(error: Exception, code: int, message: str) -> None:
+def test_exceptions_become_documented_errors(error: Exception, code: int, message: str) -> None:
     check(error, code, message)
     assert translate(error, "x").message == message
 
 
 @pytest.mark.parametrize(("call", "code", "message"), CALLS)
-def test_a_failed_call_is_an_error_of_its_kind(
+def test_exceptions_of_failed_calls_become_documented_errors(
     call: Callable[[], object], code: int, message: str
 ) -> None:
-    with pytest.raises(Exception) as failure:  # noqa: PT011 - any
+    with pytest.raises(Exception) as failure:  # noqa: PT011 - any exception
         call()
     check(failure.value, code, message)
 
 
 def check(error: BaseException, code: int, message: str) -> None:
-    """Check the error to report for an exception."""
+    """Check the message and the exit code of the error that is reported for an exception."""
     assert isinstance(error, Exception)
     reported = translate(error, "x")
     assert message in reported.message
@@ -130,7 +130,7 @@ def check(error: BaseException, code: int, message: str) -> None:
 @pytest.mark.parametrize(
     "defect", [TypeError("a"), KeyError("b"), AssertionError(), ValueError("c"), IndexError("d")]
 )
-def test_a_defect_is_reported_as_one(defect: Exception) -> None:
+def test_a_defect_of_starcast_is_reported_as_an_internal_error(defect: Exception) -> None:
     error = translate(defect, "the log")
     assert error.message.startswith(f"starcast itself failed: {type(defect).__name__}: ")
     assert (error.exit_code, error.hint) == (1, "please report it, with the log")

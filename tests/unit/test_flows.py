@@ -28,7 +28,7 @@ def networks(draw: st.DrawFn) -> Network:
 
 
 def weighted(network: Topology, capacities: np.ndarray | None) -> nx.DiGraph:
-    """Return the directed links of a topology as a graph of NetworkX."""
+    """Return the directed links of a topology and their capacities as a NetworkX graph."""
     graph = nx.DiGraph()
     graph.add_nodes_from(range(network.nodes))
     for row, port in enumerate(network.ports):
@@ -53,7 +53,7 @@ def leaving(graph: nx.DiGraph, inside: set[int]) -> int:
 
 
 @given(networks(), st.data())
-def test_flows_and_cuts_are_those_of_networkx(network: Network, data: st.DataObject) -> None:
+def test_flows_and_cuts_equal_those_of_networkx(network: Network, data: st.DataObject) -> None:
     """Capacities may differ between the two directions of a link, and may be 0."""
     capacities = None
     if data.draw(st.booleans()):
@@ -85,7 +85,7 @@ def test_flows_and_cuts_are_those_of_networkx(network: Network, data: st.DataObj
 def test_bottlenecks_are_the_largest_ratios_of_all_subsets(
     network: Network, data: st.DataObject
 ) -> None:
-    """The capacity of a link is the same in both directions. Some nodes may only forward."""
+    """The capacity of a link is the same in both directions. Some nodes may be switches."""
     nodes = range(network.nodes)
     graph = weighted(network, None)
     capacities = np.ones((network.port_count, network.nodes), dtype=np.int64)
@@ -114,13 +114,13 @@ def test_bottlenecks_are_the_largest_ratios_of_all_subsets(
 
 
 @pytest.mark.parametrize("spec", ["S4", "S5,2", "Q4", "Mesh4x5", "DF2", "RR40,4,1", "K3,4"])
-def test_the_link_connectivity_of_families_is_that_of_networkx(spec: str) -> None:
+def test_the_link_connectivity_of_families_equals_that_of_networkx(spec: str) -> None:
     graph = weighted(topology(spec), None).to_undirected()
     assert link_connectivity(topology(spec)) == nx.edge_connectivity(graph)
 
 
 @given(networks(), st.data())
-def test_interpreted_flows_are_the_same(network: Network, data: st.DataObject) -> None:
+def test_interpreted_and_compiled_flows_are_equal(network: Network, data: st.DataObject) -> None:
     arcs = Arcs.of(network)
     target = data.draw(st.integers(0, network.nodes - 1))
     exists = arcs.tails != np.arange(network.nodes).repeat(network.port_count)

@@ -104,7 +104,7 @@ def test_wrong_hubs_do_not_change_the_result_of_the_verification(data: st.DataOb
             verify_by_distances(spoiled)
 
 
-def test_the_levels_of_a_forest_with_a_cycle_are_an_error() -> None:
+def test_computing_the_levels_of_a_forest_with_a_cycle_is_an_error() -> None:
     cycle = [[0, 2, 2, 2, 2, 2]]
     with refused("leads into a cycle", exit_code=6):
         Forest("S3", cycle).levels()  # type: ignore[arg-type]

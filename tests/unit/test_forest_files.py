@@ -98,11 +98,11 @@ def test_an_array_is_saved_even_if_it_is_not_a_forest(tmp_path: Path) -> None:
 def test_a_path_may_be_a_string_and_gets_no_suffix(tmp_path: Path) -> None:
     for name in ("multiple", "greedy"):  # the second forest replaces the first
         forest("S3", name).save(str(tmp_path / "trees"))
-    assert os.listdir(tmp_path) == ["trees"]  # noqa: PTH208 - a string, as the path above
+    assert os.listdir(tmp_path) == ["trees"]  # noqa: PTH208 - a string, like the path above
     assert Forest.open(str(tmp_path / "trees")).id == "S3:greedy:123"
 
 
-def test_a_file_that_names_its_parts_as_earlier_versions_did_is_read(tmp_path: Path) -> None:
+def test_a_file_with_the_part_names_of_earlier_versions_is_read(tmp_path: Path) -> None:
     """Earlier files call the hubs ``toward`` and the argument base ``tree``."""
     trees = forest("S4", "label-change", "4132", base="multiple")
     trees.save(tmp_path / "f.npz")
@@ -227,7 +227,7 @@ def test_an_array_with_a_wrong_shape_is_refused(saved: Path, shape: tuple[int, .
 
 
 def open_with_limited_memory(path: Path, megabytes: int = 64) -> subprocess.CompletedProcess[str]:
-    """Open a file in a process that may allocate only `megabytes` more once it has started."""
+    """Open a file in a process that, once started, may allocate only `megabytes` MB more."""
     script = f"""
 import resource, sys
 from starcast import Forest, StarcastError
@@ -245,7 +245,7 @@ except StarcastError as error:
 
 
 def with_member(path: Path, name: str, header: bytes, data: Iterable[bytes]) -> Path:
-    """Replace a member of a file by an array with this header and data."""
+    """Replace a member of a zip file by an array with the given header and data."""
     with zipfile.ZipFile(path) as archive:
         others = {info: archive.read(info) for info in archive.namelist() if info != f"{name}.npy"}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -57,7 +57,7 @@ each_topology = pytest.mark.parametrize(
 
 @pytest.fixture(params=CASES, ids=lambda case: "-".join(map(str, case[:4])))
 def built(request: pytest.FixtureRequest) -> Schedule:
-    """Run a test with each of several schedules."""
+    """Return the schedule of a case; a test with this fixture runs once for each case."""
     *names, arguments = request.param
     return schedule(*names, **arguments)
 
@@ -214,7 +214,7 @@ def test_csv_and_parquet_files_contain_the_rows_of_the_schedule(
 
 
 def test_a_goal_file_is_read_as_the_same_schedule(tmp_path: Path, built: Schedule) -> None:
-    """A file of starcast keeps units, trees and steps in comments."""
+    """Units, trees and steps are kept in comments of a file that starcast writes."""
     expanded = built.expand()
     file = tmp_path / "mine.goal"
     export(built, file, "goal")
@@ -244,7 +244,7 @@ def test_atlahs_computes_the_time_of_the_asynchronous_model(
 ) -> None:
     """ATLAHS with the options -L 0 -o 0 -g T_s+T_c -G T_c computes the times of all-port schedules.
 
-    The one-port schedules send single units.
+    In this test, the one-port schedules send single units.
     """
     built = schedule(spec, collective, algorithm, ports, **arguments).expand()
     assert timing(built, execution="asynchronous").time == time
@@ -258,7 +258,7 @@ def test_atlahs_computes_a_longer_time_if_all_operations_share_one_cpu() -> None
     assert atlahs.finishing_time(written(built, "goal", unit_bytes=1), 164, 0) > 10_000
 
 
-def test_a_goal_file_for_atlahs_differs_from_others_only_in_cpus_and_interfaces(
+def test_the_atlahs_dialect_of_goal_differs_only_in_cpus_and_interfaces(
     built: Schedule,
 ) -> None:
     numbers = r" (cpu|nic) \d+"
@@ -364,7 +364,7 @@ def execute_msccl(text: str, built: Schedule) -> None:
 
 
 def expected_chunks(built: Schedule, rank: int) -> list[tuple[list[int], int]]:
-    """Return the ranks whose inputs each output chunk must add, and the index in these inputs."""
+    """Return, for each output chunk of a rank, the ranks whose inputs it sums, and their index."""
     units = built.message_units
     everyone = list(range(built.topology.nodes))
     first = rank * units if built.collective in ("scatter", "alltoall", "reduce-scatter") else 0
@@ -488,7 +488,7 @@ def test_an_asynchronous_chrome_trace_has_the_times_of_the_packets(built: Schedu
         ("csv", {"tree": 1}, "has no option 'tree'"),
     ],
 )
-def test_bad_options_are_refused_and_nothing_is_written(
+def test_invalid_options_are_refused_and_nothing_is_written(
     tmp_path: Path, to: Any, options: dict[str, Any], message: str
 ) -> None:
     with refused(message):
