@@ -126,9 +126,7 @@ def test_a_query_that_is_not_in_a_pack_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["My Pack/nodes", "mine/Nodes", "mine/number_of_nodes", "mine/-x"])
-def test_names_with_other_characters_than_lower_case_letters_digits_and_hyphens_are_refused(
-    tmp_path: Path, name: str
-) -> None:
+def test_malformed_names_of_packs_and_queries_are_refused(tmp_path: Path, name: str) -> None:
     write(tmp_path, name)
     with pytest.raises(InputError, match="is not a valid name of a pack or query"):
         load_folder(tmp_path)
