@@ -24,7 +24,7 @@ Links = dict[tuple[str, str], int]
 
 
 def a100(boxes: int) -> Links:
-    """Return links in GB/s between GPUs g, NVSwitches s, network cards m, InfiniBand switches i."""
+    """Return link capacities in GB/s of GPUs g, NVSwitches s, network cards m, and switches i."""
     links: Links = {}
     for box in range(boxes):
         for gpu in range(8):
@@ -36,7 +36,7 @@ def a100(boxes: int) -> Links:
 
 
 def mi250(boxes: int) -> Links:
-    """Return links in GB/s between GPUs g, and from them to one InfiniBand switch i."""
+    """Return link capacities in GB/s of GPUs g and one InfiniBand switch i."""
     links: Links = {}
     for box in range(boxes):
         for count, pairs in MI250.items():
@@ -70,7 +70,7 @@ def made(links: Links) -> Network:
 
 
 def delivers(links: Links, time: Fraction) -> bool:
-    """Return whether each GPU can receive one byte from every GPU within a time in ns, by flows."""
+    """Return whether maximum flows bring each GPU a byte from every GPU within a time in ns."""
     graph = nx.DiGraph()
     gpus = {end for link in links for end in link if end.startswith("g")}
     for (u, v), width in links.items():

@@ -16,7 +16,7 @@ SPECS = ("S2", "S4", "S5,2", "S5,1", "S12", "S30,2", "Q3")
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_labels_from_0_name_the_same_nodes_with_all_symbols_reduced_by_one(spec: str) -> None:
+def test_labels_from_0_and_from_1_name_the_same_nodes(spec: str) -> None:
     t = topology(spec)
     ranks = [0, 1, t.nodes // 2, t.nodes - 1]
     ones = [t.label(rank) for rank in ranks]

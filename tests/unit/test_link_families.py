@@ -34,7 +34,7 @@ def crossed_cube(d: int) -> nx.Graph:
     for bit in "01":
         graph.add_edges_from((bit + u, bit + v) for u, v in half.edges)
     for u, v in product(half, repeat=2):
-        left = (d - 1) % 2  # for even d, the second bit is in no pair, and is equal
+        left = (d - 1) % 2  # for even d, the second bit is in no pair and must be equal
         pairs = [(u[i : i + 2], v[i : i + 2]) for i in range(left, d - 1, 2)]
         if u[:left] == v[:left] and all(pair in related for pair in pairs):
             graph.add_edge("0" + u, "1" + v)

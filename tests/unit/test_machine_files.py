@@ -264,7 +264,7 @@ def test_capacities_between_cpus_depend_on_the_model(read: Any, values: str, rat
     assert links(made)[frozenset(("CPU_0", "CPU_1"))] == (rate * 8e9, 0)
 
 
-def test_gpus_without_an_element_cpu_links_and_pci_links_are_read(read: Any) -> None:
+def test_files_without_gpu_elements_and_with_direct_cpu_links_are_read(read: Any) -> None:
     """Azure's files have no element `gpu`; Grace and POWER9 CPUs have direct links to GPUs."""
     device = '<pci busid="0:{}:0.0" class="{}">{}</pci>'
     inside = [device.format(number, "0x030200", "") for number in (1, 2)]

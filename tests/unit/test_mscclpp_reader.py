@@ -215,7 +215,7 @@ def read(made: Plan, folder: Path, collective: Any, spec: str = "K4") -> Schedul
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_a_valid_plan_is_complete_after_the_expected_steps(tmp_path: Path, name: str) -> None:
+def test_a_valid_plan_takes_the_expected_number_of_steps(tmp_path: Path, name: str) -> None:
     make, collective, steps, rows = PLANS[name]
     built = read(make(), tmp_path, collective)
     result = simulate(built)

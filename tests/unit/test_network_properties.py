@@ -27,7 +27,7 @@ ports_of_models = st.sampled_from(["all", "one"])
 
 @st.composite
 def graphs(draw: st.DrawFn) -> nx.Graph:
-    """Draw a connected graph: a random tree with further links."""
+    """Generate a connected graph: a random tree with additional links."""
     nodes = draw(st.integers(3, 8))
     graph = nx.Graph((draw(st.integers(0, node - 1)), node) for node in range(1, nodes))
     ends = st.integers(0, nodes - 1)
@@ -38,7 +38,7 @@ def graphs(draw: st.DrawFn) -> nx.Graph:
 
 @st.composite
 def schedules(draw: st.DrawFn) -> Schedule:
-    """Draw a schedule on the network of a random graph."""
+    """Generate a schedule on the network of a random graph."""
     made = network(draw(graphs()), name="drawn")
     root = draw(st.integers(0, made.nodes - 1))
     collective = draw(st.sampled_from(COLLECTIVES))

@@ -143,7 +143,7 @@ def test_the_conclusions_on_the_page_follow_from_its_tables() -> None:
             assert lines(f"{star}-{collective}")[star].count("`dimension-change`") == 2
 
 
-def test_star_graph_algorithms_gain_over_general_ones_what_the_page_states() -> None:
+def test_star_graph_algorithms_have_the_advantage_stated_on_the_page() -> None:
     for star in page.STARS:
         text = TEXT.partition(BEGIN.format(f"{star}-structure", "networks_compared.py"))[2]
         rows = [cells(line) for line in text.partition(END)[0].strip().splitlines()[2:]]

@@ -61,8 +61,8 @@ def test_optimal_substars_broadcast_on_s10_in_24_rounds_one_less_than_published(
 def growth_rounds(n: int) -> Iterator[list[tuple[star_graph.Node, int]]]:
     """Yield the rounds in which a substar informs S_n by the second theorem on the page.
 
-    The informed substar has the nodes that end with symbol n. A round is a list of pairs: a sender,
-    and the port over which it sends.
+    The informed substar has the nodes that end with symbol n. A round is a list of senders, each
+    with the port over which it sends.
     """
     nodes = star_graph.nodes(n)
     yield [(node, n) for node in nodes if node[-1] == n]

@@ -37,7 +37,7 @@ def write(directory: Path, name: str, text: str = VALID) -> Path:
 
 
 def test_every_query_of_starcast_is_complete_and_can_be_pasted_into_neo4j_browser() -> None:
-    """A file contains only header and statement.
+    """A query file contains only a header and a statement.
 
     The stated cost contains no seconds, since times are measured and listed separately.
     """

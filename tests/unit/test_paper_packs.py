@@ -31,7 +31,7 @@ def bi_rotator(n):
 
 
 def edit(path: Path, old: str, new: str) -> None:
-    """Replace a text that occurs in a file."""
+    """Replace a text in a file, and check that the file contains it."""
     text = path.read_text(encoding="utf-8")
     assert old in text
     path.write_text(text.replace(old, new), encoding="utf-8")
@@ -92,7 +92,7 @@ BROKEN = [
 ]
 
 
-def test_the_claims_of_a_pack_are_treated_like_those_of_starcast(pack: Path) -> None:
+def test_the_claims_of_a_pack_are_treated_like_built_in_claims(pack: Path) -> None:
     assert list(load(pack)) == ["MYPAPER.diameter", "MYPAPER.children"]
     assert list(papers())[-1] == "MYPAPER"
     assert [claim.id for claim in select_claims(["MYPAPER"])] == list(claims())[-2:]

@@ -242,7 +242,7 @@ def test_arranged_nodes_are_separate_and_aligned_with_their_neighbours() -> None
         assert np.diff(np.sort(x[level == row])).min() >= 1 - 1e-9
 
 
-def test_a_ring_contains_every_node_once_and_follows_links() -> None:
+def test_the_order_of_a_ring_contains_every_node_once_and_follows_links() -> None:
     ring = [[(node - 1) % 9, (node + 1) % 9] for node in range(9)]
     result = order_ring(ring, 4)
     assert result[0] == 4

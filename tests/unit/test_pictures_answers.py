@@ -41,7 +41,7 @@ def ranks(*labels: str) -> tuple[int, ...]:
 
 
 def links(found: Any) -> dict[str, int]:
-    """Return the counts of a subgraph's links, by the text of the link."""
+    """Return how often each link of a subgraph occurs, by the link as text."""
     counts = {}
     for link, count in found.links.items():
         arrow = f"-{link.port}-{'>' if link.arrow else ''}"

@@ -1,4 +1,4 @@
-"""Plug-ins: their definitions work everywhere, and errors name the file, the line and the rule."""
+"""Plug-ins: their definitions work everywhere, and errors name file, line and violated rule."""
 
 import hashlib
 import os
@@ -57,7 +57,9 @@ NOT_A_VALUE = "the parameter 'x' of 'f' is not an int or a str"
 @pytest.mark.parametrize("spec", ["R4", "R5", "S4", "S5,2", "Q3", "AG4"])
 @pytest.mark.parametrize("collective", ["broadcast", "allgather", "scatter", "gather"])
 @pytest.mark.parametrize("ports", ["all", "one"])
-def test_example_plug_ins_work_in_collectives(spec: str, collective: str, ports: str) -> None:
+def test_collectives_on_trees_of_an_example_plug_in_are_complete(
+    spec: str, collective: str, ports: str
+) -> None:
     load_examples()
     assert "highest-ports" in constructions(spec)
     built = forest(spec, "highest-ports", root=5)
@@ -114,7 +116,7 @@ def test_arguments_of_a_plug_in_are_checked_and_become_part_of_the_id(
         """
     )
     built = forest("S4", "mine", shift=-2)
-    assert built.id == "S4:mine(shift=-2):1234"  # without defaults
+    assert built.id == "S4:mine(shift=-2):1234"  # the id omits default values
     assert forest("S4", "mine", shift=1, mood="sad").id == "S4:mine(mood=sad,shift=1):1234"
     with refused("needs the argument 'shift'"):
         forest("S4", "mine")
@@ -502,7 +504,7 @@ def test_an_error_names_the_plug_in_even_if_the_exception_is_unusual(
         "type('R', (dict,), {'__getitem__': lambda *_: exit(), 'keys': lambda self: exit()})()",
     ],
 )
-def test_a_result_that_raises_while_it_is_read_is_refused(
+def test_a_result_that_raises_an_exception_when_read_is_refused(
     load: Callable[[str], None], kind: str, result: str
 ) -> None:
     load(f"{BODIES[kind]}return {result}")
