@@ -49,7 +49,7 @@ def test_no_schedule_is_faster_than_the_lower_bounds(
 
 
 def is_below(state: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    """Return whether a state differs from another, and each node has a subset of its units there."""
+    """Return whether a state differs from another and each node has a subset of its units there."""
     return state != other and all(a | b == b for a, b in zip(state, other, strict=True))
 
 
