@@ -143,7 +143,7 @@ def query_names() -> set[str]:
 
 
 def api_names() -> set[str]:
-    """Return the words of the HTTP API's paths, its parameters, and its fields without ``_url``."""
+    """Return the words in the paths, parameters and fields of the HTTP API, without ``_url``."""
     # No worker is started, because the document is made without a computation.
     service = Service(Settings.load(), Workers(count=1))
     with closing(service), TestClient(create_app(service), base_url="http://localhost") as client:
@@ -171,9 +171,9 @@ SURFACES: dict[str, Callable[[], set[str]]] = {
 def test_the_glossary_lists_exactly_the_public_names(surface: str) -> None:
     """Every public name is a listed term or an ordinary word, and no name is banned.
 
-    For the CLI, the glossary lists options and the first words of commands. Every identifier is a
-    text called id, except the key of a node in the graph, which is a number. The API has no column
-    in the glossary: its names are those of the other interfaces.
+    For the CLI, the glossary lists options and the first words of commands. Identifiers are strings
+    named ``id``; only the key of a node in the graph is a number. The API has no column in the
+    glossary, because its names are those of the other interfaces.
     """
     names = SURFACES[surface]()
     ordinary = set(ORDINARY[surface].split())
@@ -188,7 +188,7 @@ def test_the_glossary_lists_exactly_the_public_names(surface: str) -> None:
         unused = (known | ordinary) - names - set(commands)
     assert sorted(names - known - ordinary) == []
     assert sorted(unused) == []
-    # The number of ports cannot be called `ports`, which are their numbers.
+    # `port_count` may contain the banned word, because `ports` already means the port numbers.
     plain = {name.removeprefix("--") for name in names - {"port_count"}}
     words = {word for name in plain for word in {name, *re.split(r"[_-]", name)}}
     assert words & BANNED == set()

@@ -1,4 +1,4 @@
-"""Greedy schedules and rings on any topology, executed by the oracle too."""
+"""Greedy schedules and ring schedules on any topology, also executed by the oracle."""
 
 import hashlib
 import os
@@ -40,7 +40,7 @@ def random_network(seed: int) -> starcast.Network:
 
 
 def assert_complete(plan: Schedule) -> None:
-    """Check that the oracle finds a schedule complete, without idle steps or a unit sent twice."""
+    """Check that the oracle finds a schedule complete, with no idle step or repeated delivery."""
     assert assert_same_verdict(plan).complete
     assert np.unique(plan.step).tolist() == list(range(1, plan.steps + 1))
     if plan.combine is None:
@@ -49,7 +49,7 @@ def assert_complete(plan: Schedule) -> None:
 
 
 @pytest.mark.parametrize("seed", range(24))
-def test_schedules_on_random_networks_are_complete_and_no_faster_than_the_bound(seed: int) -> None:
+def test_schedules_on_random_networks_are_complete_and_respect_the_lower_bound(seed: int) -> None:
     network = random_network(seed)
     for collective in COLLECTIVES:
         for ports in ("all", "one"):
@@ -67,7 +67,7 @@ def test_schedules_on_random_networks_are_complete_and_no_faster_than_the_bound(
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_switches_and_capacities_are_used_as_the_oracle_permits(seed: int) -> None:
+def test_schedules_on_networks_with_switches_and_capacities_are_complete(seed: int) -> None:
     given = random_network(seed)
     ends = given.labels()[given.port_links()[:, :2]].tolist()
     network = starcast.network(
@@ -84,14 +84,14 @@ def test_switches_and_capacities_are_used_as_the_oracle_permits(seed: int) -> No
     ("collective", "steps"),
     [("allgather", 7), ("alltoall", 7), ("scatter", 7), ("broadcast", 2), ("allreduce", 14)],
 )
-def test_a_switch_serves_all_its_endpoints_in_a_step(collective: str, steps: int) -> None:
-    """Seven endpoints at a hub: a packet up and a packet down in each step but the first."""
+def test_a_switch_can_serve_all_its_endpoints_in_the_same_step(collective: str, steps: int) -> None:
+    """Seven endpoints at a switch; in a step, each link can carry one packet in each direction."""
     hub = starcast.network([(f"h{end}", "s") for end in range(7)], name="hub", switches=["s"])
     for ports in ("all", "one"):
         assert schedule(hub, collective, "greedy", ports).steps == steps
 
 
-def test_a_link_of_larger_capacity_carries_several_units_in_a_step() -> None:
+def test_a_link_of_capacity_3_carries_three_units_per_step() -> None:
     wide = starcast.network([("a", "b")], name="wide", capacities=[3])
     for ports in ("all", "one"):
         assert schedule(wide, "broadcast", "greedy", ports, messages=6).steps == 2
@@ -100,7 +100,7 @@ def test_a_link_of_larger_capacity_carries_several_units_in_a_step() -> None:
 
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("spec", ["S4", "Q3", "S4,2", "T3x4", "Mesh3x4", "K5", "DB2,4"])
-def test_schedules_on_families_are_complete(spec: str, ports: str) -> None:
+def test_greedy_schedules_on_topology_families_are_complete(spec: str, ports: str) -> None:
     for collective in COLLECTIVES:
         is_taken = spec == "S4" and collective in ("broadcast", "reduce", "allreduce")
         name = "greedy-matching" if is_taken else "greedy"
@@ -110,7 +110,7 @@ def test_schedules_on_families_are_complete(spec: str, ports: str) -> None:
         assert_complete(plan)
 
 
-def test_on_star_graphs_greedy_is_the_broadcast_of_tseng_and_sheu() -> None:
+def test_greedy_is_the_broadcast_of_tseng_and_sheu_only_on_star_graphs() -> None:
     for collective in ("broadcast", "reduce", "allreduce"):
         assert dict(schedule("S4", collective, "greedy").arguments) == {"segments": 1}
         one, other = (
@@ -136,7 +136,7 @@ def test_on_star_graphs_greedy_is_the_broadcast_of_tseng_and_sheu() -> None:
         pytest.param("T5x5x5", "alltoall", "all", 84, marks=pytest.mark.slow),
     ],
 )  # fmt: skip
-def test_schedules_take_at_most_the_known_numbers_of_steps(
+def test_greedy_schedules_take_at_most_the_known_number_of_steps(
     spec: str, collective: str, ports: str, steps: int
 ) -> None:
     name = "greedy-matching" if collective == "broadcast" else "greedy"
@@ -145,7 +145,7 @@ def test_schedules_take_at_most_the_known_numbers_of_steps(
     assert simulate(plan).complete
 
 
-#: Five cases with the first digits of the SHA-256 of their rows.
+#: Five schedules, with the first 16 hexadecimal digits of the SHA-256 hash of their rows.
 FROZEN = {
     ("S4", "broadcast", "greedy-matching", "one", 1, 7): "95c171a430fe924e",
     ("Mesh3x4", "allgather", "greedy", "all", 2, 0): "035b6de67c60553d",
@@ -156,7 +156,7 @@ FROZEN = {
 
 
 def digests() -> dict[tuple[str, str, str, str, int, int], str]:
-    """Return the digests of the rows of the frozen cases."""
+    """Return the digest of the rows of each schedule in `FROZEN`."""
     result = {}
     for spec, collective, name, ports, messages, seed in FROZEN:
         plan = schedule(spec, collective, name, ports, messages=messages, seed=seed)
@@ -166,12 +166,12 @@ def digests() -> dict[tuple[str, str, str, str, int, int], str]:
     return result
 
 
-def test_rows_are_the_same_on_every_platform() -> None:
+def test_schedule_rows_are_the_same_on_every_platform() -> None:
     assert digests() == FROZEN
 
 
-def test_rows_are_the_same_without_numba() -> None:
-    """A process in which numba cannot be imported gives the frozen digests, too."""
+def test_schedule_rows_are_the_same_without_numba() -> None:
+    """A process in which numba cannot be imported computes the digests in `FROZEN`."""
     code = (
         "import sys; sys.modules['numba'] = None; import test_greedy as t;"
         "from starcast.collectives import matching;"
@@ -185,7 +185,7 @@ def test_rows_are_the_same_without_numba() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_seeds_give_different_schedules() -> None:
+def test_different_seeds_give_different_schedules() -> None:
     first, second = (schedule("Mesh3x4", "alltoall", "greedy", seed=seed) for seed in (0, 1))
     assert not np.array_equal(first.unit, second.unit) or not np.array_equal(
         first.port, second.port
@@ -193,7 +193,7 @@ def test_seeds_give_different_schedules() -> None:
 
 
 def test_ctrl_c_ends_a_long_construction(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compiled loops return after a number of rows, so that Python can handle signals."""
+    """Compiled loops return after a limited number of rows, so that Python can handle signals."""
     monkeypatch.setattr("starcast.collectives.greedy._ROWS_PER_CALL", 100)
     monkeypatch.setattr("starcast.support.progress.LATE", 0)
     advance = Mock(side_effect=[None, None, KeyboardInterrupt])
@@ -205,7 +205,7 @@ def test_ctrl_c_ends_a_long_construction(monkeypatch: pytest.MonkeyPatch) -> Non
     assert sum(rows) < 24 * topology("S4").distance_sum
 
 
-def test_wrong_arguments_are_refused() -> None:
+def test_invalid_arguments_and_too_large_schedules_are_refused() -> None:
     for seed, words in ((-1, "seed is -1"), (2**24, "seed is 16777216"), ("x", "not an integer")):
         with refused(words):
             schedule("Mesh3x4", "allgather", "greedy", seed=seed)
@@ -218,7 +218,7 @@ def test_wrong_arguments_are_refused() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3, 24, 4))
-def test_bridges_have_no_cycle(seed: int) -> None:
+def test_a_network_with_a_bridge_has_no_hamiltonian_cycle(seed: int) -> None:
     network = random_network(seed)
     assert find_hamiltonian_cycle(network) is None
     with refused("no Hamiltonian cycle was found"):
@@ -226,7 +226,7 @@ def test_bridges_have_no_cycle(seed: int) -> None:
 
 
 @pytest.mark.parametrize("spec", ["Mesh4x5", "K5", "GP8,3", "S5,2", "T3x3", "RR60,3,2", "P5"])
-def test_rings_run_along_hamiltonian_cycles(spec: str) -> None:
+def test_ring_schedules_follow_a_hamiltonian_cycle(spec: str) -> None:
     network = topology(spec)
     ports = find_hamiltonian_cycle(network)
     assert ports is not None
@@ -247,6 +247,6 @@ def test_rings_run_along_hamiltonian_cycles(spec: str) -> None:
             assert plan.steps == half * (2 if collective == "allreduce" else 1)
 
 
-def test_small_and_hypohamiltonian_graphs_have_no_ring() -> None:
+def test_no_cycle_is_found_on_topologies_without_a_hamiltonian_cycle() -> None:
     for spec in ("GP5,2", "K3,4", "Path5", "Q1"):
         assert find_hamiltonian_cycle(topology(spec)) is None

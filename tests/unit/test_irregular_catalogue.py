@@ -1,4 +1,4 @@
-"""The whole catalogue on topologies without translations: right answers, or refusals."""
+"""The whole catalogue on topologies without translations: correct results or refusals."""
 
 from fractions import Fraction
 
@@ -24,7 +24,7 @@ from support.meeting import refused
 
 pytestmark = [pytest.mark.usefixtures("irregular"), pytest.mark.whole]
 
-#: A mesh, and a network with a bridge, are tested always; all others in the sweep.
+#: A mesh and a network with a bridge are always tested, all others only by ``make sweep``.
 CASES = [
     pytest.param(spec, marks=() if spec in {"Grid3x4", "Barbell6"} else pytest.mark.slow)
     for spec in SPECS
@@ -34,7 +34,7 @@ every_spec = pytest.mark.parametrize("spec", CASES)
 
 @every_spec
 @pytest.mark.parametrize("name", CONSTRUCTIONS)
-def test_constructions_build_trees_or_are_refused(spec: str, name: str) -> None:
+def test_constructions_build_correct_trees_or_are_refused(spec: str, name: str) -> None:
     t = topology(spec)
     if name not in ("breadth-first", "arc-disjoint"):
         with refused(f"the construction '{name}' is not defined on {spec}"):
@@ -58,7 +58,9 @@ MODELS = [(entry, ports) for entry in algorithms() for ports in entry.ports]
 
 @pytest.mark.parametrize("spec", [case for case in CASES if case.values != ("Line301",)])
 @pytest.mark.parametrize(("entry", "ports"), MODELS, ids=str)
-def test_algorithms_are_right_or_refused(spec: str, entry: Algorithm, ports: str) -> None:
+def test_algorithms_build_complete_schedules_or_are_refused(
+    spec: str, entry: Algorithm, ports: str
+) -> None:
     names = entry.required_arguments
     values = {"base": "breadth-first"} if "base" in names else {}
     is_ring = entry.name == "ring" and spec not in ("Grid3x4", "Complete5")
@@ -74,14 +76,14 @@ def test_algorithms_are_right_or_refused(spec: str, entry: Algorithm, ports: str
         assert result.violation is None
     found = find_algorithm(entry.collective, entry.name, built.topology)
     assert found.name == built.algorithm
-    # The rows of an alltoall are counted per source, where sources may differ.
+    # Alltoall rows are counted per source and rounded up, because sources may differ.
     excess = found.count(built.topology, ports, built.arguments) - len(built)
     assert 0 <= excess < (built.topology.nodes if entry.collective == "alltoall" else 1)
 
 
 @every_spec
 @pytest.mark.parametrize("problem", PROBLEMS)
-def test_searches_are_refused(spec: str, problem: str) -> None:
+def test_searches_on_topologies_without_translations_are_refused(spec: str, problem: str) -> None:
     with refused(
         f"the problem {problem} is not defined on {spec}: its bounds need a topology with"
     ):
@@ -91,7 +93,9 @@ def test_searches_are_refused(spec: str, problem: str) -> None:
 @every_spec
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("collective", COLLECTIVES)
-def test_cost_tables_have_bounds(spec: str, ports: str, collective: str) -> None:
+def test_cost_tables_list_lower_bounds_and_general_algorithms(
+    spec: str, ports: str, collective: str
+) -> None:
     machine = Machine(Fraction(100), Fraction(1))
     table = build_table(CostProblem(spec, collective, ports, Fraction(60), machine))
     general = {"greedy", "greedy-matching", "ring"}
@@ -100,7 +104,7 @@ def test_cost_tables_have_bounds(spec: str, ports: str, collective: str) -> None
 
 
 @every_spec
-def test_pictures_show_exactly_the_links(spec: str) -> None:
+def test_layouts_are_finite_and_drawings_state_the_number_of_links(spec: str) -> None:
     t = topology(spec)
     assert layouts(t) == ("spring", "levels")
     for name in LAYOUT_NAMES:
@@ -122,7 +126,7 @@ def test_pictures_show_exactly_the_links(spec: str) -> None:
 
 
 @every_spec
-def test_faults_are_drawn_from_the_links_that_exist(spec: str) -> None:
+def test_random_link_faults_are_chosen_among_existing_links(spec: str) -> None:
     t = topology(spec)
     links = t.links
     every = resolve_faults(t, f"{links} links", seed=1)

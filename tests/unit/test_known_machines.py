@@ -1,7 +1,7 @@
-"""The bottleneck cut of the machines of ForestColl's paper, against flows of NetworkX.
+"""Bottleneck cuts of the machines in the ForestColl paper, compared with NetworkX flows.
 
-The machines are two boxes of eight A100 with an NVSwitch each, and two boxes of MI250, as in
-``topologies.py`` of liangyuRain/ForestColl (Zhao et al. 2024, arXiv 2402.06787).
+The machines have one or two boxes of eight A100 GPUs and an NVSwitch, or of 16 MI250 dies. They are
+taken from ``topologies.py`` of liangyuRain/ForestColl (Zhao et al. 2024, arXiv 2402.06787).
 """
 
 from fractions import Fraction
@@ -14,7 +14,7 @@ from starcast import Network, network
 from starcast.costs import Machine, bottleneck_cut
 from starcast.support.progress import Silent
 
-#: Links of a box of MI250 between its 16 dies, by the number of xGMI links.
+#: Pairs of linked dies in a box of 16 MI250 dies, by the number of xGMI links per pair.
 MI250 = {
     4: "0-1 2-3 4-5 6-7 8-9 10-11 12-13 14-15",
     2: "0-4 3-7 8-12 11-15",
@@ -24,7 +24,7 @@ Links = dict[tuple[str, str], int]
 
 
 def a100(boxes: int) -> Links:
-    """Return links in GB/s: GPUs g, NVSwitches s, network cards m and two InfiniBand switches i."""
+    """Return link capacities in GB/s of GPUs g, NVSwitches s, network cards m, and switches i."""
     links: Links = {}
     for box in range(boxes):
         for gpu in range(8):
@@ -36,7 +36,7 @@ def a100(boxes: int) -> Links:
 
 
 def mi250(boxes: int) -> Links:
-    """Return links in GB/s: GPUs g, and one InfiniBand switch i."""
+    """Return link capacities in GB/s of GPUs g and one InfiniBand switch i."""
     links: Links = {}
     for box in range(boxes):
         for count, pairs in MI250.items():
@@ -48,7 +48,7 @@ def mi250(boxes: int) -> Links:
     return links
 
 
-#: The optimal bandwidth of an allgather in GB/s, as ForestColl's own program computes it.
+#: Each machine's links, and the optimal allgather bandwidth in GB/s by ForestColl's program.
 MACHINES = {
     "a100-1": (a100(1), Fraction(8 * 300, 7)),
     "a100-2": (a100(2), Fraction(16 * 65, 3)),
@@ -58,7 +58,7 @@ MACHINES = {
 
 
 def made(links: Links) -> Network:
-    """Return the network of links in GB/s."""
+    """Return the network with the given link capacities in GB/s."""
     nodes = dict.fromkeys(end for link in links for end in link)
     switches = [node for node in nodes if not node.startswith("g")]
     capacities = [f"{width}GBps" for width in links.values()]
@@ -70,7 +70,7 @@ def made(links: Links) -> Network:
 
 
 def delivers(links: Links, time: Fraction) -> bool:
-    """Return whether every GPU can receive one byte of every GPU within a time, as a flow."""
+    """Return whether maximum flows bring each GPU a byte from every GPU within a time in ns."""
     graph = nx.DiGraph()
     gpus = {end for link in links for end in link if end.startswith("g")}
     for (u, v), width in links.items():
@@ -83,7 +83,7 @@ def delivers(links: Links, time: Fraction) -> bool:
 
 
 @pytest.mark.parametrize("name", MACHINES)
-def test_the_bottleneck_is_the_optimum_of_forestcoll(name: str) -> None:
+def test_the_bottleneck_cut_gives_the_optimal_bandwidth_of_forestcoll(name: str) -> None:
     links, bandwidth = MACHINES[name]
     machine = made(links)
     gigabyte = Fraction(machine.capacity_unit) / 8 / 10**9
@@ -93,8 +93,8 @@ def test_the_bottleneck_is_the_optimum_of_forestcoll(name: str) -> None:
     assert not delivers(links, cost.time * Fraction(9999, 10_000))
 
 
-def test_cuts_of_a_small_machine_are_found_by_trying_all() -> None:
-    """Three GPUs at a switch by links of 1, 2 and 3, and a link of 2 between two of them."""
+def test_the_bottleneck_cut_of_a_small_machine_is_the_worst_of_all_cuts() -> None:
+    """Three GPUs have links of 1, 2 and 3 GB/s to a switch; a link of 2 GB/s joins two GPUs."""
     links = {("g1", "s"): 1, ("g2", "s"): 2, ("g3", "s"): 3, ("g1", "g2"): 2}
     nodes = sorted({end for link in links for end in link})
     ratios = []

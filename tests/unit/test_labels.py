@@ -16,7 +16,7 @@ SPECS = ("S2", "S4", "S5,2", "S5,1", "S12", "S30,2", "Q3")
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_labels_from_0_name_the_same_nodes_with_all_symbols_reduced_by_one(spec: str) -> None:
+def test_labels_from_0_and_from_1_name_the_same_nodes(spec: str) -> None:
     t = topology(spec)
     ranks = [0, 1, t.nodes // 2, t.nodes - 1]
     ones = [t.label(rank) for rank in ranks]
@@ -35,13 +35,13 @@ def test_labels_from_0_name_the_same_nodes_with_all_symbols_reduced_by_one(spec:
         )
 
 
-def test_labels_from_0_are_all_permutations_of_the_symbols_in_order() -> None:
+def test_labels_of_s4_from_0_are_all_permutations_in_lexicographic_order() -> None:
     with labels_from(0):
         labels = topology("S4").labels().tolist()
     assert labels == ["".join(each) for each in all_permutations("0123")]
 
 
-def test_the_error_for_a_label_with_the_other_numbering_suggests_the_option_labels() -> None:
+def test_the_error_for_a_label_in_the_other_numbering_suggests_the_option_labels() -> None:
     for first, label in [(1, "01234"), (0, "12345"), (0, "54321")]:
         with (
             labels_from(first),
@@ -89,9 +89,9 @@ def test_ids_have_labels_from_1_even_if_reports_have_labels_from_0() -> None:
         assert {label for label, _ in cut.undelivered} <= set(topology("S4").labels().tolist())
 
 
-def test_pictures_have_labels_from_0() -> None:
+def test_drawings_have_labels_from_0_if_requested() -> None:
     with labels_from(0):
-        pictures = [draw_tree(forest("S3", "greedy"), 0), draw_topology(topology("S3"))]
-    for picture in pictures:
-        assert "210" in picture
-        assert "321" not in picture
+        drawings = [draw_tree(forest("S3", "greedy"), 0), draw_topology(topology("S3"))]
+    for drawing in drawings:
+        assert "210" in drawing
+        assert "321" not in drawing

@@ -1,4 +1,4 @@
-"""LaTeX tables, read by a strict reader and, if LaTeX is installed, compiled."""
+"""LaTeX tables, checked by a strict parser and, if LaTeX is installed, compiled."""
 
 import random
 import string
@@ -19,7 +19,7 @@ SPECIAL = r"a&b 50% $x$ #1 S_n {y} ~ ^ \ --all ''q'' [1] *2* |z| `k` ?` ,, <<x>>
 SYMBOLS = "Röhm é ß L\u0302 \N{MULTIPLICATION SIGN} \N{EN DASH} → ≤ λ"
 
 
-def test_a_table_has_the_rules_of_booktabs_and_numbers_on_the_right() -> None:
+def test_a_table_has_booktabs_rules_and_right_aligned_numbers() -> None:
     rows: list[list[Any]] = [["multiple", 12, 1.5, None], ["greedy", None, Fraction(1, 3), True]]
     assert booktabs(["algorithm", "steps", "time", "note"], rows) == (
         "% \\usepackage{booktabs}\n"
@@ -50,7 +50,7 @@ def test_cells_are_bold_only_if_requested_and_not_empty() -> None:
     assert table.rows == [["1", "2"], ["3", ""]]
 
 
-def test_column_names_and_topologies_use_math_mode_and_long_numbers_have_thin_spaces() -> None:
+def test_symbols_use_math_mode_and_long_numbers_have_thin_spaces() -> None:
     columns = ["topology", "message_bytes", "t_s", "time_S5_greedy", "change_percent", "note"]
     rows: list[list[Any]] = [["S6,3", 65536, 100.0, 1099343.5, -0.0487, "S5 65536"]]
     caption = "t_s 100 on S5 | Q10, n^2"
@@ -115,14 +115,14 @@ def test_the_alignment_of_columns_can_be_chosen() -> None:
     assert read_table(booktabs(["a", "b"], [])).alignment == "ll"
 
 
-#: A table that fits into a column only in a small font, with a head of two lines.
+#: A table that fits into a column only in a small font and with column heads of two lines.
 SMALL: dict[str, Any] = {
     "columns": ["algorithm", "message_bytes", "time_A", "time_B", "simulated_time"],
     "rows": [["recursive-substar", 65536, 1099343, 1099343, 1099343]],
 }
 
 
-def test_a_table_that_is_too_wide_has_a_small_font_and_heads_of_several_lines() -> None:
+def test_a_wide_table_gets_a_small_font_and_column_heads_of_several_lines() -> None:
     text = booktabs(**SMALL, below=["A = ours", "B = 50 %"])
     assert r"recursive-substar & 65\,536" in text
     assert r"\shortstack[r]{time\\A} & \shortstack[r]{time\\B} &" in text
@@ -133,7 +133,7 @@ def test_a_table_that_is_too_wide_has_a_small_font_and_heads_of_several_lines() 
     assert (wide.is_wide, wide.label) == (True, None)
 
 
-def test_a_table_omits_spare_columns_then_wraps_texts_and_then_is_scaled() -> None:
+def test_a_wide_table_omits_spare_columns_then_wraps_text_then_is_scaled() -> None:
     columns = ["a", "b", "c"]
     rows = [["seven words in a row are wrapped", 10**8, 10**8]]
     narrow = read_table(booktabs(columns, rows, spare=["b", "a"]))
@@ -147,7 +147,7 @@ def test_a_table_omits_spare_columns_then_wraps_texts_and_then_is_scaled() -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("options", ["twocolumn", "onecolumn", "a4paper,twocolumn"])
 def test_no_table_is_wider_than_its_column(tmp_path: Path, options: str) -> None:
-    """Cells have the widest and the narrowest letters, and some are bold."""
+    """Cells consist of very wide or very narrow characters, and some cells are bold."""
     draw = random.Random(1)  # noqa: S311 - not for secrets
     alphabets = ("MW@", "mw", "il.", "0123456789", "ABCDE fghij", string.printable, "a-b ")
     tables = []

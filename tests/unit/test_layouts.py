@@ -17,13 +17,13 @@ ALL = [(spec, name) for spec in SPECS for name in layouts(spec)]
 
 
 def places(spec: str, name: str) -> np.ndarray:
-    """Return the positions of a layout as complex numbers."""
+    """Return the node positions of a layout as complex numbers."""
     return np.asarray(layout(spec, name).astype(float) @ [1, 1j])
 
 
 @pytest.mark.parametrize(("spec", "name"), ALL)
-def test_every_node_has_a_finite_position_of_its_own(spec: str, name: str) -> None:
-    """Only the layout `quotient` shows several nodes in one position."""
+def test_positions_are_finite_and_differ_between_nodes(spec: str, name: str) -> None:
+    """Only the layout `quotient` places several nodes at the same position."""
     positions = layout(spec, name)
     assert positions.shape == (topology(spec).nodes, 2)
     assert positions.dtype == np.float32
@@ -35,7 +35,7 @@ def test_every_node_has_a_finite_position_of_its_own(spec: str, name: str) -> No
         assert apart.min() > 0.5
 
 
-def test_the_nodes_of_s7_have_different_positions_in_a_picture_of_balanced_proportions() -> None:
+def test_layouts_of_s7_have_distinct_positions_and_balanced_proportions() -> None:
     for name in ["substars", "levels", "necklaces"]:
         positions = layout("S7", name)
         assert len(np.unique(positions.round(2), axis=0)) == 5_040
@@ -51,7 +51,7 @@ def test_the_layout_levels_sorts_nodes_by_their_distance_from_the_identity() -> 
             assert y[distances == distance].min() > y[distances == distance - 1].max()
 
 
-def test_substars_are_apart_and_adding_1_to_all_symbols_rotates_the_layout() -> None:
+def test_substars_are_separate_and_adding_1_to_all_symbols_rotates_the_layout() -> None:
     for spec in ["S3", "S4", "S5", "S6"]:
         network = topology(spec)
         added = [
@@ -69,7 +69,7 @@ def test_substars_are_apart_and_adding_1_to_all_symbols_rotates_the_layout() -> 
         assert apart > 2 * radius or spec == "S3"
 
 
-def test_the_rotation_of_the_star_graph_rotates_the_layout_named_necklaces() -> None:
+def test_the_rotation_of_the_star_graph_rotates_the_layout_necklaces() -> None:
     for spec in ["S4", "S5", "S6"]:
         network = topology(spec)
         points = places(spec, "necklaces")
@@ -101,10 +101,10 @@ def test_links_of_s4_on_the_torus_are_equally_long_and_bound_12_regular_hexagons
             assert len(set(walk)) == 6
     assert len(corners) == 12
     area = abs((first.conjugate() * second).imag)
-    assert area == pytest.approx(12 * 1.5 * 3**0.5, rel=1e-6)  # 12 regular hexagons with sides of 1
+    assert area == pytest.approx(12 * 1.5 * 3**0.5, rel=1e-6)  # 12 regular hexagons of side 1
 
 
-def test_a_torus_is_a_grid_whose_links_have_the_direction_that_the_legend_names() -> None:
+def test_links_of_a_torus_point_in_the_direction_that_the_legend_names() -> None:
     network, points = topology("T4x5"), places("T4x5", "grid")
     assert layouts("T4x5") == ("grid", "levels")
     assert layouts("T3x3x3") == ("levels",)
@@ -161,14 +161,12 @@ def test_unknown_layouts_and_too_large_topologies_are_refused() -> None:
         ("GP301,2", ("levels",)),
     ],
 )
-def test_the_layouts_of_a_topology_follow_from_its_family_and_size(
-    spec: str, names: tuple[str, ...]
-) -> None:
+def test_the_available_layouts_depend_on_family_and_size(spec: str, names: tuple[str, ...]) -> None:
     assert layouts(spec) == names
 
 
 @pytest.mark.parametrize("spec", ["K2", "K3", "Ring9"])
-def test_a_circle_shows_a_ring_as_a_regular_polygon(spec: str) -> None:
+def test_the_layout_circle_is_a_regular_polygon(spec: str) -> None:
     points = layout(spec, "circle").astype(float) @ [1, 1j]
     sides = np.abs(points - np.roll(points, 1))
     assert np.allclose(sides, 1, atol=1e-5)
@@ -176,7 +174,7 @@ def test_a_circle_shows_a_ring_as_a_regular_polygon(spec: str) -> None:
 
 
 @pytest.mark.parametrize("spec", ["Path8", "K3,4", "Mesh4x5", "Mesh3x3x3", "SF5"])
-def test_springs_give_nodes_positions_of_their_own_and_the_same_ones_again(spec: str) -> None:
+def test_the_layout_spring_is_deterministic_and_has_distinct_positions(spec: str) -> None:
     points = places(spec, "spring")
     apart = np.abs(points[:, None] - points)
     np.fill_diagonal(apart, np.inf)
@@ -184,7 +182,7 @@ def test_springs_give_nodes_positions_of_their_own_and_the_same_ones_again(spec:
     assert np.array_equal(points, places(spec, "spring"))
 
 
-def test_springs_put_the_two_sides_of_a_bridge_apart() -> None:
+def test_the_layout_spring_separates_the_two_sides_of_a_bridge() -> None:
     bell = starcast.network(nx.barbell_graph(6, 3), name="bell")
     points = layout(bell, "spring").astype(float) @ [1, 1j]
     middle = np.abs(points - points[7])
@@ -193,7 +191,7 @@ def test_springs_put_the_two_sides_of_a_bridge_apart() -> None:
     assert np.abs(sides[0].mean() - sides[1].mean()) > 4
 
 
-def test_positions_of_a_network_are_its_first_layout_with_y_upwards() -> None:
+def test_the_default_layout_of_a_network_has_its_positions_with_y_upwards() -> None:
     graph = nx.path_graph(3)
     for node, (x, y) in enumerate([(10, 50), (10, 52), (14, 50)]):
         graph.nodes[node].update(x=x, y=y)
@@ -202,7 +200,7 @@ def test_positions_of_a_network_are_its_first_layout_with_y_upwards() -> None:
     assert (layout(made) - layout(made)[0]).tolist() == [[0, 0], [0, -1], [2, 0]]
 
 
-def test_levels_are_the_distances_from_the_chosen_root() -> None:
+def test_the_layout_levels_shows_distances_from_the_chosen_root() -> None:
     mesh = topology("Mesh4x5")
     y = layout(mesh, "levels", root="23")[:, 1]
     assert np.array_equal(np.unique(y, return_inverse=True)[1], mesh.distances("23"))

@@ -25,12 +25,12 @@ from starcast.support.limited import LimitedStream, parse_toml, read_bytes, read
 from support.record_files import npy_header
 
 MB = 10**6
-#: Limits for a process that reads a file, including the interpreter and its libraries.
+#: Limits in bytes and CPU seconds of a process that reads a file, with interpreter and libraries.
 MAX_MEMORY = 600 * MB
 MAX_SECONDS = 30
 
-#: A program that reads a file and prints the error and its peak memory in kB. Its own limits
-#: protect the machine.
+#: A program that reads a file and prints the error and the peak memory of its process in kB. Its
+#: resource limits protect the machine.
 READER = """
 import resource, sys
 from pathlib import Path
@@ -43,7 +43,7 @@ try:
     print("read")
 except StarcastError as error:
     print(f"{{error.exit_code}} {{error.message}}")
-# Unlike ru_maxrss, this does not begin with the memory of the process that started this one.
+# Unlike ru_maxrss, VmHWM does not include the memory of the parent process.
 print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
 
@@ -72,14 +72,14 @@ Write = Callable[[Path], object]
 
 
 def _gzip(*parts: tuple[bytes, int]) -> Write:
-    """Return a function that writes a gzip file of these parts, each repeated."""
+    """Return a function that writes a gzip file of parts, each repeated a number of times."""
     return lambda file: file.write_bytes(
         b"".join(gzip.compress(part) * times for part, times in parts)
     )
 
 
 def _experiment(start: bytes, part: bytes, times: int, end: bytes) -> Write:
-    """Return a function that writes an experiment whose runs contain a part many times."""
+    """Return a function that writes an experiment file whose runs contain a repeated part."""
     moment = "2026-01-01T00:00:00Z"
     content = {
         "format": "starcast experiments 1", "created_at": moment, "starcast": "0.1.0",
@@ -100,7 +100,7 @@ def _zip(members: Mapping[str, tuple[bytes, int]], claimed: int | None = None) -
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         for name, (head, zeros) in members.items():
-            # A block of zeros is compressed once, and its compressed form repeated.
+            # A block of zeros is compressed once, and its compressed form is repeated.
             packer = zlib.compressobj(9, zlib.DEFLATED, -15)
             packed = packer.compress(head) + packer.flush(zlib.Z_FULL_FLUSH)
             block = packer.compress(bytes(MB)) + packer.flush(zlib.Z_FULL_FLUSH)
@@ -237,7 +237,7 @@ BOMBS: dict[str, tuple[Write, str, int, str]] = {
         "has 1 value for 4 columns",
     ),
 }
-#: Files that take several seconds to refuse.
+#: Files whose refusal takes several seconds.
 SLOW = {"a hundred grids", "a million sends", "a million rows"}
 
 
@@ -274,7 +274,7 @@ VALUES = st.recursive(
 
 
 @given(value=VALUES, is_ascii=st.booleans(), indent=st.sampled_from((None, 0, 3)))
-def test_a_value_is_read_as_by_the_json_module(
+def test_json_values_equal_those_read_by_the_json_module(
     value: object, is_ascii: bool, indent: int | None
 ) -> None:
     text = json.dumps(value, ensure_ascii=is_ascii, indent=indent).encode()
@@ -298,7 +298,7 @@ def test_members_of_objects_and_items_of_lists_can_be_read_one_by_one(
 
 
 @pytest.mark.parametrize("size", [2**14 - 1, 2**14, 2**14 + 1, 2**18, 2**20])
-def test_values_may_end_at_the_border_of_a_window_of_the_reader(size: int) -> None:
+def test_values_that_end_near_the_end_of_a_read_window_are_read(size: int) -> None:
     text = json.dumps(["x" * (size - 4), 12, 345])
     cursor = JsonCursor(text.encode())
     assert [cursor.value() for _ in cursor.items()] == json.loads(text)
@@ -313,7 +313,7 @@ def test_values_may_end_at_the_border_of_a_window_of_the_reader(size: int) -> No
         "9" * 5_000, "[1] 2",
     ],
 )  # fmt: skip
-def test_a_text_that_is_not_json_is_refused(text: str) -> None:
+def test_invalid_json_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"\S"):
         parse_json(text.encode(), "it")
     with pytest.raises(ValueError, match=r"\S"):
@@ -336,8 +336,8 @@ def test_a_text_that_is_not_json_is_refused(text: str) -> None:
     ],
 )
 @pytest.mark.whole
-def test_only_keys_of_toml_are_limited_in_their_parts(line: str) -> None:
-    """Dots in comments, strings and numbers do not count, and none of them hides a long key."""
+def test_only_toml_keys_have_a_limited_number_of_parts(line: str) -> None:
+    """Dots in comments, strings and numbers are not counted, and do not hide a long key."""
     dots = ".".join("x" * 20)
     text = line.replace("DOTS", dots)
     assert parse_toml(text) == tomllib.loads(text)

@@ -1,4 +1,4 @@
-"""Families beyond permutation groups, compared with NetworkX, definitions and published values."""
+"""Families given by their links, compared with NetworkX, definitions and published values."""
 
 from collections.abc import Callable
 from itertools import combinations, product
@@ -26,7 +26,7 @@ CAYLEY = ["Ring8", "K8", "FQ4", "AQ4", "CCC3", "BF3", "Circ12,1,3", "HX3x4"]
 
 
 def crossed_cube(d: int) -> nx.Graph:
-    """Return CQ_d by the recursive definition of Efe 1992; the nodes are texts."""
+    """Return CQ_d by the recursive definition of Efe 1992; the nodes are strings of bits."""
     if d == 1:
         return nx.Graph([("0", "1")])
     related = {("00", "00"), ("10", "10"), ("01", "11"), ("11", "01")}
@@ -34,7 +34,7 @@ def crossed_cube(d: int) -> nx.Graph:
     for bit in "01":
         graph.add_edges_from((bit + u, bit + v) for u, v in half.edges)
     for u, v in product(half, repeat=2):
-        left = (d - 1) % 2  # an even d leaves one bit next to the first, which is equal
+        left = (d - 1) % 2  # for even d, the second bit is in no pair and must be equal
         pairs = [(u[i : i + 2], v[i : i + 2]) for i in range(left, d - 1, 2)]
         if u[:left] == v[:left] and all(pair in related for pair in pairs):
             graph.add_edge("0" + u, "1" + v)
@@ -64,7 +64,7 @@ def cube_connected_cycles(d: int) -> nx.Graph:
 
 
 def butterfly(d: int) -> nx.Graph:
-    """Return the butterfly whose first and last levels are the same."""
+    """Return the wrapped butterfly, whose first and last levels are identified."""
     graph = nx.Graph()
     for word, i in product(range(2**d), range(d)):
         graph.add_edge((word, i), (word, (i + 1) % d))
@@ -87,7 +87,7 @@ def rook(rows: int, columns: int) -> nx.Graph:
     return nx.cartesian_product(nx.complete_graph(rows), nx.complete_graph(columns))
 
 
-#: Graphs that are made in another way.
+#: The graphs of topologies, built independently of the families under test.
 ORACLES: dict[str, Callable[[], nx.Graph]] = {
     "Ring8": lambda: nx.cycle_graph(8),
     "Path8": lambda: nx.path_graph(8),
@@ -126,12 +126,12 @@ ORACLES: dict[str, Callable[[], nx.Graph]] = {
 
 @pytest.mark.whole
 @pytest.mark.parametrize("spec", ORACLES)
-def test_a_topology_is_the_graph_of_its_definition(spec: str) -> None:
+def test_a_topology_is_isomorphic_to_the_graph_of_its_definition(spec: str) -> None:
     assert nx.is_isomorphic(graph_of(topology(spec)), ORACLES[spec]())
 
 
 def test_diameters_and_degrees_equal_published_values() -> None:
-    """The sources are those of the families, which `FAMILIES` names."""
+    """The values are from the publications that the families in `FAMILIES` name as sources."""
     expected = {
         **{f"A{n},{k}": (k * (n - k), 3 * k // 2) for n, k in ((5, 2), (6, 2), (6, 3), (7, 3))},
         **{f"FQ{d}": (d + 1, -(-d // 2)) for d in range(2, 9)},
@@ -144,7 +144,7 @@ def test_diameters_and_degrees_equal_published_values() -> None:
         **{f"KZ{d},{k}": (2 * d, k) for d, k in ((2, 4), (3, 3), (3, 4))},
         **{f"HX{a}x{b}": (a + b - 2, 2) for a, b in ((3, 4), (5, 6))},
         **{f"DF{h}": (3 * h - 1, 3) for h in (2, 3, 4)},
-        # The sizes of the graphs of McKay, Miller & Siran 1998: 2 q^2 nodes of degree (3q-d)/2.
+        # McKay, Miller & Siran 1998: 2 q^2 nodes of degree (3q-d)/2, where q = 4w+d, d = 1 or -1.
         **{f"SF{q}": (degree, 2) for q, degree in ((5, 7), (7, 11), (11, 17), (13, 19), (19, 29))},
     }
     found = {spec: (topology(spec).degree, topology(spec).diameter) for spec in expected}
@@ -153,8 +153,8 @@ def test_diameters_and_degrees_equal_published_values() -> None:
     assert {spec: topology(spec).nodes for spec in nodes} == nodes
 
 
-def test_level_sizes_equal_published_values() -> None:
-    """FQ_4 is the Clebsch graph, and the graph of Hoffman & Singleton 1960 is a Moore graph."""
+def test_distance_profiles_equal_published_values() -> None:
+    """FQ4 is the Clebsch graph, and SF5 is the Moore graph of Hoffman & Singleton 1960."""
     assert topology("FQ4").distance_profile() == (1, 5, 10)
     assert topology("SF5").distance_profile() == (50, 50 * 7, 50 * 42)
     assert topology("HX3x4").distance_profile() == (1, 5, 6)
@@ -180,7 +180,7 @@ def test_a_random_regular_graph_is_regular_and_connected(spec: str) -> None:
 
 
 def test_a_seed_always_gives_the_same_random_graph() -> None:
-    """Stored schedules contain the ports of this graph, so its links are literals."""
+    """Stored schedules contain the ports of this graph, so the test lists its links literally."""
     links = [*graph_of(topology("RR8,3,1")).edges]
     assert links == [
         (0, 2),
@@ -201,7 +201,7 @@ def test_a_seed_always_gives_the_same_random_graph() -> None:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("spec", SPECS)
-def test_a_topology_of_each_family_carries_trees_and_collectives(spec: str) -> None:
+def test_trees_and_collectives_can_be_built_on_each_family(spec: str) -> None:
     t = topology(spec)
     assert t.spec == spec
     assert t.has_translations == (spec in CAYLEY)
@@ -219,7 +219,7 @@ def test_a_topology_of_each_family_carries_trees_and_collectives(spec: str) -> N
 
 @pytest.mark.whole
 @pytest.mark.parametrize("spec", [*SPECS, "S5", "S6,3", "Q4", "P5", "BP3", "AG4", "T3x4"])
-def test_a_spec_matches_the_pattern_of_one_family(spec: str) -> None:
+def test_a_spec_matches_the_pattern_of_exactly_one_family(spec: str) -> None:
     assert [e.name for e in FAMILIES.values() if e.pattern.fullmatch(spec)] == [
         topology(spec).family
     ]
@@ -244,7 +244,7 @@ def test_a_spec_matches_the_pattern_of_one_family(spec: str) -> None:
         ("K254,254", "the node 'a1' has 254 links"),
     ],
 )
-def test_sizes_without_a_graph_are_refused(spec: str, sentence: str) -> None:
+def test_specs_with_invalid_sizes_are_refused(spec: str, sentence: str) -> None:
     with refused(sentence):
         topology(spec)
 
@@ -257,7 +257,7 @@ def test_a_topology_with_too_many_links_is_refused_before_it_is_built(spec: str)
         topology(spec)
 
 
-def test_labels_of_large_sides_are_decimal_numbers() -> None:
+def test_labels_of_a_torus_with_long_sides_are_decimal_numbers() -> None:
     t = topology("T40x9")
     assert t.labels([0, 358]).tolist() == ["0000", "3907"]
     assert t.rank("3907") == 358
@@ -267,7 +267,7 @@ def test_labels_of_large_sides_are_decimal_numbers() -> None:
     assert refusal.value.hint == "labels go from 0000 to 3908"
 
 
-def test_generators_of_a_subgroup_make_its_cayley_graph() -> None:
+def test_generators_of_a_subgroup_define_its_cayley_graph() -> None:
     rotations = [[2, 3, 4, 1], [4, 1, 2, 3]]
     with refused("the generators of X reach only 4 of its 24 nodes") as refusal:
         CayleyGraph("X", "x", rotations).distances()
@@ -285,7 +285,7 @@ def test_generators_of_a_subgroup_make_its_cayley_graph() -> None:
 
 
 @pytest.mark.usefixtures("registries")
-def test_a_family_may_return_links() -> None:
+def test_a_family_function_may_return_links() -> None:
     @starcast.family("wheel", pattern=r"Wheel(\d+)", source="this test")
     def wheel(n: int) -> list[tuple[object, object]]:
         spokes = [("hub", node) for node in range(1, n + 1)]
@@ -305,8 +305,10 @@ def test_a_family_may_return_links() -> None:
 
 
 @pytest.mark.usefixtures("registries")
-def test_no_family_uses_the_spec_of_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resolvers, "_resolvers", [])  # labs of other tests
+def test_a_spec_in_the_form_of_a_network_spec_belongs_to_no_family(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(resolvers, "_resolvers", [])  # ignore labs of other tests
     starcast.family("dashed", pattern=r"Dash-(\d+)", source="this test")(lambda n: [(0, n)])
     assert topology("Dash-12345").nodes == 2
     with refused("unknown topology 'Dash-123456'") as refusal:

@@ -130,7 +130,7 @@ for number in range(40):
 
 
 def test_processes_that_write_at_the_same_time_neither_lose_nor_mix_lines(tmp_path: Path) -> None:
-    """Four processes write and rotate the same file. Current and rotated files have all entries."""
+    """Four processes write and rotate a file. Current and rotated files contain all entries."""
     file = tmp_path / "starcast.log"
     writers = [
         subprocess.Popen([sys.executable, "-c", WRITER, str(file), str(writer)])

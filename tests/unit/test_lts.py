@@ -1,4 +1,4 @@
-"""The test server of the Neo4j LTS release: its configuration, its Java, and its errors."""
+"""The test server of the Neo4j LTS release: its configuration, its Java version, and its errors."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from starcast.support.errors import UnavailableError
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """The folder in which a test installs Java. No other Java is found."""
+    """A folder in which a test installs a fake Java. The search finds no other Java."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setattr(server, "INSTALLED", tmp_path / "jvm")
@@ -25,7 +25,7 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def java(folder: Path, version: str) -> Path:
-    """Install a fake Java that prints its version to stderr."""
+    """Install a fake Java that prints its version to stderr, and return its path."""
     path = folder / "java"
     folder.mkdir(parents=True)
     path.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2025-04-15' >&2\n")

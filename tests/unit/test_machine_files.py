@@ -1,4 +1,4 @@
-"""Files of ns-3, NCCL, RCCL and SimGrid with machines: read like an oracle, and refused if bad."""
+"""Machine files of ns-3, NCCL, RCCL and SimGrid: compared with an oracle, refused if invalid."""
 
 from collections import Counter, defaultdict
 from contextlib import suppress
@@ -18,7 +18,7 @@ from starcast.support.errors import StarcastError
 from starcast.support.progress import ProgressLines, Silent
 from support.meeting import refused
 
-#: Links by their two labels, with capacity in the unit of the network, and latency.
+#: Capacity in bit/s and latency in the network's unit, by the two labels of each link.
 Links = dict[frozenset[str], tuple[float, int]]
 
 
@@ -55,8 +55,8 @@ NS3 = """6 1 6
 """
 
 
-def test_ns3_files_have_capacities_latencies_and_switches(read: Any) -> None:
-    """Five hosts of six nodes; 400 Gbit/s on two parallel links; 12.5 GB/s are 100 Gbit/s."""
+def test_capacities_latencies_and_switches_of_ns3_files_are_read(read: Any) -> None:
+    """Five of six nodes are hosts; two parallel links carry 400 Gbit/s; 12.5 GB/s is 100 Gbit/s."""
     lines: list[str] = []
     made = read(NS3, "mine.txt", reporter=ProgressLines(lines.append))
     assert (made.nodes, made.endpoints, made.links) == (6, 5, 5)
@@ -75,8 +75,8 @@ def test_ns3_files_have_capacities_latencies_and_switches(read: Any) -> None:
     ]
 
 
-def test_ns3_files_without_switches_and_of_simai(read: Any) -> None:
-    """A blank second line; SimAI counts two kinds of switches, and its files have no suffix."""
+def test_ns3_files_without_switches_and_simai_files_are_read(read: Any) -> None:
+    """The ns-3 file has a blank second line. SimAI has two kinds of switches and no file suffix."""
     ring = "4 0 4\n\n" + "".join(f"{node} {(node + 1) % 4} 25Gbps 5us 0\n" for node in range(4))
     made = read(ring, "ring.txt")
     assert (made.nodes, made.endpoints, made.latencies.max()) == (4, 4, 5)
@@ -84,11 +84,11 @@ def test_ns3_files_without_switches_and_of_simai(read: Any) -> None:
     rows = ["0 2", "1 2", "0 3", "1 3", "0 4", "1 4", "3 4"]
     made = read(simai + "".join(f"{ends} 1e9 1e-6 0.0\n" for ends in rows), "Spectrum-X_2g")
     assert (made.nodes, made.endpoints, made.degree) == (5, 2, 3)
-    # As in ns-3, numbers without a unit are bits per second and seconds.
+    # Both formats use bits per second and seconds for numbers without a unit.
     assert set(links(made).values()) == {(1e9, 1)}
 
 
-#: Bandwidths of `topo.cc` of NCCL and RCCL in GB/s, here rounded.
+#: Link bandwidths from `topo.cc` of NCCL and RCCL in GB/s; those of GPU links are rounded.
 NVLINKS = {60: 18, 70: 20, 80: 20, 86: 12, 90: 21, 100: 40}
 XGMI = {"906": 24, "908": 24, "910": 36, "gfx90a:sramecc+": 36, "gfx942": 48}
 LANES = {"2.5 GT/s": 0.1875, "5.0 GT/s PCIe": 0.375, "8 GT/s": 0.75, "16.0 GT/s PCIe": 1.5,
@@ -104,9 +104,9 @@ def name_of(device: ET.Element) -> str:
 
 
 def oracle(text: str) -> tuple[int, Links]:
-    """Return the number of GPUs and the links of a file of one host, by ElementTree.
+    """Return the number of GPUs and the links of a file with one host, read by ElementTree.
 
-    The links that lead only to switches are removed at last, one by one.
+    At the end, every node with a single link is removed, one by one, unless it is a GPU.
     """
     root = ET.fromstring(text)  # noqa: S314
     widths = defaultdict[frozenset[str], float](float)
@@ -137,7 +137,7 @@ def oracle(text: str) -> tuple[int, Links]:
 
 
 def machine(seed: int) -> str:
-    """Return a random machine of one or two CPUs, with links of one kind between its GPUs."""
+    """Return the XML of a random machine with one or two CPUs and one kind of GPU links."""
     random = Random(seed)  # noqa: S311
     root = ET.Element("system", version="1")
     is_amd = random.random() < 0.5
@@ -183,7 +183,7 @@ def machine(seed: int) -> str:
                 ET.SubElement(
                     gpus[one],
                     "xgmi" if is_amd else "nvlink",
-                    # NVML writes more zeros than the system does.
+                    # NVML writes bus numbers with more leading zeros than the operating system.
                     target=random.choice(("", "0000")) + devices[other].get("busid", ""),
                     count=str(count),
                     tclass=devices[other].get("class", ""),
@@ -193,8 +193,8 @@ def machine(seed: int) -> str:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_machines_of_nccl_and_rccl_agree_with_an_oracle(read: Any, seed: int) -> None:
-    """GPUs, links by count and speed, switches without leaves: as a second reader finds them."""
+def test_the_reader_of_nccl_and_rccl_files_agrees_with_the_oracle(read: Any, seed: int) -> None:
+    """The reader and the oracle find the same GPUs, the same links, and the same capacities."""
     text = machine(seed)
     made = read("<!--\n - Licence\n" + " - words\n" * 1000 + " -->\n" + text)
     gpus, expected = oracle(text.replace('target="00000000', 'target="0000'))
@@ -211,12 +211,12 @@ GPU = '<pci busid="0:{0}:0.0" class="0x030200"{2}><gpu dev="{0}" sm="90" rank="{
 
 
 def gpu(number: int, rank: int, *inside: str, of: str = "") -> str:
-    """Return a GPU of NCCL with elements inside."""
+    """Return the XML of a GPU in an NCCL file, with the given child elements."""
     return GPU.format(number, rank, of, "".join(inside))
 
 
 def nvlink(target: str, tclass: str, count: int = 18) -> str:
-    """Return an element for NVLinks."""
+    """Return the XML element for a number of NVLinks to a device."""
     return f'<nvlink target="{target}" count="{count}" tclass="{tclass}"/>'
 
 
@@ -224,7 +224,7 @@ SWITCH = nvlink("fffffff:ffff:ff", "0x068000")
 
 
 def system(*cpus: str, values: str = 'vendor="GenuineIntel" modelid="143"') -> str:
-    """Return a file of NCCL with CPUs."""
+    """Return the text of an NCCL file, given the XML of the devices of each CPU."""
     inside = "\n".join(
         f'<cpu numaid="{number}" {values}>\n{devices}\n</cpu>'
         for number, devices in enumerate(cpus)
@@ -232,13 +232,13 @@ def system(*cpus: str, values: str = 'vendor="GenuineIntel" modelid="143"') -> s
     return f'<system version="1">\n{inside}\n</system>\n'
 
 
-def test_ranks_of_gpus_are_ranks_of_nodes(read: Any) -> None:
-    """Labels are the ranks, also of a part of a job, so GPUs are numbered in their order."""
+def test_gpus_are_numbered_in_the_order_of_their_ranks(read: Any) -> None:
+    """The label of a GPU is its rank in the job; the ranks in a file need not begin at 0."""
     text = system(gpu(1, 11, SWITCH) + gpu(2, 9, SWITCH), gpu(3, 10, SWITCH))
     made = read(text)
     assert made.labels().tolist()[:3] == ["9", "10", "11"]
     assert (made.nodes, made.endpoints) == (6, 3)
-    # Gen 3 x16 is 12 GB/s, 18 NVLinks of 21 GB/s, and 22 GB/s between two CPUs of this model.
+    # PCIe 3.0 x16 has 12 GB/s, each of 18 NVLinks 21 GB/s, and two CPUs of this model 22 GB/s.
     assert links(made) == {
         frozenset(("9", "CPU_0")): (96e9, 0),
         frozenset(("11", "CPU_0")): (96e9, 0),
@@ -259,13 +259,13 @@ def test_ranks_of_gpus_are_ranks_of_nodes(read: Any) -> None:
         ('arch="arm64"', 6),
     ],
 )
-def test_links_between_cpus_depend_on_the_model(read: Any, values: str, rate: int) -> None:
+def test_capacities_between_cpus_depend_on_the_model(read: Any, values: str, rate: int) -> None:
     made = read(system(gpu(1, 0), gpu(2, 1), values=values))
     assert links(made)[frozenset(("CPU_0", "CPU_1"))] == (rate * 8e9, 0)
 
 
-def test_gpus_without_elements_links_to_cpus_and_pci_links(read: Any) -> None:
-    """Azure's files have no `gpu`; Grace has links to its GPU; POWER9 has NVLinks to its GPUs."""
+def test_files_without_gpu_elements_and_with_direct_cpu_links_are_read(read: Any) -> None:
+    """Azure's files have no element `gpu`; Grace and POWER9 CPUs have direct links to GPUs."""
     device = '<pci busid="0:{}:0.0" class="{}">{}</pci>'
     inside = [device.format(number, "0x030200", "") for number in (1, 2)]
     inside += [device.format(3, "0x020700", "<nic/>")]
@@ -287,8 +287,8 @@ def test_gpus_without_elements_links_to_cpus_and_pci_links(read: Any) -> None:
     assert links(made)[frozenset(("PCI_0_a0_0.0", "PCI_0_a1_0.0"))] == (40e12, 0)
 
 
-def test_a_file_can_list_a_part_of_a_machine_or_several_hosts(read: Any) -> None:
-    """NVLinks to other GPUs are ignored; hosts have numbers of devices of their own."""
+def test_a_file_may_list_a_part_of_a_machine_or_several_hosts(read: Any) -> None:
+    """NVLinks to GPUs that are not listed are ignored; hosts may use the same device numbers."""
     lines: list[str] = []
     made = read(
         system(gpu(1, 0, nvlink("0:7:0.0", "0x030200")) + gpu(2, 1)),
@@ -321,8 +321,8 @@ PLATFORM = """<?xml version='1.0'?>
 """
 
 
-def test_platforms_of_simgrid_are_read(read: Any) -> None:
-    """Loops and routes that only repeat other routes are no links; units default to B/s and s."""
+def test_simgrid_platform_files_are_read(read: Any) -> None:
+    """Loops and routes that combine other routes are not links; the default units are B/s and s."""
     made = read(PLATFORM)
     assert made.labels().tolist() == ["a", "b", "r"]
     assert made.endpoints == 2
@@ -438,7 +438,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_machines_are_refused_with_line_and_reason(read: Any, case: str) -> None:
+def test_the_error_for_an_invalid_machine_file_names_the_reason(read: Any, case: str) -> None:
     text, words = BAD[case]
     with refused("mine", words):
         read(text, "mine.xml", file_format="ns3" if case.startswith("ns-3") else None)
@@ -448,8 +448,8 @@ SAMPLES = [NS3, machine(7), system(gpu(1, 0, SWITCH) + gpu(2, 1, SWITCH)), PLATF
 
 
 @given(st.sampled_from(SAMPLES), st.data())
-def test_changed_machines_are_networks_or_refused(sample: str, data: st.DataObject) -> None:
-    """A reader may accept or refuse a file, but not fail in another way."""
+def test_a_changed_machine_file_is_read_or_refused(sample: str, data: st.DataObject) -> None:
+    """The reader accepts or refuses a file; any other exception fails the test."""
     begin = data.draw(st.integers(0, len(sample)))
     end = data.draw(st.integers(begin, min(len(sample), begin + 5)))
     middle = data.draw(st.text("09a <>\"'/=&;.:-\n", max_size=3))
@@ -459,8 +459,8 @@ def test_changed_machines_are_networks_or_refused(sample: str, data: st.DataObje
         assert network(path, reporter=Silent()).endpoints
 
 
-def test_a_long_file_takes_no_more_time_than_its_elements(read: Any) -> None:
-    """Forty thousand devices in depth and in width: refused or read, but not by recursion."""
+def test_files_with_many_nested_or_adjacent_devices_are_read(read: Any) -> None:
+    """Each file has 20,000 devices: nested in the first file, next to each other in the second."""
     deep = "".join(f'<pci busid="0:{number:x}:0.0">' for number in range(20_000))
     text = system(deep + gpu(99, 0) + "</pci>" * 20_000 + gpu(98, 1))
     assert read(text).nodes == 20_003

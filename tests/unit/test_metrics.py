@@ -1,4 +1,4 @@
-"""The methods of `Forest` and `describe_forest`, compared with counts and with known values."""
+"""The methods of `Forest` and `describe_forest`, compared with an oracle and known values."""
 
 from collections import Counter
 from itertools import chain
@@ -25,13 +25,13 @@ def test_metrics_equal_those_computed_node_by_node(spec: str) -> None:
         assert_metrics(forest(spec, construction, topology(spec).nodes // 3))
 
 
-def test_loads_on_an_nk_star_are_those_of_the_parents_ports() -> None:
-    """The two ends of a residual link have different ports."""
+def test_loads_on_an_nk_star_are_counted_at_the_ports_of_the_parents() -> None:
+    """The two nodes of a residual link have different port numbers for it."""
     assert_metrics(forest("S4,2", "nk-multiple", root=4))
 
 
 def assert_metrics(own: Forest) -> None:
-    """Compare the methods of a forest, and its metrics, with counts along all parents."""
+    """Compare a forest's methods and metrics with values computed by following all parents."""
     network, every = own.topology, range(own.topology.nodes)
     rows = own.parents().tolist()
     trees = [{node: row[node] for node in every if row[node] >= 0} for row in rows]
@@ -106,7 +106,7 @@ def test_metrics_have_the_known_values() -> None:
         assert describe_forest(forest(spec, construction), [metric]) == {metric: value}
 
 
-def test_root_ports_are_found_by_following_parents() -> None:
+def test_root_ports_equal_those_found_by_following_parents() -> None:
     for root in ["1234", "4213"]:
         for construction in ["balanced", "perfectly-balanced", "multiple", "hamiltonian-cycle"]:
             built, source = forest("S4", construction, root=root), star_graph.node_of(root)

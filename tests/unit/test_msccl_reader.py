@@ -66,7 +66,7 @@ def test_an_exported_file_is_read_as_the_same_schedule(tmp_path: Path, built: Sc
 def test_a_file_without_starcast_attributes_is_ordered_by_its_dependencies(
     tmp_path: Path, built: Schedule
 ) -> None:
-    """Without the original steps, the same units cross the same links, as early as possible."""
+    """The file has no step numbers; the same units cross the same links, as early as possible."""
     built = built.expand()
     back = read(written(built, plain=True), tmp_path, built.topology.spec, built.collective)
     sent = [
@@ -174,12 +174,12 @@ def test_chunks_sent_in_one_step_and_over_several_channels_form_one_packet(tmp_p
 
 
 def test_units_that_stay_on_their_gpu_are_counted(tmp_path: Path) -> None:
-    """A message has more units than nodes, so those with the highest numbers are never sent."""
+    """Units with the highest numbers stay on their GPU, so the schedule has no rows for them."""
     back = read(direct(5), tmp_path, "S3,1", "alltoall")
     assert (back.message_units, back.units, simulate(back).complete) == (10, 90, True)
 
 
-def test_a_file_may_use_the_channels_of_rccl_and_the_steps_of_msccl(tmp_path: Path) -> None:
+def test_a_file_may_use_every_channel_that_some_runtime_supports(tmp_path: Path) -> None:
     last = max(limits.channels for limits in RUNTIMES.values()) - 1
     assert last == 127
     text = ring().replace('chan="0"', f'chan="{last}"')
@@ -193,7 +193,7 @@ def test_a_custom_collective_is_refused_by_name(tmp_path: Path) -> None:
         read(ring().replace("allgather", "custom"), tmp_path, "K4", "allgather")
 
 
-def test_steps_that_wait_for_each_other_in_a_circle_are_reported(tmp_path: Path) -> None:
+def test_steps_that_wait_for_each_other_in_a_cycle_are_refused(tmp_path: Path) -> None:
     needs = [("1 0 1", "0 0 1"), ("0 1 1", "0 0 1")]
     for one, other in needs:
         blocks = [
@@ -205,8 +205,8 @@ def test_steps_that_wait_for_each_other_in_a_circle_are_reported(tmp_path: Path)
             read(text, tmp_path, "K2", "alltoall")
 
 
-def test_an_exchange_of_pairs_is_right_and_its_mistake_is_found(tmp_path: Path) -> None:
-    """Two messages that are exchanged, as a file of the field has it."""
+def test_a_chunk_sent_to_the_wrong_rank_of_an_alltoall_is_detected(tmp_path: Path) -> None:
+    """In the wrong file, rank 0 sends the chunk for rank 2 to rank 1."""
     text = direct()
     assert simulate(read(text, tmp_path, "K3", "alltoall")).complete
     first, second = 'srcbuf="i" srcoff="2" dstbuf="o" dstoff="0"', 'srcbuf="i" srcoff="4"'
@@ -299,7 +299,7 @@ def test_the_error_for_a_wrong_algorithm_names_rank_thread_block_or_step(
 def test_every_missing_dependency_is_detected(
     tmp_path: Path, collective: Any, algorithm: str, plain: bool
 ) -> None:
-    """The order in which thread blocks are executed does not matter."""
+    """Detection does not depend on the order in which thread blocks are executed."""
     text = written(schedule("S3", collective, algorithm), plain=plain)
     waits = list(re.finditer(r'depid="\d+" deps="\d+"', text))
     assert len(waits) > 5
@@ -511,7 +511,7 @@ def test_a_randomly_damaged_file_is_refused_or_still_delivers_everything(
 
 
 def star_of(gpus: int, latency: int = 0) -> str:
-    """Return the spec of a network of GPUs at one switch, whose links are alike."""
+    """Return the spec of a network in which equal links join all GPUs to one switch."""
     links = [(str(rank), "switch") for rank in range(gpus)]
     latencies = [latency] * gpus
     return network(links, name="star", switches=["switch"], latencies=latencies).spec
@@ -529,7 +529,7 @@ def test_sends_over_a_switch_take_two_steps(tmp_path: Path) -> None:
 
 
 def test_sends_take_a_shortest_path_of_switches_only(tmp_path: Path) -> None:
-    """The ring 0 - 1 - a - 2 - a - b - 3 - b - 0: not over GPU 1, though it is nearer."""
+    """The path from 2 to 3 uses switches a and b; a path over GPU 1 would be equally long."""
     links = [("0", "1"), ("1", "a"), ("2", "a"), ("a", "b"), ("3", "b"), ("0", "b"), ("1", "3")]
     made = network(links, name="mixed", switches=["a", "b"])
     back = read(ring(), tmp_path, made.spec, "allgather")
@@ -540,7 +540,7 @@ def test_sends_take_a_shortest_path_of_switches_only(tmp_path: Path) -> None:
         ("0", "1"), ("1", "a"), ("a", "2"), ("2", "a"), ("a", "b"), ("b", "3"), ("3", "b"),
         ("b", "0"),
     }  # fmt: skip
-    # The unit of GPU 0 is at GPU 1 after one step, at GPU 2 after two more, at GPU 3 after three.
+    # The unit of GPU 0 reaches GPU 1 in one step, GPU 2 in two more, and GPU 3 in three more.
     arrivals = {
         (labels[v], int(step))
         for step, v, unit in zip(back.step, back.receiver, back.unit, strict=True)
@@ -549,7 +549,7 @@ def test_sends_take_a_shortest_path_of_switches_only(tmp_path: Path) -> None:
     assert arrivals == {("1", 1), ("a", 2), ("2", 3), ("a", 4), ("b", 5), ("3", 6)}
 
 
-def test_sums_are_not_sent_over_switches(tmp_path: Path) -> None:
+def test_partial_sums_are_not_sent_over_switches(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="sends a partial sum to rank 1 over a switch") as refusal:
         read(summing_ring("allreduce"), tmp_path, star_of(4), "allreduce")
     assert refusal.value.hint == "link GPUs that exchange sums, or use K4"
@@ -558,8 +558,8 @@ def test_sums_are_not_sent_over_switches(tmp_path: Path) -> None:
     assert simulate(read(summing_ring("allreduce"), tmp_path, made.spec, "allreduce")).complete
 
 
-def test_a_gpu_of_the_file_is_the_gpu_of_its_rank(tmp_path: Path) -> None:
-    """The machine lists ranks 3, 1, 0, 2, and joins rank i to rank i + 1 by NVLinks."""
+def test_a_gpu_id_in_the_file_is_the_rank_of_a_gpu_in_the_machine(tmp_path: Path) -> None:
+    """The machine lists ranks 3, 1, 0, 2; NVLinks join rank i to rank i + 1 (modulo 4)."""
     ranks = [3, 1, 0, 2]
     devices = ""
     for rank in ranks:

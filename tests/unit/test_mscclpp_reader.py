@@ -1,4 +1,4 @@
-"""Reading MSCCL++ plans: right plans, mutations of them, an oracle, and errors with locations."""
+"""Reading MSCCL++ plans: valid plans, mutated plans, an oracle, and errors with locations."""
 
 import copy
 import json
@@ -26,12 +26,12 @@ def peers(rank: int) -> list[int]:
 
 
 def at(buffer: str, index: int, size: int = 1) -> dict[str, Any]:
-    """Return chunks of the own GPU."""
+    """Return a reference to chunks in a buffer of the GPU that executes the operation."""
     return {"type": buffer, "index": index, "size": size}
 
 
 def on(rank: int, peer: int, buffer: str, index: int, size: int = 1) -> dict[str, Any]:
-    """Return chunks of another GPU, as a thread block of `rank` refers to them."""
+    """Return a reference from a thread block of `rank` to chunks in a buffer of the GPU `peer`."""
     number = 3 * peers(rank).index(peer) + BUFFERS.index(buffer)
     return {"buffer_id": number, "index": index, "size": size}
 
@@ -116,7 +116,7 @@ def direct_allgather() -> Plan:
 
 
 def ring_allgather() -> Plan:
-    """In place; each GPU fetches the next chunk from its left neighbour."""
+    """Return an in-place allgather in which each GPU fetches chunks from its left neighbour."""
 
     def blocks(rank: int) -> list[list[Operation]]:
         left, right = (rank - 1) % NODES, (rank + 1) % NODES
@@ -131,7 +131,7 @@ def ring_allgather() -> Plan:
 
 
 def two_step_allreduce() -> Plan:
-    """Each GPU adds the parts that others put into its scratch buffer, and returns the sum."""
+    """Return an allreduce: each GPU adds the parts in its scratch buffer, and sends the sum."""
 
     def blocks(rank: int) -> list[list[Operation]]:
         others = peers(rank)
@@ -147,7 +147,7 @@ def two_step_allreduce() -> Plan:
 
 
 def packet_allreduce() -> Plan:
-    """The same with packets, which need no signals; in place."""
+    """Return an in-place allreduce in two steps with packets, which need no signals."""
 
     def blocks(rank: int) -> list[list[Operation]]:
         others = peers(rank)
@@ -165,7 +165,7 @@ def packet_allreduce() -> Plan:
 
 
 def read_reduce_scatter() -> Plan:
-    """Each GPU reads the inputs of the others."""
+    """Return a reduce-scatter in which each GPU reads the inputs of all other GPUs."""
 
     def blocks(rank: int) -> list[list[Operation]]:
         sources = [at("i", rank), *(on(rank, peer, "i", rank) for peer in peers(rank))]
@@ -176,7 +176,7 @@ def read_reduce_scatter() -> Plan:
 
 
 def grouped_alltoall() -> Plan:
-    """Groups of three thread blocks share each chunk; a fourth one copies from scratch."""
+    """Return an alltoall: three thread blocks share each chunk, a fourth copies from scratch."""
 
     def blocks(rank: int) -> list[list[Operation]]:
         movers = []
@@ -197,7 +197,7 @@ def grouped_alltoall() -> Plan:
     return plan("alltoall", (4, 4, 4), blocks, semaphores=3)
 
 
-#: Each plan with its collective, its number of steps, and its rows.
+#: Each plan with its collective, its number of steps, and its number of rows.
 PLANS: dict[str, tuple[Callable[[], Plan], Any, int, int]] = {
     "direct": (direct_allgather, "allgather", 1, 12),
     "ring": (ring_allgather, "allgather", 3, 12),
@@ -215,7 +215,7 @@ def read(made: Plan, folder: Path, collective: Any, spec: str = "K4") -> Schedul
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_a_right_plan_is_complete_in_the_steps_known_by_hand(tmp_path: Path, name: str) -> None:
+def test_a_valid_plan_takes_the_expected_number_of_steps(tmp_path: Path, name: str) -> None:
     make, collective, steps, rows = PLANS[name]
     built = read(make(), tmp_path, collective)
     result = simulate(built)
@@ -225,7 +225,7 @@ def test_a_right_plan_is_complete_in_the_steps_known_by_hand(tmp_path: Path, nam
 @pytest.mark.parametrize(
     ("make", "collective", "steps", "packet"),
     [
-        # A direct allgather sends three copies of a unit to the switch, although one would do.
+        # A direct allgather sends three copies of a unit to the switch, although one is enough.
         (direct_allgather, "allgather", 2, 3),
         (ring_allgather, "allgather", 6, 1),
         (grouped_alltoall, "alltoall", 2, 9),
@@ -242,7 +242,7 @@ def test_transfers_over_a_switch_take_two_steps(
         read(two_step_allreduce(), tmp_path, "allreduce", spec)
 
 
-def test_the_get_of_a_ring_is_sent_by_the_other_gpu(tmp_path: Path) -> None:
+def test_a_get_becomes_a_row_that_the_other_gpu_sends(tmp_path: Path) -> None:
     built = read(ring_allgather(), tmp_path, "allgather")
     rows = zip(built.step, built.sender, built.receiver, built.unit, strict=True)
     assert {tuple(map(int, row)) for row in rows} == {
@@ -253,7 +253,7 @@ def test_the_get_of_a_ring_is_sent_by_the_other_gpu(tmp_path: Path) -> None:
 
 
 def expected(name: str) -> dict[Any, int]:
-    """Return the numbers that a collective leaves in the output buffers."""
+    """Return the numbers that a plan must leave in the output buffers, by rank and index."""
     make, collective, _, _ = PLANS[name]
     made = make()
     size = made["gpus"][0]["output_chunks"] * oracle.PARTS
@@ -277,7 +277,7 @@ def expected(name: str) -> dict[Any, int]:
 
 
 def executes(made: Plan, name: str, random: Random) -> bool:
-    """Return whether the oracle's execution of a plan leaves the right numbers in all outputs."""
+    """Return whether the oracle, executing a plan, leaves the expected numbers in all outputs."""
     size = made["gpus"][0]["input_chunks"] * oracle.PARTS
     try:
         memory = oracle.execute(copy.deepcopy(made), [range(size)] * NODES, random)
@@ -291,7 +291,7 @@ def executes(made: Plan, name: str, random: Random) -> bool:
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_the_oracle_executes_right_plans_in_any_order(name: str) -> None:
+def test_the_oracle_executes_valid_plans_correctly_in_any_order(name: str) -> None:
     for seed in range(10):
         assert executes(PLANS[name][0](), name, Random(seed))  # noqa: S311 - repeatable
 
@@ -318,8 +318,8 @@ def mutate(made: Plan, random: Random) -> None:
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_a_mutated_plan_that_is_accepted_is_executed_rightly(tmp_path: Path, name: str) -> None:
-    """The oracle shares no code with the reader: it moves numbers, in a random order."""
+def test_an_accepted_mutated_plan_is_executed_correctly(tmp_path: Path, name: str) -> None:
+    """The oracle shares no code with the reader: it moves numbers, in a random order of steps."""
     make, collective, _, _ = PLANS[name]
     random = Random(name)  # noqa: S311 - repeatable
     errors = []
@@ -352,7 +352,7 @@ def change(made: Plan, rank: int, block: int, number: int, **values: Any) -> Pla
         ("read", 3, "waits forever for a signal of rank 0 to rank 3 on memory channel 0"),
     ],
 )
-def test_a_missing_operation_is_found(
+def test_a_missing_operation_is_detected(
     tmp_path: Path, name: str, operation: int, message: str
 ) -> None:
     make, collective, _, _ = PLANS[name]
@@ -362,15 +362,15 @@ def test_a_missing_operation_is_found(
         read(made, tmp_path, collective)
 
 
-def test_a_signal_that_orders_no_memory_does_not_replace_one_that_does(tmp_path: Path) -> None:
+def test_a_relaxed_signal_does_not_order_memory_accesses(tmp_path: Path) -> None:
     made = two_step_allreduce()
     made["gpus"][1]["threadblocks"][0]["ops"][1]["name"] = "rlxsignal"
     with refused("reads s[1] of rank 3 without waiting for rank 1, thread block 0", exit_code=6):
         read(made, tmp_path, "allreduce")
 
 
-def test_a_packet_is_written_only_once(tmp_path: Path) -> None:
-    """Its reader could read the first or the second one."""
+def test_a_packet_that_is_written_twice_is_refused(tmp_path: Path) -> None:
+    """The receiving GPU could read the first or the second packet."""
     made = packet_allreduce()
     operations = made["gpus"][0]["threadblocks"][0]["ops"]
     operations.append(copy.deepcopy(operations[0]))
@@ -378,7 +378,7 @@ def test_a_packet_is_written_only_once(tmp_path: Path) -> None:
         read(made, tmp_path, "allreduce")
 
 
-def test_a_thread_block_that_waits_for_another_in_a_circle_is_reported(tmp_path: Path) -> None:
+def test_thread_blocks_that_wait_for_ever_are_reported(tmp_path: Path) -> None:
     made = grouped_alltoall()
     made["gpus"][2]["threadblocks"][0]["ops"][4]["num_threadblocks"] = 4
     with refused("rank 2, thread block", "waits forever for", exit_code=6):
@@ -419,7 +419,7 @@ def test_a_thread_block_that_waits_for_another_in_a_circle_is_reported(tmp_path:
         ({"name": "signal", "channel_ids": [9]}, "step 1 refers to entry 9 of 3 channels"),
     ],
 )
-def test_the_error_for_an_operation_names_it_and_its_place(
+def test_the_error_for_an_invalid_operation_describes_it(
     tmp_path: Path, values: Any, message: str
 ) -> None:
     with refused(message, "plan.json"):
@@ -448,7 +448,7 @@ def test_the_error_for_an_operation_names_it_and_its_place(
         ('"memory"', '"\\ud800"', "it is not an MSCCL++ plan: "),
     ],
 )
-def test_the_error_for_a_damaged_plan_names_the_value(
+def test_the_error_for_a_damaged_plan_describes_the_damage(
     tmp_path: Path, old: str, new: str, message: str
 ) -> None:
     text = json.dumps(direct_allgather())
@@ -470,7 +470,7 @@ def test_a_plan_for_another_network_or_of_an_older_version_is_refused(tmp_path: 
     with refused("sends from rank 0, which is not linked in Ring4"):
         read(made, tmp_path, "allgather", "Ring4")
     file = tmp_path / "plan.json"
-    # As the field's sample: operations of an older version, which have no buffers.
+    # Plans of an older version contain such operations, which name no buffers.
     block = {"id": 0, "ops": [{"name": "put", "buff_size": 1}]}
     gpu = {"input_chunks": 1, "output_chunks": 2, "scratch_chunks": 0, "threadblocks": [block]}
     made = {"collective": "allgather", "inplace": True, "gpus": [{"id": 0} | gpu, {"id": 1} | gpu]}

@@ -65,7 +65,7 @@ def test_code_that_is_not_executed_or_has_no_effect_is_not_mutated(source: str) 
     assert mutants(source) == {}
 
 
-def test_a_mutation_names_and_quotes_its_lines_without_those_of_nested_statements() -> None:
+def test_a_mutation_names_and_quotes_only_the_lines_of_its_statement() -> None:
     source = b"if (\n    a < 1\n):\n    x = (\n        b + c\n    )\n"
     lines = {mutation.operator: mutation.lines for mutation in Finder(source).find()}
     assert lines == {"comparison": (1, 3), "number": (1, 3), "arithmetic": (4, 6)}
@@ -75,7 +75,7 @@ def test_a_mutation_names_and_quotes_its_lines_without_those_of_nested_statement
     assert (call.line, call.quote(source)) == (2, ("f( a, )", "pass"))
 
 
-def test_a_seed_draws_the_same_valid_mutations_from_all_areas_in_turn(tmp_path: Path) -> None:
+def test_a_seed_always_selects_the_same_mutations_from_all_areas_in_turn(tmp_path: Path) -> None:
     for part in ("trees", "simulator", "graph", "cli"):
         path = tmp_path / SOURCES[0] / part / "module.py"
         path.parent.mkdir(parents=True)
@@ -99,7 +99,7 @@ def test_imports_returns_dotted_names(tmp_path: Path) -> None:
     assert imports(path) == {"a.b", "d.e", "d.e.g"}
 
 
-def test_the_share_counts_only_mutations_that_some_test_finds() -> None:
+def test_the_reported_share_counts_only_mutations_that_some_test_finds() -> None:
     results = ["test", "test", "test", "sweep", "survived", "equivalent"]
     lines, share = summarize({"area": "doors", "result": result} for result in results)
     assert share == pytest.approx(0.75)

@@ -1,4 +1,4 @@
-"""Lower bounds on networks, compared with the best schedules, all schedules and linear programs."""
+"""Lower bounds on networks, compared with schedules, exhaustive searches and linear programs."""
 
 from fractions import Fraction
 from itertools import combinations, product
@@ -26,13 +26,13 @@ def bytes_of(network: object, collective: str, ports: str = "all", **given: int)
     return lower_bound(network, collective, ports, Fraction(1), UNIT, **given).bytes
 
 
-#: No algorithm of an alltoall is defined on every network.
+#: The collectives for which the algorithm `forest` is defined.
 SCHEDULED = [name for name in COLLECTIVES if name != "alltoall"]
 
 
 @given(networks(), st.sampled_from(SCHEDULED), st.sampled_from(["all", "one"]), st.data())
 @settings(max_examples=60)
-def test_no_schedule_is_faster_than_the_bounds(
+def test_no_schedule_is_faster_than_the_lower_bounds(
     network: starcast.Topology, collective: str, ports: str, data: st.DataObject
 ) -> None:
     root = data.draw(st.integers(0, network.nodes - 1))
@@ -49,14 +49,14 @@ def test_no_schedule_is_faster_than_the_bounds(
 
 
 def is_below(state: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    """Return whether every node has a part of the units that it has in another state."""
+    """Return whether a state differs from another and each node has a subset of its units there."""
     return state != other and all(a | b == b for a, b in zip(state, other, strict=True))
 
 
 def shortest(graph: nx.Graph, initial: tuple[int, ...], goal: tuple[int, ...], ports: str) -> int:
-    """Return the fewest steps of any schedule, by a search over what nodes have.
+    """Return the minimum number of steps of any schedule, by a search over the nodes' units.
 
-    A state is a bit set of units for each node. In a step, a directed link carries one unit.
+    A state has a bit set of units for each node. In a step, a directed link carries one unit.
     """
     arcs = [*graph.edges, *((v, u) for u, v in graph.edges)]
     states, steps = {initial}, 0
@@ -81,7 +81,7 @@ def shortest(graph: nx.Graph, initial: tuple[int, ...], goal: tuple[int, ...], p
                 for (_, v), unit in zip(arcs, sent, strict=True):
                     has[v] |= unit or 0
                 following.add(tuple(has))
-        # A state with fewer units at every node is never better.
+        # A state in which each node has a subset of the units of another state is never better.
         states = {s for s in following if not any(is_below(s, t) for t in following)}
     return steps
 
@@ -97,7 +97,7 @@ SMALL = [
 
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("graph", SMALL, ids=["path3", "path4", "star", "ring", "pan"])
-def test_bounds_are_not_above_the_optimum_of_all_schedules(graph: nx.Graph, ports: str) -> None:
+def test_lower_bounds_do_not_exceed_the_true_optimum(graph: nx.Graph, ports: str) -> None:
     network = starcast.network(graph, name="small")
     nodes = list(range(network.nodes))
     links = nx.Graph()
@@ -126,7 +126,7 @@ def barbell(half: int) -> nx.Graph:
     return nx.barbell_graph(half, 0)
 
 
-def test_a_bridge_and_a_bottleneck_count() -> None:
+def test_the_bridge_of_a_barbell_determines_its_lower_bounds() -> None:
     network = starcast.network(barbell(4), name="barbell")
     assert bytes_of(network, "broadcast") == bytes_of(network, "allreduce") == 1
     assert bytes_of(network, "scatter", root=1) == 4
@@ -139,7 +139,7 @@ def test_a_bridge_and_a_bottleneck_count() -> None:
     assert concurrent_flow(network, Fraction(1), UNIT).bytes == 16
 
 
-def test_paths_and_stars_have_their_known_bounds() -> None:
+def test_paths_and_stars_have_their_known_lower_bounds() -> None:
     path = topology("Path6")
     assert bytes_of(path, "scatter", root=0) == 5
     assert bytes_of(path, "scatter", root=2) == 3
@@ -156,7 +156,7 @@ def test_paths_and_stars_have_their_known_bounds() -> None:
 
 @given(networks())
 @settings(max_examples=40)
-def test_the_bottleneck_cut_is_the_largest_ratio_and_the_flow_is_not_below_other_bounds(
+def test_cut_and_flow_bounds_agree_with_an_enumeration_of_all_cuts(
     network: starcast.Topology,
 ) -> None:
     links = nx.DiGraph()
@@ -171,7 +171,7 @@ def test_the_bottleneck_cut_is_the_largest_ratio_and_the_flow_is_not_below_other
     cut = bottleneck_cut(network, Fraction(1), UNIT)
     assert cut.bytes == max(ratios) >= bytes_of(network, "allgather")
     flow = concurrent_flow(network, Fraction(1), UNIT).bytes
-    # HiGHS and the rounding of its lengths are not exact, but close.
+    # HiGHS and the rounding of its edge lengths are inexact, so a small error is permitted.
     assert flow >= bytes_of(network, "alltoall") - Fraction(1, 1000)
     sparsest = max(
         Fraction(size * (network.nodes - size), len(list(nx.edge_boundary(links, inside))))
@@ -181,7 +181,7 @@ def test_the_bottleneck_cut_is_the_largest_ratio_and_the_flow_is_not_below_other
     assert flow >= sparsest - Fraction(1, 1000)
 
 
-def test_requested_bounds_are_rows_of_the_table_and_the_bounds_of_gaps() -> None:
+def test_a_requested_bound_is_a_table_row_and_the_reference_for_gaps() -> None:
     given = ("all", Fraction(12), Machine(Fraction(1), Fraction(1)))
     table = build_table(CostProblem("Mesh3x4", "alltoall", *given, bounds="lp"))
     rows = {row.name: row for row in table}
@@ -199,7 +199,7 @@ def test_requested_bounds_are_rows_of_the_table_and_the_bounds_of_gaps() -> None
         build_table(CostProblem("RR150,8,1", "alltoall", *given, bounds="lp"))
 
 
-def test_copies_travel_in_as_many_trees_as_exist() -> None:
+def test_more_copies_than_arc_disjoint_trees_are_refused() -> None:
     given = ("Mesh3x4", "broadcast", "all", Fraction(1), UNIT)
     assert lower_bound(*given, copies=2).bytes == 1
     with refused("copies is 3, more than 2 on Mesh3x4"):

@@ -1,4 +1,4 @@
-"""Files with networks: every format that is written is read back, and bad files are refused."""
+"""Network files: every exported format is read back, and invalid files are refused."""
 
 import gzip
 import json
@@ -68,7 +68,7 @@ def read(tmp_path: Path) -> Any:
 @pytest.mark.parametrize("to", FORMATS[Topology])
 @pytest.mark.parametrize("name", NETWORKS)
 @pytest.mark.parametrize("by", ["content", "suffix", "name"])
-def test_every_written_format_is_read_as_an_equal_network(
+def test_every_exported_format_is_read_back_as_an_equal_network(
     tmp_path: Path, to: Any, name: str, by: str
 ) -> None:
     made = network(NETWORKS[name], name=name)
@@ -87,8 +87,8 @@ def test_every_written_format_is_read_as_an_equal_network(
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=20), st.data())
-def test_labels_of_any_network_are_read_back(parents: list[int], data: st.DataObject) -> None:
-    """A random tree, with labels of all permitted characters."""
+def test_any_permitted_labels_are_read_back(parents: list[int], data: st.DataObject) -> None:
+    """The network is a random tree, whose labels may contain any permitted character."""
     size = len(parents) + 1
     texts = st.text(f"{ascii_letters}{digits}_.", min_size=1, max_size=40)
     names = data.draw(st.lists(texts, min_size=size, max_size=size, unique=True))
@@ -100,7 +100,7 @@ def test_labels_of_any_network_are_read_back(parents: list[int], data: st.DataOb
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-def test_objects_of_graph_libraries_are_read_back(name: str) -> None:
+def test_exported_objects_of_graph_libraries_give_the_same_network(name: str) -> None:
     made = network(NETWORKS[name], name=name)
     assert network(to_networkx(made), name=name).sha256 == made.sha256
     assert network(to_igraph(made), name=name).sha256 == made.sha256
@@ -275,14 +275,14 @@ MARKET = "%%MatrixMarket matrix coordinate pattern symmetric\n"
         ("x.gz", b"\x1f\x8b\x08\x00", "its compressed data is incomplete or damaged"),
     ],
 )  # fmt: skip
-def test_bad_files_are_refused_with_line_and_reason(
+def test_the_error_for_an_invalid_file_names_the_file_and_the_reason(
     read: Any, name: str, content: str | bytes, words: str
 ) -> None:
     with refused(f"{name}", words):
         read(content, name)
 
 
-def test_a_third_value_without_a_head_could_be_two_things(read: Any) -> None:
+def test_a_third_column_without_a_header_is_refused_as_ambiguous(read: Any) -> None:
     with refused("x.txt: line 1 has 3 values") as refusal:
         read("a b 10\nb c 10\n", "x.txt")
     for text in ("'source target capacity'", "'source target weight'", "was read as edges"):
@@ -290,7 +290,7 @@ def test_a_third_value_without_a_head_could_be_two_things(read: Any) -> None:
     assert links(read("source target capacity\na b 10\nb c 10\n")) == PATH
 
 
-def test_a_first_row_of_nodes_is_no_head(read: Any) -> None:
+def test_a_first_row_whose_names_occur_again_is_not_a_header(read: Any) -> None:
     assert links(read("from to\nto x\n")) == {("from", "to"), ("to", "x")}
     assert links(read("u v\nu w\n")) == {("u", "v"), ("u", "w")}
     assert links(read("u v\na b\n")) == {("a", "b")}
@@ -321,7 +321,7 @@ def test_the_format_can_be_chosen(read: Any) -> None:
         ("x" * 60 + ".csv", "x" * 43),
     ],
 )
-def test_the_name_of_a_network_is_that_of_its_file(read: Any, file: str, name: str) -> None:
+def test_the_default_name_is_made_from_the_file_name(read: Any, file: str, name: str) -> None:
     content = gzip.compress(GRAPHML.encode()) if file.endswith("gz") else "a b"
     made = read(content, file)
     assert made.spec == f"{name}-{made.sha256[:6]}"
@@ -346,7 +346,7 @@ def test_a_text_is_a_path_if_it_has_a_slash_or_a_known_suffix(
         network(tmp_path)
 
 
-def test_labels_and_titles_of_a_file(read: Any) -> None:
+def test_titles_in_a_file_become_labels_if_complete_and_unique(read: Any) -> None:
     def make(nodes: list[dict[str, Any]]) -> tuple[list[str], tuple[str, ...]]:
         chain = [{"source": 0, "target": 1}, {"source": 1, "target": 2}]
         made = read(json.dumps({"nodes": nodes, "links": chain}), "x.json")
@@ -371,7 +371,7 @@ def test_labels_and_titles_of_a_file(read: Any) -> None:
 @pytest.mark.parametrize(
     "keys", [("lon", "lat"), ("Longitude", "Latitude"), ("x", "y"), "pos", "viz", "graphics"]
 )
-def test_positions_in_a_file_are_kept_but_not_part_of_the_spec(tmp_path: Path, keys: Any) -> None:
+def test_positions_in_a_file_are_kept_but_do_not_affect_the_spec(tmp_path: Path, keys: Any) -> None:
     places = {"c": (1.5, 2.0), "a": (-3.0, 4.0), "b": (0.0, 0.25)}
     graph = nx.path_graph(["c", "a", "b"])
     plain = network(graph, name="x")
@@ -399,7 +399,7 @@ def test_positions_in_a_file_are_kept_but_not_part_of_the_spec(tmp_path: Path, k
     assert starcast.topology(plain.spec) is made
 
 
-def test_positions_of_some_nodes_are_no_positions() -> None:
+def test_incomplete_or_invalid_positions_are_ignored() -> None:
     graph = nx.path_graph(3)
     graph.nodes[0].update(x=1, y=2)
     assert network(graph).positions is None
@@ -469,7 +469,7 @@ def test_a_pipe_is_read_like_a_file(tmp_path: Path) -> None:
         assert links(network(pipe)) == PATH
 
 
-def test_huge_files_are_refused_without_reading_them(
+def test_files_that_exceed_the_limits_of_size_or_memory_are_refused(
     monkeypatch: pytest.MonkeyPatch, read: Any
 ) -> None:
     monkeypatch.setattr(networks, "MAX_BYTES", 10**6)
@@ -500,8 +500,8 @@ SAMPLES = (
 
 
 @given(st.sampled_from(SAMPLES), st.data())
-def test_changed_files_are_networks_or_refused(sample: str, data: st.DataObject) -> None:
-    """A reader may accept or refuse a file, but not fail in another way."""
+def test_a_changed_network_file_is_read_or_refused(sample: str, data: st.DataObject) -> None:
+    """The reader accepts or refuses a file; any other exception fails the test."""
     begin = data.draw(st.integers(0, len(sample)))
     end = data.draw(st.integers(begin, min(len(sample), begin + 3)))
     middle = data.draw(st.text("09a b\n\t,;[]{}<>*%#\"'-~=\\", max_size=3))
@@ -512,7 +512,7 @@ def test_changed_files_are_networks_or_refused(sample: str, data: st.DataObject)
         assert network(path, file_format=chosen, reporter=Silent()).nodes > 1
 
 
-def test_a_network_in_many_parts_is_refused_at_once(read: Any) -> None:
+def test_a_network_with_many_connected_components_is_refused(read: Any) -> None:
     nodes = [{"id": number} for number in range(50_000)]
     content = json.dumps({"nodes": nodes, "links": [{"source": 7, "target": 9}]})
     with refused("it has 49,999 connected components, and no path from '0' to '1'"):

@@ -1,4 +1,4 @@
-"""Pictures of a topology in its layouts: links, trees, link loads, and steps of a schedule."""
+"""Drawings of a topology in its layouts: links, trees, link loads, and steps of a schedule."""
 
 import re
 from collections import Counter
@@ -25,7 +25,7 @@ from support.read_svg import SVG, Picture, strokes
 
 
 @pytest.mark.parametrize("name", ["substars", "levels", "necklaces", "torus"])
-def test_a_node_has_the_same_position_in_the_pictures_of_all_steps(name: str) -> None:
+def test_a_node_has_the_same_position_in_the_drawings_of_all_steps(name: str) -> None:
     built = schedule("S4", "broadcast", "multiple")
     circles = Picture(draw_steps(built, layout=name)).root.iter(f"{SVG}circle")
     nodes = [circle for circle in circles if circle.find(f"{SVG}title") is not None]
@@ -69,7 +69,7 @@ def test_every_busy_link_of_a_step_is_drawn_as_an_arrow(collective: str, algorit
             assert abs(away.real) > box.width / 2 or abs(away.imag) > box.height / 2
 
 
-def test_nodes_are_darker_the_more_units_they_hold() -> None:
+def test_nodes_become_darker_as_they_receive_more_units() -> None:
     built = schedule("S4", "broadcast", "multiple", segments=2)
     opacities = []
     for step in (1, 4, built.steps):
@@ -107,7 +107,7 @@ def test_links_with_higher_load_are_drawn_wider() -> None:
     assert len(drawn) == sum(links for load, links in histogram.items() if load)
 
 
-def test_trees_on_the_torus_have_all_edges_some_of_which_cross_the_border() -> None:
+def test_trees_in_the_layout_torus_have_edges_that_cross_the_border() -> None:
     built = forest("S4", "multiple")
     drawn = Picture(draw_trees(built, range(3), "torus")).strokes
     assert len(drawn) == 3 * 23
@@ -116,7 +116,7 @@ def test_trees_on_the_torus_have_all_edges_some_of_which_cross_the_border() -> N
         draw_trees(built, [3])
 
 
-def test_pictures_support_dark_mode_and_fit_narrow_pages() -> None:
+def test_drawings_support_dark_mode_and_fit_narrow_pages() -> None:
     text = draw_steps(schedule("S3", "broadcast", "greedy"))
     assert "prefers-color-scheme: dark" in text
     assert "max-width: 100%" in text
@@ -126,7 +126,7 @@ def test_pictures_support_dark_mode_and_fit_narrow_pages() -> None:
         assert f'[fill="{light}"]' in text
 
 
-def test_pictures_are_converted_to_pdf_and_to_png_of_twice_the_size() -> None:
+def test_drawings_are_converted_to_pdf_and_to_png_of_double_size() -> None:
     picture = draw_steps(schedule("S3", "broadcast", "greedy"), [1])
     drawn = Picture(picture)
     assert convert(picture, "pdf").startswith(b"%PDF")
@@ -136,7 +136,7 @@ def test_pictures_are_converted_to_pdf_and_to_png_of_twice_the_size() -> None:
     assert convert(picture, "svg").decode() == picture
 
 
-def test_unknown_steps_unknown_trees_and_too_large_pictures_are_refused() -> None:
+def test_unknown_steps_and_too_large_drawings_are_refused() -> None:
     with pytest.raises(InputError, match="has no step 0"):
         draw_steps(schedule("S4", "broadcast", "greedy"), [0])
     with pytest.raises(LimitError, match="too many for a drawing"):
@@ -147,7 +147,7 @@ def test_unknown_steps_unknown_trees_and_too_large_pictures_are_refused() -> Non
         draw_topology(topology("S6"))
 
 
-def test_pictures_of_reductions_name_contributions_and_destinations() -> None:
+def test_drawings_of_reductions_name_contributions_and_destinations() -> None:
     text = draw_steps(schedule("S3", "reduce-scatter", "necklace"), [1])
     assert "1 unit of one destination" in text
     assert "darker: has more contributions" in text
@@ -192,7 +192,7 @@ def test_no_link_of_s4_crosses_the_box_of_another_node() -> None:
 
 
 @pytest.mark.parametrize(("spec", "layout"), [("FQ4", "levels"), ("HX3x4", None)])
-def test_bent_links_are_inside_the_picture(spec: str, layout: str | None) -> None:
+def test_curved_links_stay_inside_the_drawing(spec: str, layout: str | None) -> None:
     frame = Frame(topology(spec), layout, 1)
     panel = frame.panel(frame.coloured_links())
     bent = [stroke.curves[0] for stroke in panel.strokes if len(stroke.curves[0]) == 3]

@@ -1,4 +1,4 @@
-"""Properties of every network: independent verdicts, other labels, removed links, S5 as links."""
+"""Properties of networks: independent verdicts, other labels, removed links, S5 given by links."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -27,7 +27,7 @@ ports_of_models = st.sampled_from(["all", "one"])
 
 @st.composite
 def graphs(draw: st.DrawFn) -> nx.Graph:
-    """Draw a connected graph: a random tree with further links."""
+    """Generate a connected graph: a random tree with additional links."""
     nodes = draw(st.integers(3, 8))
     graph = nx.Graph((draw(st.integers(0, node - 1)), node) for node in range(1, nodes))
     ends = st.integers(0, nodes - 1)
@@ -38,7 +38,7 @@ def graphs(draw: st.DrawFn) -> nx.Graph:
 
 @st.composite
 def schedules(draw: st.DrawFn) -> Schedule:
-    """Draw a schedule on the network of a random graph."""
+    """Generate a schedule on the network of a random graph."""
     made = network(draw(graphs()), name="drawn")
     root = draw(st.integers(0, made.nodes - 1))
     collective = draw(st.sampled_from(COLLECTIVES))
@@ -46,7 +46,7 @@ def schedules(draw: st.DrawFn) -> Schedule:
 
 
 @given(schedules(), st.data())
-def test_verdicts_are_those_of_an_independent_simulation(
+def test_verdicts_equal_those_of_an_independent_simulation(
     built: Schedule, data: st.DataObject
 ) -> None:
     assert assert_same_verdict(built).complete
@@ -55,7 +55,7 @@ def test_verdicts_are_those_of_an_independent_simulation(
 
 
 @given(graphs(), st.randoms(use_true_random=False), ports_of_models)
-def test_other_labels_keep_distances_bounds_and_validity(
+def test_relabelling_preserves_distances_bounds_and_validity(
     graph: nx.Graph, random: Random, ports: str
 ) -> None:
     names = [f"{letter}{number}" for number, letter in enumerate("tobazyxc"[: len(graph)])]
@@ -70,7 +70,7 @@ def test_other_labels_keep_distances_bounds_and_validity(
         assert renamed.distances(label)[places].tolist() == given_network.distances(root).tolist()
         for collective in COLLECTIVES:
             bounds = [
-                # The reason of a bound names nodes.
+                # The source of a bound names nodes, which have other labels here.
                 replace(
                     lower_bound(made, collective, ports, Fraction(60), MACHINE, root=at), source=""
                 )
@@ -82,7 +82,7 @@ def test_other_labels_keep_distances_bounds_and_validity(
 
 
 def moved(built: Schedule, smaller: Network) -> Schedule:
-    """Return a schedule on a network with the same labels, in which a link can be missing."""
+    """Return a schedule transferred to a network with the same labels, which may lack a link."""
     links = {(u, v): port for u, v, port in smaller.port_links().tolist()}
     pairs = zip(built.sender.tolist(), built.receiver.tolist(), strict=True)
     ports = [links.get((min(pair), max(pair)), 1) for pair in pairs]
@@ -99,7 +99,7 @@ def test_a_schedule_fails_at_a_removed_link(
     removable = [link for link in graph.edges if frozenset(link) not in bridges]
     assume(removable)
     u, v = data.draw(st.sampled_from(removable))
-    # With this root, a link of u is in the first level of the tree.
+    # With root u, the link to v is in the first level of the tree.
     built = schedule(made, "broadcast", ALGORITHM, ports=ports, root=str(u))
     rows = [
         row
@@ -123,7 +123,7 @@ def star() -> Network:
     return network(to_networkx(topology("S5")), name="star5")
 
 
-def test_s5_as_links_has_the_distances_of_s5(star: Network) -> None:
+def test_s5_given_by_its_links_has_the_same_distances(star: Network) -> None:
     family = topology("S5")
     assert star.labels().tolist() == sorted(family.labels().tolist())
     order = [family.rank(label) for label in star.labels().tolist()]
@@ -134,7 +134,7 @@ def test_s5_as_links_has_the_distances_of_s5(star: Network) -> None:
 
 
 @pytest.mark.parametrize("root", ["12345", "35142"])
-def test_s5_as_links_has_the_trees_of_s5(star: Network, root: str) -> None:
+def test_s5_given_by_its_links_has_trees_of_the_same_heights(star: Network, root: str) -> None:
     trees = [forest(made, "breadth-first", root=root) for made in (star, topology("S5"))]
     for tree in trees:
         tree.verify()
@@ -145,7 +145,9 @@ def test_s5_as_links_has_the_trees_of_s5(star: Network, root: str) -> None:
 
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("collective", [*COLLECTIVES, "alltoall"])
-def test_s5_as_links_has_the_bounds_of_s5(star: Network, collective: str, ports: str) -> None:
+def test_s5_given_by_its_links_has_the_same_bounds(
+    star: Network, collective: str, ports: str
+) -> None:
     bounds = [
         lower_bound(made, collective, ports, Fraction(120), MACHINE, root="12345")
         for made in (star, topology("S5"))

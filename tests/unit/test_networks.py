@@ -1,4 +1,4 @@
-"""Networks: their ports, labels and specs, and the graphs of other libraries they are made of."""
+"""Networks: their ports, labels and specs, and their construction from other libraries' graphs."""
 
 import pickle
 from itertools import pairwise
@@ -34,7 +34,7 @@ every_graph = pytest.mark.parametrize("name", GRAPHS)
 
 
 @given(st.integers(2, 25), st.floats(0.05, 1), st.integers(0, 1000))
-def test_links_at_a_node_have_different_colours_and_at_most_one_is_spare(
+def test_links_are_coloured_with_at_most_one_colour_more_than_the_degree(
     nodes: int, density: float, seed: int
 ) -> None:
     graph = nx.gnp_random_graph(nodes, density, seed=seed)
@@ -47,7 +47,7 @@ def test_links_at_a_node_have_different_colours_and_at_most_one_is_spare(
 
 
 def test_the_ports_of_a_network_never_change() -> None:
-    """Stored schedules contain ports, so these are literals."""
+    """Stored schedules contain port numbers, so this test lists the ports literally."""
     ring = [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)]
     expected = {
         "triangle": ([(0, 1), (0, 2), (1, 2)], [[1, 0, 2], [2, 1, 0], [0, 2, 1]]),
@@ -62,7 +62,7 @@ def test_the_ports_of_a_network_never_change() -> None:
 
 
 @every_graph
-def test_a_network_is_the_graph_it_was_made_of(name: str) -> None:
+def test_a_network_equals_the_graph_that_it_was_built_from(name: str) -> None:
     graph = GRAPHS[name]
     made = network(graph, name=name)
     assert nx.is_isomorphic(graph_of(made), graph)
@@ -80,7 +80,7 @@ def test_a_network_is_the_graph_it_was_made_of(name: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_diameter_is_that_of_networkx(seed: int) -> None:
+def test_the_diameter_equals_that_computed_by_networkx(seed: int) -> None:
     nodes = 3 + 3 * seed
     graph = nx.connected_watts_strogatz_graph(nodes, 2 + 2 * (nodes > 5), 0.3, seed=seed)
     assert network(graph).diameter == nx.diameter(graph)
@@ -97,13 +97,13 @@ def test_the_spec_depends_on_labels_and_links_but_not_on_their_order() -> None:
     assert network(links, name="other").spec == "other-854f83"
 
 
-def test_labels_are_ranked_by_number_and_then_by_code_points() -> None:
+def test_numeric_labels_are_ranked_first_and_others_by_code_points() -> None:
     made = network(nx.path_graph(["b", "10", "9", "B", "a", "9x"]))
     assert made.labels().tolist() == ["9", "10", "9x", "B", "a", "b"]
     assert (made.node("9"), made.node(1), made.node("10")) == (0, 1, 1)
 
 
-def test_titles_become_labels() -> None:
+def test_unique_labels_are_made_from_titles() -> None:
     titles = ["New York", "New-York", "New_York", "Zürich", "expanded", "x" * 50, "x" * 41]
     made = network(nx.path_graph(titles))
     labels = dict(zip(made.titles, made.labels().tolist(), strict=True))
@@ -122,7 +122,7 @@ def test_the_case_of_a_label_matters_only_if_it_distinguishes_nodes() -> None:
     assert refusal.value.hint.startswith("did you mean 'Berlin'?")
 
 
-def test_graphs_of_other_libraries_make_the_same_network() -> None:
+def test_equal_graphs_of_different_libraries_give_the_same_network() -> None:
     links = [(0, 1), (1, 2), (2, 3), (0, 3), (0, 2)]
     expected = network(links, name="same")
     matrix = sparse.coo_array(([1] * 5, np.array(links).T), shape=(4, 4))
@@ -143,12 +143,12 @@ def test_graphs_of_other_libraries_make_the_same_network() -> None:
     assert network(named).labels().tolist() == ["x", "y", "z"]
 
 
-def test_a_known_network_has_a_spec_and_survives_pickling(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_network_is_found_by_its_spec_after_unpickling(monkeypatch: pytest.MonkeyPatch) -> None:
     made = network([("a", "b"), ("b", "c")], name="line")
     packed = pickle.dumps(made)
     assert topology(made.spec) is made
     monkeypatch.setattr(networks, "_known", {})
-    monkeypatch.setattr(resolvers, "_resolvers", [])  # labs of other tests
+    monkeypatch.setattr(resolvers, "_resolvers", [])  # ignore labs of other tests
     with refused(f"unknown topology '{made.spec}'"):
         topology(made.spec)
     again = pickle.loads(packed)  # noqa: S301 - of this test
@@ -156,7 +156,7 @@ def test_a_known_network_has_a_spec_and_survives_pickling(monkeypatch: pytest.Mo
     assert again.table().tolist() == made.table().tolist()
 
 
-def test_two_networks_cannot_have_one_spec() -> None:
+def test_two_networks_cannot_have_the_same_spec() -> None:
     made = network([("a", "b"), ("b", "c")], name="twice")
     other = network([("a", "b"), ("a", "c")], name="other")
     other.spec = made.spec
@@ -178,7 +178,7 @@ def test_two_networks_cannot_have_one_spec() -> None:
         (sparse.coo_array((2, 3)), "the matrix is not square"),
     ],
 )
-def test_graphs_that_are_no_networks_are_refused(links: object, words: str) -> None:
+def test_graphs_that_do_not_form_a_network_are_refused(links: object, words: str) -> None:
     with refused(words):
         network(links)
 
@@ -189,12 +189,12 @@ def test_malformed_names_are_refused(name: str) -> None:
         network([(0, 1)], name=name)
 
 
-def test_the_largest_degree_is_coloured() -> None:
+def test_a_node_of_maximum_degree_has_a_port_for_every_link() -> None:
     made = network(nx.star_graph(networks.MAX_DEGREE))
     assert made.ports == tuple(range(1, networks.MAX_DEGREE + 1))
 
 
-def test_large_networks_have_no_profile_but_distances(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_networks_have_distances_but_no_diameter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(networks, "MAX_PROFILE_NODES", 9)
     monkeypatch.setattr(networks, "MAX_SEARCHES", 3)
     ring = network(nx.cycle_graph(10), name="ring")
@@ -204,6 +204,6 @@ def test_large_networks_have_no_profile_but_distances(monkeypatch: pytest.Monkey
     assert ring.distances(5).tolist() == [5, 4, 3, 2, 1, 0, 1, 2, 3, 4]
 
 
-def test_a_network_shows_itself() -> None:
+def test_a_network_is_shown_as_svg_in_notebooks() -> None:
     made = starcast.network([("a", "b"), ("b", "c")], name="shown")
     assert "<svg" in made._repr_svg_()

@@ -19,7 +19,7 @@ EVERY = pytest.mark.parametrize(
 
 
 def lines(table: str) -> dict[str, str]:
-    """Return the rows of a table of the page by network."""
+    """Return the rows of a table on the page, by network."""
     text = TEXT.partition(BEGIN.format(table, "networks_compared.py"))[2].partition(END)[0]
     rows = [line for line in text.splitlines() if line.startswith("| `")]
     return {line.split("`")[1]: line for line in rows}
@@ -59,8 +59,8 @@ def test_the_times_of_all_algorithms_agree_with_the_runs(star: str) -> None:
 
 
 @pytest.mark.slow
-def test_equally_fast_nodes_divide_their_bytes_by_the_degree() -> None:
-    """A synchronous time is a sum of start-ups and bytes; T_c only multiplies the latter."""
+def test_with_equally_fast_nodes_only_transmission_times_scale_with_the_degree() -> None:
+    """A synchronous time is start-up time plus transmission time; T_c scales only the latter."""
     plain = {
         run.point.structure: run
         for run in page.results("SF7")
@@ -102,7 +102,7 @@ def test_no_time_on_the_page_is_below_its_lower_bound() -> None:
         assert int(cells(line)[2]) >= int(cells(line)[4])
 
 
-def test_the_page_has_a_picture_for_each_star_graph() -> None:
+def test_the_page_has_a_drawing_for_each_star_graph() -> None:
     for star in page.STARS:
         file = f"networks-compared-{star.lower()}.svg"
         assert f"]({file})" in TEXT
@@ -111,12 +111,12 @@ def test_the_page_has_a_picture_for_each_star_graph() -> None:
 
 
 def share(spec: str, collective: str, unit: str) -> float:
-    """Return a time relative to the star graph, from the page."""
+    """Return the time of a network relative to the star graph, read from the page."""
     column = 1 + 2 * page.COLLECTIVES.index(collective) + (unit == "node")
     return float(cells(lines(f"{page.star_of(spec)}-shares")[spec])[column])
 
 
-def test_the_conclusions_follow_from_the_tables() -> None:
+def test_the_conclusions_on_the_page_follow_from_its_tables() -> None:
     degrees = {spec: topology(spec).degree for spec in SPECS}
     same = [spec for spec in SPECS if degrees[spec] == degrees[page.star_of(spec)]]
     for spec in {each for each in SPECS if not each.startswith("T")} - set(same):
@@ -143,7 +143,7 @@ def test_the_conclusions_follow_from_the_tables() -> None:
             assert lines(f"{star}-{collective}")[star].count("`dimension-change`") == 2
 
 
-def test_the_structure_of_a_star_graph_is_worth_what_the_page_says() -> None:
+def test_star_graph_algorithms_have_the_advantage_stated_on_the_page() -> None:
     for star in page.STARS:
         text = TEXT.partition(BEGIN.format(f"{star}-structure", "networks_compared.py"))[2]
         rows = [cells(line) for line in text.partition(END)[0].strip().splitlines()[2:]]

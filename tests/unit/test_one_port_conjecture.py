@@ -25,7 +25,7 @@ LEAN = Path(__file__).parents[2] / "docs" / "one-port-broadcast.lean"
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
 @pytest.mark.parametrize("root", [0, 1])
-def test_symbol_doubling_takes_as_many_rounds_as_the_theorem_states(n: int, root: int) -> None:
+def test_symbol_doubling_takes_the_number_of_rounds_in_the_theorem(n: int, root: int) -> None:
     result = simulate(schedule(f"S{n}", "broadcast", "symbol-doubling", root=root))
     assert (result.violation, result.complete) == (None, True)
     assert result.steps == sum(1 + ceil(log2(i - 1)) for i in range(2, n + 1))
@@ -61,8 +61,8 @@ def test_optimal_substars_broadcast_on_s10_in_24_rounds_one_less_than_published(
 def growth_rounds(n: int) -> Iterator[list[tuple[star_graph.Node, int]]]:
     """Yield the rounds in which a substar informs S_n by the second theorem on the page.
 
-    The informed substar has the nodes that end with symbol n. A round is a list of pairs: a sender,
-    and the port over which it sends.
+    The informed substar has the nodes that end with symbol n. A round is a list of senders, each
+    with the port over which it sends.
     """
     nodes = star_graph.nodes(n)
     yield [(node, n) for node in nodes if node[-1] == n]
@@ -104,7 +104,7 @@ def test_rounds_to_inform_all_nodes_from_a_substar_match_the_second_theorem(n: i
 def test_the_bounds_use_the_records_of_a_users_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A record of 8 rounds on S5 also improves the upper bound of S6; a false record is refused."""
+    """A record of 8 rounds on S5 also lowers the upper bound for S6; a false record is refused."""
     monkeypatch.setattr("starcast.records.shipped_folder", lambda: tmp_path / "nothing")
     put_record(tmp_path, shipped_record("one-port-broadcast", "S5"))
     lab = Lab(Settings.load)

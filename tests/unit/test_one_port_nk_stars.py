@@ -14,7 +14,7 @@ SPECS = [f"S{n},{k}" for n in range(2, 7) for k in range(1, n)]
 
 @pytest.mark.parametrize("links", [1, 2, 3])
 @pytest.mark.parametrize("size", [2, 3, 4])
-def test_the_bound_on_informed_nodes_equals_that_of_exhaustive_search(
+def test_the_maximum_number_of_informed_nodes_equals_exhaustive_search(
     size: int, links: int
 ) -> None:
     root = tuple(int(each == links) for each in range(links + 1))
@@ -22,19 +22,19 @@ def test_the_bound_on_informed_nodes_equals_that_of_exhaustive_search(
         assert 1 + _more(size, root, rounds) == most_informed(size, links, rounds)
 
 
-def test_the_clique_bound_is_one_round_above_the_counting_bound() -> None:
+def test_the_clique_bound_exceeds_the_counting_bound_on_some_nk_stars() -> None:
     for spec in ["S6,2", "S6,3", "S8,2", "S9,3", "S11,2"]:
         graph = topology(spec)
         assert clique_bound(graph) == counting_bound(graph.nodes, graph.degree) + 1
 
 
-def test_the_bound_is_0_for_star_graphs_and_large_cliques() -> None:
+def test_the_clique_bound_is_0_for_star_graphs_and_large_cliques() -> None:
     assert clique_bound(topology("S5")) == 0
     assert clique_bound(topology("S24,2")) == 0
 
 
 @pytest.mark.parametrize("spec", [*SPECS, "S9,2", "S12,3"])
-def test_the_broadcast_takes_as_many_rounds_as_its_closed_form_states(spec: str) -> None:
+def test_substar_doubling_takes_the_number_of_rounds_of_its_closed_form(spec: str) -> None:
     graph = topology(spec)
     for root in {0, graph.nodes - 1}:
         result = simulate(schedule(graph, "broadcast", "substar-doubling", "one", root=root))
@@ -49,18 +49,18 @@ def test_substar_doubling_is_optimal_for_k_1_and_2_if_n_minus_1_is_a_power_of_2(
             assert substar_doubling(graph, "one").start_ups == ceil_log2(graph.nodes)
 
 
-def test_for_k_2_substar_doubling_takes_at_most_two_rounds_above_the_bound() -> None:
+def test_for_k_2_substar_doubling_exceeds_the_logarithm_by_at_most_2_rounds() -> None:
     for n in range(3, 20):
         graph = topology(f"S{n},2")
         assert substar_doubling(graph, "one").start_ups <= ceil_log2(graph.nodes) + 2
 
 
-def test_for_k_n_minus_1_substar_doubling_takes_the_rounds_of_recursive_substars() -> None:
+def test_for_k_n_minus_1_substar_doubling_is_as_fast_as_recursive_substars() -> None:
     for n in range(3, 9):
         assert substar_doubling(topology(f"S{n},{n - 1}"), "one").start_ups == n * (n - 1) // 2
 
 
-def test_recorded_broadcasts_take_at_least_the_bound_and_at_most_the_rounds_of_doubling() -> None:
+def test_records_lie_between_the_clique_bound_and_substar_doubling() -> None:
     records = [each for each in load_all(shipped_folder()) if each.problem == OnePortBroadcast.name]
     assert len(records) > 30
     for record in records:

@@ -132,7 +132,7 @@ def test_a_note_is_printed_instead_of_an_empty_table(app: typer.Typer) -> None:
     assert run(app, "listed", "-f", "json").stdout == "[]\n"
 
 
-def test_name_value_arguments_are_text_or_json_and_a_parameter_may_depend_on_the_format(
+def test_name_value_arguments_are_read_as_text_or_as_json(
     app: typer.Typer,
 ) -> None:
     words = ("listed", "a=1=2", "b:=[1]", "home=x")

@@ -62,7 +62,7 @@ def refusal(body: str, parameters: str = "", columns: str = "a: something") -> s
         "CREATE/**/(m)",
     ],
 )
-def test_clauses_that_write_are_refused(clause: str) -> None:
+def test_clauses_that_write_or_call_procedures_are_refused(clause: str) -> None:
     assert refusal(f"MATCH (n:Node)\n{clause}\nRETURN n.rank AS a").startswith("7: ")
 
 
@@ -83,7 +83,7 @@ RETURN length(p) AS a
     [("5.26.30", True), ("2025.11.2", True), ("2026.04", True), ("2026.05.0", False),
      ("2026.08.1", False), ("2027.01.0", False), ("5.27-aura", True)],
 )  # fmt: skip
-def test_the_version_of_the_server_chooses_the_statement(version: str, is_older: bool) -> None:
+def test_the_statement_is_chosen_by_the_version_of_the_server(version: str, is_older: bool) -> None:
     found = query(OLDER)
     chosen = found.for_server(version)
     assert (chosen.header, chosen.name) == (found.header, found.name)
@@ -107,7 +107,7 @@ def test_both_statements_of_a_query_are_checked() -> None:
 
 
 @pytest.mark.parametrize("prefix", ["CYPHER 25", "cypher 5", "// c\nCYPHER  25\n// c\n"])
-def test_a_statement_may_name_its_language(prefix: str) -> None:
+def test_a_statement_may_begin_with_its_cypher_version(prefix: str) -> None:
     check_reads_only(f"{prefix} MATCH (n) RETURN n", FILE)
     for body in ("CREATE (n)", "EXPLAIN MATCH (n) RETURN n", "CYPHER 25 MATCH (n) RETURN n", ""):
         with pytest.raises(InputError, match="a query must begin with a reading clause"):
@@ -229,7 +229,7 @@ def test_brackets_in_strings_and_comments_and_side_by_side_are_not_nested() -> N
     assert check_statement(text, {}, FILE) == text
 
 
-def test_a_statement_that_is_not_utf_8_is_refused() -> None:
+def test_a_statement_with_an_unpaired_surrogate_is_refused() -> None:
     with pytest.raises(InputError, match="the statement contains an unpaired surrogate"):
         check_statement("RETURN '\udc80' AS x", {}, FILE)
 

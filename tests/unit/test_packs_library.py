@@ -37,7 +37,7 @@ def write(directory: Path, name: str, text: str = VALID) -> Path:
 
 
 def test_every_query_of_starcast_is_complete_and_can_be_pasted_into_neo4j_browser() -> None:
-    """A file contains only header and statement.
+    """A query file contains only a header and a statement.
 
     The stated cost contains no seconds, since times are measured and listed separately.
     """
@@ -126,9 +126,7 @@ def test_a_query_that_is_not_in_a_pack_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["My Pack/nodes", "mine/Nodes", "mine/number_of_nodes", "mine/-x"])
-def test_names_with_other_characters_than_lower_case_letters_digits_and_hyphens_are_refused(
-    tmp_path: Path, name: str
-) -> None:
+def test_malformed_names_of_packs_and_queries_are_refused(tmp_path: Path, name: str) -> None:
     write(tmp_path, name)
     with pytest.raises(InputError, match="is not a valid pack or query name"):
         load_folder(tmp_path)

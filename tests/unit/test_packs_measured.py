@@ -139,7 +139,7 @@ def test_the_query_page_lists_the_queries_for_which_cypher_is_the_wrong_tool(
         assert known.describe(query) in page.split(f"### {query.name}\n")[1].split("\n### ")[0]
 
 
-def test_the_query_page_says_if_no_query_is_slow_or_none_is_measured(
+def test_the_query_page_states_if_no_query_is_slow_or_measured(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     quick = find("neighbours")

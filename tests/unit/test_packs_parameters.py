@@ -76,7 +76,7 @@ def test_a_value_of_the_declared_type_is_accepted(
     assert type(accepted) is type(value)
 
 
-#: Values that each type refuses.
+#: Invalid values of each type.
 WRONG: dict[str, list[object]] = {
     "int": ["7.0", "seven", "", "٣", 7.0, True],
     "int >= 1": ["0"],
@@ -93,7 +93,7 @@ WRONG: dict[str, list[object]] = {
 
 
 @pytest.mark.parametrize("written", WRONG)
-def test_the_error_for_a_value_of_the_wrong_type_says_what_is_expected(written: str) -> None:
+def test_the_error_for_a_value_of_the_wrong_type_states_what_is_expected(written: str) -> None:
     for wrong in WRONG[written]:
         with pytest.raises(InputError, match="the parameter 'x' must be ") as caught:
             bound(written, wrong)
@@ -118,7 +118,7 @@ def test_every_type_is_formatted_as_it_was_declared_and_accepts_its_sample_value
     assert repr(Type.parse("float >= 1").sample()) == "1.0"
 
 
-def test_the_error_for_a_missing_parameter_says_what_is_expected() -> None:
+def test_the_error_for_a_missing_parameter_states_what_is_expected() -> None:
     with pytest.raises(InputError, match="the parameter 'least' is missing") as caught:
         bind([declared("least", "int >= 1")], {})
     assert "least=VALUE, an integer of at least 1" in caught.value.hint
@@ -237,7 +237,7 @@ def _endless() -> list[object]:
 
 
 class Word(StrEnum):
-    """A text that is not exactly a `str`."""
+    """An enumeration of strings, whose type is a subclass of `str`."""
 
     BIG = "big"
 
@@ -301,10 +301,8 @@ def test_a_value_is_converted_to_a_type_that_the_driver_accepts(
     ],
 )
 @pytest.mark.whole
-def test_a_value_that_neo4j_does_not_have_is_refused_in_one_sentence(
-    value: object, problem: str
-) -> None:
-    """The sentence is the same for typed parameters and for those of a statement."""
+def test_a_value_that_neo4j_does_not_support_is_refused(value: object, problem: str) -> None:
+    """The message is the same for typed parameters and for the parameters of a statement."""
     typed = declared("x", "list of string")
     for convert in (partial(convert_value, "x"), typed.value):
         with pytest.raises(InputError) as caught:
@@ -312,13 +310,13 @@ def test_a_value_that_neo4j_does_not_have_is_refused_in_one_sentence(
         assert caught.value.message == f"the parameter 'x' {problem}"
 
 
-def test_arrays_and_sets_are_values_of_lists() -> None:
+def test_lists_can_be_given_as_arrays_or_sets() -> None:
     assert bound("list of int", np.array([1, 2])) == [1, 2]
     assert bound("list of node", {"21", "12"}) == ["12", "21"]
     assert bound("int", np.int32(7)) == 7
 
 
-def test_an_integer_given_as_text_is_refused_like_a_number() -> None:
+def test_an_integer_of_65_bits_is_refused_as_a_number_and_as_text() -> None:
     for value in (2**63, str(2**63)):
         with pytest.raises(InputError, match="'x' contains an integer of 65 bits"):
             bound("int", value)
@@ -336,7 +334,7 @@ TOO_LARGE = (
         ("2.5", "the parameter 'min_load' must be an integer of at least 1, not '2.5'"),
     ],
 )
-def test_a_value_gets_the_same_sentence_in_the_terminal_in_python_and_on_pages(
+def test_an_invalid_value_gives_the_same_message_in_shell_python_and_web(
     starcast: Starcast, client: "TestClient", tmp_path: Path, value: str, sentence: str
 ) -> None:
     query, given_value = "overlap/shared-links", {"forest": "S4:multiple:1234", "min_load": value}
@@ -362,7 +360,7 @@ def test_a_value_gets_the_same_sentence_in_the_terminal_in_python_and_on_pages(
     ],
 )
 @pytest.mark.whole
-def test_values_of_a_statement_are_refused_in_the_terminal_before_a_server_is_asked(
+def test_invalid_parameter_values_are_refused_before_connecting_to_a_server(
     starcast: Starcast, tmp_path: Path, words: str, sentence: str
 ) -> None:
     command = f"--home {tmp_path} query ask 'RETURN $x AS x'"

@@ -31,7 +31,7 @@ def bi_rotator(n):
 
 
 def edit(path: Path, old: str, new: str) -> None:
-    """Replace a text that occurs in a file."""
+    """Replace a text in a file, and check that the file contains it."""
     text = path.read_text(encoding="utf-8")
     assert old in text
     path.write_text(text.replace(old, new), encoding="utf-8")
@@ -92,7 +92,7 @@ BROKEN = [
 ]
 
 
-def test_the_claims_of_a_pack_are_treated_like_those_of_starcast(pack: Path) -> None:
+def test_the_claims_of_a_pack_are_treated_like_built_in_claims(pack: Path) -> None:
     assert list(load(pack)) == ["MYPAPER.diameter", "MYPAPER.children"]
     assert list(papers())[-1] == "MYPAPER"
     assert [claim.id for claim in select_claims(["MYPAPER"])] == list(claims())[-2:]
@@ -105,7 +105,7 @@ def test_the_claims_of_a_pack_are_treated_like_those_of_starcast(pack: Path) -> 
     assert [path.name for path in pack.iterdir() if path.is_dir()] == []
 
 
-def test_a_pack_that_is_loaded_again_has_its_edited_claims_and_checks(pack: Path) -> None:
+def test_loading_a_pack_again_uses_its_edited_claims_and_checks(pack: Path) -> None:
     load(pack)
     edit(pack / "checks.py", "3 * (check.n - 1) // 2", "2 * (check.n - 1)")
     assert starcast.check("MYPAPER.diameter").verdict == "holds"
@@ -116,7 +116,7 @@ def test_a_pack_that_is_loaded_again_has_its_edited_claims_and_checks(pack: Path
     assert list(load(pack)) == ["MYPAPER.far", "MYPAPER.children"]
 
 
-def test_claims_can_be_about_a_family_of_the_pack(pack: Path) -> None:
+def test_claims_can_refer_to_a_family_that_the_pack_defines(pack: Path) -> None:
     (pack / "networks.py").write_text(FAMILY)
     sizes = 'quick = ["R4", "R5"], beyond = ["R3"]'
     edit(pack / "claims.toml", 'family = "star", quick = 5, full = 6, deep = 7', sizes)
@@ -129,7 +129,7 @@ def test_claims_can_be_about_a_family_of_the_pack(pack: Path) -> None:
 
 
 @pytest.mark.parametrize(("change", "message"), BROKEN)
-def test_a_named_pack_that_is_not_valid_is_refused_with_file_and_line(
+def test_the_error_for_an_invalid_pack_names_file_and_line(
     change: Callable[[Path], None], message: str, pack: Path
 ) -> None:
     change(pack)
@@ -139,7 +139,7 @@ def test_a_named_pack_that_is_not_valid_is_refused_with_file_and_line(
 
 
 @pytest.mark.parametrize(("change", "message"), BROKEN)
-def test_a_pack_of_an_installed_package_that_is_not_valid_is_omitted(
+def test_an_invalid_pack_of_an_installed_package_is_omitted(
     change: Callable[[Path], None],
     message: str,
     pack: Path,
@@ -179,7 +179,7 @@ def test_a_pack_can_be_a_module_or_an_entry_point(
     assert starcast.check("MYPAPER.children").verdict == "fails"
 
 
-def test_two_packs_of_one_name_or_one_key_are_refused(pack: Path, tmp_path: Path) -> None:
+def test_two_packs_with_the_same_name_or_key_are_refused(pack: Path, tmp_path: Path) -> None:
     load(pack)
     write_template(tmp_path / "other" / "mypaper")
     with pytest.raises(InputError, match=r"packs .*/mypaper and .*/other/mypaper have the same"):
@@ -191,7 +191,7 @@ def test_two_packs_of_one_name_or_one_key_are_refused(pack: Path, tmp_path: Path
         load(tmp_path / "my-paper")
 
 
-def test_a_folder_with_the_name_of_a_folder_of_starcast_is_refused(tmp_path: Path) -> None:
+def test_a_pack_with_the_name_of_a_built_in_folder_is_refused(tmp_path: Path) -> None:
     write_template(tmp_path / "common")
     with pytest.raises(InputError, match=r"papers/common and .*/common have the same name"):
         load(tmp_path / "common")
@@ -205,7 +205,7 @@ def test_a_pack_with_too_much_data_is_refused(pack: Path, monkeypatch: pytest.Mo
         load(pack)
 
 
-def test_a_plug_in_whose_package_raises_is_still_refused(
+def test_a_plug_in_whose_package_cannot_be_imported_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "broken_package").mkdir()
@@ -217,7 +217,7 @@ def test_a_plug_in_whose_package_raises_is_still_refused(
         plugins.load([])
 
 
-def test_a_check_that_raises_is_reported_with_its_line(pack: Path) -> None:
+def test_a_check_that_raises_an_exception_is_reported_with_its_line(pack: Path) -> None:
     edit(pack / "checks.py", "3 * (check.n - 1) // 2", "check.n // 0")
     load(pack)
     for jobs in (1, 2):
@@ -227,7 +227,7 @@ def test_a_check_that_raises_is_reported_with_its_line(pack: Path) -> None:
             verify.verify_claims(select_claims(["MYPAPER"]), jobs=jobs)
 
 
-def test_a_check_that_records_nothing_is_not_checkable(pack: Path) -> None:
+def test_a_claim_whose_check_compares_nothing_is_not_checkable(pack: Path) -> None:
     edit(
         pack / "checks.py",
         'check.equal("diameter", check.diameter, 3 * (check.n - 1) // 2)',
@@ -248,7 +248,7 @@ def test_worker_processes_load_the_packs(pack: Path) -> None:
 def test_a_pack_is_sent_to_workers_with_its_data_and_without_its_tests(
     pack: Path, registries: Callable[[], None]
 ) -> None:
-    """A worker that runs for long gets first one version, and then another."""
+    """A long-running worker receives one version of the pack first, and another version later."""
     for stated in ("3 * (check.n - 1) // 2", "2 * check.n"):
         edit(pack / "checks.py", "3 * (check.n - 1) // 2", stated)
         registries()
@@ -265,7 +265,7 @@ def test_a_pack_is_sent_to_workers_with_its_data_and_without_its_tests(
 
 
 @pytest.mark.parametrize("name", ["mypaper", "mypaper/", "./mypaper"])
-def test_a_command_takes_the_folder_of_a_pack(
+def test_the_option_plugin_accepts_the_folder_of_a_pack(
     name: str, pack: Path, starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(pack.parent)
@@ -277,7 +277,7 @@ def test_a_command_takes_the_folder_of_a_pack(
     assert result.err.startswith(f"error: {pack}/claims.toml:15: ")
 
 
-def test_a_new_pack_is_written_once(starcast: Starcast, tmp_path: Path) -> None:
+def test_a_new_pack_is_created_but_never_overwritten(starcast: Starcast, tmp_path: Path) -> None:
     folder = tmp_path / "a" / "ring-paper"
     result = starcast(f"claims new {folder}")
     assert (result.code, result.out) == (0, f"{folder}\n")
@@ -289,7 +289,7 @@ def test_a_new_pack_is_written_once(starcast: Starcast, tmp_path: Path) -> None:
         assert problem in result.err
 
 
-def test_a_new_pack_does_not_get_the_key_of_a_paper_of_starcast(tmp_path: Path) -> None:
+def test_a_new_pack_cannot_have_the_key_of_a_built_in_paper(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="key TS, which a built-in paper pack has"):
         write_template(tmp_path / "ts")
 
@@ -301,7 +301,7 @@ def test_a_file_of_a_pack_is_not_a_plug_in(name: str, pack: Path) -> None:
     assert caught.value.hint == f"name the folder: {pack}"
 
 
-def test_the_noun_of_a_family_is_a_plural() -> None:
+def test_the_noun_of_a_family_must_end_in_s() -> None:
     with pytest.raises(InputError, match=r"the noun 'graphs with jumps 1 and 2' .* does not"):
         starcast.family("jumps", pattern=r"J(\d+)", source="x", noun="graphs with jumps 1 and 2")(
             lambda n: [1, n - 1]

@@ -1,4 +1,4 @@
-"""Pictures of parts of a topology, checked by parsing their SVG."""
+"""Drawings of subgraphs of a topology, checked by parsing their SVG."""
 
 import re
 from collections import Counter
@@ -15,7 +15,7 @@ from support.read_svg import SVG, Picture
 
 
 class Seen(Picture):
-    """A picture with the labels of its dark boxes and the heights of its levels."""
+    """A parsed drawing with the labels of its dark boxes and the heights of its levels."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -65,7 +65,7 @@ PICTURES = {
         if layout is Layout.RING or picture.source is not None
     ],
 )
-def test_a_picture_shows_nodes_and_links_legibly(picture: Subgraph, layout: Layout) -> None:
+def test_a_drawing_shows_nodes_and_links_legibly(picture: Subgraph, layout: Layout) -> None:
     """Every node and every link is drawn once, and only the box of the source is dark."""
     drawn = Seen(draw_subgraph(picture, layout))
     source = [] if picture.source is None else [picture.topology.label(picture.source)]
@@ -77,7 +77,7 @@ def test_a_picture_shows_nodes_and_links_legibly(picture: Subgraph, layout: Layo
 
 
 def assert_links(picture: Subgraph, drawn: Seen) -> None:
-    """Check that the subgraph's links have the colours of their ports and all others are faint."""
+    """Check that the subgraph's links have the colours of their ports; other links are faint."""
     network = picture.topology
     found = {stroke.title.split(",")[0]: stroke for stroke in drawn.strokes}
     assert len(found) == len(drawn.strokes)
@@ -144,7 +144,7 @@ def test_a_link_that_occurs_in_several_rows_is_drawn_wider() -> None:
     assert "wider" not in Seen(draw_subgraph(paths("S4", "1234", [[2, 3]]))).words[2]
 
 
-def test_the_heading_describes_the_picture_and_the_legend_lists_the_ports_that_occur() -> None:
+def test_heading_and_legend_describe_the_drawing_and_its_ports() -> None:
     words = Seen(draw_subgraph(PICTURES["paths of S4"])).words
     assert words[:2] == ["Paths", "topology=S4"]
     assert words[2].startswith("8 nodes, 8 links")
@@ -165,7 +165,7 @@ def test_a_source_that_occurs_in_no_row_is_at_the_centre_of_the_ring() -> None:
     assert drawn.boxes["12345"].center == pytest.approx(np.mean(others), abs=0.1)
 
 
-def test_a_cycle_is_drawn_as_a_cycle() -> None:
+def test_a_cycle_is_drawn_as_a_ring() -> None:
     """S3 is a cycle of six nodes: in the ring layout every link joins adjacent positions."""
     drawn = Seen(draw_subgraph(members("S3")))
     middle = np.mean([box.center for box in drawn.boxes.values()])
@@ -193,7 +193,7 @@ def shortest(spec: str, source: str, target: str) -> list[list[int]]:
     return onward(network.rank(source))
 
 
-def test_shortest_paths_are_drawn_without_crossings_where_possible() -> None:
+def test_a_planar_graph_of_shortest_paths_is_drawn_without_crossings() -> None:
     """The four shortest paths from 1234 to 2143 form a planar graph of 12 nodes and 14 links."""
     picture = paths("S4", "1234", shortest("S4", "1234", "2143"))
     assert (len(picture.nodes), len(picture.links)) == (12, 14)
@@ -216,7 +216,7 @@ def test_shortest_paths_are_drawn_without_crossings_where_possible() -> None:
     ],
     ids=["no nodes", "no source", "too many nodes"],
 )
-def test_a_picture_that_cannot_be_drawn_or_read_is_refused(
+def test_a_subgraph_that_cannot_be_drawn_legibly_is_refused(
     picture: Subgraph, layout: Layout | None, message: str, hint: str
 ) -> None:
     with pytest.raises((InputError, LimitError), match=message) as refused:
@@ -228,8 +228,8 @@ def test_equal_subgraphs_give_identical_svg_text() -> None:
     assert draw_subgraph(PICTURES["all of S5"]) == draw_subgraph(members("S5"))
 
 
-def test_arranged_nodes_are_apart_and_above_their_neighbours() -> None:
-    """Three paths of three nodes, given so that they cross, become three vertical lines."""
+def test_arranged_nodes_are_separate_and_aligned_with_their_neighbours() -> None:
+    """Three paths of three nodes, which cross in the given order, become three vertical lines."""
     level = np.repeat([0, 1, 2], 3)
     weight = np.zeros((9, 9))
     for item, other in [(0, 5), (1, 3), (2, 4), (5, 7), (3, 6), (4, 8)]:
@@ -242,7 +242,7 @@ def test_arranged_nodes_are_apart_and_above_their_neighbours() -> None:
         assert np.diff(np.sort(x[level == row])).min() >= 1 - 1e-9
 
 
-def test_a_ring_contains_every_node_once_and_follows_links() -> None:
+def test_the_order_of_a_ring_contains_every_node_once_and_follows_links() -> None:
     ring = [[(node - 1) % 9, (node + 1) % 9] for node in range(9)]
     result = order_ring(ring, 4)
     assert result[0] == 4

@@ -1,4 +1,4 @@
-"""Query results as pictures: which nodes and links are drawn for which columns and rows."""
+"""Drawings of query results: the nodes and links that are drawn for given columns and rows."""
 
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,7 @@ def ranks(*labels: str) -> tuple[int, ...]:
 
 
 def links(found: Any) -> dict[str, int]:
-    """Return the links as text, with their counts."""
+    """Return how often each link of a subgraph occurs, by the link as text."""
     counts = {}
     for link, count in found.links.items():
         arrow = f"-{link.port}-{'>' if link.arrow else ''}"
@@ -49,7 +49,7 @@ def links(found: Any) -> dict[str, int]:
     return counts
 
 
-def test_a_row_with_two_adjacent_nodes_is_drawn_as_an_arrow_from_the_first_to_the_second() -> None:
+def test_two_adjacent_nodes_in_a_row_are_drawn_as_an_arrow() -> None:
     asked = query("from (node): f\nload: l\nto (node): t")
     rows = [("1234", "2134"), ("2134", "1234"), ("1234", "2134"), ("4231", "1234")]
     found = drawn(
@@ -77,10 +77,10 @@ def test_a_row_with_two_adjacent_nodes_is_drawn_as_an_arrow_from_the_first_to_th
     ],
     ids=["not adjacent", "three nodes", "missing node", "list", "no type", "path"],
 )  # fmt: skip
-def test_nodes_and_links_of_rows(
+def test_rows_of_nodes_are_drawn_as_nodes_and_links(
     columns: str, rows: list[tuple[Any, ...]], nodes: str, expected: dict[str, int]
 ) -> None:
-    """Only two adjacent nodes in a row are linked, and the nodes in a column ``path``."""
+    """Links join the two adjacent nodes of a row, or consecutive nodes in a column ``path``."""
     asked = query(columns)
     names = [column.name for column in asked.columns]
     found = drawn(asked, {"topology": "S4"}, *(dict(zip(names, row, strict=True)) for row in rows))

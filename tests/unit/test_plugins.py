@@ -1,4 +1,4 @@
-"""Plug-ins: their definitions work everywhere, and errors name the file, the line and the rule."""
+"""Plug-ins: their definitions work everywhere, and errors name file, line and violated rule."""
 
 import hashlib
 import os
@@ -39,7 +39,7 @@ from support.workers import run_program
 
 pytestmark = pytest.mark.usefixtures("registries")
 
-#: The beginnings of plug-ins named f; the body of the function follows.
+#: Source text of plug-ins named f, without the body of the function.
 BODIES = {
     "construction": "@starcast.construction('f', source='x')\ndef f(topology, root): ",
     "algorithm": "@starcast.algorithm('gather', 'f', source='x')\ndef f(topology, root, ports): ",
@@ -57,7 +57,9 @@ NOT_A_VALUE = "the parameter 'x' of 'f' is not an int or a str"
 @pytest.mark.parametrize("spec", ["R4", "R5", "S4", "S5,2", "Q3", "AG4"])
 @pytest.mark.parametrize("collective", ["broadcast", "allgather", "scatter", "gather"])
 @pytest.mark.parametrize("ports", ["all", "one"])
-def test_example_plug_ins_work_in_every_collective(spec: str, collective: str, ports: str) -> None:
+def test_collectives_on_trees_of_an_example_plug_in_are_complete(
+    spec: str, collective: str, ports: str
+) -> None:
     load_examples()
     assert "highest-ports" in constructions(spec)
     built = forest(spec, "highest-ports", root=5)
@@ -68,7 +70,7 @@ def test_example_plug_ins_work_in_every_collective(spec: str, collective: str, p
     assert result.violation is None
 
 
-def test_an_algorithm_that_returns_columns_can_be_simulated_and_has_a_cost(
+def test_an_algorithm_that_returns_columns_can_be_listed_and_executed(
     load: Callable[[str], None],
 ) -> None:
     load(
@@ -114,7 +116,7 @@ def test_arguments_of_a_plug_in_are_checked_and_become_part_of_the_id(
         """
     )
     built = forest("S4", "mine", shift=-2)
-    assert built.id == "S4:mine(shift=-2):1234"  # without defaults
+    assert built.id == "S4:mine(shift=-2):1234"  # the id omits default values
     assert forest("S4", "mine", shift=1, mood="sad").id == "S4:mine(mood=sad,shift=1):1234"
     with refused("needs the argument 'shift'"):
         forest("S4", "mine")
@@ -157,7 +159,7 @@ def test_loading_a_plug_in_again_replaces_the_names_that_it_declared(
         ("family('t', pattern=r'T(', source='x')", "n", "is malformed"),
     ],
 )
-def test_mistakes_in_declarations_are_refused(
+def test_invalid_declarations_are_refused(
     load: Callable[[str], None], decorator: str, parameters: str, sentence: str
 ) -> None:
     with refused("mine.py", sentence):
@@ -202,7 +204,7 @@ def test_results_that_are_not_arrays_of_parent_ports_are_refused(
         ("dict(step=[[1]], sender=[0], port=[2], unit=[0])", "cannot have 2 dimensions"),
     ],
 )
-def test_schedule_columns_with_impossible_values_are_refused(
+def test_results_that_are_not_valid_schedule_columns_are_refused(
     load: Callable[[str], None], result: str, sentence: str
 ) -> None:
     load(f"{BODIES['algorithm']}return {result}")
@@ -232,7 +234,7 @@ def test_claim_verification_ignores_plug_ins() -> None:
 
     @starcast.algorithm("broadcast", "none", source="this test")
     def none(topology: Topology, root: int, ports: str, segments: int = 1) -> None:
-        """Stand for an algorithm that returns nothing."""
+        """Return None instead of a schedule."""
 
     assert (counts.single_trees(star), counts.algorithms_on(star, "broadcast")) == known
     assert starcast.check("SLC.LB-allport", sizes=["S3"]) == bound
@@ -283,8 +285,8 @@ def test_ctrl_c_interrupts_a_plug_in(load: Callable[[str], None], kind: str) -> 
         load("raise KeyboardInterrupt")
 
 
-def test_commands_to_copy_name_the_plug_ins_that_their_runs_need() -> None:
-    """A module that is not loaded and not in a package is taken for a file."""
+def test_suggested_commands_name_the_plug_ins_that_the_runs_need() -> None:
+    """A module that is neither loaded nor in a package is assumed to be a file."""
     used = [{"a": {"module": "mine_x"}, "b": {"module": "mine_x"}}, {}, {"c": {"module": "p.q"}}]
     expected = "starcast --plugin mine_x.py --plugin p.q run once S4"
     assert plugins.name_plugins("starcast run once S4", used) == expected
@@ -371,7 +373,7 @@ def test_text_arguments_in_forest_ids_are_escaped_in_dot_and_svg(
         forest("S3", "mine", mood="a\x01")
 
 
-def test_the_id_of_a_schedule_is_escaped_in_msccl(load: Callable[[str], None]) -> None:
+def test_the_id_of_a_schedule_is_escaped_in_msccl_xml(load: Callable[[str], None]) -> None:
     load(OWN_ARGUMENTS)
     plan = schedule("S3", "broadcast", "slow", word='"<&')
     text = b"".join(render(plan, "msccl-xml")).decode()
@@ -413,7 +415,7 @@ def test_experiment_points_accept_the_arguments_that_a_plug_in_algorithm_declare
         Grid({"topology": "S4", "algorithm": "slow(depth=1)", "message_bytes": "8"})
 
 
-#: An allreduce that returns the rows of all nodes, as a file of another tool would have them.
+#: An allreduce that returns the rows of all nodes, so it has more rows than the default.
 RING = """
     @starcast.algorithm("allreduce", "mine", source="this test"{declared})
     def mine(topology, root, ports):
@@ -502,7 +504,7 @@ def test_an_error_names_the_plug_in_even_if_the_exception_is_unusual(
         "type('R', (dict,), {'__getitem__': lambda *_: exit(), 'keys': lambda self: exit()})()",
     ],
 )
-def test_a_result_that_raises_while_it_is_read_is_refused(
+def test_a_result_that_raises_an_exception_when_read_is_refused(
     load: Callable[[str], None], kind: str, result: str
 ) -> None:
     load(f"{BODIES[kind]}return {result}")
@@ -521,7 +523,7 @@ def test_a_result_that_raises_while_it_is_read_is_refused(
         ("forest_construction", "5", "it returned a value of type int, not text or None"),
     ],
 )
-def test_a_function_in_an_option_of_a_plug_in_is_named_if_it_fails(
+def test_the_error_names_the_plug_in_option_whose_function_fails(
     load: Callable[[str], None], option: str, body: str, shown: str
 ) -> None:
     load(
@@ -568,7 +570,7 @@ print(starcast.forest("S4", "f").height)
     assert run_program(program).stdout == "4\n"
 
 
-def test_a_plug_in_can_use_processes_of_its_own(load: Callable[[str], None]) -> None:
+def test_a_plug_in_can_start_its_own_processes(load: Callable[[str], None]) -> None:
     load(
         """
         import multiprocessing
@@ -597,7 +599,7 @@ def f(topology, root):
 
 
 def write_helped(folder: Path) -> str:
-    """Write a plug-in with modules of its own, and return the path of its file."""
+    """Write a plug-in that imports modules from its folder, and return the path of its file."""
     for name, text in {
         "helped.py": HELPED,
         "helper.py": "NAME = 'greedy'\n",
@@ -649,7 +651,7 @@ def test_an_edited_module_of_a_plug_in_is_imported_again(
 def test_plug_ins_with_different_modules_of_one_name_cannot_be_loaded_together(
     registries: Callable[[], None], tmp_path: Path, statement: str
 ) -> None:
-    """A module that a function imports later would be that of the plug-in that imports it first."""
+    """Python keeps one module per name, so both plug-ins would use the module imported first."""
     files = []
     for name in ("greedy", "breadth-first"):
         folder = tmp_path / name
@@ -679,14 +681,14 @@ def test_a_package_of_a_plug_in_is_found_before_a_folder_without_modules(
 def test_a_plug_in_without_modules_of_its_own_has_the_hash_of_its_file(
     load: Callable[[str], None], tmp_path: Path
 ) -> None:
-    # A module of the same name as one of Python's is not imported.
+    # A module in the folder that has the name of a standard module is not imported.
     (tmp_path / "json.py").write_text("1 / 0")
     load(f"import json, numpy\n{BODIES['construction']}...")
     content = (tmp_path / "mine.py").read_bytes()
     assert ORIGINS["construction", "f"].sha256 == hashlib.sha256(content).hexdigest()
 
 
-def test_the_hash_of_a_plug_in_in_a_package_covers_the_package_but_no_other_distribution(
+def test_the_hash_of_a_packaged_plug_in_covers_only_its_own_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "site-packages"
@@ -710,7 +712,7 @@ def test_the_hash_of_a_plug_in_in_a_package_covers_the_package_but_no_other_dist
 def test_the_modules_of_a_plug_in_are_sent_to_workers(
     registries: Callable[[], None], tmp_path: Path
 ) -> None:
-    """A worker that runs for long gets first one version, and then another."""
+    """A long-running worker receives one version of a module first, and another version later."""
     file = write_helped(tmp_path)
     for name in ("greedy", "breadth-first"):
         registries()
@@ -726,7 +728,7 @@ def test_the_modules_of_a_plug_in_are_sent_to_workers(
         assert forest("S4", "f").parent_port.tolist() == forest("S4", name).parent_port.tolist()
 
 
-def test_an_algorithm_whose_name_cannot_be_shown_is_refused() -> None:
+def test_an_algorithm_whose_name_has_a_failing_repr_is_refused() -> None:
     class Silent:
         def __repr__(self) -> str:
             raise ValueError

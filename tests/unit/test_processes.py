@@ -144,7 +144,7 @@ def blocks(process: psutil.Process, number: signal.Signals) -> bool:
 def test_a_signal_ends_a_run_whose_worker_does_not_respond(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    """Workers block the signals of a terminal, so the parent process must end them."""
+    """Workers block the signals of a terminal, so the parent process must end the workers."""
     with running(tmp_path, pause=1_000) as process:
         while len(workers_of(process.pid)) < 3:
             time.sleep(0.05)
@@ -178,7 +178,7 @@ def test_kill_9_prints_nothing_and_ends_the_workers(tmp_path: Path, moment: floa
 def square(number: int) -> int:
     """Return the square of a number; 13 is refused, and 14 ends the worker."""
     if number == 13:
-        raise InputError("13 is refused", hint="take another number")
+        raise InputError("13 is refused", hint="use another number")
     if number == 14:
         os._exit(3)
     return number * number
@@ -212,7 +212,7 @@ def results_of(
 def test_every_item_is_yielded_once_with_its_result(
     pool: Callable[[], AbstractContextManager[Executor]],
 ) -> None:
-    """Any executor of the standard library gives the same results."""
+    """The executors of the standard library give the same results."""
     with pool() as executor, run_parallel(range(6), work(), executor) as results:
         assert sorted(results) == [(number, number * number) for number in range(6)]
 
@@ -229,10 +229,10 @@ def test_an_error_in_a_worker_is_raised_with_its_hint() -> None:
         results_of([13, 1], work(), 2) as results,
     ):
         list(results)
-    assert caught.value.hint == "take another number"
+    assert caught.value.hint == "use another number"
 
 
-def test_a_task_that_always_kills_its_worker_is_reported_after_all_others_are_done() -> None:
+def test_a_task_that_always_kills_its_worker_is_reported_after_all_other_tasks() -> None:
     done: list[tuple[int, int]] = []
     with (
         pytest.raises(LimitError, match="14 was given up after 4 workers that ran it were killed"),
@@ -311,7 +311,7 @@ def test_all_calls_without_a_result_are_cancelled_when_the_executor_is_killed() 
         executor.submit(square, 4)
 
 
-def test_a_program_that_a_worker_started_does_not_delay_its_end() -> None:
+def test_a_program_that_a_worker_started_does_not_delay_the_executor() -> None:
     """The program holds the worker's end of the pipe open after the worker was killed."""
     executor = ProcessExecutor(1)
     running = executor.submit(os.system, "exec sleep 60")

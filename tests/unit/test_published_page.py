@@ -1,4 +1,4 @@
-"""The page of published schedules: its tables, recomputed where the files are at hand."""
+"""The page of published schedules: its tables, recomputed if the published files are available."""
 
 import os
 import subprocess
@@ -21,7 +21,7 @@ PLAN = (
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> published_schedules.Source:
-    """A repository with a right schedule and its copy, a wrong schedule, and a plan of a switch."""
+    """A repository with a right schedule and its copy, a wrong schedule and an unsupported plan."""
     folder = tmp_path / "someone" / "schedules"
     folder.mkdir(parents=True)
     # S4,1 is the complete graph of 4 nodes.
@@ -62,7 +62,7 @@ def test_every_file_of_a_repository_has_a_verdict(
 
 
 def table(name: str) -> list[str]:
-    """Return the lines of a table of the page."""
+    """Return the lines of a table on the page."""
     text = published_schedules.PAGE.read_text(encoding="utf-8")
     text = text.partition(BEGIN.format(name, "published_schedules.py"))[2].partition(END)[0]
     return text.strip().splitlines()
