@@ -1,6 +1,6 @@
 """The shortest-path tree SPT and graph SPG, and the edge-disjoint trees EDT, node by node.
 
-They follow edge-disjoint-trees.md, Definitions 6 to 8 of Fragopoulou & Akl 1996. SPG and EDT
+The trees follow edge-disjoint-trees.md, Definitions 6 to 8 of Fragopoulou & Akl 1996. SPG and EDT
 consist of subtrees l = 2..n. I is the identity, and S^k the set of nodes with symbol 1 in
 position k.
 """
@@ -97,7 +97,7 @@ def edt(root: Node) -> list[Tree]:
 
 
 def at_root(parents: Mapping[Node, Node | None], root: Node) -> Tree:
-    """Return the tree in which nodes have these parents, translated from root I to another root.
+    """Return the tree with the given parents, translated from root I to another root.
 
     Nodes whose parent is None are omitted.
     """

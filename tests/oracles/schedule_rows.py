@@ -14,7 +14,7 @@ class Row(NamedTuple):
     """A row of a schedule: one unit crosses one directed link in one step.
 
     Nodes are tuples of symbols, or strings of bits in a hypercube. A unit is any value. In
-    reductions, ``combine`` tells whether the receiver adds the unit or takes it as complete.
+    reductions, ``combine`` states whether the receiver adds the unit or receives it complete.
     """
 
     step: int
@@ -72,7 +72,7 @@ def backwards(rows: Collection[Row]) -> list[Row]:
 def for_all(
     rows: Iterable[Row], sources: Iterable[Node], relabel: Callable[[Node, Any], Any] = compose
 ) -> list[Row]:
-    """Return the rows of all sources, given those of the identity.
+    """Return the rows of all sources, given the rows of the identity.
 
     For source q, nodes are relabelled by q, and units become pairs (q, unit).
     """
@@ -136,7 +136,7 @@ def deliver_all(
 
 
 def is_one_port(rows: Iterable[Row]) -> bool:
-    """Return whether no node sends two packets in a step, or receives two."""
+    """Return whether every node sends and receives at most one packet per step."""
     links = {(row.step, row.sender, row.receiver) for row in rows}
     sends = Counter((step, sender) for step, sender, _ in links)
     receipts = Counter((step, receiver) for step, _, receiver in links)

@@ -39,7 +39,7 @@ class World:
 
     @property
     def endpoints(self) -> list[str]:
-        """The nodes that are no switches."""
+        """The nodes that are not switches."""
         return [node for node in self.nodes if node not in self.switches]
 
     def port(self, start: str, other: str) -> int:
@@ -52,7 +52,7 @@ class World:
 
 @cache
 def world(spec: str) -> World:
-    """Return the topology with this name, such as ``S4``, ``S4,2`` or ``Q3``."""
+    """Return the topology with the given name, such as ``S4``, ``S4,2`` or ``Q3``."""
     if spec.startswith("Q"):
         d = int(spec[1:])
         bits = hypercube.nodes(d)
@@ -93,7 +93,7 @@ class Plan:
     def messages(self) -> Iterator[tuple[int, str, str | None]]:
         """Yield every unit in order, with its source and its destination (None for all nodes).
 
-        The units of a reduction come from all endpoints, so their source is an empty text.
+        The units of a reduction come from all endpoints, so their source is an empty string.
         """
         nodes, root = self.world.endpoints, self.root
         halves = {"allgather": "broadcast", "alltoall": "scatter", "reduce-scatter": "reduce"}
@@ -283,9 +283,9 @@ def is_addressed(plan: Plan, row: Row) -> bool:
 
 
 def translated(plan: Plan, row: Row, image: Mapping[str, str], source: int) -> Row:
-    """Return the row that corresponds to this row for the source with number ``source``.
+    """Return the row of source number ``source`` that corresponds to a row of the root.
 
-    ``image`` is the automorphism that maps the plan's root to that source.
+    ``image`` is the automorphism that maps the plan's root to the source.
     """
     nodes = plan.world.nodes
     sender, receiver, unit = image[row.sender], image[row.receiver], row.unit

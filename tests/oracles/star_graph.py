@@ -112,7 +112,7 @@ def distance_sum(n: int) -> int:
 def distance_sum_formula(n: int) -> int:
     """Return t_n by its closed form n!(n + 2/n + H_n - 4), where H_n is a harmonic number.
 
-    It is stated in section 2 of Fragopoulou & Akl 1993.
+    The closed form is stated in section 2 of Fragopoulou & Akl 1993.
     """
     total = factorial(n) * mean_distance(n)
     assert total.denominator == 1
@@ -125,7 +125,7 @@ def mean_distance(n: int) -> Fraction:
 
 
 def visited(start: Node, dimensions: Iterable[int]) -> list[Node]:
-    """Return the nodes on a path from ``start`` across these dimensions, including ``start``."""
+    """Return the nodes, including ``start``, on a path from it across the given dimensions."""
     result = [start]
     for dimension in dimensions:
         result.append(swap(result[-1], dimension))

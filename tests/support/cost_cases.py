@@ -21,7 +21,7 @@ NK_STARS = tuple(f"S{n},{k}" for n in range(2, 6) for k in range(1, n))
 CUBES = ("Q1", "Q2", "Q3", "Q4")
 SMALL = (*STARS, *NK_STARS, *CUBES)
 
-#: The source of the algorithms that decide step by step, whose costs no formula gives.
+#: The source of the algorithms that decide step by step, whose costs have no closed form.
 STEPWISE = "starcast: greedy matching (idea: Won et al. 2024)"
 #: All algorithms with a closed-form cost, by collective and name.
 ALGORITHMS: dict[tuple[str, str], Algorithm] = {
@@ -84,7 +84,7 @@ def built(case: Case) -> Schedule:
 
 @cache
 def run(case: Case) -> Simulation:
-    """Return the simulation of the schedule of a case."""
+    """Return the simulation of a case's schedule."""
     return simulate(built(case))
 
 
@@ -97,7 +97,7 @@ def simulated_cost(
 
 @cache
 def cases(*specs: str, shares: tuple[int, ...] = (1, 2, 3)) -> list[Case]:
-    """Return cases for every algorithm on these topologies in every port model.
+    """Return cases for every algorithm on the given topologies in every port model.
 
     Messages are split into the numbers of parts in ``shares``, and into n-1 and 2(n-1) parts, where
     n-1 is the degree. The numbers of copies are 1, 2 and n-1.

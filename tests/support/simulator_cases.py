@@ -34,7 +34,7 @@ Base = tuple[str, str, str, str]
 
 
 def bases(*specs: str) -> list[Base]:
-    """Return every algorithm of the catalogue on these topologies, in each of its port models."""
+    """Return all catalogue algorithms on the given topologies, in each of their port models."""
     return [
         (spec, entry.collective, entry.name, ports)
         for spec in specs
@@ -67,7 +67,7 @@ def plan_of(schedule: Schedule) -> Plan:
 
 
 def world_of(topology: Topology) -> World:
-    """Return the oracle's form of a topology: its own, if it defines the family."""
+    """Return a topology as a `World`; the oracle's own, if the oracle defines the family."""
     if isinstance(topology, Network):
         return network_world(topology)
     if topology.family in ("star", "nk-star", "hypercube"):
@@ -82,7 +82,7 @@ def world_of(topology: Topology) -> World:
 
 
 def network_world(network: Network) -> World:
-    """Return the oracle's form of a network."""
+    """Return a network as the oracle's `World`."""
     stored = network.as_json()
     nodes = stored["labels"]
     across, capacities, latencies = dict[tuple[str, int], str](), {}, {}
@@ -140,7 +140,7 @@ def names_the_first(run: Simulation, schedule: Schedule, faults: Sequence[Fault]
 
 
 def names(sentence: str, row: Row) -> bool:
-    """Return whether the text of a violation describes this row."""
+    """Return whether the text of a violation describes the given row."""
     ends = f"{row.sender} sends", f"to {row.receiver}:"
     parts = f"step {row.step}:", f"unit {row.unit} ", f"port {row.port} "
     return all(part in sentence for part in (*ends, *parts))
@@ -173,7 +173,7 @@ MUTATIONS = (
 
 
 def changed(schedule: Schedule, row: int, **values: int) -> Schedule:
-    """Return a copy of a schedule with these values in one row."""
+    """Return a copy of a schedule with the given values in one row."""
     columns: dict[str, Any] = {name: getattr(schedule, name).astype(np.int64) for name in values}
     for name, value in values.items():
         columns[name][row] = value
@@ -190,7 +190,7 @@ def flipped(schedule: Schedule, row: int) -> Schedule:
 
 
 def kept(schedule: Schedule, rows: Sequence[int] | np.ndarray[Any, Any]) -> Schedule:
-    """Return a copy of a schedule with only these rows, in this order; rows can be repeated."""
+    """Return a copy of a schedule with only the given rows, in the given order; rows can recur."""
     chosen = np.asarray(rows, dtype=np.int64)
     return replace(schedule, **schedule.columns.apply(lambda column: column[chosen]).present())
 
@@ -311,7 +311,7 @@ def random_rows(
             choice = range(schedule.units) if wrong else sorted(holds[plan.world.nodes[sender]])
             unit = int(lot.choice(choice))
             keys = taken(schedule, sender, port, receiver, unit)
-            if not wrong and (keys & used or receiver == sender):  # the same where no link is
+            if not wrong and (keys & used or receiver == sender):  # equal if the port has no link
                 continue
             tree = int(lot.integers(0, 2))
             ends = named(plan.world.nodes, sender), named(plan.world.nodes, receiver)

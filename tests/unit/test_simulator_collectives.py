@@ -131,7 +131,7 @@ def test_mutated_schedules_under_faults_get_the_same_verdict_from_both_simulator
 
 
 @pytest.mark.parametrize(("collective", "ports"), list(product(COLLECTIVES, ("all", "one"))))
-def test_random_schedules_include_valid_and_invalid_ones(collective: str, ports: str) -> None:
+def test_random_schedules_include_valid_and_invalid_schedules(collective: str, ports: str) -> None:
     """Tests with random schedules must see both verdicts for every collective and port model."""
     empty = no_rows(topology("S3"), collective, ports)
     rules = []
@@ -160,7 +160,7 @@ def by_pairs(postcondition: Postcondition, rows: Rows, end: int) -> ArrivalTimes
 
 @max_examples(40)
 @given(st.data())
-def test_the_result_does_not_depend_on_the_data_structure_for_arrival_times(
+def test_results_do_not_depend_on_how_arrival_times_are_stored(
     data: st.DataObject,
 ) -> None:
     schedule = data.draw(
@@ -185,7 +185,7 @@ def test_the_result_does_not_depend_on_the_data_structure_for_arrival_times(
 
 @max_examples(40)
 @given(st.data())
-def test_under_faults_the_result_does_not_depend_on_the_data_structure_for_arrival_times(
+def test_under_faults_results_do_not_depend_on_how_arrival_times_are_stored(
     data: st.DataObject,
 ) -> None:
     schedule = data.draw(random_schedules("S3", "Q2", "S4,2"))
@@ -209,7 +209,7 @@ def test_the_batch_size_does_not_change_the_result(
 ) -> None:
     """A step is checked as a whole even if its rows exceed a batch.
 
-    Repeated deliveries do no harm.
+    A node may receive the same unit several times.
     """
     empty = no_rows(topology("S3"), collective, "all", each=2, symmetric=symmetric)
     for seed in range(12):
@@ -237,7 +237,7 @@ def test_a_unit_with_one_destination_may_take_two_paths_that_meet_again() -> Non
         ring.append(int(t.neighbours(2 + len(ring) % 2, [ring[-1]])[0]))
     back = int(t.neighbours(2, [0])[0])
     assert back == ring[-1]
-    unit = ring[3]  # opposite the root: a copy goes each way around, then one hop further
+    unit = ring[3]  # opposite the root: a copy arrives from each side, and one goes a hop further
     paths = [(1, 0, ring[1], 0), (2, ring[1], ring[2], 0), (3, ring[2], ring[3], 0)]
     paths += [
         (1, 0, ring[5], 1),
@@ -259,8 +259,8 @@ def test_a_unit_with_one_destination_may_take_two_paths_that_meet_again() -> Non
 
 
 @pytest.mark.parametrize("last", [254, 255, 256, 65_534, 65_535, 65_536, 70_000])
-def test_late_arrivals_are_not_confused_with_missing_ones(last: int) -> None:
-    """Arrival steps are stored in as few bytes as the last step needs."""
+def test_late_arrivals_are_not_mistaken_for_missing_arrivals(last: int) -> None:
+    """The last step determines the number of bytes in which an arrival step is stored."""
     schedule = built(("S3", "broadcast", "greedy", "all"))
     late = replace(schedule, step=schedule.step + (last - schedule.steps))
     run = simulate(late)
@@ -305,7 +305,7 @@ def test_without_units_the_postcondition_holds() -> None:
 
 
 def test_the_postcondition_determines_how_arrival_times_are_stored() -> None:
-    """Units for all nodes have `ArrivalTimes`, units with one destination have `Journeys`."""
+    """`ArrivalTimes` stores units for all nodes, `Journeys` stores units with one destination."""
     everything, addressed = (
         built(("S4", "allgather", "edge-disjoint", "all")),
         built(("S4", "alltoall", "exact", "all")),
