@@ -74,7 +74,7 @@ def shown(value: Fraction | int | str) -> int | str:
 
 
 def surd(rational: Fraction, square: Fraction) -> int | str:
-    """Return rational + sqrt(square) as in a counterexample, where irrational sums are text."""
+    """Return rational + sqrt(square) in the form used in counterexamples: a number or text."""
     root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
     if root**2 == square:
         return shown(rational + root)

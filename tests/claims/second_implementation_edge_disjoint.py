@@ -141,7 +141,7 @@ def is_blocked(way: Sequence[Node], faults: Iterable[FaultyPart]) -> bool:
 def survives(tree_messages: Sequence[Sequence[int]], faulty: int, n: int) -> bool:
     """Return whether every healthy node gets every message for any set of ``faulty`` faults.
 
-    ``tree_messages`` has the messages that each tree carries. The source is always healthy.
+    ``tree_messages`` lists the messages that each tree carries. The source is always healthy.
     """
     possible = [fault for fault in single_faults(n) if fault != (identity(n),)]
     paths_of_message: dict[int, list[dict[Node, list[Node]]]] = {}
@@ -207,9 +207,9 @@ def _missing_after_faults(n: int) -> Comparisons:
 
 
 def total_exchange_quotient(n: float) -> float:
-    """Return (log n)/quotient for the quotient of the steps of an alltoall on both networks.
+    """Return log n divided by the ratio of the steps of an alltoall, star graph to hypercube.
 
-    On the star graph and on the hypercube these are M t_n/(n-1) and M n!/2, where
+    On the star graph and on the hypercube, the steps are M t_n/(n-1) and M n!/2, where
     t_n = n!(n + 2/n + H_n - 4) is the sum of distances from a node, and the harmonic number H_n is
     approximated by ln n + 0.577..
     """
@@ -219,5 +219,5 @@ def total_exchange_quotient(n: float) -> float:
 
 @reimplements("EDT.hyper.te-time")
 def _order_of_total_exchange(_: int) -> Comparisons:
-    """Check that (log n)/quotient is bounded, as it must be for the claimed order log n."""
+    """Check that log n divided by the ratio is bounded, as the claimed order log n implies."""
     yield unbounded(total_exchange_quotient)

@@ -100,7 +100,7 @@ def translates(n: int) -> Comparisons:
 
 
 def first_difference(n: int, packets: Sequence[int], startups: int) -> Comparisons:
-    """Return the first m, T_s, T_c for which the time of an execution differs from that stated.
+    """Compare the time of an execution with the stated time, for several values of m, T_s, T_c.
 
     The stated time is startups T_s + (n!-1)/(n-1) m T_c.
     """

@@ -43,7 +43,7 @@ def test_every_claim_has_a_verdict_with_an_explanation(verdicts: dict[str, Verdi
     for verdict in verdicts.values():
         assert verdict.sizes, verdict.claim
         assert verdict.detail.strip(), verdict.claim
-        # A claim that is not checkable has a reason.
+        # A claim that is not checkable must have a reason.
         assert "Nothing was compared" not in verdict.detail, verdict.claim
 
 

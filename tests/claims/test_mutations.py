@@ -227,7 +227,7 @@ def test_changing_the_stated_values_changes_the_verdict(claim: Claim) -> None:
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
 def test_a_broken_object_changes_the_verdict(claim: Claim) -> None:
-    """At least one change of the objects that a check uses on its smallest topologies is found."""
+    """A check detects at least one change of an object that it uses on its smallest topologies."""
     tried = 0
     for spec in sorted(claim.sizes.quick, key=count_nodes)[:SIZES]:
         original = verdict_word(claim, spec)

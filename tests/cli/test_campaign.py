@@ -131,8 +131,8 @@ def test_the_summary_counts_actions_results_and_problems() -> None:
 
 
 @pytest.mark.parametrize("kind", fuzz.TEXTS)
-def test_texts_are_valid_before_they_are_changed(tmp_path: Path, kind: str) -> None:
-    """If an example were not valid, changes would never get past its first error."""
+def test_example_texts_are_valid_before_fuzzing(tmp_path: Path, kind: str) -> None:
+    """An invalid example would always be refused for the same error, whatever is changed."""
     # The servers that the URIs name refuse connections.
     refused = pytest.raises(UnavailableError) if "URI" in kind else nullcontext()
     with patch.object(fuzz, "damage", lambda _, text: text), refused:

@@ -71,7 +71,7 @@ def test_show_prints_a_claim_and_the_sizes_on_which_it_is_verified(alone: Starca
     )
 
 
-def test_check_works_without_a_server_and_says_once_that_nothing_is_stored(alone: Starcast) -> None:
+def test_check_without_a_server_reports_once_that_nothing_is_stored(alone: Starcast) -> None:
     result = alone(*LOOK, "-f", "json")
     found = rows(result)
     expected = check("TS.L5", sizes=["S3", "S4"])
@@ -87,7 +87,7 @@ def test_check_works_without_a_server_and_says_once_that_nothing_is_stored(alone
     assert (quiet.out, quiet.err.strip().splitlines()) == (result.out, notes)
 
 
-def test_check_prints_the_details_of_few_claims_and_how_many_are_not_about_the_sizes(
+def test_check_prints_details_of_few_claims_and_counts_the_omitted_claims(
     alone: Starcast,
 ) -> None:
     result = alone("claims check TS.h EDT.Tab3.broadcast-time --sizes S3 --no-store")
@@ -176,7 +176,7 @@ SCHEDULE = "S4:broadcast:multiple:all:segments=2:1234"
 
 
 def sends(**columns: int) -> int:
-    """Return the number of rows of SCHEDULE that have these column values."""
+    """Return the number of rows of SCHEDULE with the given column values."""
     planned = schedule("S4", "broadcast", "multiple", ports="all", segments=2)
     matches = [getattr(planned, name) == value for name, value in columns.items()]
     return int(np.all(matches, axis=0).sum())

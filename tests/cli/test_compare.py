@@ -17,10 +17,10 @@ from support.latex_tables import compile_latex, read_table
 GRID = "--topology S4 --segments 1 --segments 4 -m 16 -m 256 -m 4096"
 ALGORITHMS = ("multiple", "recursive-substar")
 #: Arguments of `compare`. Runs are matched by the number of segments per tree. The total number of
-#: pieces would not match, because `multiple` sends segments down three trees.
+#: segments would not match, because `multiple` sends segments down three trees.
 SIDES, SWEEP = "ours theirs --by segments", "sweep --by segments"
 PAPER_PAGE = Path(__file__).parents[2] / "docs" / "for-a-paper.md"
-#: Commands that print tables of every kind; a table does not continue on the next page.
+#: Commands that print every kind of table. The tables are short, as each must fit on one page.
 TABLES = (
     "compare ours theirs", "compare sizes --across topology", f"compare {SIDES} --all",
     "compare sweep --crossovers", "compare sweep --runs", "cost table S5 --collective broadcast",
@@ -50,7 +50,7 @@ def stored(filled_database: FilledDatabase, starcast: Starcast) -> URL:
 
 
 @pytest.mark.usefixtures("stored")
-def test_the_best_time_is_bold_for_people_and_its_experiment_is_named_for_programs(
+def test_the_best_time_is_bold_in_tables_and_named_in_json_and_csv(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = starcast(f"compare {SIDES} -f json").json
@@ -72,7 +72,7 @@ def test_the_best_time_is_bold_for_people_and_its_experiment_is_named_for_progra
 
 
 @pytest.mark.usefixtures("stored")
-def test_the_legend_explains_the_letter_of_an_experiment_even_if_its_name_ends_with_it(
+def test_the_legend_explains_a_letter_in_which_the_name_of_an_experiment_ends(
     starcast: Starcast,
 ) -> None:
     assert starcast(f"experiment run runB --algorithm {ALGORITHMS[1]} {GRID} --jobs 1").code == 0
@@ -207,7 +207,7 @@ def test_option_across_compares_topologies_that_option_where_selects(starcast: S
 
 
 @pytest.mark.usefixtures("networks")
-def test_invalid_columns_and_conditions_are_refused_in_one_sentence(starcast: Starcast) -> None:
+def test_invalid_columns_and_conditions_are_refused(starcast: Starcast) -> None:
     for words, code, message in (
         ("--sort speed", 2, "'speed' is not a column of this comparison"),
         ("--where topology=S9", 3, "no run of this comparison has topology = S9"),
@@ -292,7 +292,7 @@ def test_runs_are_listed_in_columns_that_do_not_depend_on_the_experiments(
 
 
 @pytest.mark.usefixtures("stored")
-def test_the_rule_of_pairing_is_in_the_head_of_the_table_and_of_the_page(
+def test_the_table_and_the_page_state_how_runs_are_paired(
     starcast: Starcast,
 ) -> None:
     rule = "a row compares runs with equal message_bytes and segments"
@@ -303,7 +303,9 @@ def test_the_rule_of_pairing_is_in_the_head_of_the_table_and_of_the_page(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("stored")
-def test_a_plot_can_be_written_alone(starcast: Starcast, tmp_path: Path) -> None:
+def test_each_of_the_two_plots_can_be_written_separately(
+    starcast: Starcast, tmp_path: Path
+) -> None:
     height = {}
     for name, option in (("time", "--plot-only time"), ("links", "--plot-only links"), ("all", "")):
         file = tmp_path / f"{name}.svg"

@@ -174,7 +174,7 @@ def test_fish_and_zsh_complete_names_and_stored_ids(
     ],
 )
 @pytest.mark.usefixtures("shell_home")
-def test_completion_without_a_server_is_silent_and_ends_soon(
+def test_completion_without_a_server_prints_no_error(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STARCAST_POSTGRES_URI", address)

@@ -40,7 +40,7 @@ def test_verify_accepts_a_correct_graph_and_reports_the_seed_of_its_sample(
 
 
 @pytest.mark.usefixtures("what")
-def test_bad_input_is_refused(starcast: Starcast) -> None:
+def test_unknown_artifacts_and_impossible_imports_are_refused(starcast: Starcast) -> None:
     for words, code, sentence in (
         ("verify S5", 3, "no artifact 'S5' is stored"),
         ("rebuild S5", 3, "no artifact 'S5' is stored"),

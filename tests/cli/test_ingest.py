@@ -60,7 +60,7 @@ def untouched(stores: Stores) -> bool:
     return counts(stores.graph) == (0, 0) and set(stored_counts(stores).values()) == {0}
 
 
-def test_an_ingest_applies_its_options_and_creates_everything_once(
+def test_an_ingest_applies_its_options_and_creates_each_artifact_once(
     starcast: Starcast, stores: Stores
 ) -> None:
     """The options set the root, the port models, the segments and the messages."""
@@ -130,7 +130,7 @@ def test_a_dry_run_also_estimates_an_ingest_that_is_too_large(
 def test_an_impossible_ingest_is_refused(
     starcast: Starcast, stores: Stores, words: str, code: int, error: str, hint: str
 ) -> None:
-    """The error names the wrong value, or nodes, relationships and time. Nothing is stored.
+    """The error names the invalid value, or nodes, relationships and time. Nothing is stored.
 
     Limits and load methods are checked after the graph has been paired with the database.
     """
@@ -145,7 +145,7 @@ def test_an_impossible_ingest_is_refused(
 def test_a_dry_run_reports_the_load_method_for_the_embedded_stack(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """It is offline import if that is faster or requested, else Bolt. No server is needed."""
+    """The method is offline import if faster or requested, else Bolt. No server is needed."""
     for name in ("NEO4J_URI", "POSTGRES_URI"):
         monkeypatch.delenv(f"STARCAST_{name}")
     monkeypatch.setenv("STARCAST_HOME", str(tmp_path / "nothing"))
@@ -208,7 +208,7 @@ def test_a_concurrent_ingest_is_refused(starcast: Starcast, stores: Stores) -> N
 def test_ctrl_c_ends_an_ingest(
     starcast: Starcast, stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The exit code is 130, one word is printed, and complete artifacts remain stored."""
+    """The exit code is 130, the last line is "interrupted", and complete artifacts are kept."""
     with monkeypatch.context() as other:
         other.setattr(Forest, "verify", Mock(side_effect=KeyboardInterrupt))
         result = starcast("ingest S4 --trees greedy")
@@ -242,7 +242,7 @@ def silent(
 
 @pytest.mark.slow
 def test_an_ingest_ends_if_neo4j_stops_responding(starcast: Starcast, silent: None) -> None:
-    """The command ends within a minute, with a one-sentence error."""
+    """The command ends within a minute, with an error message."""
     del silent
     began = time.monotonic()
     result = starcast("ingest S4 --method bolt")

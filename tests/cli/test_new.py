@@ -1,4 +1,4 @@
-"""`starcast new` writes plug-ins that work as they are."""
+"""`starcast new` writes plug-ins that work without changes."""
 
 import shlex
 from pathlib import Path
@@ -38,7 +38,7 @@ def test_a_new_plugin_works(
         assert facts["complete"]
         assert (facts["rows"], facts["steps"]) == (23, 4)
     else:
-        # A wheel with six nodes around its hub.
+        # The family is a wheel graph, here with six nodes around its hub.
         assert (facts["nodes"], facts["links"], facts["diameter"]) == (7, 12, 2)
     before = text
     again = starcast(f"new {kind} {name} --folder plugins")
@@ -55,7 +55,7 @@ def test_a_new_plugin_works(
         ("family", "a" * 300, "is not a valid name"),
     ],
 )
-def test_wrong_kinds_and_names_are_refused(
+def test_invalid_kinds_and_names_are_refused(
     kind: PluginKind, name: str, message: str, tmp_path: Path
 ) -> None:
     with Lab(Settings.load()) as lab, pytest.raises(InputError) as refusal:
@@ -64,14 +64,14 @@ def test_wrong_kinds_and_names_are_refused(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_the_error_names_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with Lab(Settings.load()) as lab, pytest.raises(InputError) as refusal:
         lab.new_plugin("family", "for", folder=tmp_path / "file")
     assert str(tmp_path / "file") in refusal.value.message
 
 
-def test_a_name_that_is_a_word_of_python_works(tmp_path: Path) -> None:
+def test_a_python_keyword_is_a_valid_name_of_a_plug_in(tmp_path: Path) -> None:
     with Lab(Settings.load()) as lab:
         assert lab.new_plugin("construction", "for", folder=tmp_path).name == "for_.py"
 

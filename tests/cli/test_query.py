@@ -52,7 +52,7 @@ def starcast(starcast: Starcast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def home(stack_settings: Settings, graph_address: GraphAddress) -> Iterator[Path]:
     """Yield the home of a running stack whose graph holds S3, S4 and S5,3.
 
-    If the graph had as many trees but fewer nodes, the planner would scan all nodes instead of
+    In a graph with fewer nodes per tree, the query planner would scan all nodes instead of
     tree edges.
     """
     with Graph.open(graph_address) as graph, loaded(graph, ["S3", "S4", "S5,3"]):
@@ -256,7 +256,7 @@ def test_the_shown_parameters_are_valid_cypher(
 def test_rows_beyond_the_limit_are_reported_on_stderr(
     starcast: Starcast, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The advice is for those who have not chosen the limit."""
+    """The advice is printed only if the limit was not given on the command line."""
     words = "query run substar topology=S4 'pattern=****' -f csv"
     chosen = starcast(f"{words} --limit 5", home=home)
     monkeypatch.setenv("STARCAST_ROW_LIMIT", "5")
@@ -305,7 +305,7 @@ def test_columns_path_and_ports_that_hold_no_paths_are_printed_unchanged(
     assert missing.out.splitlines()[-1] == "| 0 |  |"
 
 
-def test_a_picture_is_written_to_stdout_or_to_a_file(
+def test_a_drawing_is_written_to_stdout_or_to_a_file(
     starcast: Starcast, home: Path, tmp_path: Path
 ) -> None:
     result = starcast(f"{SHORTEST_PATH} -f svg", home=home)
@@ -318,7 +318,7 @@ def test_a_picture_is_written_to_stdout_or_to_a_file(
     assert file.read_text() == result.out
 
 
-def test_a_picture_shows_the_hops_of_all_rows(starcast: Starcast, home: Path) -> None:
+def test_a_drawing_shows_the_hops_of_all_rows(starcast: Starcast, home: Path) -> None:
     """Every hop of every path is drawn, and the title contains the parameters."""
     words = "query run shortest-paths topology=S4 source=1234 target=2143"
     rows = starcast(f"{words} -f json", home=home).json
@@ -329,7 +329,7 @@ def test_a_picture_shows_the_hops_of_all_rows(starcast: Starcast, home: Path) ->
             assert f"{sender} -{port}-&gt; {receiver}" in drawn
 
 
-def test_a_picture_can_be_drawn_in_levels_or_as_a_ring(starcast: Starcast, home: Path) -> None:
+def test_a_drawing_can_have_the_layout_levels_or_ring(starcast: Starcast, home: Path) -> None:
     levels, ring = (
         starcast(f"{SHORTEST_PATH} -f svg --layout {layout}", home=home).out
         for layout in ("levels", "ring")
@@ -368,7 +368,7 @@ COUNT = "MATCH (n:Node {topology: $topology}) WHERE n.rank < $most RETURN count(
 
 
 def ask(starcast: Starcast, home: Path, *words: str) -> list[dict[str, object]]:
-    """Return the rows of a statement."""
+    """Return the rows that `query ask` prints for a statement."""
     result = starcast("query", "ask", *words, "-f", "json", home=home)
     assert result.code == 0, result.err
     rows: list[dict[str, object]] = result.json
@@ -489,7 +489,7 @@ def test_a_query_created_from_the_template_runs(starcast: Starcast, home: Path) 
     assert [row["neighbour"] for row in rows] == ["2134", "3214", "4231"]
 
 
-def test_names_of_the_schema_that_are_not_stored_yet_are_not_reported() -> None:
+def test_names_of_the_schema_that_are_not_stored_yet_are_not_reported_as_unknown() -> None:
     texts = [
         f"The label `{name}` does not exist in database `neo4j`." for name in ("Forest", "Oak")
     ]

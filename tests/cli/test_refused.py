@@ -216,7 +216,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("code", "line", "words"),
     [(code, *case) for code, cases in REFUSED.items() for case in cases.items()],
 )
-def test_invalid_input_is_refused_in_one_sentence_with_a_hint(
+def test_invalid_input_is_refused_with_an_error_and_a_hint(
     starcast: Starcast,
     files: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -34,7 +34,7 @@ def two(filled_database: FilledDatabase, starcast: Starcast) -> URL:
     return filled_database("two experiments", fill)
 
 
-def test_db_upgrade_creates_the_schema_once_and_check_finds_changes_by_hand(
+def test_db_upgrade_creates_the_schema_once_and_db_check_finds_a_manual_change(
     starcast: Starcast, fresh_database: URL, bare: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name_store(monkeypatch, fresh_database)
@@ -67,7 +67,7 @@ def test_a_run_number_that_is_too_large_is_not_found(starcast: Starcast) -> None
 
 
 @pytest.mark.usefixtures("database")
-def test_run_once_stores_three_costs_that_run_show_tells_how_to_reproduce(
+def test_run_once_stores_three_costs_and_run_show_prints_how_to_reproduce_them(
     starcast: Starcast,
 ) -> None:
     result = starcast(f"run once {POINT} --ports one --segments 3 -f json")
@@ -171,7 +171,7 @@ def test_experiments_with_an_invalid_grid_are_listed(starcast: Starcast, engine:
 
 
 @pytest.mark.usefixtures("database")
-def test_a_grid_comes_from_a_file_and_options_replace_its_axes(
+def test_a_grid_can_be_read_from_a_file_and_options_replace_its_axes(
     starcast: Starcast, tmp_path: Path
 ) -> None:
     file = tmp_path / "grid.toml"
@@ -289,7 +289,7 @@ def lines_of(
 
 
 def table_of(lines: list[str]) -> tuple[list[str], list[list[str]], str]:
-    """Return the columns, cells and footer of a table. A folded cell would give another row."""
+    """Return the columns, cells and footer of a table. A folded cell would count as another row."""
     (rule,) = [place for place, line in enumerate(lines) if line.strip() and not line.strip(" ─")]
     end = next((place for place in range(rule, len(lines)) if not lines[place]), len(lines))
     head = re.split(r" {2,}", lines[rule - 1].strip())
@@ -483,7 +483,7 @@ REFUSED = {
     ("code", "line", "sentence"),
     [(code, *case) for code, cases in REFUSED.items() for case in cases.items()],
 )
-def test_bad_input_is_refused_in_one_sentence_with_its_exit_code(
+def test_invalid_input_is_refused_with_its_exit_code(
     starcast: Starcast, code: int, line: str, sentence: str
 ) -> None:
     assert refused(starcast(line), code, remarks=True)[0].startswith(sentence)

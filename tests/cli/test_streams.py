@@ -1,4 +1,4 @@
-"""Standard streams that are closed, full, broken, or lack characters; and texts that mislead."""
+"""Standard streams that are closed, full, broken or lack characters; misleading characters."""
 
 import fcntl
 import io
@@ -56,10 +56,10 @@ ENDINGS = [
 
 
 @pytest.mark.parametrize(("words", "redirections", "code", "err"), ENDINGS)
-def test_a_command_ends_with_the_documented_code_whatever_its_streams_are(
+def test_a_command_has_the_documented_exit_code_with_unusable_standard_streams(
     words: str, redirections: str, code: int, err: str, tmp_path: Path
 ) -> None:
-    # The command waits until the reader of a closed pipe has ended.
+    # The command starts with a delay, when the reader of the pipe has ended.
     script = f'(sleep 0.3; exec "$@") {redirections}'
     done = subprocess.run(
         ["bash", "-c", script, "bash", *COMMAND, "--home", str(tmp_path), *words.split()],
@@ -97,7 +97,7 @@ def test_a_table_is_shown_in_the_encoding_of_the_terminal(variables: str) -> Non
     assert lines[3].split() == ["spec", "S3"]
 
 
-def test_characters_that_an_encoding_lacks_become_ascii_or_the_escapes_of_json() -> None:
+def test_characters_that_an_encoding_lacks_become_ascii_or_json_escapes() -> None:
     shown = "a─b ≈ é 日 \U0001f600".encode("ascii", "starcast")
     assert shown == rb"a-b ~ \u00e9 \u65e5 \ud83d\ude00"
     assert json.loads(f'"{shown.decode()}"') == "a-b ~ é 日 \U0001f600"
@@ -149,7 +149,7 @@ def test_completion_on_a_full_disk_is_silent() -> None:
     assert done.stderr == b""
 
 
-def test_the_package_is_a_command() -> None:
+def test_the_package_can_be_run_as_a_module() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "starcast", "--version"], capture_output=True, text=True, check=True
     )
@@ -157,7 +157,7 @@ def test_the_package_is_a_command() -> None:
 
 
 @pytest.mark.parametrize("answer", ["", "\x04"])
-def test_the_end_of_the_input_at_a_question_counts_as_an_interruption(
+def test_the_end_of_the_input_at_a_confirmation_counts_as_an_interruption(
     answer: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     terminal = io.StringIO(answer.strip("\x04"))
@@ -180,8 +180,8 @@ def test_exceptions_that_click_would_end_with_code_1_have_a_documented_code(
     assert starcast("config").code == code
 
 
-def test_an_output_does_not_replace_a_pipe(tmp_path: Path) -> None:
-    """For the user root, an output would replace /dev/null or /dev/stdout by a file."""
+def test_writing_an_output_file_does_not_replace_a_pipe(tmp_path: Path) -> None:
+    """Otherwise, root could replace /dev/null or /dev/stdout by a regular file."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     link = tmp_path / "link"
@@ -208,7 +208,7 @@ def test_an_output_to_stdout_is_written_between_other_output(tmp_path: Path) -> 
     assert Path("/dev/stdout").is_symlink()
 
 
-#: A right-to-left override, an isolate, a zero-width space, and codes of terminals.
+#: A right-to-left override, an isolate, a zero-width space, and terminal control codes.
 MISLEADING = "a\u202eb\u2067c\u200bd\x1b[31me\x9bf"
 SHOWN = r"a\u202eb\u2067c\u200bd\x1b[31me\x9bf"
 
@@ -267,7 +267,7 @@ def test_letters_of_languages_written_from_right_to_left_are_unchanged(
     assert "שלום" in capsys.readouterr().out
 
 
-def test_what_a_plug_in_prints_goes_to_stderr(tmp_path: Path) -> None:
+def test_the_output_of_a_plug_in_goes_to_stderr(tmp_path: Path) -> None:
     file = tmp_path / "prints.py"
     file.write_text(
         "import starcast\nprint('one')\n@starcast.construction('f', source='this test')\n"

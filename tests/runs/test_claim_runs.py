@@ -32,7 +32,7 @@ def test_verdicts_and_evidence_read_back_unchanged(engine: Engine) -> None:
     assert (fails.verdict, fails.of) == ("fails", "S3:multiple:123")
 
 
-def test_the_evidence_of_the_parts_of_a_conjunction_is_stored_once(engine: Engine) -> None:
+def test_each_part_of_a_conjunction_stores_its_evidence_once(engine: Engine) -> None:
     number, verdicts = check_and_store(engine, ["TS.T1"], ["S3"])
     with open_session(engine) as session:
         evidence = storage.load_evidence(session, number)

@@ -55,8 +55,8 @@ def test_the_schema_can_be_dropped_and_created_again(bare: Engine) -> None:
     migrations.check(bare)
 
 
-def test_a_drop_keeps_a_view_of_another_program_with_an_earlier_name(bare: Engine) -> None:
-    """Until revision 0015, starcast had a view of this name."""
+def test_a_drop_keeps_a_foreign_view_named_like_a_former_view(bare: Engine) -> None:
+    """Until revision 0015, starcast itself had a view named comparison."""
     migrations.upgrade(bare, Silent())
     execute(bare, "create view comparison as select 5 as theirs")
     migrations.drop(bare)
@@ -110,7 +110,7 @@ def test_an_upgrade_keeps_all_rows(engine: Engine, add_revision: Callable[[], No
          ["not made again", "not checked", "verified"]),
         ("0014", "create view comparison as select id from run",
          "select count(*) from pg_views where viewname = 'comparison'", [0]),
-        # The numbers are those of a CRC, from which earlier versions computed keys.
+        # The number is the CRC from which earlier versions computed keys.
         ("0016", ("insert into family values ('f', 'f graphs'), ('star', 'star graphs')"
          " on conflict do nothing;"
          "insert into topology (spec, family, n, nodes, links, degree, diameter)"
@@ -125,7 +125,7 @@ def test_an_upgrade_keeps_all_rows(engine: Engine, add_revision: Callable[[], No
 def test_an_upgrade_converts_the_rows_of_an_earlier_revision(
     bare: Engine, revision: str, statements: str, query: str, expected: list[int | str | None]
 ) -> None:
-    """It deletes unfinished verification runs and a view, and computes the units of a message."""
+    """An upgrade deletes unfinished verification runs and an old view, and fills in new columns."""
     with bare.begin() as connection:
         command.upgrade(migrations._config(connection), revision)
     execute(bare, *statements.split(";"))
@@ -137,7 +137,7 @@ def test_an_upgrade_converts_the_rows_of_an_earlier_revision(
 def test_revision_0013_stores_large_sizes_and_heights(bare: Engine) -> None:
     with bare.begin() as connection:
         command.upgrade(migrations._config(connection), "0012")
-        # The view shows the heights, whose type the revision changes, and a later column.
+        # The revision changes the type of the heights in this view; the column endpoints is newer.
         query = ARTIFACT.query.replace("topology.endpoints", "topology.nodes as endpoints")
         migrations._create(connection, replace(ARTIFACT, query=query))
     migrations.upgrade(bare, Silent())
@@ -347,7 +347,7 @@ def busy(engine: Engine, striking: threading.Thread) -> None:
 
 @pytest.fixture
 def _no_garbage(engine: Engine) -> Iterator[None]:  # noqa: ARG001 - its database is dropped later
-    """Disable garbage collection during a test, since Python ignores interrupts raised in it.
+    """Disable garbage collection in a test, since Python ignores interrupts during a collection.
 
     Afterwards, a collection closes interrupted connections; while one is open, dropping the
     database takes up to a minute.

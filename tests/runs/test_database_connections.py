@@ -1,7 +1,7 @@
 """PostgreSQL behind PgBouncer in transaction mode, and a server that stops responding.
 
-In transaction mode, sessions change per transaction. A server that stops responding keeps its
-connections open.
+In transaction mode, each transaction may use another session. A server that stops responding
+keeps its connections open.
 """
 
 import threading
@@ -43,7 +43,7 @@ def pooled_engine(
     """An engine for the clean database behind PgBouncer, logged in as the writer role."""
     engine = sessions.connect(clean_database.set(port=pgbouncer))
     name_store(monkeypatch, engine.url)
-    # Several transactions at the same time, so that PgBouncer starts a session for each.
+    # Open three transactions at the same time, so that PgBouncer starts a session for each.
     with ExitStack() as session:
         for _ in range(3):
             session.enter_context(sessions.open_session(engine)).execute(text("select 1"))
@@ -52,7 +52,7 @@ def pooled_engine(
 
 
 def test_consecutive_transactions_use_different_sessions(pooled_engine: Engine) -> None:
-    """Without different sessions, the other tests here would prove nothing."""
+    """Without different sessions, the other tests of this file would prove nothing."""
     pids = [scalars(pooled_engine, "select pg_backend_pid()") for _ in range(4)]
     assert any(pid != pids[0] for pid in pids)
 
@@ -104,7 +104,7 @@ def test_experiments_can_be_run_and_compared_behind_the_pooler(
 def test_an_ingest_and_a_verification_of_claims_work_behind_the_pooler(
     pooled_engine: Engine, graph: Graph, starcast: Starcast
 ) -> None:
-    """The ingest uses COPY, states and locks."""
+    """The ingest uses COPY, load states and locks."""
     request = parse_request("S4", trees="multiple", schedules="multiple")
     summary = ingest(Stores(pooled_engine, graph, 1_000), request)
     assert len(summary.created) == 3
@@ -134,7 +134,7 @@ def test_the_doctor_mentions_the_pooler(pooled_engine: Engine, graph_address: Gr
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_long_statement_behind_the_pooler_is_not_taken_for_a_silent_server(
+def test_a_long_statement_behind_the_pooler_is_not_mistaken_for_a_silent_server(
     pooled_engine: Engine,
 ) -> None:
     """A pooler hides from the client which server process executes the statement."""
@@ -150,7 +150,7 @@ def test_a_long_statement_behind_the_pooler_is_not_taken_for_a_silent_server(
         ({"password": "wrong"}, "refuses the login of"),
     ],
 )
-def test_errors_behind_the_pooler_are_reported_in_one_sentence(
+def test_errors_behind_the_pooler_are_reported_in_one_line(
     pooled: URL, changes: dict[str, str], words: str
 ) -> None:
     """The server is not running, or the server or the pooler refuses the connection."""
@@ -189,7 +189,7 @@ def test_the_time_limit_for_a_silent_server_is_thirty_seconds() -> None:
     assert (options["tcp_user_timeout"], keepalive, options["keepalives_count"]) == (30_000, 30, 4)
 
 
-def test_a_statement_on_a_silent_server_fails_with_one_sentence(
+def test_a_statement_on_a_silent_server_fails_after_the_time_limit(
     through: Engine, proxy: Proxy
 ) -> None:
     execute(through, "select 1")
@@ -237,11 +237,11 @@ def work_with_a_lock(engine: Engine, proxy: Proxy) -> None:
         session.execute(text("select 2"))
 
 
-def test_a_long_statement_is_not_taken_for_a_silent_server(through: Engine) -> None:
+def test_a_long_statement_is_not_mistaken_for_a_silent_server(through: Engine) -> None:
     execute(through, "select pg_sleep(7)", "select 1")
 
 
-def test_waiting_for_a_lock_is_not_taken_for_a_silent_server(through: Engine, bare: Engine) -> None:
+def test_waiting_for_a_lock_is_no_sign_of_a_silent_server(through: Engine, bare: Engine) -> None:
     with bare.begin() as holder:
         holder.execute(text("select pg_advisory_xact_lock(5)"))
         timer = threading.Timer(6, holder.rollback)

@@ -159,7 +159,7 @@ def test_invalid_rows_are_refused(migrated: Engine, statement: str, constraint: 
 
 @pytest.fixture
 def experiments(engine: Engine) -> Engine:
-    """Two experiments with faults, missing units, several algorithms and message sizes."""
+    """Two experiments on several algorithms and message sizes, and one with faults."""
     for name, algorithms in (("first", ["multiple", "greedy"]), ("second", ["recursive-substar"])):
         grid = Grid({
             "topology": ["S4", "S5"], "collective": "broadcast", "algorithm": algorithms,
@@ -405,14 +405,14 @@ def test_the_writer_is_not_a_superuser_and_cannot_change_tables(engine: Engine) 
             execute(engine, statement)
 
 
-def test_a_write_in_a_read_only_session_is_refused_with_one_sentence(engine: Engine) -> None:
+def test_a_write_in_a_read_only_session_is_reported_as_unavailable(engine: Engine) -> None:
     """Sessions are read-only on a replica, or through default_transaction_read_only."""
     change = ("set transaction read only", "insert into experiment (name) values ('x')")
     with pytest.raises(UnavailableError, match="read-only"), sessions.translated_errors(engine.url):
         execute(engine, *change)
 
 
-def test_an_upgrade_grants_rights_to_a_role_created_later(migrated: Engine) -> None:
+def test_an_upgrade_grants_the_rights_that_a_role_lacks(migrated: Engine) -> None:
     """Roles exist once per server, but their rights are granted in each database."""
     execute(migrated, "revoke all on run from starcast_reader")
     query = "select has_table_privilege('starcast_reader', 'run', 'select')"

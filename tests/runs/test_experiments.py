@@ -103,7 +103,7 @@ def test_a_schedule_shared_by_several_points_is_built_once(
     assert len(built) == 16
 
 
-def test_an_incomplete_simulation_is_a_failed_run_naming_the_first_missing_unit(
+def test_a_run_with_an_undelivered_unit_has_the_status_failed(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def cut(*words: Any, **arguments: Any) -> Schedule:

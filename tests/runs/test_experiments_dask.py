@@ -1,4 +1,4 @@
-"""With real Dask workers: killed workers lose no results, unusable clusters are refused."""
+"""Tests with real Dask workers: killed workers lose no results; unusable clusters are refused."""
 
 import os
 import shutil
@@ -51,7 +51,7 @@ SIZES = ["S3", "S4"]
 
 @pytest.fixture(scope="module")
 def cluster_of_two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A cluster of two workers; Dask gives up a task that has killed a worker twice."""
+    """A cluster of two workers; Dask gives up a task that has killed two workers."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "1")
         with cluster(tmp_path_factory.mktemp("dask")) as started:
@@ -65,7 +65,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def assert_refused(address: str, error: type[StarcastError], words: str) -> None:
-    """Check that a connection is refused with an error that contains these words."""
+    """Check that connecting raises an error whose message matches a pattern."""
     with pytest.raises(error, match=words), connect(address):
         pytest.fail("it connected")
 
@@ -85,7 +85,7 @@ def killer(cluster_of_two: Cluster) -> Iterator[Countdown]:
     assert reporter.left < 0, "there was only one result, or none"
 
 
-def test_an_experiment_whose_worker_is_killed_stores_the_same_runs(
+def test_an_experiment_whose_worker_is_killed_stores_the_same_runs_as_a_local_one(
     engine: Engine, killer: Countdown, executor: DaskExecutor
 ) -> None:
     outcome = run_experiment(engine, "dask", GRID, killer, executor=executor)
@@ -94,7 +94,7 @@ def test_an_experiment_whose_worker_is_killed_stores_the_same_runs(
     assert figures(engine, "dask") == figures(engine, "local")
 
 
-def test_claims_whose_worker_is_killed_have_the_same_evidence(
+def test_checks_whose_worker_is_killed_record_the_same_evidence(
     killer: Countdown, executor: DaskExecutor
 ) -> None:
     """The check covers the part of the level `full` selected by `CLAIMS` and `SIZES`."""
@@ -119,7 +119,7 @@ def test_the_files_of_a_paper_pack_are_sent_to_the_workers(
 
 
 def verified(source: Source, reporter: Silent, executor: DaskExecutor | None) -> BlockVerification:
-    """Verify a forest in ranges of three trees each."""
+    """Verify a forest in ranges of three trees, and return the combined result."""
     ranges = [(start, start + 3) for start in range(0, source.count, 3)]
     with run_ranges(source, ranges, None, reporter, executor) as results:
         return combine(source, results)
@@ -129,7 +129,7 @@ def test_blocks_whose_worker_is_killed_have_the_same_heights_and_loads(
     killer: Countdown, executor: DaskExecutor
 ) -> None:
     source = closed_form("S9", "edge-disjoint")
-    # The local run comes first: numba compiles here, and the workers load the compiled code.
+    # The local run comes first, so that the workers load code that numba has already compiled.
     expected = verified(source, Silent(), None)
     assert verified(source, killer, executor) == expected
 
@@ -158,23 +158,23 @@ def square_or_die(number: int) -> int:
 
 
 def allow_failures(executor: DaskExecutor, count: int) -> None:
-    """Set how many times a task may kill its worker before Dask gives it up."""
+    """Set the number of killed workers up to which Dask repeats a task."""
     executor._client.run_on_scheduler(
         lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", count)
     )
 
 
 def refuse_memory(number: int, free: int) -> None:
-    """Refuse an item that needs more memory than is free."""
+    """Raise the error for an item that needs more memory than is free."""
     raise LimitError(f"{number} does not fit into {free / 1e9:.0f} GB")
 
 
 def plenty() -> int:
-    """Return the free memory of a large machine."""
+    """Return the free memory of a large machine, in bytes."""
     return 10**13
 
 
-def test_a_task_that_kills_its_workers_is_named_and_the_others_finish(
+def test_a_task_that_kills_its_workers_is_named_and_the_other_tasks_finish(
     executor: DaskExecutor,
 ) -> None:
     work = Workload(square_or_die, lambda _: 1, plenty, refuse_memory, lambda item: f"item {item}")
@@ -271,7 +271,7 @@ def test_an_address_without_a_scheduler_is_refused(
     monkeypatch.setattr(dask_cluster, "PATIENCE", 1)
 
     def answer(server: socket.socket) -> None:
-        with suppress(OSError):  # the server has been shut down
+        with suppress(OSError):  # raised when the server is shut down
             while True:
                 server.accept()[0].sendall(b"HTTP/1.0 400 Bad Request\r\n" * 9)
 

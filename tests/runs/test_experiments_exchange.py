@@ -1,4 +1,4 @@
-"""Experiments in files keep their provenance and never contradict stored runs."""
+"""Exported experiments keep their provenance; files that contradict stored runs are refused."""
 
 import gzip
 import json
@@ -75,7 +75,7 @@ def file(stored: Engine, tmp_path: Path, request: pytest.FixtureRequest) -> Path
 
 
 def rows(engine: Engine) -> dict[str, list[str]]:
-    """Return all rows about experiments, sorted, without ids that are local to a database."""
+    """Return the sorted rows of each experiment table, without ids, which differ per database."""
     of_runs = (
         "select (to_jsonb(t) - 'run')::text || r.topology || r.algorithm || r.faults"
         " from {} as t join run as r on r.id = t.run"
@@ -137,7 +137,7 @@ def test_an_experiment_can_be_imported_under_another_name(
 def test_a_run_that_contradicts_a_stored_run_is_refused_and_nothing_is_stored(
     file: Path, colleague: Engine, change: str, figure: str, name: str
 ) -> None:
-    """The contradicting run may be stored in an experiment of the same or of another name."""
+    """The stored run is in an experiment with the same name or with another name."""
     run_experiment(colleague, name, GRID, Silent(), jobs=1)
     execute(colleague, change)
     before = rows(colleague)
@@ -161,8 +161,8 @@ def test_an_experiment_that_another_process_runs_is_busy(file: Path, colleague: 
         import_experiments(colleague, file)
 
 
-def test_many_experiments_of_a_file_are_stored_at_once(engine: Engine, tmp_path: Path) -> None:
-    """Their locks need no connections of their own."""
+def test_many_experiments_are_imported_from_one_file(engine: Engine, tmp_path: Path) -> None:
+    """The locks of the experiments need no additional connections."""
     names = [f"part-{number}" for number in range(20)]
     for name in names:
         run_experiment(engine, name, SMALL, Silent(), jobs=1)
@@ -173,7 +173,7 @@ def test_many_experiments_of_a_file_are_stored_at_once(engine: Engine, tmp_path:
     assert [each.created for each in imported] == [2] * 10 + [0] * 10
 
 
-def test_an_unknown_experiment_is_not_found(stored: Engine, tmp_path: Path) -> None:
+def test_an_export_of_an_unknown_experiment_is_refused(stored: Engine, tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="no experiment 'c' is stored"):
         export_experiments(stored, ["a", "c"], tmp_path / "x")
     assert list(tmp_path.iterdir()) == []
@@ -228,7 +228,7 @@ OWN = {
 
 @pytest.fixture
 def own_file(engine: Engine, tmp_path: Path, registries: Callable[[], None]) -> tuple[Path, Path]:
-    """A file with runs of plug-ins that are no longer loaded, and the file of one plug-in."""
+    """The paths of a file with runs of plug-ins that are no longer loaded, and of one plug-in."""
     plugin, file = tmp_path / "mine.py", tmp_path / "own.json"
     plugin.write_text(PLUGIN, encoding="utf-8")
     load_examples()

@@ -96,7 +96,7 @@ def test_every_algorithm_can_be_run_and_its_cost_stored(
 
 @pytest.mark.slow
 def test_every_example_experiment_runs_on_its_smallest_topology() -> None:
-    """There are no violations, and runs without faults are complete."""
+    """No run fails, and no run without faults is faster than its lower bound."""
     for name in examples():
         points = read_design(name).points()
         least = min(topology(point.topology).nodes for point in points)
@@ -147,7 +147,7 @@ def test_small_experiments_start_worker_processes_only_on_request() -> None:
 
 
 def finish(points: list[Point], done: list[Point]) -> None:
-    """Execute experiment points with three jobs, and record those finished before an error."""
+    """Execute experiment points with three jobs, and append each finished point to ``done``."""
     with execute_all(points, 3) as (executions, _):
         for point, execution in executions:
             assert execution.error is None
@@ -156,7 +156,7 @@ def finish(points: list[Point], done: list[Point]) -> None:
 
 @pytest.mark.slow
 def test_concurrent_jobs_stay_within_the_free_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As many jobs run as points fit into memory; a point that does not fit is refused."""
+    """The free memory limits the number of jobs; a point that does not fit alone is refused."""
     # Asynchronous points of different message sizes share no execution.
     points = [
         make_point(
@@ -184,7 +184,7 @@ def test_concurrent_jobs_stay_within_the_free_memory(monkeypatch: pytest.MonkeyP
     assert multiprocessing.active_children() == []
 
 
-def test_a_newly_declared_axis_is_known_everywhere(fresh_database: URL) -> None:
+def test_a_newly_declared_axis_is_part_of_every_interface(fresh_database: URL) -> None:
     """Grids, points, options, columns, views, files, the API and comparisons include the axis."""
     address = fresh_database.render_as_string(hide_password=False)
     program = [sys.executable, "-m", "support.dummy_axis", address]
@@ -224,7 +224,7 @@ POINT = make_point("S4", "broadcast", "recursive-substar", "one", 3, Fraction(10
         ("status", "update run set status = 'failed', error = 'so'", "was failed: so, is complete"),
     ],
 )
-def test_a_result_that_differs_is_reported_with_both_values(
+def test_a_repeated_result_that_differs_is_reported_with_both_values(
     engine: Engine, figure: str, statement: str, words: str
 ) -> None:
     run = run_once(engine, POINT)

@@ -53,7 +53,7 @@ def all_whole(engine: Engine) -> list[Run]:
 
 
 def finishes(engine: Engine) -> None:
-    """Check that a second run executes only the missing points, so that each is stored once."""
+    """Check that a second run executes only the missing points, so each point is stored once."""
     kept = {run.id: run.finished_at for run in all_whole(engine)}
     outcome = run_experiment(engine, "grid", GRID, Silent(), jobs=2)
     assert (outcome.kept, outcome.created) == (len(kept), len(GRID.points()) - len(kept))
@@ -90,7 +90,7 @@ def test_sigterm_ends_an_experiment_like_ctrl_c(
 
 
 def test_killed_workers_lose_no_run(engine: Engine, started: subprocess.Popen[str]) -> None:
-    """The results equal those of an undisturbed run, even if the kernel kills a worker."""
+    """After the busiest worker is killed, the results equal those of an undisturbed run."""
     wait_until(lambda: workers_of(started.pid))
     busiest = max(workers_of(started.pid), key=lambda worker: worker.cpu_times().user)
     code, errors = end_by(busiest.kill, started)

@@ -44,7 +44,7 @@ SCRIPT = Path(__file__).parents[1] / "support" / "break_off.py"
 OLD = plan("S3", schedules="greedy")
 OLD_IDS = {artifact.id for artifact in OLD.artifacts}
 NEW_IDS = set(S4)
-#: Artifacts of every family and collective, all constructions, ids with commas and parentheses.
+#: Plans with every family, collective and construction, and ids with commas and parentheses.
 EVERYTHING = (
     plan("S4,2", ["all"]),
     plan("Q4", ["all"]),
@@ -68,7 +68,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
 
 @pytest.mark.usefixtures("clean_graph")
 def test_an_import_replaces_the_store_of_a_running_server(stack_settings: Settings) -> None:
-    """Stored artifacts stay, new artifacts are compared and complete, a new server is running."""
+    """Stored artifacts are kept, new artifacts are complete, and a new server is running."""
     before = Home(stack_settings.home).published()["neo4j"].pid
     with open_stores(stack_settings) as stores:
         ingest(stores, OLD, method=LoadMethod.BOLT)
@@ -81,7 +81,7 @@ def test_an_import_replaces_the_store_of_a_running_server(stack_settings: Settin
 @pytest.mark.usefixtures("clean_graph")
 @pytest.mark.parametrize("values", [{}, {"capacities": [1, 20, 4, 1], "latencies": [0, 7, 123, 0]}])
 def test_networks_are_imported(stack_settings: Settings, values: dict[str, list[int]]) -> None:
-    """Their labels and titles differ in length, and titles contain what CSV quotes."""
+    """Labels and titles differ in length, and some titles need quotes in CSV."""
     links = [("Köln", 'say "A, B"'), ('say "A, B"', "c"), ("c", "Köln"), ("c", "100")]
     given = starcast.network(links, name="cities", switches=["c"], **values)
     with open_stores(stack_settings) as stores:
@@ -93,7 +93,7 @@ def test_networks_are_imported(stack_settings: Settings, values: dict[str, list[
 @pytest.mark.slow
 @pytest.mark.usefixtures("clean_graph")
 def test_imported_artifacts_equal_the_built_ones(stack_settings: Settings) -> None:
-    """Arrays read back equal newly built arrays; both stores say that all are complete."""
+    """Arrays read from the stores equal newly built arrays; every artifact is marked complete."""
     with open_stores(stack_settings) as stores:
         for name in [name for name in states(stores) if ":" not in name]:
             drop(stores, "topology", name, cascade=True)  # left in PostgreSQL by earlier tests
@@ -148,7 +148,7 @@ def dies(own: Settings, stage: str, command: str = "import") -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("stage", ["saved", "written", "imported"])
 def test_a_kill_before_the_server_stops_changes_nothing(own: Settings, stage: str) -> None:
-    """The old server keeps answering, and the next command deletes the written files."""
+    """The old server keeps answering, and the next `up` deletes the written files."""
     before, stored_before = in_force(own), in_graph(own)
     pid = Home(own.home).published()["neo4j"].pid
     dies(own, stage)
@@ -162,7 +162,7 @@ def test_a_kill_before_the_server_stops_changes_nothing(own: Settings, stage: st
 
 @pytest.mark.slow
 def test_a_kill_during_the_comparison_keeps_the_old_store(own: Settings) -> None:
-    """A server without published address is left. `up` replaces it by one on the old directory."""
+    """An unpublished server remains, until `up` replaces it by a server on the old data."""
     before, stored_before = in_force(own), in_graph(own)
     dies(own, "compared")
     assert Neo4j(Home(own.home)).data.name == before

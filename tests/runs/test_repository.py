@@ -29,7 +29,7 @@ def count(session: Session, *tables: type[models.Base]) -> list[int]:
 
 
 def store(engine: Engine, *structures: Topology | Forest | Schedule | None) -> None:
-    """Store topologies, forests and schedules, each of them verified."""
+    """Verify and store topologies, forests and schedules."""
     with open_session(engine) as session:
         for each in structures:
             if isinstance(each, Topology):
@@ -50,8 +50,8 @@ def store_run(engine: Engine) -> int:
         return repository.save_run(session, experiment, run, execution.profile).id or 0
 
 
-def test_structures_saved_twice_have_one_row_with_their_measures(engine: Engine) -> None:
-    """`assert_stored`, which tests of ingests use, compares all other stored values."""
+def test_structures_saved_twice_have_one_row_with_their_metrics(engine: Engine) -> None:
+    """The ingest tests compare all other stored values, by `assert_stored`."""
     built = schedule("S4", "broadcast", "multiple", "all", 17, segments=2)
     grown = built.forest
     assert grown is not None
@@ -70,7 +70,7 @@ def test_structures_saved_twice_have_one_row_with_their_measures(engine: Engine)
     assert (row.forest, row.symmetric) == (grown.id, False)
 
 
-def test_a_structure_that_its_checker_rejects_is_not_stored(engine: Engine) -> None:
+def test_an_invalid_forest_or_schedule_is_not_stored(engine: Engine) -> None:
     grown = forest("S4", "multiple")
     array = grown.parent_port.copy()
     array[1, 0] = 2
@@ -164,7 +164,7 @@ def test_postgresql_computes_decimals_of_exact_fractions(engine: Engine) -> None
             assert time_value == pytest.approx(float(Fraction(time)))
 
 
-def test_a_message_size_that_is_not_a_fraction_is_refused(engine: Engine) -> None:
+def test_an_invalid_message_size_is_refused(engine: Engine) -> None:
     store_run(engine)
     for words in ("1/0", "-1", "0.5", ""):
         with pytest.raises((IntegrityError, DataError)), open_session(engine) as session:
@@ -173,7 +173,7 @@ def test_a_message_size_that_is_not_a_fraction_is_refused(engine: Engine) -> Non
 
 def test_an_experiment_cannot_have_two_runs_of_the_same_point(engine: Engine) -> None:
     store_run(engine)
-    with pytest.raises(IntegrityError, match="uq_run_point"):  # even without a base construction
+    with pytest.raises(IntegrityError, match="uq_run_point"):  # although the base is null
         store_run(engine)
 
 

@@ -76,7 +76,7 @@ def replaced(file: Path, content: bytes) -> Iterator[None]:
 
 
 def kill(settings: Settings, *names: str) -> None:
-    """Kill servers, as a power failure would, and wait until all their processes have ended."""
+    """Kill servers, to simulate a power failure, and wait until all their processes have ended."""
     home = Home(settings.home)
     servers = [server for server in stack.all_servers(home) if server.name in names]
     family = [process for server in servers for process in server.find_processes()]
@@ -124,7 +124,7 @@ def test_servers_listen_on_loopback_only(stack_settings: Settings) -> None:
 
 
 def test_the_home_and_data_folders_remain_closed_to_other_users(stack_settings: Settings) -> None:
-    """If root starts PostgreSQL, it runs as a user who may not enter the folders above its data."""
+    """If root starts PostgreSQL, its account has no access to the folders above its data."""
     home = stack_settings.home
     process = psutil.Process(Home(home).published()["postgres"].pid)
     assert process.uids().effective != 0
@@ -151,7 +151,7 @@ def test_neo4j_is_configured_as_documented(stack_settings: Settings) -> None:
 
 
 def test_postgres_is_configured_as_documented(stack_settings: Settings) -> None:
-    """The server has SCRAM passwords, UTF-8, page checksums, the writer role and its database."""
+    """The server uses SCRAM, UTF-8 and page checksums, and has the writer role and its database."""
     url = endpoints(stack_settings.home).postgres_url
     with connect(superuser_url(Home(stack_settings.home), url.port or 0)) as store:
         rules = store.execute("SELECT DISTINCT auth_method FROM pg_hba_file_rules").fetchall()
@@ -226,7 +226,7 @@ def test_the_stack_survives_a_power_failure_and_a_reboot(
 
 @pytest.mark.slow
 def test_a_damaged_end_of_the_transaction_log_is_tolerated(own: Settings) -> None:
-    """A full disk can leave such a log, with which Neo4j does not open its database."""
+    """A full disk can leave a damaged log, with which Neo4j refuses to open its database."""
     with endpoints(own.home).driver() as graph:
         graph.execute_query("CREATE (:Committed {n: 8})")
     kill(own, "neo4j")
@@ -297,7 +297,7 @@ def test_a_port_taken_during_the_start_is_replaced(
     assert both_answer(endpoints(own.home))
 
 
-#: A program that enables the loopback interface of its network namespace, then runs its arguments.
+#: A program that enables the loopback interface of its network namespace and executes a command.
 LOOPBACK_ONLY = """
 import fcntl, os, socket, struct, sys
 UP, SET_FLAGS = 1, 0x8914
@@ -307,8 +307,8 @@ os.execv(sys.argv[1], sys.argv[1:])
 
 
 @pytest.mark.slow
-def test_the_stack_starts_with_nothing_but_the_loopback_interface(own: Settings) -> None:
-    # A user other than root may only create the namespace together with one of its own users.
+def test_the_stack_starts_with_only_the_loopback_interface(own: Settings) -> None:
+    # A user other than root can create a network namespace only within a new user namespace.
     unshare = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--net", "--map-root-user"]
     if subprocess.run([*unshare, "true"], capture_output=True, check=False).returncode:
         pytest.skip("this machine creates no network namespaces")
@@ -372,7 +372,7 @@ def test_an_interrupted_up_leaves_no_published_server(
     ) as up:
         assert up.stderr is not None
         while "PostgreSQL is ready" not in (line := up.stderr.readline()):
-            assert line, "it ended too early"
+            assert line, "the command ended too early"
         up.send_signal(number)
         output = up.stderr.read()
     assert up.returncode == (130 if number is signal.SIGINT else -number), output
@@ -401,8 +401,8 @@ def test_status_shows_both_running_servers(stack_settings: Settings) -> None:
 
 
 @pytest.mark.slow
-def test_a_full_disk_is_named_until_the_servers_are_restarted(tmp_path: Path) -> None:
-    """By the ingest, by `status` and by `up`; with free space, a restart is enough."""
+def test_a_full_disk_is_reported_until_the_servers_are_restarted(tmp_path: Path) -> None:
+    """`ingest`, `status` and `up` report the full disk; with free space, a restart is enough."""
     home = tmp_path / "home"
     with memory_disk(tmp_path, "600m") as is_mounted:
         if not is_mounted:
@@ -439,7 +439,7 @@ def test_postgres_logs_errors_of_clients_but_nothing_during_up(stack_settings: S
         pytest.raises(psycopg.errors.DivisionByZero),
     ):
         store.execute("SELECT 1/0")
-    # The details of this error quote the value of its parameter.
+    # The error details, which quote the parameter value, must not be logged.
     with (
         connect(store_url(stack_settings)) as store,
         pytest.raises(psycopg.errors.InvalidTextRepresentation),
@@ -454,8 +454,8 @@ def test_postgres_logs_errors_of_clients_but_nothing_during_up(stack_settings: S
     ]
 
 
-def test_hashes_of_passwords_are_not_logged(stack_settings: Settings) -> None:
-    """The statements that set them may fail, for example on a full disk."""
+def test_password_hashes_are_not_logged(stack_settings: Settings) -> None:
+    """A statement that sets a password can fail, for example on a full disk."""
     postgres = Postgres(Home(stack_settings.home))
     with (
         postgres._connect(Home(stack_settings.home).port("postgres")) as connection,
@@ -481,8 +481,8 @@ def test_logs_prints_the_last_lines_of_the_chosen_logs(stack_settings: Settings)
 
 
 @pytest.mark.slow
-def test_logs_follows_a_log_across_a_restart(own: Settings) -> None:
-    """Ctrl-C ends it with exit code 0."""
+def test_logs_with_follow_continues_after_a_restart(own: Settings) -> None:
+    """Ctrl-C ends the command with exit code 0."""
     command = [*STARCAST, "--home", own.home, "logs", "postgres", "--follow", "--lines", "0"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, start_new_session=True
@@ -491,7 +491,7 @@ def test_logs_follows_a_log_across_a_restart(own: Settings) -> None:
         kill(own, "postgres")
         start_stack(own)
         while "ready to accept connections" not in (line := following.stdout.readline()):
-            assert line, "it ended too early"
+            assert line, "the command ended too early"
         os.killpg(following.pid, signal.SIGINT)
     assert following.returncode == 0
 

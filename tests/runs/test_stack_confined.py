@@ -1,7 +1,7 @@
 """The embedded servers refuse dangerous requests even from clients that bypass starcast.
 
 The statements go straight to the server over Bolt, with the password stored in the home. The stack
-is separate, since a test starts it on a home owned by root, as earlier releases left it.
+is separate, since a test starts it on a home owned by root, like homes of earlier releases.
 """
 
 import os
@@ -62,7 +62,7 @@ def listener() -> Iterator[socket.socket]:
         yield server
 
 
-#: URLs that LOAD CSV refuses, with words of the error; {port} is a port of this machine.
+#: URLs that LOAD CSV refuses, each with a pattern for the error; {port} is a local port.
 REFUSED = {
     **dict.fromkeys(("file:///etc/passwd", "file:///etc/shadow", "file:///x.csv"), "."),
     **dict.fromkeys(("/etc/passwd", "file:x"), "."),
@@ -282,7 +282,7 @@ def assert_a_pasted_tree_is_shown_alone(tab: Page, settings: Settings, address: 
 def test_uninstall_stops_the_servers_and_removes_only_files_of_starcast(
     own: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`tests/unit/test_embedded_uninstall.py` has the files and accounts outside of the home."""
+    """`tests/unit/test_embedded_uninstall.py` tests files and accounts outside the home."""
     monkeypatch.setattr(programs, "SHARED", tmp_path / "programs")
     monkeypatch.setattr(system, "SYSTEM_USER", "no-such-user")
     (own.home / "notes.txt").write_text("mine", encoding="utf-8")

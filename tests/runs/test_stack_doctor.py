@@ -109,7 +109,7 @@ def test_a_graph_that_an_ingest_would_refuse_is_reported(
 ) -> None:
     """The finding is `wrong`, with the error message of the ingest; the server itself is fine.
 
-    `test_graph_store.py` has the other graphs that an ingest refuses.
+    `test_graph_store.py` tests the other graphs that an ingest refuses.
     """
     graph.write("CREATE (:Store {id: 'another', schema: $schema})", {"schema": schema})
     findings, code = examine(healthy)

@@ -1,4 +1,4 @@
-"""Backups restore everything into empty stores; damaged files are refused."""
+"""Backups are restored completely into empty stores; damaged files are refused."""
 
 import json
 import shutil
@@ -88,7 +88,7 @@ def target(bare: Engine, request: pytest.FixtureRequest) -> Engine:
     return bare
 
 
-def test_a_restored_store_is_equal_and_its_graph_is_rebuilt(
+def test_a_restored_store_equals_the_original_and_its_graph_is_rebuilt(
     stored: Engine,
     target: Engine,
     clean_graph: GraphAddress,
@@ -138,7 +138,7 @@ def test_a_backup_of_an_old_revision_is_restored_and_upgraded(
 @pytest.mark.slow
 @pytest.mark.usefixtures("stored")
 @pytest.mark.parametrize("place", ["postgres", "neo4j"])
-def test_a_store_that_is_not_empty_is_refused_and_unchanged(
+def test_a_restore_into_a_nonempty_store_is_refused_and_changes_nothing(
     file: Path, bare: Engine, clean_graph: GraphAddress, graph_driver: Driver, place: str
 ) -> None:
     migrations.upgrade(bare, Silent())
@@ -163,7 +163,7 @@ def test_restore_with_replace_empties_both_stores_even_if_a_plug_in_is_missing(
     registries: Callable[[], None],
     tmp_path: Path,
 ) -> None:
-    """If the plug-in of a topology is missing, the rows are restored, and the error names it."""
+    """If a topology's plug-in is missing, rows are restored and the error names the plug-in."""
     migrations.upgrade(bare, Silent())
     settings = settings_for(bare.url, clean_graph)
     load_examples()
@@ -271,7 +271,7 @@ def test_a_failed_restore_leaves_an_empty_store(
 def test_a_failed_replacement_restores_the_previous_content(
     file: Path, bare: Engine, role_url: Callable[[URL, Role], URL], tmp_path: Path
 ) -> None:
-    """Afterwards the rows and the access rights are as before."""
+    """After the failure, the rows and the access rights are the same as before."""
     backup.restore(bare, file)
     before, keep = all_rows(bare), tmp_path / "all before.backup"
     changed = rewrite(file, tmp_path / "changed", other_checksum)
@@ -293,7 +293,7 @@ def test_an_empty_store_is_replaced_without_a_backup(migrated: Engine, tmp_path:
     assert not (tmp_path / "nothing.backup").exists()
 
 
-def test_an_interrupted_backup_keeps_the_earlier_file(migrated: Engine, tmp_path: Path) -> None:
+def test_a_refused_backup_keeps_the_earlier_file(migrated: Engine, tmp_path: Path) -> None:
     target = tmp_path / "store.backup"
     target.write_bytes(b"an earlier backup")
     execute(migrated, "drop table record")
@@ -306,10 +306,10 @@ def test_an_interrupted_backup_keeps_the_earlier_file(migrated: Engine, tmp_path
 
 
 @pytest.mark.slow
-def test_a_backup_is_one_snapshot_even_if_others_write_meanwhile(
+def test_a_backup_is_one_snapshot_even_if_another_session_writes(
     stored: Engine, tmp_path: Path
 ) -> None:
-    """Dump and manifest of the file both omit transactions that commit during the dump."""
+    """Rows and manifest of the file both omit transactions that commit during the backup."""
     stop = threading.Event()
 
     def keep_writing() -> None:
@@ -327,7 +327,7 @@ def test_a_backup_is_one_snapshot_even_if_others_write_meanwhile(
 
 
 def write_dump(engine: Engine, file: Path, tables: str = "public.*") -> Path:
-    """Write a backup in the first format, in which starcast 0.1.0.dev wrote a dump by pg_dump."""
+    """Write a backup in the first format, the pg_dump archive of starcast 0.1.0.dev."""
     with engine.connect() as connection:
         manifest = json.loads(backup._describe(connection).model_dump_json())
     manifest["format"] = "starcast backup 1"
@@ -346,7 +346,7 @@ def write_dump(engine: Engine, file: Path, tables: str = "public.*") -> Path:
     return file
 
 
-#: The views of a store are not part of a dump of its tables.
+#: The pattern by which pg_dump selects the tables of a store, but not its views.
 TABLES = "public.(store|family|topology|forest|tree|schedule*|materialization|experiment|run|cost"
 TABLES += "|step_profile|claim_run|claim_evidence|claim_verdict|record|network|node_key"
 TABLES += "|alembic_version{})"
@@ -355,7 +355,7 @@ TABLES += "|alembic_version{})"
 def test_a_backup_of_the_first_format_is_restored_without_executing_its_dump(
     migrated: Engine, store_url: URL, tmp_path: Path
 ) -> None:
-    """A dump with a trigger, a function or another table is refused; nothing of it is executed."""
+    """A dump with a trigger, a function or an extra table is refused and not executed."""
     execute(
         migrated,
         "insert into experiment (name) values ('e')",
@@ -422,7 +422,7 @@ def test_a_forged_backup_is_refused_and_the_store_is_unchanged(
     assert migrations.differences(migrated) == []
 
 
-def test_a_dump_without_columns_or_with_a_stuck_program_is_refused(
+def test_a_restore_fails_if_pg_restore_hangs_or_reports_an_error(
     migrated: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = write_dump(migrated, tmp_path / "first.backup", TABLES.format(""))
@@ -439,7 +439,7 @@ def test_a_dump_without_columns_or_with_a_stuck_program_is_refused(
     migrations.check(migrated)
 
 
-def test_a_backup_of_the_first_format_needs_a_pg_restore_of_its_version() -> None:
+def test_a_missing_pg_restore_for_the_version_of_a_dump_is_reported() -> None:
     with pytest.raises(UnavailableError, match="a dump of PostgreSQL 99, and no pg_restore"):
         find_pg_restore(99)
 
@@ -447,7 +447,7 @@ def test_a_backup_of_the_first_format_needs_a_pg_restore_of_its_version() -> Non
 def test_a_store_with_rows_is_locked_before_it_is_replaced(
     migrated: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A row that another program has not committed yet is in neither file nor store, or waits."""
+    """An uncommitted row blocks the restore; once committed, the row is in the kept backup."""
     monkeypatch.setattr(migrations, "UPGRADE_SECONDS", 1)
     file = tmp_path / "own.backup"
     execute(migrated, "insert into experiment (name) values ('e')")
@@ -472,8 +472,8 @@ def test_no_artifact_is_complete_after_a_restore_without_the_graph(
 
 
 @pytest.mark.slow
-def test_a_killed_restore_leaves_the_store_as_before(migrated: Engine, tmp_path: Path) -> None:
-    """Later kills find the restored rows; no kill finds anything else."""
+def test_a_killed_restore_leaves_the_old_or_the_new_rows(migrated: Engine, tmp_path: Path) -> None:
+    """The first kill comes so early that the old rows remain."""
     insert = "insert into experiment (name) select 'e' || i from generate_series(1, 20000) as i"
     execute(migrated, insert)
     restored = all_rows(migrated)
@@ -498,7 +498,7 @@ def test_a_killed_restore_leaves_the_store_as_before(migrated: Engine, tmp_path:
 
 
 @pytest.mark.slow
-def test_a_backup_of_a_silent_server_fails_with_one_sentence(
+def test_a_backup_fails_if_the_server_stops_answering(
     migrated: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server stops answering while it sends the rows."""

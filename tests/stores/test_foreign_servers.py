@@ -1,4 +1,4 @@
-"""Databases and roles of other people's servers: settings, encodings, limits, missing rights."""
+"""Databases on servers that the user runs: settings, encodings, limits, missing rights."""
 
 import os
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from starcast.support.progress import Silent
 from support.fix_cli import Starcast, name_store, refused
 from support.fix_servers import execute, new_database, plain_url, settings_for
 
-#: Settings of a database that change the meaning of values, and the values that starcast needs.
+#: Settings that change the meaning of values: the value of the database and that of starcast.
 UNLIKE_OURS = {
     "datestyle": ("German", "ISO, MDY"),
     "intervalstyle": ("iso_8601", "postgres"),
@@ -41,7 +41,7 @@ def set_up(url: URL, **values: str) -> None:
 
 
 def encoded(store_url: URL, encoding: str) -> Iterator[URL]:
-    """Create a database with another encoding, and drop it at the end."""
+    """Create a database with the given encoding, yield its URL, and drop it at the end."""
     with new_database(store_url) as url:
         change(store_url, f"drop database {url.database}")
         change(
@@ -66,7 +66,7 @@ def latin1(store_url: URL) -> Iterator[URL]:
 
 @pytest.fixture
 def limited(migrated: Engine, store_url: URL) -> Iterator[URL]:
-    """The URL of a new role without rights, whose name contains misleading words."""
+    """The login URL of a new role without rights, whose name contains the word "password"."""
     role = f"password_role_{os.getpid()}"
     with psycopg.connect(plain_url(store_url), autocommit=True) as connection:
         connection.execute(f"create role {role} login password 'x'".encode())
@@ -89,10 +89,10 @@ def execute_all(engine: Engine, statements: list[str]) -> None:
 
 
 @pytest.mark.parametrize("pooled", [False, True], ids=["direct", "pooled"])
-def test_settings_of_a_database_do_not_reach_a_transaction(
+def test_transactions_override_the_settings_of_a_database(
     pooled: bool, migrated: Engine, request: pytest.FixtureRequest
 ) -> None:
-    """Every transaction has them, also behind a pooler, and none is left to other clients."""
+    """Starcast's settings apply to its own transactions only, even behind a connection pooler."""
     set_up(migrated.url, **{name: ours[0] for name, ours in UNLIKE_OURS.items() if ours[0]})
     url = migrated.url
     if pooled:
@@ -113,7 +113,7 @@ def test_settings_of_a_database_do_not_reach_a_transaction(
 
 
 @pytest.mark.parametrize("style", ["German", "SQL, DMY", "Postgres, DMY"])
-def test_experiments_are_run_and_listed_whatever_the_style_of_dates(
+def test_experiments_are_run_and_listed_with_any_date_style(
     style: str, migrated: Engine, starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_up(migrated.url, datestyle=style, client_encoding="SQL_ASCII")
@@ -123,7 +123,7 @@ def test_experiments_are_run_and_listed_whatever_the_style_of_dates(
     assert (result.code, len(result.json)) == (0, 1), result.err
 
 
-def test_variables_of_libpq_do_not_change_the_meaning_of_values(
+def test_libpq_environment_variables_do_not_change_the_meaning_of_values(
     migrated: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
@@ -136,7 +136,7 @@ def test_variables_of_libpq_do_not_change_the_meaning_of_values(
 
 
 @pytest.mark.parametrize("encoding", ["sql_ascii", "latin1"])
-def test_an_upgrade_refuses_a_database_with_another_encoding_and_the_doctor_reports_it(
+def test_upgrade_and_doctor_report_a_database_with_an_unsupported_encoding(
     encoding: str, request: pytest.FixtureRequest, starcast: Starcast,
     monkeypatch: pytest.MonkeyPatch, graph_address: GraphAddress,
 ) -> None:  # fmt: skip
@@ -152,10 +152,10 @@ def test_an_upgrade_refuses_a_database_with_another_encoding_and_the_doctor_repo
     assert found["schema"].found == "the database has no schema yet"
 
 
-def test_an_existing_store_with_another_encoding_is_read(
+def test_an_existing_store_with_an_encoding_other_than_utf8_can_be_used(
     sql_ascii: URL, latin1: URL, starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A character that the encoding lacks is named; nothing is stored then."""
+    """A value is refused if it has a character that the encoding lacks."""
     monkeypatch.setattr(migrations, "check_server", lambda _: None)
     for url in (sql_ascii, latin1):
         engine = sessions.connect(url)
@@ -172,7 +172,7 @@ def test_an_existing_store_with_another_encoding_is_read(
         engine.dispose()
 
 
-def test_a_role_without_a_free_connection_is_named(
+def test_the_error_names_the_role_that_has_no_free_connection(
     limited: URL, store_url: URL, starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name_store(monkeypatch, limited)
@@ -186,7 +186,7 @@ def test_a_role_without_a_free_connection_is_named(
 
 
 @pytest.mark.slow
-def test_a_server_whose_connections_are_all_in_use_is_named(
+def test_the_error_names_the_server_whose_connections_are_all_in_use(
     limited: URL, starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name_store(monkeypatch, limited)
@@ -213,7 +213,7 @@ def test_the_doctor_counts_free_connections(
         assert findings["Neo4j"].verdict is Verdict.OK
 
 
-def test_the_missing_right_is_named(
+def test_the_error_names_the_missing_right(
     limited: URL, starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name_store(monkeypatch, limited)
@@ -223,10 +223,10 @@ def test_the_missing_right_is_named(
 
 
 @pytest.mark.parametrize("table", ["run", "step_profile"])
-def test_a_full_disk_of_the_server_is_named_wherever_the_server_reports_it(
+def test_a_full_disk_of_the_server_is_reported_for_inserts_and_for_copy(
     table: str, migrated: Engine, starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Runs are inserted by SQLAlchemy, their steps by COPY, whose errors psycopg itself raises."""
+    """SQLAlchemy inserts the runs; psycopg copies their steps and raises the errors itself."""
     name_store(monkeypatch, migrated.url)
     execute(
         migrated,
@@ -253,7 +253,7 @@ def test_a_full_disk_of_the_server_is_named_wherever_the_server_reports_it(
         (["select pg_terminate_backend(pg_backend_pid())"], "cannot be reached: terminating", 4),
     ],
 )
-def test_errors_of_statements_quote_the_server(
+def test_each_kind_of_server_error_has_its_own_message_and_exit_code(
     statements: list[str], words: str, code: int, migrated: Engine
 ) -> None:
     with pytest.raises(StarcastError) as failed:
@@ -262,10 +262,10 @@ def test_errors_of_statements_quote_the_server(
     assert failed.value.exit_code == code
 
 
-def test_a_server_that_has_no_free_connection_still_answers(
+def test_a_long_statement_continues_if_the_server_refuses_the_probe(
     limited: URL, store_url: URL, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The probe of a silent server is refused, so a long statement goes on."""
+    """A refused probe connection shows that the server still answers."""
     monkeypatch.setattr(sessions, "SILENT_SECONDS", 0.3)
     engine = sessions.connect(limited)
     with sessions.open_session(engine) as session:

@@ -75,8 +75,8 @@ def constructions_with_arguments(spec: str) -> list[str]:
         ),
     ],
 )
-def test_everything_is_stored_and_reads_back_equal(stores: Stores, spec: str, root: str) -> None:
-    """All constructions, with arguments where needed, and all algorithms in both port models."""
+def test_stored_artifacts_read_back_equal(stores: Stores, spec: str, root: str) -> None:
+    """The plan has all constructions and all algorithms, in both port models."""
     words = constructions_with_arguments(spec)
     everything = plan(spec, words, "all", root=root, ports="both", segments=2)
     summary = ingest(stores, everything)
@@ -86,7 +86,7 @@ def test_everything_is_stored_and_reads_back_equal(stores: Stores, spec: str, ro
     assert verify(stores, checksums=True) == []
 
 
-def test_a_schedule_with_its_own_trees_has_no_forest(stores: Stores) -> None:
+def test_a_schedule_with_its_own_trees_has_no_stored_forest(stores: Stores) -> None:
     """The trees DC(i, T) are not a stored forest, so the schedule depends only on the topology."""
     wanted = plan("S4", schedules="allgather:dimension-change(base=balanced)")
     ingest(stores, wanted)
@@ -123,8 +123,8 @@ def test_a_second_ingest_creates_nothing(stores: Stores) -> None:
     assert (counts(stores.graph), stored_counts(stores)) == before
 
 
-def test_an_artifact_is_called_complete_only_after_all_stages(few: Stores) -> None:
-    """PostgreSQL calls an artifact complete at the last stage, Neo4j from `finished` on.
+def test_an_artifact_is_marked_complete_only_after_all_stages(few: Stores) -> None:
+    """PostgreSQL marks an artifact complete at the last stage, Neo4j already at `finished`.
 
     The tests below interrupt an ingest at each of these stages.
     """
@@ -145,11 +145,11 @@ def test_an_artifact_is_called_complete_only_after_all_stages(few: Stores) -> No
         assert actual.count("batch") >= 3
 
 
-class Break(Exception):  # noqa: N818 - not an error of anybody's
+class Break(Exception):  # noqa: N818 - not an error of starcast
     """An unexpected error."""
 
 
-#: Interruptions without cleanup at every stage, and with a cleanup at two. The others are slow.
+#: Interruptions without cleanup at every stage, and two with cleanup. The others are slow tests.
 INTERRUPTIONS = [
     *((PowerCut, "forest", stage) for stage in STAGES),
     (KeyboardInterrupt, "topology", "batch"),
@@ -165,17 +165,17 @@ INTERRUPTIONS = [
 
 @pytest.mark.whole
 @pytest.mark.parametrize(("how", "kind", "stage"), INTERRUPTIONS)
-def test_an_interrupted_ingest_is_finished_by_the_next(
+def test_an_interrupted_ingest_is_finished_by_the_next_ingest(
     few: Stores, how: type[BaseException], kind: str, stage: str
 ) -> None:
-    """Complete artifacts stay, no others are called complete, and the next ingest adds the rest."""
+    """Complete artifacts are kept, no others are marked complete; the next ingest adds the rest."""
     with pytest.raises(how):
         ingest(few, PLAN, on_stage=at_stage(stage, kind, Mock(side_effect=how)))
     finish_interrupted(few, PLAN, kind, stage, None if how is PowerCut else "failed")
 
 
-def test_the_error_of_a_failed_artifact_is_kept(stores: Stores) -> None:
-    """The artifact's row in PostgreSQL records the reason, and nothing else is left."""
+def test_the_error_of_a_failed_artifact_is_recorded(stores: Stores) -> None:
+    """The artifact's row in PostgreSQL states the error; nothing else of the artifact is stored."""
     failing = Mock(side_effect=Break("out of cheese"))
     with pytest.raises(Break):
         ingest(stores, PLAN, on_stage=at_stage("written", "forest", failing))
@@ -201,8 +201,8 @@ def test_a_rejected_forest_is_not_stored(stores: Stores) -> None:
     assert check_nodes(stores.graph, "Forest", ("id",)) == set()
 
 
-#: Changes of a correct all-port schedule, and the reason why the result is rejected: rows in one
-#: step violate the one-port model, and without the last row a unit is undelivered.
+#: Errors of wrong schedules, and the change of a correct schedule that causes each error. All rows
+#: in step 1 violate a rule of the port model; without the last row, one unit is undelivered.
 WRONG_SCHEDULES: dict[str, Callable[[Schedule], Schedule]] = {
     "violates a rule: step 1": lambda built: replace(built, step=np.ones_like(built.step)),
     "leaves 1 unit undelivered: ": lambda built: replace(
@@ -237,10 +237,10 @@ MEDDLING = {
 }
 
 
-def test_rows_that_differ_in_number_from_the_plan_are_not_stored(
+def test_an_artifact_whose_number_of_rows_differs_from_the_plan_is_not_stored(
     stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The rows are counted, even if the sizes of plan and built topology agree."""
+    """The rows are counted, even if the built topology has the planned size."""
     monkeypatch.setattr(artifacts, "_size", lambda _: (24, 35))
     wanted = plan("S4")
     with pytest.raises(StarcastError, match="planned with 59 rows, but S4 was built with 60 rows"):
@@ -253,7 +253,7 @@ def test_rows_that_differ_in_number_from_the_plan_are_not_stored(
 
 
 @pytest.mark.parametrize("edit", MEDDLING, ids=str)
-def test_an_artifact_that_another_program_changes_while_loading_is_not_complete(
+def test_an_artifact_fails_if_another_program_changes_it_during_loading(
     stores: Stores, edit: str
 ) -> None:
     """Another program writes to the graph between the load and the comparison."""
@@ -283,7 +283,7 @@ def test_artifacts_unknown_to_postgresql_are_deleted(stores: Stores) -> None:
     ingest(stores, PLAN)
     with stores.engine.begin() as connection:
         for table in ("schedule", "tree", "forest"):
-            connection.execute(text(f"delete from {table}"))  # noqa: S608 - names of ours
+            connection.execute(text(f"delete from {table}"))  # noqa: S608 - constant table names
         connection.execute(text("delete from materialization where kind <> 'topology'"))
     only = plan("S4")
     assert ingest(stores, only).recovered == [S4[2], S4[1]]
@@ -333,8 +333,8 @@ def test_an_ingest_does_not_change_the_graph_of_another_owner(
     assert set(stored_counts(stores).values()) == {0}
 
 
-def test_a_drop_of_an_artifact_with_dependents_is_refused_and_names_them(stores: Stores) -> None:
-    """With cascade, the dependents are dropped first. All can be stored again."""
+def test_a_refused_drop_names_the_dependents_of_the_artifact(stores: Stores) -> None:
+    """With cascade, the dependents are dropped first. Dropped artifacts can be ingested again."""
     ingest(stores, PLAN)
     before = counts(stores.graph), stored_counts(stores)
     for kind, artifact_id, leaning in (
@@ -356,9 +356,9 @@ def test_a_drop_of_an_artifact_with_dependents_is_refused_and_names_them(stores:
 
 
 def test_a_drop_keeps_other_artifacts(few: Stores) -> None:
-    """Other topologies, forests of the topology and schedules of the forest stay.
+    """Other topologies, other forests of the topology and other schedules are kept.
 
-    The artifacts are deleted in several batches, and every deleted row advances the progress.
+    The artifacts are deleted in several batches, and the progress counts every deleted row.
     """
     ingest(few, plan("S3"))
     ingest(few, plan("S4", schedules="greedy,multiple,recursive-substar", ports="both"))
@@ -395,10 +395,10 @@ def test_stored_artifacts_are_listed_and_described(stores: Stores) -> None:
 
 
 @pytest.mark.parametrize("access", ["the reader", "read-only transactions"])
-def test_a_user_who_may_only_read_is_refused_before_the_graph_changes(
+def test_a_user_without_write_access_is_refused_before_the_graph_changes(
     stores: Stores, role_url: Callable[[URL, Role], URL], access: str
 ) -> None:
-    """The role may not write, or the server is read-only, such as a hot standby."""
+    """The role lacks the right to write, or the server is read-only, such as a hot standby."""
     url = role_url(stores.engine.url, "reader")
     if access == "read-only transactions":
         options = {"options": "-c default_transaction_read_only=on"}

@@ -1,4 +1,4 @@
-"""Artifacts from their ids, and the states of their rows in `materialization`."""
+"""Artifacts rebuilt from their ids, and their load states in the table `materialization`."""
 
 import itertools
 
@@ -96,7 +96,7 @@ def test_complete_artifacts_are_listed_in_build_order(engine: Engine, stores: St
 
 
 EXPECTED = {"method": "bolt", "expected_nodes": 1, "expected_relationships": 2}
-#: For each state, a path of transitions to it from an unknown artifact.
+#: For each load state, the states that lead to it from an unknown artifact.
 PATHS: dict[LoadState | None, tuple[LoadState, ...]] = {
     None: (),
     LoadState.PLANNED: (LoadState.PLANNED,),
@@ -107,7 +107,7 @@ PATHS: dict[LoadState | None, tuple[LoadState, ...]] = {
 
 
 def traverse(session: Session, states: tuple[LoadState | None, ...]) -> None:
-    """Set a forest to these states, one after the other."""
+    """Set the load state of a forest to each of the given states in turn."""
     for state in states:
         values = EXPECTED if state is LoadState.PLANNED else {}
         set_state(session, "forest", "S4:greedy:1234", state, **values)
@@ -133,8 +133,8 @@ def test_only_declared_transitions_are_allowed(
             assert read_state(session, "forest", "S4:greedy:1234") is start
 
 
-def test_complete_artifacts_were_compared_and_are_not_deleted_at_once() -> None:
-    """An interrupted drop is detected, because the state must first become `loading`."""
+def test_the_state_complete_is_entered_and_left_only_through_loading() -> None:
+    """A drop first sets the state to `loading`, so an interrupted drop is detected."""
     before = [state for state, later in TRANSITIONS.items() if LoadState.COMPLETE in later]
     assert before == [LoadState.LOADING]
     assert TRANSITIONS[LoadState.COMPLETE] == {LoadState.LOADING}

@@ -59,7 +59,7 @@ def dies(clean_graph: GraphAddress, clean_database: URL, tmp_path: Path) -> Call
 
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.parametrize("kind", ["topology", "forest", "schedule"])
-def test_a_killed_ingest_is_finished_by_the_next(
+def test_a_killed_ingest_is_finished_by_the_next_ingest(
     stores: Stores, dies: Callable[..., None], kind: str, stage: str
 ) -> None:
     """Complete artifacts are kept, others are cleaned up, and a third ingest creates nothing."""
@@ -74,7 +74,7 @@ def test_a_killed_ingest_is_finished_by_the_next(
 def test_a_killed_drop_is_finished_by_the_next_ingest(
     stores: Stores, dies: Callable[..., None], advances: int
 ) -> None:
-    """No partly dropped artifact is called complete. The ingest stores requested ones again."""
+    """No partly dropped artifact is marked complete; the ingest stores the requested artifacts."""
     ingest(stores, PLAN)
     before = counts(stores.graph)
     dies("drop", str(advances))
@@ -86,10 +86,10 @@ def test_a_killed_drop_is_finished_by_the_next_ingest(
 
 
 @pytest.mark.parametrize("stage", ["begun", "batch", "written"])
-def test_a_stopped_graph_server_is_reported_in_one_sentence(
+def test_an_ingest_reports_a_stopped_graph_server_in_one_line(
     few: Stores, graph_address: GraphAddress, stage: str
 ) -> None:
-    """Complete artifacts stay, and an ingest after the server's return completes the rest."""
+    """Complete artifacts are kept; once the server is back, an ingest completes the rest."""
     with (
         proxied(graph_address) as (proxy, address),
         Graph.open(address) as fragile,
@@ -116,7 +116,7 @@ def test_an_ingest_survives_a_lost_connection_to_the_graph(
             ingest(replace(few, graph=fragile), PLAN)
         except UnavailableError as error:
             # The driver cannot know whether the server has committed, so it does not retry.
-            assert isinstance(error.__context__, IncompleteCommit)  # noqa: PT017 - mostly no error
+            assert isinstance(error.__context__, IncompleteCommit)  # noqa: PT017 - usually no error is raised
             ingest(few, PLAN)
         assert proxy.is_faulty
     assert_stored(few, PLAN)

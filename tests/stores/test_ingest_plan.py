@@ -43,7 +43,7 @@ def test_all_selects_all_trees_and_schedules_that_are_defined(spec: str, root: s
 
 @pytest.mark.parametrize("name", ["a/b", "..", "a.csv", "ü", "a\u202eb", "a\u200bb", "\ud800", "A"])
 def test_a_forest_with_a_name_that_cannot_be_stored_is_refused(name: str) -> None:
-    """PostgreSQL would refuse it too, but only after the topology was stored."""
+    """PostgreSQL would refuse the name too, but only after the topology was stored."""
     own = Forest(topology("S4"), forest("S4", "greedy").parent_port, construction=name)
     with pytest.raises(InputError, match="cannot be stored under the name") as refusal:
         parse_request("S4", forests=[own])
@@ -117,7 +117,7 @@ def test_arguments_in_parentheses_apply_to_one_schedule() -> None:
         ("all(messages=2)", {}, "takes no arguments"),
     ],
 )
-def test_an_impossible_named_schedule_is_refused(
+def test_a_request_that_names_an_impossible_schedule_is_refused(
     words: str, options: dict[str, object], named: str
 ) -> None:
     with pytest.raises(InputError, match=named):
@@ -138,7 +138,7 @@ def test_the_selection_all_skips_impossible_schedules() -> None:
 
 
 def test_the_selection_all_skips_very_large_schedules() -> None:
-    """A greedy alltoall on S6 has the rows of all 720 sources: their distances to 719 nodes."""
+    """A greedy alltoall on S6 has one row per hop between each of 720 sources and 719 nodes."""
     chosen_plan = plan("S6", schedules="alltoall:all")
     assert not any("greedy" in artifact.id for artifact in chosen_plan.artifacts)
     rows = 720 * topology("S6").distance_sum
@@ -161,7 +161,7 @@ def _no_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_ids_contain_the_root_the_ports_and_the_segments_or_messages() -> None:
-    """Ids name the port model, and segments or messages, whichever the algorithm takes."""
+    """A schedule id states the number of segments or messages, whichever the algorithm accepts."""
     options = {"root": "4321", "ports": "both", "segments": 3, "messages": 2}
     assert plan_ids("S4", "greedy", "greedy,recursive-substar", **options) == [
         "S4",
@@ -176,7 +176,7 @@ def test_ids_contain_the_root_the_ports_and_the_segments_or_messages() -> None:
 
 @pytest.mark.parametrize("spec", ["S2", "S3", "S5", "S7", "S5,2", "S4,3", "S4,1", "Q4"])
 def test_forest_sizes_are_known_without_building(spec: str) -> None:
-    """The planned id and number of edges equal those of the built forest."""
+    """The planned id and number of rows equal those of the built forest."""
     changed = [name for name in ("label-change", "dimension-change") if name in constructions(spec)]
     arguments = {"label-change": "base={}", "dimension-change": "base={},i=0"}
     words = [
@@ -236,8 +236,8 @@ def test_planning_an_invalid_forest_raises_the_same_error_as_building_it(words: 
     ],
     ids=str,
 )
-def test_bad_input_is_refused(words: tuple[str, ...], options: dict[str, object]) -> None:
-    """The error is one sentence and a hint, even if the wrong value would not be used."""
+def test_invalid_requests_are_refused(words: tuple[str, ...], options: dict[str, object]) -> None:
+    """The error is one line with a hint, even if the invalid value would not be used."""
     with pytest.raises(InputError) as caught:
         plan_ids(*words, **options)
     assert "\n" not in caught.value.message
@@ -247,7 +247,7 @@ def test_bad_input_is_refused(words: tuple[str, ...], options: dict[str, object]
 @pytest.mark.usefixtures("_no_arrays")
 @pytest.mark.parametrize("spec", ["S10", "S11", "S12"])
 def test_requests_beyond_all_limits_are_refused_with_their_sizes(spec: str) -> None:
-    """The requests are refused before any array is created, in all port models."""
+    """Requests for both port models are refused before any array is created."""
     sizes = plan(spec, "all", "all", ports="both").artifacts
     assert all(2 * size.rows > sizes[0].nodes for size in sizes)
     with pytest.raises(LimitError) as caught:
@@ -280,7 +280,7 @@ SMALL, NINE, TEN = (
 def test_the_faster_load_method_is_chosen(
     requested: LoadMethod, new: list[Artifact], embedded: bool, expected: LoadMethod
 ) -> None:
-    """A requested method takes precedence. The reason names the rows and the time."""
+    """A requested method takes precedence. The reason states the number of rows and the time."""
     choice = choose_method(requested, new, [], embedded=embedded)
     size = Estimate.of(new)
     assert choice.method is expected
@@ -337,7 +337,7 @@ def test_the_faster_method_for_dropping_artifacts_is_chosen(
     embedded: bool,
     expected: LoadMethod,
 ) -> None:
-    """Either rows are deleted, or the remaining artifacts are imported if within the limit."""
+    """The methods are deletion over Bolt and, within the row limit, an import of what remains."""
     choice = choose_deletion(requested, dropped, remaining, embedded)
     assert choice.method is expected
     gone, kept = Estimate.of(dropped), Estimate.of(remaining)
@@ -351,14 +351,14 @@ def test_the_faster_method_for_dropping_artifacts_is_chosen(
 
 
 def test_dropping_by_an_impossible_import_is_refused() -> None:
-    """An import is impossible on a server that the user runs, and if there are too many rows."""
+    """An import needs the embedded Neo4j and a number of rows within the limit."""
     with pytest.raises(InputError, match="only with the embedded Neo4j"):
         choose_deletion(LoadMethod.IMPORT, TEN, [], embedded=False)
     with pytest.raises(LimitError, match="for an offline import"):
         choose_deletion(LoadMethod.IMPORT, SMALL, TEN * 4, embedded=True)
 
 
-def test_a_server_of_the_user_has_a_row_limit_and_no_import() -> None:
+def test_a_server_run_by_the_user_has_a_row_limit_and_no_import() -> None:
     """Too many rows over Bolt raise LimitError, and a requested import raises InputError."""
     many = plan("S10", "multiple").artifacts
     with pytest.raises(LimitError, match="over Bolt") as limit:
@@ -373,8 +373,8 @@ def test_a_server_of_the_user_has_a_row_limit_and_no_import() -> None:
     assert own.value.hint.startswith("omit `method`")
 
 
-def test_s10_may_be_ingested_over_bolt_and_the_multiple_trees_of_s10_by_import() -> None:
-    """The limits were chosen so that both requests are allowed."""
+def test_the_row_limits_allow_s10_and_its_multiple_trees() -> None:
+    """S10 can be loaded over Bolt, and its multiple trees by an offline import."""
     assert Estimate.of(TEN).rows < BOLT_ROW_LIMIT
     ten = plan("S10", "multiple").artifacts
     assert Estimate.of(ten).rows < IMPORT_ROW_LIMIT

@@ -146,7 +146,7 @@ def test_a_comparison_can_be_shown_as_a_table_and_as_a_page(filled: Lab) -> None
 
 
 @pytest.mark.slow
-def test_a_construction_defined_in_a_notebook_runs_only_in_its_process(
+def test_a_construction_defined_in_a_notebook_is_unknown_to_worker_processes(
     lab: Lab,
     registries: None,  # noqa: ARG001
 ) -> None:
@@ -181,8 +181,8 @@ def test_a_backup_is_restored_into_empty_stores_only(
         assert other.schema()["differences"] == []
 
 
-def test_values_that_only_python_can_pass_are_refused(filled: Lab) -> None:
-    """Other invalid values are refused by the same methods on the command line (tests/cli)."""
+def test_invalid_values_that_only_python_can_pass_are_refused(filled: Lab) -> None:
+    """Invalid values that the command line can pass too are tested in tests/cli."""
     anything: Any = 5
     sizes: Any = [1, 2]
     cases: tuple[tuple[str, Callable[[], object]], ...] = (
@@ -217,13 +217,13 @@ def test_values_that_only_python_can_pass_are_refused(filled: Lab) -> None:
         ("a\udc80", r"the string 'a\\udc80' contains an unpaired surrogate"),
     ],
 )
-def test_a_text_that_postgresql_does_not_have_is_refused(lab: Lab, name: str, problem: str) -> None:
+def test_a_string_postgresql_cannot_store_is_refused(lab: Lab, name: str, problem: str) -> None:
     for operation in (lab.show_experiment, lab.reproduce, lab.compare, lab.forest):
         with pytest.raises(InputError, match=f"PostgreSQL does not accept a value: {problem}"):
             operation(name)
 
 
-def test_a_closed_lab_refuses_everything_in_one_sentence(filled: Lab, tmp_path: Path) -> None:
+def test_a_closed_lab_refuses_every_operation_with_a_hint(filled: Lab, tmp_path: Path) -> None:
     comparison = filled.compare("ours", "theirs")
     filled.query("MATCH (t:Topology) RETURN t.spec AS spec")
     filled.close()

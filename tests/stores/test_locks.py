@@ -100,8 +100,8 @@ def test_every_operation_that_writes_is_refused_during_a_restore(
     assert lab.experiments()["experiment"] == ["stored"]
 
 
-def test_a_session_without_the_lock_only_reads(lab: Lab) -> None:
-    """So an operation that forgets the lock fails whenever it is used."""
+def test_a_session_without_the_lock_can_only_read(lab: Lab) -> None:
+    """An operation that omits the lock therefore fails whenever it is used."""
     row = {"name": "forgotten", "grid": {}}
     with (
         pytest.raises(UnavailableError, match="read-only transaction"),
@@ -117,7 +117,7 @@ def test_a_session_without_the_lock_only_reads(lab: Lab) -> None:
     with lab._writing("testing", wait=False) as engine, sessions.open_session(engine) as session:
         session.execute(insert(models.Experiment).values(row))
     assert lab.experiments()["experiment"] == ["forgotten"]
-    # No other operation uses an engine without this restriction.
+    # Only these three operations use an engine without this restriction.
     users = [
         name
         for name, each in inspect.getmembers(Lab, inspect.isfunction)
@@ -126,10 +126,10 @@ def test_a_session_without_the_lock_only_reads(lab: Lab) -> None:
     assert sorted(users) == ["_drop_network", "_writing", "schema"]
 
 
-def test_writers_do_not_exclude_each_other_but_a_restore(
+def test_writers_exclude_a_restore_but_not_each_other(
     lab: Lab, file: Path, migrated: Engine
 ) -> None:
-    """The refused restore names one of them, and says how many there are."""
+    """The message of the refused restore names one writer and counts the others."""
     with (
         sessions.lock_store(migrated, "running the experiment 'a'", Silent()),
         sessions.lock_store(migrated, "checking claims", Silent()),
@@ -144,10 +144,10 @@ def test_writers_do_not_exclude_each_other_but_a_restore(
     assert count_runs(migrated) == 1
 
 
-def test_a_restore_waits_for_writers_and_says_for_whom(
+def test_a_waiting_restore_names_the_writer_it_waits_for(
     settings: Settings, lab: Lab, file: Path, migrated: Engine
 ) -> None:
-    """No other writer can start meanwhile, so the restore gets its turn."""
+    """No other writer can start meanwhile, so the restore runs next."""
     reported: list[str] = []
     with ThreadPoolExecutor() as pool, Lab(settings, reported.append) as other:
         with sessions.lock_store(migrated, "running the experiment 'a'", Silent()):
@@ -214,7 +214,7 @@ def test_a_writer_whose_lock_is_lost_stores_nothing(lab: Lab, migrated: Engine) 
             pytest.fail("a session was opened without the lock")
 
 
-def test_a_role_that_may_only_read_needs_no_lock(
+def test_a_read_only_role_needs_no_lock(
     lab: Lab,
     file: Path,
     settings: Settings,
@@ -275,13 +275,13 @@ def test_every_run_is_in_the_store_or_in_a_backup_that_a_restore_has_kept(
         written = 3 * sum(writer.result(60) for writer in writers)
     kept = [backup.read_manifest(each).tables["run"].rows for each in kept_backups(settings)]
     assert len(kept) == rounds
-    # Each restore begins and ends with the single run of the backup.
+    # Each count includes the single run of the backup, which the restore before it has stored.
     assert sum(count - 1 for count in [*kept, count_runs(migrated)]) == written
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rounds", [50])
-def test_the_graph_holds_all_complete_artifacts_after_ingests_and_restores(
+def test_the_graph_has_all_complete_artifacts_after_concurrent_ingests_and_restores(
     settings: Settings, lab: Lab, file: Path, rounds: int
 ) -> None:
     ended = threading.Event()
@@ -302,7 +302,7 @@ def test_the_graph_holds_all_complete_artifacts_after_ingests_and_restores(
 
 
 @pytest.mark.parametrize("rounds", [1, pytest.param(50, marks=pytest.mark.slow)])
-def test_two_restores_at_once_run_one_after_the_other(
+def test_concurrent_restores_run_one_after_the_other(
     settings: Settings, file: Path, migrated: Engine, rounds: int
 ) -> None:
     def restore() -> None:
@@ -341,7 +341,7 @@ def test_a_killed_restore_releases_the_lock(
     with subprocess.Popen(
         [sys.executable, "-c", _HANGING, *words],
         env=environment_for(migrated.url, tmp_path),
-        # Without a terminal, the command does not ask.
+        # Without a terminal, the command does not ask for confirmation.
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         text=True,

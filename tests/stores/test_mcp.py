@@ -1,4 +1,4 @@
-"""`starcast mcp` answers questions over stdio, asked with the SDK's own client."""
+"""The MCP server `starcast mcp` answers questions that the SDK's own client asks over stdio."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ FOREST = "S4:multiple:1234"
 
 
 class Question(NamedTuple):
-    """A question, the call of a tool that answers it, and the answer, found in its result."""
+    """A question, a tool call that answers it, and the value that `find` must extract from it."""
 
     text: str
     tool: str
@@ -42,7 +42,7 @@ def _broadcast(spec: str, algorithm: str, **options: Any) -> dict[str, Any]:
     return {"topology": spec, "collective": "broadcast", "algorithm": algorithm, **options}
 
 
-#: The answers are known from formulas of the papers, or by counting on paper.
+#: The answers are known from formulas in the papers or from counting by hand.
 QUESTIONS = [
     Question("How many nodes has S7?", "show_topology", {"topology": "S7"}, _fact("nodes"), 5040),
     Question(
@@ -69,11 +69,11 @@ QUESTIONS = [
         _rows("id"), ["S4:greedy:1234", FOREST],
     ),
     Question(
-        "Which prepared questions are about paths in a tree?",
+        "Which shipped queries find paths in a tree?",
         "queries", {"search": "tree-path"}, _rows("query"), ["paths/tree-path"],
     ),
     Question(
-        "How far is 4321 from 1234 in S4?",
+        "What is the distance from 1234 to 4321 in S4?",
         "query",
         {
             "query": "paths/shortest-path",
@@ -82,12 +82,12 @@ QUESTIONS = [
         lambda found: len(found["rows"][0]["path"]) - 1, 4,
     ),
     Question(
-        "Over how many directed links do two trees of the forest run?",
+        "How many edges do the trees of the forest have together?",
         "query", {"query": "overlap/load-histogram", "parameters": {"forest": FOREST}},
         lambda found: sum(row["load"] * row["links"] for row in found["rows"]), 3 * 23,
     ),
     Question(
-        "Who is the parent of the root's neighbour 2134 in the greedy tree?",
+        "What is the path from the root to its neighbour 2134 in the greedy tree?",
         "query",
         {
             "query": "paths/tree-path",
@@ -98,7 +98,7 @@ QUESTIONS = [
         lambda found: found["rows"][0]["path"], ["1234", "2134"],
     ),
     Question(
-        "How many links of S6 carry more than two trees of 'multiple'?",
+        "How many trees of 'multiple' on S6 share a link at most?",
         "show_forest", {"source": "S6", "construction": "multiple"}, _fact("congestion"), 2,
     ),
     Question(
@@ -107,13 +107,13 @@ QUESTIONS = [
         True,
     ),
     Question(
-        "What is the paper of the construction 'multiple'?",
+        "Which paper defines the construction 'multiple'?",
         "constructions", {"topology": "S4"},
         lambda found: next(r["paper"] for r in found["rows"] if r["construction"] == "multiple"),
         "Tseng & Sheu 1997, Def. 2",
     ),
     Question(
-        "Which algorithms for an alltoall take messages one by one in the one-port model?",
+        "Is 'one-port' an algorithm for an alltoall on S4?",
         "algorithms", {"topology": "S4", "collective": "alltoall"},
         lambda found: "one-port" in _rows("algorithm")(found), True,
     ),
@@ -150,7 +150,7 @@ QUESTIONS = [
 
 
 def _converse(*calls: tuple[str, *tuple[Any, ...]]) -> list[Any]:
-    """Start the server, call methods of its client, and return their results."""
+    """Start the server, call methods of an SDK client in turn, and return their results."""
 
     async def talk() -> list[Any]:
         server = StdioServerParameters(
@@ -164,7 +164,7 @@ def _converse(*calls: tuple[str, *tuple[Any, ...]]) -> list[Any]:
     return asyncio.run(talk())
 
 
-def test_the_wheel_contains_the_pages_that_are_resources() -> None:
+def test_the_wheel_contains_the_documentation_pages_served_as_resources() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     shipped = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
     assert {f"docs/{page}.md" for page in PAGES} == {
@@ -174,7 +174,7 @@ def test_the_wheel_contains_the_pages_that_are_resources() -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("filled")
-def test_a_program_finds_known_answers_with_the_tools() -> None:
+def test_tool_calls_return_the_known_answers() -> None:
     listed, resources, *results = _converse(
         ("list_tools",),
         ("list_resources",),
@@ -194,7 +194,7 @@ def test_a_program_finds_known_answers_with_the_tools() -> None:
     assert results[-1].contents[0].text.startswith("# Schema")
 
 
-#: Calls of tools that are refused, and a part of the message.
+#: Refused tool calls, each with a part of the error message.
 REFUSED = [
     ("ask", {"statement": "CREATE (n:Node)"}, "must begin with a reading clause"),
     ("ask", {"statement": "MATCH (n) SET n.x = 1 RETURN n"}, "SET"),
@@ -220,7 +220,7 @@ REFUSED = [
 
 
 @pytest.mark.slow
-def test_calls_that_write_or_read_files_or_are_too_large_are_refused(lab: Lab) -> None:
+def test_forbidden_calls_are_refused_and_large_results_are_truncated(lab: Lab) -> None:
     lab.ingest("S6")
     statement = "MATCH (n:Node) RETURN n, range(1, $most) AS numbers LIMIT $rows"
     large = [

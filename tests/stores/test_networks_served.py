@@ -26,7 +26,7 @@ PATHS = "paths/shortest-paths"
 
 @pytest.fixture
 def forget(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """A function that makes this process forget all networks, as a new process would."""
+    """A function that makes this process forget all networks, like a new process."""
     return lambda: monkeypatch.setattr(networks, "_known", {})
 
 
@@ -40,7 +40,7 @@ def spec(lab: Lab, forget: Callable[[], None]) -> str:
 
 
 @pytest.fixture
-def service(spec: str) -> Iterator[Service]:  # noqa: ARG001 - the network comes first
+def service(spec: str) -> Iterator[Service]:  # noqa: ARG001 - the network must be stored first
     """The state of a server that starts after the network was stored."""
     service = Service(Settings.load(), Workers(count=1, seconds=60))
     yield service
@@ -49,13 +49,13 @@ def service(spec: str) -> Iterator[Service]:  # noqa: ARG001 - the network comes
 
 @pytest.fixture
 def client(service: Service) -> TestClient:
-    """A client of this server."""
+    """A test client of the web server."""
     return TestClient(create_app(service), base_url="http://localhost")
 
 
 @pytest.fixture
 def address(service: Service) -> Iterator[str]:
-    """The URL of this server."""
+    """The URL of the running web server."""
     with served(create_app(service)) as url:
         yield url
 
@@ -81,7 +81,7 @@ def test_workers_know_the_network_of_a_request(client: TestClient, spec: str) ->
     assert cut["received"] == [0, 0, 0, 0, 1]
 
 
-def test_unknown_networks_and_files_are_pages_with_404(
+def test_pages_of_unknown_networks_and_of_files_have_status_404(
     client: TestClient, lab: Lab, spec: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "mine.edges"
@@ -96,7 +96,7 @@ def test_unknown_networks_and_files_are_pages_with_404(
     assert f"unknown topology &#39;{spec}&#39;" in page.text
 
 
-def test_the_form_of_the_explorer_takes_the_name_of_a_network(
+def test_the_explorer_form_accepts_the_name_of_a_network(
     client: TestClient, lab: Lab, spec: str
 ) -> None:
     found = client.get("/explore?spec=cities", follow_redirects=False)
@@ -105,7 +105,7 @@ def test_the_form_of_the_explorer_takes_the_name_of_a_network(
     assert "2 stored networks are named" in client.get("/explore?spec=cities").text
 
 
-def test_queries_take_the_name_of_a_network(
+def test_queries_accept_the_name_of_a_network(
     client: TestClient, lab: Lab, spec: str, forget: Callable[[], None]
 ) -> None:
     lab.ingest(spec)
@@ -120,12 +120,12 @@ def test_queries_take_the_name_of_a_network(
     assert client.get(f"{API}{url.replace('answer', 'answer.svg')}").text.startswith("<svg")
 
 
-def test_a_site_shows_networks(
+def test_a_site_has_the_explorer_page_of_a_network(
     lab: Lab, spec: str, forget: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lab.ingest(spec, trees="breadth-first")
     forget()
-    # The pages of claims and records take minutes.
+    # Skip the pages of claims and records, which take minutes to build.
     monkeypatch.setattr(Site, "_collect", lambda *_: None)
     site = Site(Settings.load(), has_stores=True)
     files = site.build([f"{spec}:breadth-first:10"], [], Silent())
@@ -138,7 +138,7 @@ def test_explore_writes_a_page_of_a_network(lab: Lab, spec: str, tmp_path: Path)
     assert f'"{spec}"' in (tmp_path / "page.html").read_text()
 
 
-def test_a_forest_file_carries_its_network(
+def test_a_forest_file_contains_its_network(
     lab: Lab, forget: Callable[[], None], tmp_path: Path, spec: str
 ) -> None:
     file = tmp_path / "f.npz"
@@ -151,7 +151,7 @@ def test_a_forest_file_carries_its_network(
     np.testing.assert_array_equal(found.topology.table(), table)
 
 
-def test_forest_files_without_their_network_are_read_where_it_is_stored(
+def test_a_forest_file_without_its_network_is_read_if_the_network_is_stored(
     lab: Lab, forget: Callable[[], None], tmp_path: Path, spec: str
 ) -> None:
     file = tmp_path / "f.npz"
@@ -192,7 +192,7 @@ def test_a_changed_network_in_a_forest_file_is_refused(
         Forest.open(file)
 
 
-def test_files_of_families_carry_no_network(tmp_path: Path) -> None:
+def test_forest_files_on_topology_families_contain_no_network(tmp_path: Path) -> None:
     for spec in ("S4", "Mesh3x3"):
         forest(spec, "breadth-first").save(tmp_path / "f.npz")
         with np.load(tmp_path / "f.npz") as archive:
@@ -217,7 +217,7 @@ def test_the_explorer_draws_levels_from_the_chosen_node(tab: Page, spec: str) ->
     assert "root" not in tab.evaluate("location.href")
 
 
-def test_levels_from_a_root_are_positions_of_the_api(client: TestClient, spec: str) -> None:
+def test_the_api_returns_the_layout_levels_for_a_given_root(client: TestClient, spec: str) -> None:
     path = f"{API}/topologies/{spec}/layout/levels"
     answers = [client.get(f"{path}?root={label}") for label in ("10", "K_ln")]
     first, other = (np.frombuffer(answer.content, np.float32) for answer in answers)

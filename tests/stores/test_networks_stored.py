@@ -21,20 +21,20 @@ from support.meeting import refused
 FOREST = "breadth-first"
 SCHEDULE = "broadcast:forest(base=breadth-first)"
 GRID: dict[str, Any] = {"algorithm": "forest(base=breadth-first)", "message_bytes": [64, 1024]}
-#: Two switches and three endpoints.
+#: The links of a network with two switches and three endpoints.
 RACK = [("s", "a"), ("s", "b"), ("s", "t"), ("t", "c")]
-#: Labels of different lengths and cases, and titles that are no labels.
+#: Links between nodes whose titles have various lengths and are partly invalid as labels.
 CITIES = [("Köln", "Bonn"), ("Bonn", "A,B"), ("A,B", "Köln"), ("Köln", "x.1"), ("x.1", "10")]
 
 
 @pytest.fixture(autouse=True)
 def forget(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """A function that makes this process forget all networks, as a new process would."""
+    """A function that makes this process forget all networks, like a new process."""
 
     def do() -> None:
         monkeypatch.setattr(networks, "_known", {})
 
-    # Labs of other tests may be open.
+    # Labs left open by other tests would still find their networks.
     monkeypatch.setattr(resolvers, "_resolvers", [])
     do()
     return do
@@ -42,7 +42,7 @@ def forget(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
 @pytest.fixture
 def edges(tmp_path: Path) -> Path:
-    """A file with the links of a barbell."""
+    """A file with the links of a barbell graph."""
     file = tmp_path / "bells.edges"
     file.write_text("\n".join(f"{u} {v}" for u, v in nx.barbell_graph(4, 2).edges))
     return file
@@ -68,7 +68,7 @@ def test_a_stored_network_is_known_by_its_spec_in_another_process(
     }
 
 
-def test_the_graph_has_titles_and_says_whether_there_are_translations(lab: Lab) -> None:
+def test_the_graph_stores_node_titles_and_whether_a_topology_has_translations(lab: Lab) -> None:
     given = network(CITIES, name="cities")
     lab.ingest(given)
     lab.ingest("S3")
@@ -84,7 +84,7 @@ def test_the_graph_has_titles_and_says_whether_there_are_translations(lab: Lab) 
     assert lab.ask(titles)["title"] == ["10", "A,B", "Bonn", "Köln", "x.1"]
 
 
-def test_a_changed_title_is_found(lab: Lab) -> None:
+def test_verification_finds_a_changed_node_title(lab: Lab) -> None:
     given = network(CITIES, name="cities")
     lab.ingest(given)
     lab.graph.write("MATCH (n:Node {label: 'K_ln'}) SET n.title = 'Bonn'")
@@ -134,7 +134,7 @@ def test_another_network_with_the_same_spec_is_refused(
         topology(given.spec)
 
 
-def test_stored_ports_count_even_if_the_colouring_changes(
+def test_stored_port_numbers_are_used_even_if_the_colouring_changes(
     lab: Lab, forget: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = network(CITIES, name="cities")
@@ -149,7 +149,7 @@ def test_stored_ports_count_even_if_the_colouring_changes(
         lab.ingest(other)
 
 
-def test_the_name_alone_is_accepted_where_it_names_one_network(
+def test_the_name_of_a_network_is_accepted_if_it_is_unique(
     lab: Lab, forget: Callable[[], None]
 ) -> None:
     first = network(CITIES, name="cities")
@@ -171,7 +171,7 @@ def test_the_name_alone_is_accepted_where_it_names_one_network(
         lab.show_topology("cites")
 
 
-def test_files_are_accepted_wherever_a_topology_is(
+def test_network_files_are_accepted_in_place_of_a_topology(
     lab: Lab, edges: Path, tmp_path: Path, forget: Callable[[], None]
 ) -> None:
     spec = lab.show_topology(edges)["spec"]
@@ -192,7 +192,7 @@ def test_files_are_accepted_wherever_a_topology_is(
         stored = " ".join(map(str, [*other.runs().rows, other.grid("e"), *other.topologies().rows]))
     assert str(tmp_path) not in stored
     forget()
-    # The runs need no file.
+    # The stored runs can be reproduced without the file.
     edges.unlink()
     assert set(lab.reproduce("e")["agrees"]) == {True}
 
@@ -221,12 +221,12 @@ def test_networks_are_added_listed_and_dropped(
         lab.drop("mine", kind="topology")
 
 
-def test_families_need_no_file(lab: Lab) -> None:
+def test_a_topology_of_a_family_cannot_be_added_as_a_network(lab: Lab) -> None:
     with refused("S4 belongs to a family"):
         lab.add_network("S4")
 
 
-def test_a_file_of_experiments_carries_its_networks(
+def test_an_experiment_file_contains_its_networks(
     lab: Lab, edges: Path, tmp_path: Path, forget: Callable[[], None]
 ) -> None:
     given = topology(lab.add_network(edges)["spec"])
@@ -252,7 +252,7 @@ def test_a_file_of_experiments_carries_its_networks(
         ('"name":"bells"', '"name":"../bells"', "the name '../bells' of the network is malformed"),
     ],
 )
-def test_a_changed_network_in_a_file_is_refused(
+def test_a_changed_network_in_an_experiment_file_is_refused(
     lab: Lab, edges: Path, tmp_path: Path, forget: Callable[[], None], old: str, new: str,
     message: str,
 ) -> None:  # fmt: skip
@@ -267,7 +267,7 @@ def test_a_changed_network_in_a_file_is_refused(
         lab.import_experiment(file)
 
 
-def test_shards_carry_their_networks(
+def test_shard_files_contain_their_networks(
     lab: Lab, edges: Path, tmp_path: Path, forget: Callable[[], None]
 ) -> None:
     parts = [tmp_path / f"{number}.json" for number in (1, 2)]
@@ -278,12 +278,12 @@ def test_shards_carry_their_networks(
     assert lab.topologies()["used_by"] == ["4 runs"]
 
 
-def test_processes_know_the_networks_of_their_tasks(lab: Lab, edges: Path) -> None:
+def test_worker_processes_know_the_networks_of_their_tasks(lab: Lab, edges: Path) -> None:
     made = lab.experiment("e", topology=edges, **GRID, segments=[1, 2], jobs=2)
     assert made["created"] == 4
 
 
-def test_backups_hold_networks(
+def test_backups_contain_networks(
     lab: Lab, bare: Engine, edges: Path, tmp_path: Path, forget: Callable[[], None]
 ) -> None:
     spec = lab.add_network(edges)["spec"]
@@ -311,7 +311,7 @@ def test_an_unknown_diameter_is_stored_as_null(lab: Lab, monkeypatch: pytest.Mon
     assert lines == [f"the diameter of {given.spec} is not known: it is at least 4"]
 
 
-def test_a_closed_lab_is_not_asked(lab: Lab, forget: Callable[[], None]) -> None:
+def test_a_closed_lab_does_not_find_stored_networks(lab: Lab, forget: Callable[[], None]) -> None:
     spec = lab.add_network(network(CITIES, name="cities"))["spec"]
     lab.close()
     forget()
@@ -319,7 +319,7 @@ def test_a_closed_lab_is_not_asked(lab: Lab, forget: Callable[[], None]) -> None
         topology(spec)
 
 
-def test_saving_tells_whether_a_network_is_new(lab: Lab) -> None:
+def test_saving_a_network_returns_whether_it_is_new(lab: Lab) -> None:
     given = network(CITIES, name="cities")
     with lab._writing("a test", wait=False) as engine, open_session(engine) as session:
         assert save_network(session, given.spec)
@@ -328,10 +328,10 @@ def test_saving_tells_whether_a_network_is_new(lab: Lab) -> None:
         assert load_network(session, "cities") is given
 
 
-def test_links_that_differ_are_stored_with_their_values(
+def test_unequal_links_are_stored_with_their_capacities_and_latencies(
     lab: Lab, forget: Callable[[], None]
 ) -> None:
-    """Links of networks with equal links have no such properties."""
+    """The links of a topology with equal links have no such properties."""
     given = network(CITIES, name="cities", capacities=[1, 4, 2, 12, 1], latencies=[0, 70, 1, 1, 5])
     lab.ingest("S3", trees="greedy")
     lab.ingest(given, trees=FOREST, schedules=SCHEDULE)
@@ -356,10 +356,10 @@ def test_links_that_differ_are_stored_with_their_values(
         assert lab.verify(checksums=True).rows == []
 
 
-def test_experiments_on_links_that_differ_are_stored_and_exchanged(
+def test_experiments_on_networks_with_unequal_links_are_stored_and_exchanged(
     lab: Lab, tmp_path: Path, forget: Callable[[], None]
 ) -> None:
-    """The time has latencies in addition to start-ups and bytes."""
+    """The time includes latencies in addition to start-ups and bytes."""
     given = network(CITIES, name="cities", capacities=[1, 4, 2, 12, 1], latencies=[0, 70, 1, 1, 5])
     grid = {**GRID, "topology": [given.spec], "collective": "broadcast",
             "execution": ["synchronous", "asynchronous"], "t_s": [0, 100]}  # fmt: skip
@@ -391,7 +391,7 @@ def test_roots_of_experiments_are_stored_and_matched(
     assert lab.runs(experiment="labels")["root"] == [None, None, "12", "12"]
     single = lab.run("Mesh4x5", "broadcast", GRID["algorithm"], message_bytes=64, root="#7")
     assert single.run.root == "12"
-    # The nodes of rank 0 are compared, and the centres.
+    # Runs from the nodes of rank 0 are compared, and runs from the centres.
     crossed = lab.compare("e", across="topology", everything=True)
     assert "note" not in crossed.columns
     assert {(row["message_bytes"], row["root"]) for row in crossed.rows} == {
@@ -417,7 +417,7 @@ def test_roots_of_experiments_are_stored_and_matched(
         assert session.scalars(text(roots)).all() == ["centre", None]
 
 
-def test_a_file_without_roots_can_be_read_by_earlier_versions(lab: Lab, tmp_path: Path) -> None:
+def test_a_default_root_is_omitted_from_an_exported_experiment(lab: Lab, tmp_path: Path) -> None:
     lab.experiment("e", topology="Mesh4x5", **GRID)
     lab.export_experiment("e", out=tmp_path / "e.json")
     assert '"root"' not in (tmp_path / "e.json").read_text()
@@ -425,7 +425,7 @@ def test_a_file_without_roots_can_be_read_by_earlier_versions(lab: Lab, tmp_path
     assert lab.import_experiment(tmp_path / "e.json")["created"] == [2]
 
 
-def test_shards_have_roots(lab: Lab, edges: Path, tmp_path: Path) -> None:
+def test_shards_of_runs_from_two_roots_are_merged(lab: Lab, edges: Path, tmp_path: Path) -> None:
     parts = [tmp_path / f"{number}.json" for number in (1, 2)]
     for number, part in enumerate(parts, start=1):
         lab.experiment(
@@ -434,7 +434,7 @@ def test_shards_have_roots(lab: Lab, edges: Path, tmp_path: Path) -> None:
     assert lab.merge_experiment(*parts)["created"] == 4
 
 
-def test_lists_of_topologies_in_queries_take_names(
+def test_lists_of_topologies_in_queries_accept_network_names(
     lab: Lab, edges: Path, tmp_path: Path, forget: Callable[[], None]
 ) -> None:
     spec = lab.ingest(edges)["id"][0]
@@ -456,7 +456,7 @@ def test_lists_of_topologies_in_queries_take_names(
 
 @pytest.mark.slow
 def test_greedy_schedules_on_networks_with_switches_are_stored(lab: Lab) -> None:
-    """The plan counts rows to switches that nobody needs; only the others are stored."""
+    """The plan also counts rows to switches that no endpoint needs; these rows are not stored."""
     schedules = [f"{name}:greedy" for name in ("broadcast", "allgather", "reduce-scatter")]
     lab.ingest("DF1,1", trees="breadth-first", schedules=",".join(schedules))
     assert len(lab.verify(checksums=True)) == 0

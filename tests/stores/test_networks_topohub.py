@@ -1,4 +1,4 @@
-"""Networks of the package topohub through every door: files, stores, queries, runs and sites."""
+"""Networks of the package topohub in all parts of starcast: files, stores, queries, runs, sites."""
 
 import json
 from collections.abc import Callable
@@ -21,13 +21,13 @@ ALGORITHM = f"forest(base={FOREST})"
 
 @pytest.fixture
 def forget(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """A function that makes this process forget all networks, as a new process would."""
+    """A function that makes this process forget all networks, like a new process."""
     return lambda: monkeypatch.setattr(networks, "_known", {})
 
 
 @pytest.mark.parametrize(("key", "root", "far"), [("polska", "Gdansk", "Rzeszow"),
                                                   ("germany50", "Berlin", "Konstanz")])  # fmt: skip
-def test_a_network_goes_through_every_door(
+def test_a_topohub_network_works_in_all_parts_of_starcast(
     lab: Lab,
     tmp_path: Path,
     forget: Callable[[], None],
@@ -75,7 +75,7 @@ def test_a_network_goes_through_every_door(
     lab.explore(spec, forest=[FOREST], schedule=[schedule], root=root, out=tmp_path / "page.html")
     assert tree in (tmp_path / "page.html").read_text()
 
-    # The pages of claims and records take minutes.
+    # Skip the pages of claims and records, which take minutes to build.
     monkeypatch.setattr(Site, "_collect", lambda *_: None)
     with Site(Settings.load(), has_stores=True) as site:
         files = site.build([tree], [], Silent())

@@ -51,7 +51,7 @@ def test_artifacts_of_plug_ins_are_stored_and_read_back(stores: Stores, spec: st
 def test_every_spec_of_a_family_can_be_stored(
     stores: Stores, load: Callable[[str], None], pattern: str, spec: str
 ) -> None:
-    """The decorator, the tables and experiments have one rule."""
+    """The decorator, the tables and experiments accept the same specs."""
     load(f"@starcast.family('f', pattern=r'{pattern}', source='x')\ndef f(n): return [[2, 1]]")
     request = plan(spec, ["breadth-first"])
     ingest(stores, request)
@@ -80,7 +80,7 @@ SENDS = "S4:broadcast:one-by-one:all::1234"
 
 @pytest.fixture
 def ring(tmp_path: Path) -> Path:
-    """A loaded plug-in with an algorithm."""
+    """The path of a loaded plug-in that defines an algorithm."""
     file = tmp_path / "ring.py"
     file.write_text(ROUND.replace("ORDER", ""))
     plugins.load([str(file)])
@@ -226,7 +226,7 @@ def test_forests_that_conflict_with_their_name_or_topology_are_refused(stores: S
 
 
 @pytest.mark.slow
-def test_worker_processes_execute_plug_ins_and_runs_name_them(engine: Engine) -> None:
+def test_worker_processes_execute_plug_ins_and_the_runs_record_them(engine: Engine) -> None:
     load_examples()
     grid = Grid(
         {
@@ -260,7 +260,7 @@ def test_topologies_without_translations_are_stored_and_read_back(
     assert verify(stores, checksums=True) == []
 
 
-def test_topologies_whose_usual_numbers_are_equal_have_different_keys(
+def test_topologies_with_the_same_default_key_number_get_different_keys(
     stores: Stores, load: Callable[[str], None]
 ) -> None:
     load("@starcast.family('f', pattern=r'net(\\d+)', source='x')\ndef f(n): return [[2, 1]]")
@@ -276,7 +276,7 @@ def test_topologies_whose_usual_numbers_are_equal_have_different_keys(
         kept = session.execute(select(models.NodeKey.topology, models.NodeKey.number)).all()
     usual = 2**20 + (crc32(spec.encode()) >> 12)
     assert sorted(kept, key=lambda row: row.number) == [(other, usual), (spec, usual + 1)]
-    # Another process uses the kept numbers.
+    # A process with an empty cache uses the stored numbers.
     schema.KEY_NUMBERS.clear()
     with lock_stores(stores, wait=False, reporter=Silent()):
         assert schema.first_key(topology(spec)) == (usual + 1) << schema.RANK_BITS

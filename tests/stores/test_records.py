@@ -91,7 +91,7 @@ def test_postgresql_refuses_a_wrong_bound_or_verification_state(
         execute(engine, change)
 
 
-def test_a_stored_witness_that_is_damaged_is_an_error(engine: Engine) -> None:
+def test_a_damaged_stored_witness_is_reported(engine: Engine) -> None:
     store(engine, shipped_record("one-port-broadcast", "S4"))
     execute(engine, "update record set witness = substring(witness from 9)")
     expected = "the witness of the stored one-port-broadcast:S4 cannot be read"
@@ -140,7 +140,7 @@ def test_a_forged_record_does_not_become_verified_by_a_true_one(engine: Engine) 
         (((5, 21), "not checked"), ((6, 6), "not made again"), (6, 6, "not made again")),
     ],
 )
-def test_neither_order_of_storing_loses_a_value_or_invents_a_state(
+def test_two_records_stored_in_either_order_give_the_same_result(
     first: tuple[tuple[int, int], Verification],
     second: tuple[tuple[int, int], Verification],
     expected: tuple[int, int, str],
@@ -153,7 +153,7 @@ def test_neither_order_of_storing_loses_a_value_or_invents_a_state(
         assert read_state(engine) == expected
 
 
-def test_records_stored_at_once_leave_the_best(engine: Engine) -> None:
+def test_concurrently_stored_records_leave_the_best(engine: Engine) -> None:
     for _ in range(5):
         execute(engine, "delete from record")
         with ThreadPoolExecutor(4) as pool:

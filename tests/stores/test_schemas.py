@@ -1,4 +1,4 @@
-"""Stores in schemas that are not ``public``, two in one database, with roles of their own."""
+"""Two stores in one database, in schemas other than ``public``, each with its own roles."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,7 +29,7 @@ def admin(url: URL, *statements: str) -> None:
 
 @pytest.fixture
 def shared(fresh_database: URL) -> Iterator[URL]:
-    """A database with two owners, each with a schema of its own name, and a writer of the first."""
+    """A database with two owners, each with a schema of the same name, a writer and a reader."""
     database = fresh_database.database
     admin(
         fresh_database, *(f"create role \"{role}\" login password '{PASSWORD}'" for role in ROLES)
@@ -79,7 +79,7 @@ def second(shared: URL) -> Iterator[Engine]:
         yield engine
 
 
-def test_a_backup_in_a_schema_of_its_own_is_not_restored_over_the_rows_of_another_store(
+def test_a_backup_is_not_restored_into_another_schema_that_has_rows(
     first: Engine, second: Engine, tmp_path: Path
 ) -> None:
     file = tmp_path / "first.backup"
@@ -94,7 +94,7 @@ def test_a_backup_in_a_schema_of_its_own_is_not_restored_over_the_rows_of_anothe
     assert migrations.differences(second) == migrations.find_others(second) == []
 
 
-def test_the_names_of_role_and_schema_may_need_quotes(shared: URL, tmp_path: Path) -> None:
+def test_role_and_schema_names_that_need_quotes_are_accepted(shared: URL, tmp_path: Path) -> None:
     owner, schema = f'"{ROLES[2]}"', '"starcast_test Mine"'
     database = shared.database
     admin(
@@ -114,7 +114,7 @@ def test_the_names_of_role_and_schema_may_need_quotes(shared: URL, tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_each_of_two_stores_in_one_database_is_replaced_and_dropped_alone(
+def test_replacing_or_dropping_a_store_keeps_the_other_store_of_the_database(
     first: Engine, second: Engine, tmp_path: Path
 ) -> None:
     file, kept = tmp_path / "first.backup", tmp_path / "kept.backup"
@@ -128,10 +128,10 @@ def test_each_of_two_stores_in_one_database_is_replaced_and_dropped_alone(
     assert (migrations.current(first), all_rows(second)) == (None, others)
 
 
-def test_a_store_in_public_behind_the_own_schema_is_neither_used_nor_dropped(
+def test_another_store_in_the_schema_public_is_neither_used_nor_dropped(
     shared: URL, second: Engine, tmp_path: Path
 ) -> None:
-    """All roles search in public too, after their own schema."""
+    """The search path of each role has public after the role's own schema."""
     public = sessions.connect(shared)
     migrations.upgrade(public, Silent())
     execute(public, "insert into experiment (name) values ('public')")
@@ -154,7 +154,7 @@ def test_a_store_in_public_behind_the_own_schema_is_neither_used_nor_dropped(
 
 
 @pytest.mark.slow
-def test_owner_writer_and_reader_of_a_schema_do_what_they_may(
+def test_owner_writer_and_reader_of_a_schema_have_their_rights(
     shared: URL,
     starcast: Starcast,
     monkeypatch: pytest.MonkeyPatch,
@@ -185,8 +185,8 @@ def test_owner_writer_and_reader_of_a_schema_do_what_they_may(
                 execute(reader, f"create table {schema}.mine (id int)")
 
 
-def test_every_role_loses_the_right_to_create_in_the_schema_of_the_owner(shared: URL) -> None:
-    """In databases that come from PostgreSQL 14 or older, every role has it in public."""
+def test_an_upgrade_revokes_the_right_of_other_roles_to_create_in_the_schema(shared: URL) -> None:
+    """Databases from PostgreSQL 14 or older grant this right on public to every role."""
     admin(shared, "grant create on schema starcast_test_a to public")
     with as_role(shared, ROLES[0]) as engine:
         migrations.upgrade(engine, Silent())
@@ -195,7 +195,7 @@ def test_every_role_loses_the_right_to_create_in_the_schema_of_the_owner(shared:
         assert scalars(engine, query.format(ROLES[0])) == [True]
 
 
-def test_the_missing_right_or_schema_is_named(shared: URL) -> None:
+def test_the_error_names_the_missing_schema_or_privilege(shared: URL) -> None:
     with as_role(shared, ROLES[2]) as engine:
         with pytest.raises(RejectedError, match="exists and is accessible to the role"):
             migrations.upgrade(engine, Silent())
@@ -204,7 +204,9 @@ def test_the_missing_right_or_schema_is_named(shared: URL) -> None:
             migrations.upgrade(engine, Silent())
 
 
-def test_db_check_reports_what_changes_or_hides_rows_and_lists_the_rest(first: Engine) -> None:
+def test_db_check_reports_harmful_objects_and_lists_added_objects(
+    first: Engine,
+) -> None:
     execute(
         first,
         "create function strike() returns trigger language plpgsql as 'begin return null; end'",

@@ -93,7 +93,7 @@ def test_query_results_equal_those_of_the_lab(client: TestClient, filled: Lab) -
 
 
 @pytest.mark.slow
-def test_a_picture_of_a_query_result_is_drawn(client: TestClient) -> None:
+def test_a_drawing_of_a_query_result_is_served(client: TestClient) -> None:
     values = "topology=S4&source=1234&target=4321"
     query = "paths/shortest-paths"
     found = {each["query"]: each["url"] for each in get(client, "/queries?search=short")["items"]}
@@ -179,7 +179,7 @@ def test_stored_verdicts_are_shown(client: TestClient, filled: Lab) -> None:
     assert claim["detail"] == filled.claim("TS.L5")["detail"]
     stored = get(client, "/claims?verdict=holds")["items"]
     assert [each["id"] for each in stored] == ["TS.L5"]
-    # The page counts the verdicts that it shows, and marks the other claims as having none.
+    # The page counts the verdicts that it shows, and marks the other claims as not checked.
     page = client.get("/claims").text
     shown = Counter(re.findall(r'data-verdict="([^"]*)"', page))
     summary = page.partition('id="summary"')[2].partition('id="failing"')[0]
@@ -194,7 +194,7 @@ def test_health_names_the_versions_of_both_stores(client: TestClient) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_pages_show_the_stored_artifacts_with_the_rights_of_the_reader_role(
+def test_the_rights_of_the_reader_role_suffice_for_the_pages(
     role_url: Callable[[URL, Role], URL],
     kept_database: URL,
     monkeypatch: pytest.MonkeyPatch,
@@ -218,7 +218,7 @@ def test_pages_show_the_stored_artifacts_with_the_rights_of_the_reader_role(
     service.close()
 
 
-def test_the_page_of_an_experiment_shows_minutes_and_the_symbols_of_the_machine(
+def test_an_experiment_page_shows_start_times_and_machine_symbols(
     client: TestClient,
 ) -> None:
     page = client.get("/experiments/ours").text
@@ -236,7 +236,7 @@ def test_every_page_that_needs_a_stopped_server_names_the_command_to_start_it(
 ) -> None:
     """The first request after the stop uses a connection that was open before.
 
-    Failed requests do not use up the pool, even if there are more of them than pooled labs.
+    Failed requests do not use up the pool, even if they outnumber the pooled labs.
     """
     assert len(STORED_PAGES) >= LABS
     service: Service = client.app.app.state.service  # type: ignore[attr-defined]
