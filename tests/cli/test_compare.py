@@ -303,9 +303,7 @@ def test_the_table_and_the_page_state_how_runs_are_paired(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("stored")
-def test_each_of_the_two_plots_can_be_written_separately(
-    starcast: Starcast, tmp_path: Path
-) -> None:
+def test_each_plot_can_be_written_alone(starcast: Starcast, tmp_path: Path) -> None:
     height = {}
     for name, option in (("time", "--plot-only time"), ("links", "--plot-only links"), ("all", "")):
         file = tmp_path / f"{name}.svg"

@@ -204,7 +204,7 @@ def test_the_error_names_the_missing_schema_or_privilege(shared: URL) -> None:
             migrations.upgrade(engine, Silent())
 
 
-def test_db_check_reports_harmful_objects_and_lists_added_objects(
+def test_db_check_reports_harmful_objects_and_lists_all_foreign_ones(
     first: Engine,
 ) -> None:
     execute(
