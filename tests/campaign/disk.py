@@ -27,8 +27,8 @@ _SETTLED = {0, 2, 3, 7}
 def full_output(servers: Servers, draw: Random) -> Outcome:
     """Let a command write its output to a disk that may be too small.
 
-    Afterwards the output file must be complete or unchanged. Under root, the disk is a small file
-    system in memory; otherwise the file size is limited.
+    Afterwards the output file must be complete or unchanged. If run by root, the disk is a small
+    file system in memory; otherwise the file size is limited.
     """
     words = draw.choice(_OUTPUTS)
     kilobytes = int(2 ** draw.uniform(2, 12))

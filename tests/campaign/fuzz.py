@@ -324,7 +324,7 @@ def fuzz_command(servers: Servers, draw: Random) -> Outcome:
     if {"up", "down", "demo", "rebuild", "drop", "uninstall"} & set(words):
         return " ".join(words), "skipped", []
     done = _run_here(servers, words)
-    problems = [] if done.code is None else find_problems(done)  # it may compute long
+    problems = [] if done.code is None else find_problems(done)  # long runs are allowed
     return ascii(" ".join(words))[:300], done.result, problems
 
 

@@ -127,7 +127,7 @@ def test_s8_is_drawn_as_a_quotient_graph_by_default(open_page: Open) -> None:
     expect(page.locator("#step-text")).to_contain_text("step 3 of 10")
 
 
-def test_a_page_opened_with_the_url_of_another_has_the_same_state(open_page: Open) -> None:
+def test_a_page_opened_with_the_url_of_another_page_has_the_same_state(open_page: Open) -> None:
     state = (
         "layout=torus&schedule=broadcast:multiple&step=3&unit=1&node=2134&faults=3214@2,1234-4231"
     )
@@ -703,7 +703,7 @@ def test_all_sources_of_a_symmetric_schedule_can_be_shown_if_translations_keep_p
 
 
 @pytest.mark.usefixtures("irregular")
-def test_a_mesh_has_only_links_that_exist(open_page: Open) -> None:
+def test_the_explorer_of_a_mesh_has_only_existing_links(open_page: Open) -> None:
     """At a port without a link, a node is its own neighbour."""
     mesh = topology("Grid3x4")
     page = open_page("Grid3x4", "node=1")

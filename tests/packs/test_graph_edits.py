@@ -1,4 +1,4 @@
-"""Every manual edit of the graph is detected, and a rebuild repairs it."""
+"""Every manual edit of the graph is detected, and a rebuild repairs the graph."""
 
 from collections.abc import Iterator
 
@@ -54,7 +54,7 @@ _LABELS = "MATCH (a:Node {label: '1234'}), (b:Node {label: '2134'})"
 _TREE = f"{_LABELS} MATCH (a)-[e:TREE_EDGE {{forest: '{GREEDY}'}}]->(b)"
 _SEND = f"{_LABELS} MATCH (a)-[s:SEND]->(b) WITH a, s, b ORDER BY s.step, s.unit LIMIT 1"
 
-#: Edits of rows and nodes, which change the count or the checksum of each artifact named.
+#: Edits of rows and nodes, which change the count or the checksum of each named artifact.
 ROW_EDITS = {
     "a label": ("MATCH (n:Node {rank: 3}) SET n.label = '1423x'", {"S4"}),
     "a key": ("MATCH (n:Node {label: '4321'}) SET n.key = 7", {"S4", GREEDY, TREES, SENDS}),
