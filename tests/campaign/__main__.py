@@ -74,14 +74,14 @@ def _parse_options() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--seed", type=int, default=secrets.randbelow(10**6))
     parser.add_argument("--journal", type=Path, default=Path("campaign.jsonl"))
-    parser.add_argument("--kinds", default="", help=f"of {', '.join(KINDS)}")
-    parser.add_argument("--action", type=int, help="repeat only the action of this number")
+    parser.add_argument("--kinds", default="", help=f"comma-separated, from: {', '.join(KINDS)}")
+    parser.add_argument("--action", type=int, help="repeat only the action with this number")
     return parser.parse_args()
 
 
 @contextmanager
 def _running(folder: Path) -> Iterator[Servers]:
-    """Start an empty embedded stack."""
+    """Start an empty embedded stack, yield its servers, and stop it at the end."""
     home = folder / "home"
     files = folder / "files"
     files.mkdir()

@@ -26,11 +26,11 @@ class Entry:
     """One action and its result.
 
     Attributes:
-        action: its number in the campaign.
-        seed: seed of the campaign; with the number it determines the action.
+        action: number of the action in the campaign.
+        seed: seed of the campaign; seed and number determine the action.
         kind: the kind of the action, such as ``kill``.
         description: the command and the fault applied to it, or the number of inputs.
-        results: how often each result occurred, such as ``exit 0``.
+        results: number of occurrences of each result, such as ``exit 0``.
         problems: violated invariants, one sentence each; empty if all hold.
         seconds: duration.
     """
@@ -69,7 +69,7 @@ class Kind:
 
     Attributes:
         act: performs one action.
-        weight: relative frequency with which it is chosen.
+        weight: relative frequency of the kind.
         inputs: the number of inputs that are tried in one action.
         needs_home: whether the campaign must own the embedded stack.
     """
@@ -104,7 +104,7 @@ def choose(seed: int, number: int, kinds: list[str]) -> str:
 def perform(
     servers: Servers, seed: int, number: int, name: str, inputs: int | None = None
 ) -> Entry:
-    """Perform an action, which depends only on seed, number and kind."""
+    """Perform the action that seed, number and kind determine, and return its entry."""
     kind = KINDS[name]
     results = Counter[str]()
     problems: list[str] = []

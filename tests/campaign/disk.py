@@ -27,8 +27,8 @@ _SETTLED = {0, 2, 3, 7}
 def full_output(servers: Servers, draw: Random) -> Outcome:
     """Let a command write its output to a disk that may be too small.
 
-    Afterwards the output file must be complete or unchanged. Under root, the disk is a small file
-    system in memory; otherwise the file size is limited.
+    Afterwards the output file must be complete or unchanged. If run by root, the disk is a small
+    file system in memory; otherwise the file size is limited.
     """
     words = draw.choice(_OUTPUTS)
     kilobytes = int(2 ** draw.uniform(2, 12))
@@ -51,9 +51,9 @@ def full_output(servers: Servers, draw: Random) -> Outcome:
             problems.append(f"exit code {done.code}: {done.err[-300:]}")
         appeared = sorted(path.name for path in set(folder.iterdir()) - before)
         if done.code and appeared:
-            problems.append(f"it failed and left {', '.join(appeared)}")
+            problems.append(f"the command failed and left {', '.join(appeared)}")
         if done.code and (folder / "old.npz").read_bytes() != b"old":
-            problems.append("it failed and changed the old file")
+            problems.append("the command failed and changed the old file")
     return f"{kilobytes} kB for {' '.join(words)}", done.result, problems
 
 
@@ -90,7 +90,7 @@ def full_home(servers: Servers, draw: Random) -> Outcome:
     baseline = servers.snapshot()
     spec = draw.choice(("S5", "S6"))
     words = ("ingest", spec, "--trees", "multiple,greedy")
-    # so that the ingest has something to write
+    # Drop the topology first, so that the ingest has something to write.
     dropped = servers.run("topology", "drop", spec, "--cascade")
     assert dropped.code in {0, NotFoundError.exit_code}, dropped.err
     left = int(2 ** draw.uniform(4, 13)) * _KB

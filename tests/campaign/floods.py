@@ -88,7 +88,7 @@ class Site:
         return status
 
     def check_page(self) -> None:
-        """Check that a page answers during the attack."""
+        """Check that a page loads during the attack."""
         status = self.ask(make_request(_PAGE))
         if status != 200:
             self.problems.append(f"a page has the status {status}")
@@ -155,7 +155,7 @@ def flood(servers: Servers, draw: Random) -> Outcome:
 
 
 def attack(servers: Servers, name: str, draw: Random) -> list[str]:
-    """Start a server, attack it in one way, and return the problems."""
+    """Start a server, perform the named attack, and return the problems."""
     words = ("serve", "--port", "0")
     with _serving(servers, words) as site:
         site.check_page()

@@ -1,4 +1,4 @@
-"""Forgeries: records that claim more than is true, none of which may be called verified.
+"""Forgeries: records that claim more than is true, which must not be reported as verified.
 
 The exit code of ``records verify`` is 0 only if everything was verified. A wrong record is refused.
 A bound that cannot be checked is reported as such, with another exit code.
@@ -170,5 +170,5 @@ def forge(servers: Servers, draw: Random) -> Outcome:
         description = f"{name}: {file.parent.name} {file.stem}"
     problems = find_problems(done)
     if done.code == 0:
-        problems.append(f"it is called verified: {done.out.strip()[:200]}")
+        problems.append(f"the forgery is reported as verified: {done.out.strip()[:200]}")
     return description, done.result, problems

@@ -158,11 +158,11 @@ _EXCHANGE = json.dumps(
 
 
 def _file(name: str) -> tuple[str]:
-    """Return a schedule as the text of a file."""
+    """Return the text of a schedule file in the named format, in a tuple."""
     return (b"".join(render(_PLAN, name)).decode(),)
 
 
-#: Valid texts, and the function that reads one of them, or a file with it, after it was changed.
+#: Valid texts, and the function that reads a changed text, or a file with the changed text.
 TEXTS: dict[str, tuple[tuple[str, ...], Callable[[Any], object]]] = {
     "topology spec": (("S5", "S6,3", "Q4", "S12", "Q24"), lambda text: topology(text).spec),
     "label": (("S5 21345", "S5,3 213", "Q4 0110", "S11 b23456789a1"), _read_label),
@@ -178,7 +178,7 @@ TEXTS: dict[str, tuple[tuple[str, ...], Callable[[Any], object]]] = {
     "msccl": (_file("msccl-xml"), _schedule_reader(schedule_from_msccl)),
     "plan": ((_EXCHANGE,), lambda file: simulate(schedule_from_mscclpp(file, "K2", "alltoall"))),
 }
-#: The kinds of texts that are read from a file, with the suffix of its name.
+#: The kinds of texts that are read from a file, and the suffix of the file name.
 _SUFFIXES = {
     "grid": ".toml",
     "settings": ".toml",
@@ -192,7 +192,7 @@ _ENCODINGS = ("utf-8-sig", "utf-16", "utf-16-le", "utf-32", "latin-1", "cp037", 
 
 
 def text_reader(kind: str) -> Reader:
-    """Return a function that damages a text, and reads it or a file with it."""
+    """Return a reader whose inputs are damaged texts, or files with damaged texts."""
     examples, read = TEXTS[kind]
 
     def make(draw: Random, folder: Path) -> Case:
@@ -244,7 +244,7 @@ def fuzz_reader(folder: Path, draw: Random, kind: str | None = None) -> Outcome:
     """Give a random input to a reader, which must read it or refuse it with a hint.
 
     Args:
-        folder: for the files of the input.
+        folder: the folder for the input files.
         draw: random generator that determines the input.
         kind: the reader, chosen at random by default.
     """
@@ -257,7 +257,7 @@ def fuzz_reader(folder: Path, draw: Random, kind: str | None = None) -> Outcome:
     except StarcastError as error:
         problems = []
         if "\n" in error.message or not error.message:
-            problems.append(f"{kind}: the message is not one sentence: {error.message[:200]!r}")
+            problems.append(f"{kind}: the message is not one line: {error.message[:200]!r}")
         if not error.hint:
             problems.append(f"{kind}: no hint: {error.message[:200]!r}")
         if type(error) is StarcastError:
@@ -324,7 +324,7 @@ def fuzz_command(servers: Servers, draw: Random) -> Outcome:
     if {"up", "down", "demo", "rebuild", "drop", "uninstall"} & set(words):
         return " ".join(words), "skipped", []
     done = _run_here(servers, words)
-    problems = [] if done.code is None else find_problems(done)  # it may compute for long
+    problems = [] if done.code is None else find_problems(done)  # long runs are allowed
     return ascii(" ".join(words))[:300], done.result, problems
 
 

@@ -33,7 +33,7 @@ from support.shards import GRID, content_of_shard, merge, seal
 Case = tuple[str, Callable[[], object]]
 #: A function that returns a random input; it may write files in the folder.
 Reader = Callable[[Random, Path], Case]
-#: Texts that readers may take for something else.
+#: Texts that readers may misinterpret.
 HOSTILE = (
     "", " ", "\n", "\x00", "\x1b[31m", "\u202e", "²", "٣", "é", "日本", "'", '"', "\\", "/", "..",
     "-", "--", "-1", "0", "1", "9" * 40, "9" * 5_000, "1e308", "1e999", "nan", "inf", "0x10", "1/0",
@@ -84,7 +84,7 @@ def change_json(draw: Random, value: Any, part: str = "") -> tuple[Any, str]:
 
 
 def _change_once(draw: Random, value: Any) -> str:
-    """Change a random element inside a value; all nesting levels are equally likely."""
+    """Change a random element at a random depth of a value, and return a description."""
     path = []
     while True:
         keys = list(value) if isinstance(value, dict) else list(range(len(value)))
@@ -160,7 +160,7 @@ def experiment_file(draw: Random, folder: Path) -> Case:
 
 
 def _write(draw: Random, folder: Path, text: bytes) -> Path:
-    """Write a file, in some cases compressed, and in some with a few bytes changed."""
+    """Write a file, sometimes compressed or with a few bytes changed; return its path."""
     if draw.random() < 0.3:
         text = gzip.compress(text, 1)
     if draw.random() < 0.1:

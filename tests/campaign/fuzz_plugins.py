@@ -59,7 +59,7 @@ _VALUES: tuple[Any, ...] = (
 
 
 def _result(draw: Random) -> Any:
-    """Return a result for a construction: valid trees, trees with an error, or anything."""
+    """Return a result for a construction: valid trees, invalid trees, or an arbitrary value."""
     ports: np.ndarray = np.array(forest("S3", "greedy").parent_port)
     match draw.randrange(10):
         case 0:
@@ -83,7 +83,7 @@ def _result(draw: Random) -> Any:
 
 
 def _columns(draw: Random) -> Any:
-    """Return a result for an algorithm: valid columns of a schedule, wrong ones, or anything."""
+    """Return a result for an algorithm: valid or invalid columns, or an arbitrary value."""
     plan = schedule("S3", "broadcast", "greedy")
     columns: dict[Any, Any] = {
         name: getattr(plan, name).tolist() for name in ("step", "sender", "port", "unit")
@@ -143,7 +143,7 @@ def _options(draw: Random, right: dict[str, Any]) -> dict[str, Any]:
 
 
 def _mostly(draw: Random, right: Any) -> Any:
-    """Return the right value, or with a probability of 5 % a random one."""
+    """Return the right value, or a random value with a probability of 5 %."""
     return right if draw.random() < 0.95 else draw.choice(_VALUES)
 
 

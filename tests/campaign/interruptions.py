@@ -16,7 +16,7 @@ from campaign.proxy import FAULTS, Proxy
 from campaign.servers import Servers, children_of, finish
 from support.workers import workers_of
 
-#: Seconds within which a killed command must have ended, and one that runs next to others.
+#: Deadlines in seconds for a killed command, and for a command that runs next to others.
 DEADLINE, LONG_DEADLINE = 120, 300
 _WAYS = {"kill": 5, "terminate": 2, "interrupt": 2, "kill a worker": 4, "kill group": 1}
 _SIGNALS: dict[str, tuple[Callable[[int, int], None], signal.Signals]] = {
@@ -52,7 +52,7 @@ def kill(servers: Servers, draw: Random) -> Outcome:
 
 
 def _wait_until_busy(process: subprocess.Popen[str], seconds: float, *, for_worker: bool) -> None:
-    """Wait until a command has used an amount of CPU time, however busy the machine is.
+    """Wait until a command has used the given number of seconds of CPU time.
 
     If ``for_worker``, wait instead until the command has started a worker. Return at once when the
     command has ended.
@@ -90,7 +90,7 @@ def connection_fault(servers: Servers, draw: Random) -> Outcome:
     is_bolt = draw.random() < 0.5
     words = commands.use(draw, bolt=is_bolt)
     fault = draw.choice(FAULTS)
-    # The fault must come early, since an ingest of S5 receives only some 10 kB from each server.
+    # The fault must come early, since an ingest of S5 receives only about 10 kB from each server.
     after = int(2 ** draw.uniform(0, 14))
     seconds = {"delay": 0.02, "stall": draw.uniform(1, 8)}.get(fault, 0.0)
     port = int(servers.address.uri.rpartition(":")[2]) if is_bolt else servers.url.port

@@ -1,4 +1,4 @@
-"""Every command must have a documented exit code, and a one-sentence error if it fails."""
+"""Every command must have a documented exit code, and a one-line error if it fails."""
 
 import re
 from dataclasses import dataclass
@@ -33,19 +33,19 @@ def find_problems(done: Done, *, signals: frozenset[int] = frozenset()) -> list[
 
     Args:
         done: the command.
-        signals: the signals that were sent to it, which may have ended it.
+        signals: the signals that were sent to the command, which may have ended it.
     """
     if done.code is None:
-        return ["it was still running at its deadline"]
+        return ["the command was still running at its deadline"]
     if -done.code in signals and not _has_trace(done):
         return []
     problems = []
     if done.code not in EXIT_CODES:
         problems.append(f"the exit code {done.code} is not documented: {_last_line(done.err)}")
     if done.code == _INTERNAL:
-        problems.append(f"it reports an internal error: {_last_line(done.err)}")
+        problems.append(f"the command reports an internal error: {_last_line(done.err)}")
     if _has_trace(done):
-        problems.append(f"it prints a traceback: {_last_line(done.err)}")
+        problems.append(f"the command prints a traceback: {_last_line(done.err)}")
     if 1 < done.code < 8:
         problems += _check_message(done.err)
     return problems
@@ -56,7 +56,7 @@ def _has_trace(done: Done) -> bool:
 
 
 def _check_message(err: str) -> list[str]:
-    """Check that the error is one printable sentence with a hint."""
+    """Return the problems of an error, which must be one printable line with a hint."""
     # Typer writes the errors about invalid options and arguments, in its own format.
     if "Usage:" in err or err.startswith("Error: "):
         return []
@@ -65,7 +65,7 @@ def _check_message(err: str) -> list[str]:
     hints = [line for line in lines if line.startswith("hint: ")]
     problems = []
     if len(errors) != 1 or len(hints) != 1:
-        problems.append(f"{len(errors)} errors and {len(hints)} hints: {_last_line(err)}")
+        problems.append(f"errors and hints are {len(errors)} and {len(hints)}: {_last_line(err)}")
     for line in errors + hints:
         if len(line) > _MAX_LENGTH[line.partition(":")[0]]:
             problems.append(f"a message of {len(line)} characters: {line[:80]}")

@@ -108,7 +108,7 @@ class Proxy:
                 for connection in self._open:
                     linger = struct.pack("ii", 1, 0)
                     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
-                    # The kernel sends a reset only if no thread is waiting for data, so wake them.
+                    # Wake the threads: the kernel sends a reset only if none is waiting for data.
                     with suppress(OSError):
                         connection.shutdown(socket.SHUT_RD)
                     connection.close()

@@ -1,4 +1,4 @@
-"""Commands in unusual surroundings: streams, locales, sessions and rights of PostgreSQL."""
+"""Commands in unusual environments: streams, locales, PostgreSQL sessions and rights."""
 
 import secrets
 import shlex
@@ -86,7 +86,7 @@ _LIBPQ = {
 
 
 def odd_streams(servers: Servers, draw: Random) -> Outcome:
-    """Run a command with unusual standard streams and variables of the environment."""
+    """Run a command with unusual standard streams and environment variables."""
     words = tuple(shlex.split(draw.choice(_COMMANDS)))
     redirection = draw.choice(_REDIRECTIONS)
     environment = _some_of(draw, _VARIABLES)
@@ -103,7 +103,7 @@ def odd_streams(servers: Servers, draw: Random) -> Outcome:
 
 
 def odd_session(servers: Servers, draw: Random) -> Outcome:
-    """Run a command as a role of PostgreSQL with random settings and rights."""
+    """Run a command as a PostgreSQL role with random settings and rights."""
     baseline = servers.snapshot()
     words = commands.change(draw) if draw.random() < 0.3 else commands.read(draw)
     with _random_role(_superuser_url(servers), draw) as (url, description):
@@ -121,7 +121,7 @@ def odd_session(servers: Servers, draw: Random) -> Outcome:
 
 
 def _superuser_url(servers: Servers) -> URL:
-    """Return the URL of a role that may create roles; starcast's own roles may not."""
+    """Return the URL of a role with the right to create roles, which starcast's own roles lack."""
     if servers.home is None:
         return servers.url
     assert servers.url.port is not None

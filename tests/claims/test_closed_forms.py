@@ -58,7 +58,7 @@ def test_factorials_and_harmonic_numbers_of_small_n_are_exact(n: int) -> None:
 
 
 def test_approximations_for_huge_n_agree_with_the_exact_formulas() -> None:
-    """Both are compared at n = 61, the smallest n for which approximations are used."""
+    """The values are compared at n = 61, the smallest n for which approximations are used."""
     assert abs(growth.factorial(61) / factorial(61) - 1) < 1e-30
     assert abs(growth.harmonic(61) - float(sum(Fraction(1, i) for i in range(1, 62)))) < 1e-12
 

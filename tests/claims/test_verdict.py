@@ -65,7 +65,7 @@ def absent_and_unequal(check: ClaimCheck) -> None:
         (absent_and_unequal, "fails", "nodes"),
     ],
 )
-def test_the_verdict_follows_from_what_a_check_records(
+def test_the_verdict_follows_from_the_evidence_that_a_check_records(
     check: Callable[[ClaimCheck], None], word: str, detail: str
 ) -> None:
     result = verdict_of(check)

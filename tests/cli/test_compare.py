@@ -20,7 +20,7 @@ ALGORITHMS = ("multiple", "recursive-substar")
 #: segments would not match, because `multiple` sends segments down three trees.
 SIDES, SWEEP = "ours theirs --by segments", "sweep --by segments"
 PAPER_PAGE = Path(__file__).parents[2] / "docs" / "for-a-paper.md"
-#: Commands that print every kind of table. The tables are short, as each must fit on one page.
+#: Commands that print every kind of table. Each table must fit on one page.
 TABLES = (
     "compare ours theirs", "compare sizes --across topology", f"compare {SIDES} --all",
     "compare sweep --crossovers", "compare sweep --runs", "cost table S5 --collective broadcast",
@@ -72,7 +72,7 @@ def test_the_best_time_is_bold_in_tables_and_named_in_json_and_csv(
 
 
 @pytest.mark.usefixtures("stored")
-def test_the_legend_explains_a_letter_in_which_the_name_of_an_experiment_ends(
+def test_the_legend_explains_a_letter_that_also_ends_an_experiment_name(
     starcast: Starcast,
 ) -> None:
     assert starcast(f"experiment run runB --algorithm {ALGORITHMS[1]} {GRID} --jobs 1").code == 0
@@ -303,9 +303,7 @@ def test_the_table_and_the_page_state_how_runs_are_paired(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("stored")
-def test_each_of_the_two_plots_can_be_written_separately(
-    starcast: Starcast, tmp_path: Path
-) -> None:
+def test_each_plot_can_be_written_alone(starcast: Starcast, tmp_path: Path) -> None:
     height = {}
     for name, option in (("time", "--plot-only time"), ("links", "--plot-only links"), ("all", "")):
         file = tmp_path / f"{name}.svg"

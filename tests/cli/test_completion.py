@@ -56,7 +56,7 @@ def shell_home(installed: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Pa
 
 
 def assert_completed(lines: dict[str, str], *shell: str) -> None:
-    """Type each line and Tab in a shell, and check that it completes the line as expected."""
+    """Type each line and Tab in a shell; check that the shell completes the line as expected."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.execvp(shell[0], shell)  # noqa: S606

@@ -10,7 +10,7 @@ STATES = {
     "a step": "schedule=broadcast:multiple&step=3&node=2134&faults=3214",
     "a forest": "forest=multiple&node=4321",
     "disjoint paths": "node=2143&from=1234",
-    "loads, and what is not known": "forest=multiple&links=load&layout=hairball&node=9999",
+    "loads and unknown values": "forest=multiple&links=load&layout=hairball&node=9999",
 }
 PATHS = (
     "/explore/X9",
@@ -65,7 +65,7 @@ def test_an_accessibility_defect_is_detected(open_page: Open, defect: str, fault
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_forced_colours_do_not_change_the_picture_and_its_legend(
+def test_forced_colours_do_not_change_the_drawing_and_its_legend(
     open_page: Open, scheme: str
 ) -> None:
     """Otherwise the meaning of colours and the labels on coloured nodes would be lost."""
@@ -84,7 +84,7 @@ def test_forced_colours_do_not_change_the_picture_and_its_legend(
     )
 
 
-def test_buttons_and_keys_move_the_picture_without_dragging(open_page: Open) -> None:
+def test_buttons_and_keys_move_the_drawing_without_dragging(open_page: Open) -> None:
     page = open_page("S4")
 
     def place() -> tuple[float, float, float]:
@@ -136,7 +136,7 @@ def test_single_character_keys_can_be_switched_off(open_page: Open) -> None:
 
 
 def test_in_a_small_window_the_wheel_and_arrow_keys_scroll_the_page(open_page: Open) -> None:
-    """If the picture itself used the wheel and keys, nothing below it could be reached."""
+    """If the drawing itself used the wheel and keys, content below it could not be reached."""
     page = open_page("S4", mode=MODES["zoomed to 400 %"])
     page.locator("#stage").hover()
     page.mouse.wheel(0, 100)

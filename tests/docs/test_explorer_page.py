@@ -27,7 +27,7 @@ from support.accessibility import Mode
 from support.fix_browser import PAGES, Open
 from support.simulator_cases import plan_of
 
-#: A small window: drawing a large picture takes longer.
+#: A small window, because large drawings take longer.
 SMALL = Mode(700, 420)
 
 
@@ -37,7 +37,7 @@ def node(page: Page, label: str) -> Any:
 
 
 def spoken(page: Page) -> list[str]:
-    """Return what a screen reader says for each node."""
+    """Return the name that a screen reader reads out for each node."""
     names: list[str] = page.eval_on_selector_all("[data-node]", "all => all.map(n => n.ariaLabel)")
     return names
 
@@ -96,7 +96,7 @@ def test_all_layouts_of_s4_can_be_chosen_and_the_torus_has_link_stubs(open_page:
     page.select_option("#layout", "substars")
     page.wait_for_function("() => !location.href.includes('layout=')")
     page.select_option("#layout", "torus")
-    # Links that leave the picture are dashed stubs.
+    # Links that leave the drawing are dashed stubs.
     expect(page.locator(".view path[stroke-dasharray]")).to_have_count(6)
 
 
@@ -127,7 +127,7 @@ def test_s8_is_drawn_as_a_quotient_graph_by_default(open_page: Open) -> None:
     expect(page.locator("#step-text")).to_contain_text("step 3 of 10")
 
 
-def test_a_page_opened_with_the_url_of_another_has_the_same_state(open_page: Open) -> None:
+def test_a_page_opened_with_the_url_of_another_page_has_the_same_state(open_page: Open) -> None:
     state = (
         "layout=torus&schedule=broadcast:multiple&step=3&unit=1&node=2134&faults=3214@2,1234-4231"
     )
@@ -185,7 +185,7 @@ def test_stepping_by_keys_and_buttons_shows_how_many_units_each_node_holds(open_
 
 
 def test_nodes_of_a_reduction_show_how_many_contributions_they_hold(open_page: Open) -> None:
-    """The root is complete when all contributions are added, and every node at the end."""
+    """The root is complete when all contributions are added; all nodes are complete at the end."""
     page = open_page("S4", "schedule=allreduce:multiple&unit=0&step=8")
     built = build_schedule(topology("S4"), "allreduce:multiple")
     sums = Sums(topology("S4").labels().tolist(), topology("S4").labels().tolist())
@@ -448,7 +448,7 @@ def test_a_link_is_selected_by_a_click_and_can_fail(open_page: Open) -> None:
 
 
 @pytest.mark.slow
-def test_the_picture_can_be_saved_as_svg_and_png(open_page: Open) -> None:
+def test_the_drawing_can_be_saved_as_svg_and_png(open_page: Open) -> None:
     page = open_page("S4", "schedule=broadcast:multiple&step=3")
     document = ET.fromstring(saved(page, "#save-svg").decode())  # noqa: S314
     names = [each.get("data-node") for each in document.iter() if each.get("data-node")]
@@ -499,7 +499,7 @@ def test_a_narrow_screen_has_no_horizontal_scroll_bar(open_page: Open) -> None:
         ),
     ],
 )
-def test_the_legend_explains_the_colours_and_marks_of_the_picture(
+def test_the_legend_explains_the_colours_and_marks_of_the_drawing(
     open_page: Open, spec: str, state: str, meanings: list[str]
 ) -> None:
     page = open_page(spec, state)
@@ -518,7 +518,7 @@ def test_the_legend_explains_the_colours_and_marks_of_the_picture(
 def test_labels_are_readable_on_every_shade_and_on_failed_nodes(
     open_page: Open, scheme: str
 ) -> None:
-    """The contrast is that of WCAG (4.5). The label of a failed node is drawn over its cross."""
+    """The contrast is at least 4.5 (WCAG). The label of a failed node is drawn over its cross."""
     page = open_page("S4", "schedule=gather:balanced&faults=3214", Mode(scheme=scheme))
     parts = node(page, "3214").evaluate("group => [...group.children].map(each => each.tagName)")
     assert parts == ["path", "rect", "text"]
@@ -544,7 +544,7 @@ def luminance(colour: str) -> float:
 def test_labels_remain_visible_when_the_page_is_zoomed(
     open_page: Open, browser: Browser, write_page: Callable[[str], Path], spec: str
 ) -> None:
-    """At 200 %, the window is half as many pixels wide and high, and each is twice as large."""
+    """At 200 %, the window has half as many CSS pixels per side, each of twice the size."""
     shown = "[...document.querySelectorAll('.node text')].map(each => each.getAttribute('display'))"
     labels = topology(spec).nodes * ["inline"]
     assert open_page(spec).evaluate(shown) == labels
@@ -594,7 +594,7 @@ def test_a_torus_is_drawn_as_a_grid(window: BrowserContext, tmp_path: Path) -> N
 
 
 def heights(page: Page) -> dict[str, float]:
-    """Return the vertical position of each node in an SVG picture."""
+    """Return the vertical position of each node in an SVG drawing."""
     script = """all => all.map(node => {
         return [node.dataset.node, Number(node.getAttribute("transform").match(/-?[0-9.]+/g)[1])];
     })"""
@@ -602,13 +602,13 @@ def heights(page: Page) -> dict[str, float]:
 
 
 def levels_of(page: Page) -> dict[str, int]:
-    """Return the number of the row of each node."""
+    """Return the row number of each node, counted from the top."""
     found = heights(page)
     rows = sorted({round(height) for height in found.values()})
     return {label: rows.index(round(height)) for label, height in found.items()}
 
 
-def test_levels_are_drawn_from_the_root_of_what_is_shown(
+def test_levels_are_drawn_from_the_root_of_the_forest_or_of_the_url(
     window: BrowserContext, tmp_path: Path
 ) -> None:
     mesh = topology("Mesh3x4")
@@ -659,7 +659,7 @@ def test_a_printed_page_names_its_schedule_step_trees_and_faults(
 
 
 @pytest.mark.parametrize("paper", [(794, 1123), (1123, 794)])
-def test_a_printed_page_contains_the_entire_picture_and_its_legend(
+def test_a_printed_page_contains_the_entire_drawing_and_its_legend(
     open_page: Open, paper: tuple[int, int]
 ) -> None:
     page = open_page("S4", "schedule=broadcast:multiple&step=2&faults=3214")
@@ -703,8 +703,8 @@ def test_all_sources_of_a_symmetric_schedule_can_be_shown_if_translations_keep_p
 
 
 @pytest.mark.usefixtures("irregular")
-def test_a_mesh_has_only_links_that_exist(open_page: Open) -> None:
-    """A node without a link at a port is its own neighbour there."""
+def test_the_explorer_of_a_mesh_has_only_existing_links(open_page: Open) -> None:
+    """At a port without a link, a node is its own neighbour."""
     mesh = topology("Grid3x4")
     page = open_page("Grid3x4", "node=1")
     assert spoken(page)[0].startswith("1")
@@ -716,7 +716,7 @@ def test_a_mesh_has_only_links_that_exist(open_page: Open) -> None:
     expect(page.locator("#selection code").first).to_have_text("2")
     page.select_option("#schedule", index=1)
     built = build_schedule(mesh, "broadcast:forest(base=breadth-first)")
-    # The schedule is loaded in the background, and keys before that have no effect.
+    # The schedule is loaded in the background, and keys pressed before that have no effect.
     expect(page.locator("#step-text")).to_contain_text(f" of {built.steps}")
     for step in range(1, built.steps + 1):
         page.keyboard.press(".")
@@ -726,7 +726,7 @@ def test_a_mesh_has_only_links_that_exist(open_page: Open) -> None:
     assert spoken(page) == [f"{label}, holds 1" for label in mesh.labels().tolist()]
 
 
-#: A schedule on a network with switches, and faults.
+#: Collectives on a network with switches, each with a list of faults.
 SWITCHED = [
     ("broadcast", []),
     ("broadcast", ["s2"]),
@@ -741,10 +741,10 @@ SWITCHED = [
 
 @pytest.mark.usefixtures("irregular")
 @pytest.mark.parametrize(("collective", "faults"), SWITCHED)
-def test_the_replay_owes_switches_nothing(
+def test_the_replay_expects_no_deliveries_to_switches(
     open_page: Open, collective: str, faults: list[str]
 ) -> None:
-    """Of 12 nodes, 7 are endpoints; with 12 in their place, the units would be others."""
+    """The 7 endpoints among the 12 nodes determine the units; the 5 switches do not."""
     name = f"{collective}:forest(base=breadth-first)"
     built = build_schedule(topology("Switched12"), name)
     result = simulate(built, [Fault.parse(text) for text in faults])

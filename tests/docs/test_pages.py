@@ -105,7 +105,7 @@ def test_values_of_curves_can_be_read_with_keyboard_and_pointer(tab: Page) -> No
 def test_a_comparison_file_works_offline_and_plots_the_stored_times(
     browser: Browser, filled: Lab, tmp_path: Path, has_scripts: bool
 ) -> None:
-    """The file has the same plots as the page of a server. If scripts are off, it shows tables."""
+    """The file has the same plots as the page of a server. Without scripts, it shows tables."""
     filled.experiment("wide", topology="S5", algorithm=["greedy", "multiple"], segments=[1, 4],
                       message_bytes=[16, 256, 4096, 65536])  # fmt: skip
     comparison = filled.compare("wide")
@@ -131,7 +131,7 @@ def test_a_comparison_file_works_offline_and_plots_the_stored_times(
 
 
 def _check_places(tab: Page, name: str, figures: list[float]) -> None:
-    """Check that the marks of a plot lie at these values on a linear scale."""
+    """Check that the marks of a plot lie at the given values on a linear scale."""
     script = f"marks => marks.map((mark) => Number(mark.getAttribute('{name}')))"
     places = tab.locator(".times circle").evaluate_all(script)
     low, high = min(figures), max(figures)
@@ -172,7 +172,7 @@ def test_the_claims_page_counts_the_checked_claims_and_has_no_empty_column(tab: 
 
 
 @pytest.mark.slow
-def test_the_picture_of_an_answer_is_as_wide_as_the_page_and_opens_alone(tab: Page) -> None:
+def test_the_drawing_of_an_answer_is_as_wide_as_the_page_and_opens_alone(tab: Page) -> None:
     tab.goto("/queries/topology/neighbours?topology=S4&node=1234")
     picture = tab.get_by_role("img", name="The nodes and links of the answer")
     expect(picture).to_be_visible()
@@ -184,7 +184,7 @@ def test_the_picture_of_an_answer_is_as_wide_as_the_page_and_opens_alone(tab: Pa
 
 
 @pytest.mark.slow
-def test_labels_of_ticks_do_not_collide_on_a_telephone(tab: Page, filled: Lab) -> None:
+def test_tick_labels_do_not_overlap_on_a_phone_screen(tab: Page, filled: Lab) -> None:
     filled.experiment("narrow", topology="S5", algorithm="greedy",
                       message_bytes=[16, 64, 256, 1024, 4096])  # fmt: skip
     tab.set_viewport_size({"width": 390, "height": 844})
@@ -262,7 +262,7 @@ def test_a_slow_response_does_not_replace_a_later_choice(tab: Page) -> None:
 
 
 @pytest.mark.slow
-def test_a_topology_without_explorer_has_a_page_that_leads_to_others(tab: Page) -> None:
+def test_a_topology_without_an_explorer_has_a_page_with_links_to_others(tab: Page) -> None:
     tab.goto("/explore/S9?schedule=broadcast:greedy")
     expect(tab.get_by_role("alert")).to_contain_text("S9 has 362,880 nodes")
     tab.goto("/explore/s4")

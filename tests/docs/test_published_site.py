@@ -48,7 +48,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def site(folder: Path, request: pytest.FixtureRequest) -> Path:
-    """Return the site of databases with artifacts, experiments and a verdict; it is built once."""
+    """Return the folder of a site with artifacts, experiments and a verdict; it is built once."""
     if not folder.exists():
         request.getfixturevalue("filled")
         with Publishing(Settings.load()) as opened:
@@ -71,7 +71,7 @@ def tab(browser: Browser) -> Iterator[Page]:
     assert problems == []
 
 
-def test_the_home_page_does_not_explain_a_field_that_it_does_not_have(site: Path) -> None:
+def test_the_home_page_does_not_explain_the_missing_topology_field(site: Path) -> None:
     home = (site / "index.html").read_text()
     assert "How to write a topology" not in home
 

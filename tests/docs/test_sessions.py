@@ -41,7 +41,7 @@ def work() -> Iterator[Path]:
 
 
 @pytest.mark.slow
-def test_commands_in_the_tutorial_give_the_outputs_and_pictures_shown(work: Path) -> None:
+def test_commands_in_the_tutorial_give_the_outputs_and_drawings_shown(work: Path) -> None:
     page = TUTORIAL.read_text(encoding="utf-8")
     assert sessions.play_page(TUTORIAL, work) == page
     python = sessions.run_python(page, work / "tutorial")
@@ -60,7 +60,7 @@ def test_examples_on_the_pages_on_plug_ins_print_the_outputs_shown(page: Path, w
 
 
 @pytest.mark.slow
-def test_the_page_on_networks_gives_the_outputs_and_the_picture_shown(work: Path) -> None:
+def test_the_page_on_networks_gives_the_outputs_and_the_drawing_shown(work: Path) -> None:
     text = YOUR_NETWORK.read_text(encoding="utf-8")
     assert sessions.play_page(YOUR_NETWORK, work) == text
     drawn = work / "backbone.svg"
@@ -70,7 +70,7 @@ def test_the_page_on_networks_gives_the_outputs_and_the_picture_shown(work: Path
 
 
 @pytest.mark.slow
-def test_the_page_on_machines_gives_the_outputs_and_the_picture_shown(work: Path) -> None:
+def test_the_page_on_machines_gives_the_outputs_and_the_drawing_shown(work: Path) -> None:
     assert sessions.play_page(MACHINES, work) == MACHINES.read_text(encoding="utf-8")
     assert (work / "dgx1.svg").read_bytes() == (ROOT / "docs" / "dgx1.svg").read_bytes()
 
@@ -101,7 +101,7 @@ def reader() -> Iterator[tuple[Path, str]]:
 
 
 @pytest.mark.slow
-def test_the_readme_works_in_a_fresh_clone_and_leaves_nothing_in_it(
+def test_the_readme_works_in_a_fresh_clone_and_leaves_no_new_files(
     reader: tuple[Path, str],
 ) -> None:
     home, page = reader
@@ -116,7 +116,7 @@ def test_the_readme_works_in_a_fresh_clone_and_leaves_nothing_in_it(
 
 @pytest.mark.slow
 def test_the_documented_sizes_are_those_of_the_demo(reader: tuple[Path, str]) -> None:
-    """Of the Python environment, and of the jars that the first start downloads."""
+    """The sizes are those of the Python environment and of the downloaded Neo4j jars."""
     home, _ = reader
     jars = Neo4j(Home(home)).jars(Settings.load()).folder / "jars"
     page = (ROOT / "docs" / "operation.md").read_text(encoding="utf-8")
@@ -132,9 +132,9 @@ def test_the_documented_sizes_are_those_of_the_demo(reader: tuple[Path, str]) ->
 def test_all_pages_and_notebooks_run_one_after_another_in_one_home(
     reader: tuple[Path, str],
 ) -> None:
-    """After the README, and the pages with commands in the environment of `make demo`.
+    """The pages run after the README; their commands use the environment of `make demo`.
 
-    Outputs are not compared, because they list what other pages have stored.
+    Outputs are not compared, because they include data that other pages have stored.
     """
     home, _ = reader
     environment = sessions.reader_environment(home)

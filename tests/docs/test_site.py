@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "site"
-#: Pages that are opened in the browser: text, outputs, pictures, wide tables, signatures.
+#: Pages that are opened in the browser: text, outputs, drawings, wide tables, signatures.
 OPENED = ["index", "tutorial", "api/trees", "claims", "commands", "glossary", "architecture"]
 
 
@@ -69,14 +69,14 @@ def test_the_public_names_are_documented(pages: dict[Path, HtmlPage]) -> None:
     assert set(starcast.__all__) <= anchors
 
 
-def test_sphinx_takes_no_text_of_a_docstring_for_a_type(pages: dict[Path, HtmlPage]) -> None:
+def test_sphinx_does_not_interpret_docstring_text_as_a_type(pages: dict[Path, HtmlPage]) -> None:
     texts = {page: page.read_text(encoding="utf-8") for page in pages}
     assert [page for page, text in texts.items() if '>Type<span class="colon">' in text] == []
 
 
 @pytest.fixture(scope="module")
 def address(pages: dict[Path, HtmlPage]) -> Iterator[str]:
-    """Serve the site on the loopback interface."""
+    """Yield the URL of the site, served on the loopback interface."""
     assert pages
     # Browsers also ask for an icon, which the site does not have.
     icon = Route("/favicon.ico", lambda _: Response())

@@ -1,6 +1,6 @@
 """A Neo4j 5.26 LTS server with its own lock file, run by an installed Java 17 or 21.
 
-starcast embeds the version pinned in `starcast.embedded.programs`, but users may have this one.
+starcast embeds the version pinned in `starcast.embedded.programs`, but users may run this version.
 ``make test-lts`` runs all queries on it.
 """
 
@@ -48,7 +48,7 @@ class Lts(Neo4j):
         return JarSet(cache, LOCK, VERSION)
 
     def java(self) -> str:
-        """Return the path of the first suitable Java of this machine.
+        """Return the path of the first suitable Java program on this machine.
 
         Raises:
             UnavailableError: no suitable Java is installed.
@@ -63,12 +63,12 @@ class Lts(Neo4j):
         wanted = " or ".join(map(str, JAVAS))
         raise UnavailableError(
             f"Neo4j {VERSION} needs Java {wanted}, but {'; '.join(rejected) or 'none was found'}",
-            hint="install one (Debian: openjdk-17-jre-headless), or name its folder in JAVA_HOME",
+            hint="install it (Debian: openjdk-17-jre-headless), or set JAVA_HOME to its folder",
         )
 
 
 def _candidates() -> Iterator[Path]:
-    """Yield the Java in JAVA_HOME, on the search path, and in the distribution's folder."""
+    """Yield Java programs: in JAVA_HOME, on the search path, in the distribution's folder."""
     if home := os.environ.get("JAVA_HOME"):
         yield Path(home) / "bin" / "java"
     if program := shutil.which("java"):

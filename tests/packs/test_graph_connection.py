@@ -86,7 +86,7 @@ def test_a_read_transaction_cannot_write(graph: Graph) -> None:
     "cypher", ["MATCH x", "RETURN $missing", "RETURN 1 / 0", "RETURN nothing", "CALL no.such()"]
 )
 def test_a_wrong_statement_is_an_input_error(graph: Graph, cypher: str) -> None:
-    """The error is one sentence with the server's reason."""
+    """The error is one line with the server's reason."""
     with pytest.raises(InputError, match="Neo4j refuses the statement") as caught:
         graph.read(cypher)
     assert "\n" not in caught.value.message
@@ -102,7 +102,7 @@ def test_a_statement_that_exceeds_its_time_limit_is_stopped(graph: Graph) -> Non
 
 
 #: A program that runs statements on the server whose address it reads, and prints the outcome of
-#: each and at last its peak memory in kB.
+#: each statement, and finally the program's peak memory in kB.
 ASK = """
 import json, resource, sys
 resource.setrlimit(resource.RLIMIT_DATA, (3 * 10**9, 3 * 10**9))
@@ -119,10 +119,10 @@ print(next(line.split()[1] for line in open("/proc/self/status") if line.startsw
 """
 
 
-def test_an_answer_of_many_bytes_is_refused_with_bounded_memory(
+def test_a_very_large_result_is_refused_with_bounded_client_memory(
     graph_address: GraphAddress,
 ) -> None:
-    """A single row and a thousand rows; the same client can then ask for less."""
+    """One huge row and a thousand large rows are refused; then a smaller result is accepted."""
     done = subprocess.run(
         [
             sys.executable,
@@ -160,7 +160,7 @@ def test_a_statement_that_the_server_never_answers_ends_after_its_time_limit(
     assert graph.read("RETURN 1 AS one", timeout=20) == [{"one": 1}]
 
 
-def test_a_date_that_python_does_not_have_is_an_input_error(graph: Graph) -> None:
+def test_a_date_that_python_cannot_represent_is_an_input_error(graph: Graph) -> None:
     with pytest.raises(InputError, match="cannot convert a value: Ordinal out of range"):
         graph.read("RETURN date({year: 99999}) AS x")
     assert graph.read("RETURN date({year: 2026}).year AS x") == [{"x": 2026}]
@@ -177,7 +177,7 @@ def test_a_duplicate_key_is_rejected(graph: Graph, bolt: BoltWriter) -> None:
 def refused(
     address: GraphAddress, kind: type[StarcastError] = UnavailableError, **changes: str
 ) -> StarcastError:
-    """Return the error raised when the address is opened with these changes."""
+    """Return the error raised when the address is opened with the given changes."""
     with pytest.raises(kind) as caught:
         Graph.open(dataclasses.replace(address, **changes)).close()
     assert "\n" not in caught.value.message
@@ -255,7 +255,7 @@ def refused_by(
     serve: Callable[[socket.socket], None],
     kind: type[StarcastError] = UnavailableError,
 ) -> StarcastError:
-    """Return the error for a server that serves a single connection in a certain way."""
+    """Return the error for a server that passes its only connection to ``serve``."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def accept() -> None:
@@ -346,7 +346,7 @@ def test_a_query_is_repeated_after_a_lost_connection(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["bolt", "neo4j"])
-def test_a_query_fails_with_one_sentence_if_the_server_does_not_come_back(
+def test_a_query_fails_if_the_server_does_not_come_back(
     graph_address: GraphAddress, scheme: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection, "RETRY_SECONDS", 1.0)
@@ -422,7 +422,7 @@ def test_error_codes_that_tests_cannot_provoke_are_translated(
 def test_a_server_that_closed_its_database_is_asked_for_the_reason(
     graph: Graph, monkeypatch: pytest.MonkeyPatch, code: str, text: str
 ) -> None:
-    """Only the status of the database says that its disk is full."""
+    """Only the status of the database states that its disk is full."""
     monkeypatch.setattr(Graph, "_read_status_message", lambda _: "No space left on device")
     full = pytest.raises(LimitError, match=r"the disk of Neo4j at \S+ is full")
     with full as caught, graph._translate_errors(None):
@@ -453,7 +453,7 @@ def test_a_deadlock_is_retried(graph: Graph, monkeypatch: pytest.MonkeyPatch) ->
 
 @contextmanager
 def interrupted(seconds: float) -> Iterator[threading.Thread]:
-    """Interrupt the context after some seconds; it must not end otherwise."""
+    """Interrupt the context after a number of seconds; the context must not end before that."""
     with ctrl_c(seconds) as striking:
         striking.start()
         with pytest.raises(KeyboardInterrupt):

@@ -1,4 +1,4 @@
-"""Every manual edit of the graph is detected, and a rebuild repairs it."""
+"""Every manual edit of the graph is detected, and a rebuild repairs the graph."""
 
 from collections.abc import Iterator
 
@@ -54,7 +54,7 @@ _LABELS = "MATCH (a:Node {label: '1234'}), (b:Node {label: '2134'})"
 _TREE = f"{_LABELS} MATCH (a)-[e:TREE_EDGE {{forest: '{GREEDY}'}}]->(b)"
 _SEND = f"{_LABELS} MATCH (a)-[s:SEND]->(b) WITH a, s, b ORDER BY s.step, s.unit LIMIT 1"
 
-#: Edits of rows and nodes, which change the count or the checksum of each artifact named.
+#: Edits of rows and nodes, which change the count or the checksum of each named artifact.
 ROW_EDITS = {
     "a label": ("MATCH (n:Node {rank: 3}) SET n.label = '1423x'", {"S4"}),
     "a key": ("MATCH (n:Node {label: '4321'}) SET n.key = 7", {"S4", GREEDY, TREES, SENDS}),
@@ -68,9 +68,9 @@ ROW_EDITS = {
         ),
         {"S4"},
     ),
-    "a property of a node more": ("MATCH (n:Node {rank: 3}) SET n.colour = 'red'", {"S4"}),
+    "an additional property of a node": ("MATCH (n:Node {rank: 3}) SET n.colour = 'red'", {"S4"}),
     "a link is gone": (f"{_LABELS} MATCH (a)-[r:LINK]-(b) DELETE r", {"S4"}),
-    "a link more": (
+    "an additional link": (
         (
             "MATCH (a:Node {label: '1234'}), (b:Node {label: '2143'}) "
             "CREATE (a)-[:LINK {topology: 'S4', port: 2}]->(b)"
@@ -121,14 +121,14 @@ ROW_EDITS = {
     "an edge without a port": (f"{_TREE} REMOVE e.port", {GREEDY}),
     "the size of a subtree": (f"{_TREE} SET e.subtree_nodes = e.subtree_nodes + 1", {GREEDY}),
     "an edge without a tree": (f"{_TREE} REMOVE e.tree", {GREEDY}),
-    "a property of an edge more": (f"{_TREE} SET e.colour = 'red'", {GREEDY}),
+    "an additional property of an edge": (f"{_TREE} SET e.colour = 'red'", {GREEDY}),
     "a step": (f"{_SEND} SET s.step = 7", {SENDS}),
     "a send is gone": (f"{_SEND} DELETE s", {SENDS}),
 }
 #: Edits of artifact nodes and of the store, and rows that belong to no artifact.
 OTHER_EDITS = {
-    "a node more": ("CREATE (:Node {key: 5, topology: 'S4', rank: 24, label: '4444'})", {"S4"}),
-    "more nodes of no topology than one batch deletes": (
+    "a new node": ("CREATE (:Node {key: 5, topology: 'S4', rank: 24, label: '4444'})", {"S4"}),
+    "more orphan nodes than one batch deletes": (
         "UNWIND range(1, 2500) AS i CREATE (:Node {key: -i, topology: 'S9', rank: i, label: '44'})",
         {"S9"},
     ),
@@ -140,12 +140,12 @@ OTHER_EDITS = {
         f"MATCH (f:Forest {{id: '{GREEDY}'}}) SET f.trees = 1.0",
         {GREEDY},
     ),
-    "a property of a topology more": ("MATCH (t:Topology) SET t.colour = 'red'", {"S4"}),
+    "an additional property of a topology": ("MATCH (t:Topology) SET t.colour = 'red'", {"S4"}),
     "a property of a schedule is gone": ("MATCH (s:Schedule) REMOVE s.ports", {SENDS}),
     "a state": ("MATCH (t:Topology) SET t.state = 'loading'", {"S4"}),
     "a forest's parent": (f"MATCH (f:Forest {{id: '{GREEDY}'}})-[r:ON]->() DELETE r", {GREEDY}),
     "a forest's node is gone": (f"MATCH (f:Forest {{id: '{GREEDY}'}}) DETACH DELETE f", {GREEDY}),
-    "a forest more": (
+    "an additional forest": (
         (
             "MATCH (t:Topology) "
             "CREATE (:Forest {id: 'S4:mine:1234', topology: 'S4', state: 'complete'})-[:ON]->(t)"
@@ -156,8 +156,8 @@ OTHER_EDITS = {
         "MATCH (a:Node {rank: 0}), (b:Node {rank: 1}) CREATE (a)-[:`KNOWS OF`]->(b)",
         {STORE},
     ),
-    "another label of a node": ("MATCH (n:Node {rank: 3}) SET n:Marked", {STORE}),
-    "the store's node more": ("MATCH (s:Store) SET s.colour = 1", {STORE}),
+    "an additional label of a node": ("MATCH (n:Node {rank: 3}) SET n:Marked", {STORE}),
+    "an additional property of the store's node": ("MATCH (s:Store) SET s.colour = 1", {STORE}),
 }
 #: Edits whose repair is not tested here: data of other programs, which only the user may delete,
 #: and edits of the ownership record, which tests/packs/test_graph_rebuild.py repairs.

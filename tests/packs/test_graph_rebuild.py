@@ -47,7 +47,7 @@ def element_ids(stores: Stores) -> set[str]:
 
 
 def test_a_rebuild_recreates_every_node_and_relationship(stores: Stores) -> None:
-    """Everything has the content that it had before."""
+    """The content of every artifact is the same as before."""
     original = over_bolt(stores)
     assert [one.id for one in original] == list(S4)
     assert [(one.nodes, one.relationships) for one in original] == [(24, 36), (0, 69), (0, 138)]
@@ -66,8 +66,8 @@ def test_rebuilding_one_artifact_recreates_only_it_and_its_dependents(stores: St
         rebuild(stores, ["S9"])
 
 
-def test_an_empty_store_needs_no_rebuild(engine: Engine, graph: Graph) -> None:
-    """It marks the graph as belonging to this store. Graphs of other programs are not verified."""
+def test_a_rebuild_of_an_empty_store_only_marks_the_graph(engine: Engine, graph: Graph) -> None:
+    """The mark names the store that owns the graph. Graphs of other programs are not verified."""
     empty = Stores(engine, graph, BATCH)
     assert verify(empty) == []
     assert counts(graph) == (0, 0)
@@ -83,7 +83,7 @@ def test_an_emptied_graph_is_rebuilt(stores: Stores) -> None:
     stores.graph.write("MATCH (n) DETACH DELETE n")
     ingest(stores, plan("S3"))
     assert states(stores) == {"S3": "complete", "S4": "failed", TREES: "failed", SENDS: "failed"}
-    # The text is stored, and a rebuild finds its artifacts by it.
+    # A rebuild finds the lost artifacts by this stored text.
     assert error_of(stores, "forest", TREES) == LOST == "it is no longer in the graph store"
     assert {one.id for one in over_bolt(stores)} == {"S3", *S4}
     assert verify(stores, checksums=True) == []
@@ -101,18 +101,18 @@ def error_of(stores: Stores, kind: str, artifact_id: str) -> str | None:
 #: 3 batches of nodes, with one advance each. Batches within the halves are written in pairs, and
 #: those between the halves have two rows: 6 advances for links, 12 for edges and 18 for sends.
 BREAKS = {
-    "sends go": 3,
-    "edges go": 18,
-    "nodes go": 28,
-    "nodes come": 35,
-    "links come": 39,
-    "edges come": 48,
-    "sends come": 60,
+    "delete sends": 3,
+    "delete edges": 18,
+    "delete nodes": 28,
+    "write nodes": 35,
+    "write links": 39,
+    "write edges": 48,
+    "write sends": 60,
 }
 
 
 def breaking(place: str, error: type[BaseException] = PowerCut) -> Reporter:
-    """Return a reporter that raises an error in this phase."""
+    """Return a reporter that raises an error in the given phase."""
     return Countdown(BREAKS[place], Mock(side_effect=error))
 
 
@@ -121,15 +121,15 @@ def breaking(place: str, error: type[BaseException] = PowerCut) -> Reporter:
     ("place", "error"),
     [
         *((place, PowerCut) for place in BREAKS),
-        ("nodes go", KeyboardInterrupt),
-        ("edges come", KeyboardInterrupt),
+        ("delete nodes", KeyboardInterrupt),
+        ("write edges", KeyboardInterrupt),
     ],
     ids=str,
 )
-def test_an_interrupted_rebuild_is_finished_by_the_next(
+def test_an_interrupted_rebuild_is_finished_by_the_next_rebuild(
     few: Stores, place: str, error: type[BaseException]
 ) -> None:
-    """No incomplete artifact is called complete, and the next rebuild restores all of them."""
+    """No incomplete artifact is marked complete, and the next rebuild restores all artifacts."""
     with pytest.raises(error):
         over_bolt(few, reporter=breaking(place, error))
     only_verified_is_complete(few)
@@ -144,7 +144,7 @@ def test_an_interrupted_rebuild_is_finished_by_the_next(
 def test_an_ingest_works_after_an_interrupted_rebuild(few: Stores) -> None:
     """The ingest creates the requested artifacts; the others remain recorded as failed."""
     with pytest.raises(PowerCut):
-        over_bolt(few, reporter=breaking("edges come"))
+        over_bolt(few, reporter=breaking("write edges"))
     assert states(few) == {"S4": "complete", TREES: "loading", SENDS: "failed"}
     ingest(few, plan("S4"))
     assert states(few) == {"S4": "complete", TREES: "failed", SENDS: "failed"}
@@ -193,7 +193,7 @@ def test_foreign_relationships_are_deleted_only_with_the_option(stores: Stores) 
 def test_a_changed_ownership_record_is_repaired_only_on_the_embedded_server(
     stores: Stores, stack_settings: Settings, edit: str
 ) -> None:
-    """There the repair is safe: both stores belong to one home, and PostgreSQL knows all artifacts.
+    """Embedded stores belong to one home, and PostgreSQL knows all artifacts, so a repair is safe.
 
     On a server that the user runs, the hint contains the Cypher statement that repairs the record.
     """
@@ -276,14 +276,14 @@ def test_a_graph_of_schema_1_is_refused_and_rebuilt(stores: Stores) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("place", ["edges go", "nodes come"])
+@pytest.mark.parametrize("place", ["delete edges", "write nodes"])
 def test_an_interrupted_rebuild_of_schema_1_continues(few: Stores, place: str) -> None:
     """The graph keeps its old version until all its content has been deleted."""
     for statement in SCHEMA_1:
         few.graph.write(statement)
     with pytest.raises(PowerCut):
         over_bolt(few, reporter=breaking(place))
-    if place == "edges go":
+    if place == "delete edges":
         with pytest.raises(OutdatedSchemaError):
             ingest(few, PLAN)
     over_bolt(few)

@@ -65,7 +65,7 @@ def test_tree_edges_lead_from_parents_to_children(spec: str, construction: str, 
     tree, child = np.nonzero(built_forest.parent_port)
     parent, level = built_forest.parents()[tree, child], built_forest.levels()[tree, child]
     port = [topology.reverse_port(int(port)) for port in built_forest.parent_port[tree, child]]
-    # Every node counts for each edge on its path to the root.
+    # Every node is in the subtree of each edge on its path to the root.
     above = built_forest.parents()
     below = np.zeros_like(above)
     for each, node in zip(tree.tolist(), child.tolist(), strict=True):
@@ -134,7 +134,7 @@ def test_the_checksum_depends_on_every_column(index: int) -> None:
         assert before != after
 
 
-def test_the_checksum_does_not_depend_on_the_order() -> None:
+def test_the_checksum_does_not_depend_on_the_order_of_the_rows() -> None:
     """Checksums of pages can be added, and the server may read rows in any order."""
     before, after = changed(lambda table: np.random.default_rng(1).permutation(table, axis=1))
     assert before == after
@@ -200,7 +200,7 @@ def test_batches_have_all_rows_sorted_by_start_node_and_touch_few_nodes(
     size = len(links) // 6
     parts = list(chain.from_iterable(links.batches(size)))
     assert max(map(len, parts)) == size
-    # One batch in each half of the nodes is smaller, and those between the halves are.
+    # One batch in each half of the nodes is smaller, and so are the batches between the halves.
     assert len(parts) <= 6 + 4
     touched = [len(nodes_of(part)) for part in parts]
     assert max(touched) < 0.75 * size
@@ -217,7 +217,7 @@ def test_batches_have_all_rows_sorted_by_start_node_and_touch_few_nodes(
 def test_batches_that_are_written_at_the_same_time_have_no_node_in_common(
     spec: str, size: int
 ) -> None:
-    """Transactions that lock the same nodes would wait for each other, or for ever."""
+    """Transactions that lock the same nodes would block each other, or end in a deadlock."""
     links = graph_artifact(topology(spec)).rows
     pairs = [batches for batches in links.batches(size) if len(batches) > 1]
     assert 4 * sum(len(first) + len(second) for first, second in pairs) >= len(links)

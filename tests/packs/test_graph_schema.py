@@ -15,7 +15,7 @@ from starcast.topologies.stars import largest_k
 @pytest.mark.whole
 @pytest.mark.parametrize("element", schema.ELEMENTS, ids=lambda element: element.name)
 def test_declarations_are_well_formed(element: schema.Element) -> None:
-    """Names become Cypher text. They refer to declared properties and labels."""
+    """Names are inserted into Cypher text, and refer to declared properties and labels."""
     names = element.names
     assert all(re.fullmatch("[A-Za-z][A-Za-z_]*", name) for name in (element.name, *names))
     assert all(declared.meaning for declared in element.properties)

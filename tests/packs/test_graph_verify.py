@@ -40,7 +40,7 @@ LEVEL = (
 
 @pytest.mark.slow
 def test_a_deleted_node_is_reported_in_every_artifact(stored: Stores) -> None:
-    """The problems name all counts, the checksums, and the first missing rows."""
+    """The problems name all wrong counts and checksums, and the first missing rows."""
     stored.graph.write("MATCH (n:Node {label: '4321'}) DETACH DELETE n")
     numbers = [
         "the store: Node occurs 23 times; expected 24",
@@ -176,7 +176,7 @@ def test_sampled_nodes_are_looked_up_by_key_even_in_a_tiny_graph(stores: Stores)
     assert not [name for name in profiled.operators if name.endswith("Scan")]
 
 
-def test_counts_read_together_include_those_of_orphans(stored: Stores) -> None:
+def test_counts_of_all_artifacts_include_the_rows_of_orphans(stored: Stores) -> None:
     """The orphans are a link outside its topology, and an edge of a forest that does not exist."""
     ingest(stored, plan("S3"))
     stored.graph.write(

@@ -42,7 +42,7 @@ def graph(graph_address: GraphAddress) -> Iterator[Graph]:
 
 
 def query_rows(graph: Graph, name: str, **given: Any) -> list[dict[str, Any]]:
-    """Return the rows of the query with this name."""
+    """Return the rows of the named query."""
     query = LIBRARY.find(name)
     return run(graph, query, bind(query.parameters, given)).rows
 
@@ -94,7 +94,7 @@ OLDER = [name for name, query in QUERIES.items() if query.for_server("5.26.30") 
 
 @pytest.mark.parametrize("name", OLDER)
 def test_the_statement_for_older_servers_gives_the_same_rows(graph: Graph, name: str) -> None:
-    """Newer servers understand it too, so both statements can be compared on the same server."""
+    """Newer servers accept this statement too, so it can be tested on the same server."""
     query = QUERIES[name].for_server("5.26.30")
     assert "CYPHER 25" not in query.cypher
     for case in ORACLES[name].cases:
@@ -108,7 +108,7 @@ def test_the_statement_for_older_servers_gives_the_same_rows(graph: Graph, name:
 @pytest.mark.parametrize(
     ("spec", "sources", "targets"), [("S4", 24, 24), ("S5", 1, 120), ("S6", 2, 8)]
 )
-def test_disjoint_paths_are_as_many_as_a_maximum_flow_allows(
+def test_the_number_of_disjoint_paths_equals_the_maximum_flow(
     graph: Graph, spec: str, sources: int, targets: int
 ) -> None:
     """All pairs of nodes are tested on S4, those with the identity on S5, and some on S6."""
@@ -189,7 +189,7 @@ def test_queries_refuse_incomplete_artifacts(
         graph.write(f"MATCH {pattern} SET o.state = 'complete'")
 
 
-def test_a_query_that_takes_too_long_is_stopped_and_the_hint_says_how_to_narrow_it(
+def test_a_query_is_stopped_at_its_time_limit_with_a_hint_to_narrow_it(
     graph: Graph,
 ) -> None:
     """The shared-links query is preceded by a cartesian product of five node patterns."""
@@ -307,7 +307,7 @@ def test_nodes_that_a_tree_does_not_reach_miss_its_message(graph: Graph, case: C
 
 @pytest.mark.parametrize("copies", range(1, DISJOINT.trees + 1))
 @pytest.mark.parametrize("case", FAULTS, ids=str)
-def test_nothing_is_missing_if_the_query_says_that_all_nodes_are_reached(
+def test_nothing_is_missing_if_the_query_reports_that_all_nodes_are_reached(
     graph: Graph, case: Case, copies: int
 ) -> None:
     """With one copy the converse holds too.
@@ -324,7 +324,7 @@ def test_nothing_is_missing_if_the_query_says_that_all_nodes_are_reached(
 @pytest.mark.whole
 @pytest.mark.parametrize("plan", STAR, ids=lambda plan: plan.id)
 def test_step_profiles_equal_those_of_the_simulator(graph: Graph, plan: Schedule) -> None:
-    """If one source of a symmetric schedule uses a dimension, all sources use all of its links."""
+    """In a symmetric schedule, all sources together use all links of each dimension in use."""
     if plan.symmetric:
         rows = query_rows(graph, "dimensions", schedule=plan.id)
         used = [plan.topology.nodes * len(row["dimensions"]) for row in rows]

@@ -31,7 +31,7 @@ QUERIES = load_library().require_valid()
 
 @pytest.fixture(scope="module")
 def graph(graph_address: GraphAddress) -> Iterator[Graph]:
-    """A graph store with the topologies, forests and schedules without translations."""
+    """A graph store with the irregular topologies and their forests and schedules."""
     with restored_registries():
         plugins.load([str(PLUGIN)])
         with Graph.open(graph_address) as opened, loaded(opened, ALL):
@@ -76,7 +76,7 @@ def cases_of(query: Query, spec: str) -> list[Case]:
 def test_query_results_equal_those_of_brute_force(graph: Graph, query: Query, spec: str) -> None:
     oracle = ORACLES[query.name]
     if spec == "Hubs16" and query.for_server(graph.version) is not query:
-        pytest.skip("before Neo4j 2026.05, the search for more paths than there are is too long")
+        pytest.skip("before Neo4j 2026.05, the search for more paths than exist takes too long")
     for case in cases_of(query, spec):
         if query.name == "topology/substar":
             with refused(f"the labels of {spec} have no patterns"):
@@ -86,12 +86,12 @@ def test_query_results_equal_those_of_brute_force(graph: Graph, query: Query, sp
             continue
         result = run(graph, query, bind(query.parameters, case), row_limit=100_000)
         if query.name == "topology/necklace":
-            assert result.rows == []  # as on all topologies but star graphs
+            assert result.rows == []  # as on all topologies except star graphs
         elif oracle.judge is None:
             assert result.rows == oracle.rows(**case)
         else:
             oracle.judge(case, result.rows)
-        # A result without nodes, or with too many, has no picture.
+        # A result without nodes, or with too many nodes, cannot be drawn.
         with suppress(InputError, LimitError):
             draw_subgraph(build_subgraph(query, bind(query.parameters, case), result.rows[:50]))
 

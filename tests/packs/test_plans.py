@@ -84,7 +84,7 @@ def test_nodes_are_found_by_an_index(store: Graph, query: Query) -> None:
     assert not {name for name, _ in operators if "RelationshipTypeScan" in name}
 
 
-#: What people write first. The last one names a property of no index but is found by its node.
+#: Statements that beginners write. The last names an unindexed link property, but indexed nodes.
 OBVIOUS = (
     "MATCH ()-[e:TREE_EDGE {forest: 'S4:multiple:1234'}]->() RETURN count(e) AS a",
     "MATCH (n:Node {topology: 'S4'})-[e:TREE_EDGE {forest: 'S4:multiple:1234'}]->() RETURN n.label",
@@ -98,7 +98,7 @@ OBVIOUS = (
 
 
 @pytest.mark.parametrize("statement", OBVIOUS)
-def test_the_statements_that_people_write_first_use_an_index(store: Graph, statement: str) -> None:
+def test_typical_statements_of_beginners_use_an_index(store: Graph, statement: str) -> None:
     plan = store.run(f"EXPLAIN {statement}").plan
     assert plan is not None
     names = [operator["operatorType"] for operator in plan_operators(plan)]
@@ -131,7 +131,7 @@ def test_the_indexes_exist_after_an_ingest(graph: Graph) -> None:
 
 
 def own_query(body: str) -> Query:
-    """Return a query with this Cypher and one declared column ``a``."""
+    """Return a query with the given Cypher text and one declared column ``a``."""
     return Query(Path("/packs/mine/question.cypher"), HEADER + body)
 
 

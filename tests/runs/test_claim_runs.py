@@ -43,7 +43,7 @@ def test_each_part_of_a_conjunction_stores_its_evidence_once(engine: Engine) -> 
     assert verify.judge_claims(asked, evidence) == verdicts
 
 
-def test_verdicts_on_a_paper_of_the_user_are_stored_and_compared(
+def test_verdicts_on_a_user_defined_paper_are_stored_and_compared(
     engine: Engine, pack: Path
 ) -> None:
     load(pack)

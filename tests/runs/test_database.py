@@ -150,7 +150,7 @@ def test_revision_0013_stores_large_sizes_and_heights(bare: Engine) -> None:
         assert heights.all() == [(40_319, 40_319)]
 
 
-def test_an_upgrade_names_the_view_of_a_user_that_reads_a_changed_column(bare: Engine) -> None:
+def test_an_upgrade_names_a_user_view_that_reads_a_changed_column(bare: Engine) -> None:
     with bare.begin() as connection:
         command.upgrade(migrations._config(connection), "0012")
     execute(bare, "create view mine as select height from forest")

@@ -114,7 +114,7 @@ def opened(own: Settings) -> Iterator[Stores]:
 
 
 def in_force(own: Settings) -> str:
-    """Return the name of the data directory in use, after checking that no other one is left."""
+    """Return the name of the data directory in use; check that no other data directory is left."""
     home = Home(own.home)
     assert Neo4j(home).stale_folders() == []
     pids = [process.pid for process in Neo4j(home).find_processes()]
@@ -138,7 +138,7 @@ def assert_complete(stores: Stores, ids: set[str]) -> None:
 
 
 def dies(own: Settings, stage: str, command: str = "import") -> None:
-    """Run an import or a drop of the new artifacts that is killed after a stage."""
+    """Run an import or a drop of the new artifacts, and check that it is killed after a stage."""
     words = [sys.executable, str(SCRIPT), command, stage]
     environment = {**os.environ, "STARCAST_HOME": str(own.home)}
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)

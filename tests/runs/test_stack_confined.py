@@ -122,7 +122,7 @@ def test_the_allowlist_has_exactly_the_procedures_that_starcast_calls() -> None:
 
 
 def test_no_server_runs_as_root(own: Settings) -> None:
-    """If root starts them, both servers run as the system user, without the groups of root."""
+    """If root starts the servers, both run as the system user, without the groups of root."""
     for server in Home(own.home).published().values():
         process = psutil.Process(server.pid)
         for ids in (process.uids(), process.gids()):

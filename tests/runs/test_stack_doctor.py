@@ -23,7 +23,7 @@ from support.fix_servers import scalars
 
 
 def exit_code(findings: list[Finding]) -> int:
-    """Return the exit code of `doctor` for these findings."""
+    """Return the exit code of `doctor` for the given findings."""
     error = doctor.failure(findings)
     return 0 if error is None else error.exit_code
 
@@ -136,7 +136,7 @@ def test_a_graph_of_this_database_is_accepted(
 def test_a_server_that_is_down_or_refuses_the_login_is_reported(
     healthy: Settings, tmp_path: Path
 ) -> None:
-    """The other server is checked all the same, and the exit code is 4."""
+    """The other server is checked nevertheless, and the exit code is 4."""
     (tmp_path / "password").write_text("guessed", encoding="utf-8")
     unreachable = f"bolt://127.0.0.1:{system.free_port()}"
     for server, other, changes in (

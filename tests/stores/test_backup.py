@@ -232,7 +232,7 @@ def test_a_damaged_or_foreign_file_is_refused_before_anything_changes(
 
 
 def rewrite(file: Path, changed: Path, change: Callable[[dict[str, Any]], None]) -> Path:
-    """Write a copy of a backup with a changed manifest."""
+    """Write a copy of a backup with a changed manifest, and return the path of the copy."""
     with zipfile.ZipFile(file) as old, zipfile.ZipFile(changed, "w") as new:
         manifest = json.loads(old.read("manifest.json"))
         change(manifest)
@@ -327,7 +327,7 @@ def test_a_backup_is_one_snapshot_even_if_another_session_writes(
 
 
 def write_dump(engine: Engine, file: Path, tables: str = "public.*") -> Path:
-    """Write a backup in the first format, the pg_dump archive of starcast 0.1.0.dev."""
+    """Write a backup in the first format, with a dump by pg_dump, and return its path."""
     with engine.connect() as connection:
         manifest = json.loads(backup._describe(connection).model_dump_json())
     manifest["format"] = "starcast backup 1"

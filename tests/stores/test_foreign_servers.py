@@ -17,7 +17,7 @@ from starcast.support.progress import Silent
 from support.fix_cli import Starcast, name_store, refused
 from support.fix_servers import execute, new_database, plain_url, settings_for
 
-#: Settings that change the meaning of values: the value of the database and that of starcast.
+#: Settings that change the meaning of values: the database's value, and starcast's value.
 UNLIKE_OURS = {
     "datestyle": ("German", "ISO, MDY"),
     "intervalstyle": ("iso_8601", "postgres"),

@@ -75,7 +75,7 @@ def constructions_with_arguments(spec: str) -> list[str]:
         ),
     ],
 )
-def test_stored_artifacts_read_back_equal(stores: Stores, spec: str, root: str) -> None:
+def test_stored_artifacts_equal_the_built_ones(stores: Stores, spec: str, root: str) -> None:
     """The plan has all constructions and all algorithms, in both port models."""
     words = constructions_with_arguments(spec)
     everything = plan(spec, words, "all", root=root, ports="both", segments=2)

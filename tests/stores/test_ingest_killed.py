@@ -1,4 +1,4 @@
-"""Ingests killed by kill -9: incomplete artifacts are recognized, and the next ingest finishes."""
+"""Ingests ended by kill -9: incomplete artifacts are recognized, and the next ingest adds them."""
 
 import multiprocessing
 import signal

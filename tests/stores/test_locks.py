@@ -1,4 +1,4 @@
-"""The lock of a store: commands that write share it, and a restore excludes all of them."""
+"""The store lock: commands that write share the lock, and a restore excludes these commands."""
 
 import inspect
 import subprocess
@@ -275,7 +275,7 @@ def test_every_run_is_in_the_store_or_in_a_backup_that_a_restore_has_kept(
         written = 3 * sum(writer.result(60) for writer in writers)
     kept = [backup.read_manifest(each).tables["run"].rows for each in kept_backups(settings)]
     assert len(kept) == rounds
-    # Each count includes the single run of the backup, which the restore before it has stored.
+    # Each count includes the single run of the backup, which no writer has stored.
     assert sum(count - 1 for count in [*kept, count_runs(migrated)]) == written
 
 

@@ -21,7 +21,7 @@ FOREST = "S4:multiple:1234"
 
 
 class Question(NamedTuple):
-    """A question, a tool call that answers it, and the value that `find` must extract from it."""
+    """A question, a tool call for it, and the value that `find` must extract from the result."""
 
     text: str
     tool: str

@@ -26,7 +26,7 @@ PATHS = "paths/shortest-paths"
 
 @pytest.fixture
 def forget(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """A function that makes this process forget all networks, like a new process."""
+    """A function that makes this process forget all networks, to simulate a new process."""
     return lambda: monkeypatch.setattr(networks, "_known", {})
 
 

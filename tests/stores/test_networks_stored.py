@@ -23,13 +23,13 @@ SCHEDULE = "broadcast:forest(base=breadth-first)"
 GRID: dict[str, Any] = {"algorithm": "forest(base=breadth-first)", "message_bytes": [64, 1024]}
 #: The links of a network with two switches and three endpoints.
 RACK = [("s", "a"), ("s", "b"), ("s", "t"), ("t", "c")]
-#: Links between nodes whose titles have various lengths and are partly invalid as labels.
+#: Links between nodes whose titles differ in length; some titles are not valid labels.
 CITIES = [("Köln", "Bonn"), ("Bonn", "A,B"), ("A,B", "Köln"), ("Köln", "x.1"), ("x.1", "10")]
 
 
 @pytest.fixture(autouse=True)
 def forget(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """A function that makes this process forget all networks, like a new process."""
+    """A function that makes this process forget all networks, to simulate a new process."""
 
     def do() -> None:
         monkeypatch.setattr(networks, "_known", {})
@@ -391,7 +391,7 @@ def test_roots_of_experiments_are_stored_and_matched(
     assert lab.runs(experiment="labels")["root"] == [None, None, "12", "12"]
     single = lab.run("Mesh4x5", "broadcast", GRID["algorithm"], message_bytes=64, root="#7")
     assert single.run.root == "12"
-    # Runs from the nodes of rank 0 are compared, and runs from the centres.
+    # Runs from nodes of rank 0 are compared with each other, and so are runs from centres.
     crossed = lab.compare("e", across="topology", everything=True)
     assert "note" not in crossed.columns
     assert {(row["message_bytes"], row["root"]) for row in crossed.rows} == {

@@ -21,7 +21,7 @@ ALGORITHM = f"forest(base={FOREST})"
 
 @pytest.fixture
 def forget(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """A function that makes this process forget all networks, like a new process."""
+    """A function that makes this process forget all networks, to simulate a new process."""
     return lambda: monkeypatch.setattr(networks, "_known", {})
 
 

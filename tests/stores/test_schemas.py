@@ -16,7 +16,7 @@ from support.fix_cli import Starcast, name_store
 from support.fix_servers import execute, plain_url, scalars
 from support.fix_store import all_rows
 
-#: Roles with one part in common, so that they can be dropped; one needs quotes.
+#: Roles whose names begin with starcast_test; one of the names needs quotes.
 ROLES = ("starcast_test_a", "starcast_test_b", "starcast_test Writer", "starcast_test_reader")
 PASSWORD = "x"
 
@@ -29,7 +29,7 @@ def admin(url: URL, *statements: str) -> None:
 
 @pytest.fixture
 def shared(fresh_database: URL) -> Iterator[URL]:
-    """A database with two owners, each with a schema of the same name, a writer and a reader."""
+    """A database with a writer, a reader, and two owners, each with a schema of its own name."""
     database = fresh_database.database
     admin(
         fresh_database, *(f"create role \"{role}\" login password '{PASSWORD}'" for role in ROLES)
@@ -204,7 +204,7 @@ def test_the_error_names_the_missing_schema_or_privilege(shared: URL) -> None:
             migrations.upgrade(engine, Silent())
 
 
-def test_db_check_reports_harmful_objects_and_lists_added_objects(
+def test_db_check_reports_harmful_objects_and_lists_foreign_objects(
     first: Engine,
 ) -> None:
     execute(
