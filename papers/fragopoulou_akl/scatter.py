@@ -386,7 +386,7 @@ def _check_longer(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
 _ALL_SOURCES_NODES = 120
 _ALL_SOURCES_NODES_OF_MESSAGES = 24
 #: Memory of a check that executes one source's part of an alltoall, one message per pair of nodes.
-ONE_SOURCE = Memory(3 * BYTES_PER_ROW)
+_ONE_SOURCE = Memory(3 * BYTES_PER_ROW)
 
 rule_9 = executions("alltoall", "necklace")
 
@@ -449,7 +449,7 @@ def check_mean_distance(check: ClaimCheck) -> Fraction:
     return mean
 
 
-@checks("FA.R9.conflict-free", memory=ONE_SOURCE)
+@checks("FA.R9.conflict-free", memory=_ONE_SOURCE)
 def rule_9_is_conflict_free(check: ClaimCheck) -> None:
     """Check that the alltoall `necklace` follows rule 9 and has no conflict.
 
@@ -460,7 +460,7 @@ def rule_9_is_conflict_free(check: ClaimCheck) -> None:
     check_conflict_free(check, schedule)
 
 
-@checks("FA.R9.transmissions", given=rule_9, memory=ONE_SOURCE)
+@checks("FA.R9.transmissions", given=rule_9, memory=_ONE_SOURCE)
 def rule_9_transmissions(check: ClaimCheck, exchange: Execution) -> None:
     """Check that the alltoall of rule 9 takes n! t_n transmissions.
 
@@ -470,7 +470,7 @@ def rule_9_transmissions(check: ClaimCheck, exchange: Execution) -> None:
     check.equal("transmissions", exchange.transmissions, stated, of=exchange.schedule)
 
 
-@checks("FA.R9.time", given=rule_9, memory=ONE_SOURCE)
+@checks("FA.R9.time", given=rule_9, memory=_ONE_SOURCE)
 def rule_9_time(check: ClaimCheck, exchange: Execution) -> None:
     """Check whether the alltoall of rule 9 takes h d steps, as stated.
 
@@ -499,7 +499,7 @@ def number_of_necklaces(check: ClaimCheck) -> None:
     check.equal("necklaces, by Burnside's count", h, stated)
 
 
-@checks("FA.R9.bound", given=rule_9, memory=ONE_SOURCE)
+@checks("FA.R9.bound", given=rule_9, memory=_ONE_SOURCE)
 def rule_9_bound(check: ClaimCheck, exchange: Execution) -> None:
     """Check whether the alltoall of rule 9 takes at most (2(n-1)! - 1) d steps.
 
@@ -512,7 +512,7 @@ def rule_9_bound(check: ClaimCheck, exchange: Execution) -> None:
     check.correction().at_most("steps", steps, nodes * d, of=exchange.schedule)
 
 
-@checks("FA.R9.order", given=rule_9, memory=ONE_SOURCE)
+@checks("FA.R9.order", given=rule_9, memory=_ONE_SOURCE)
 def rule_9_order(check: ClaimCheck, exchange: Execution) -> None:
     """Check the number of steps of the alltoall of rule 9 against its closed form.
 
@@ -540,7 +540,7 @@ def rule_10(check: ClaimCheck) -> None:
         check.takes(schedule, shared_distances(n, messages), transmissions, M=messages)
 
 
-@checks("FA.S8", given=executions("alltoall", "one-port", ports="one"), memory=ONE_SOURCE)
+@checks("FA.S8", given=executions("alltoall", "one-port", ports="one"), memory=_ONE_SOURCE)
 def one_port_exchange(check: ClaimCheck, exchange: Execution) -> None:
     """Check that the one-port alltoall takes t_n steps and n! t_n transmissions.
 
@@ -556,7 +556,7 @@ def one_port_exchange(check: ClaimCheck, exchange: Execution) -> None:
         check.execute(check.build(schedule.expand, "written out", schedule.id))
 
 
-@checks("FA.open", memory=ONE_SOURCE)
+@checks("FA.open", memory=_ONE_SOURCE)
 def exact_exchange(check: ClaimCheck) -> None:
     """Check that the alltoall `exact` takes ceil(t_n/(n-1)) steps without a conflict.
 

@@ -99,9 +99,9 @@ def test_distances_above_254_are_stored_as_int32() -> None:
 
 #: Defects of a plug-in's topology: the change that causes each, and the error message.
 FAULTS: dict[str, tuple[Callable[[Topology], None], str]] = {
-    "a port is not a matching": (
+    "a port is not one to one": (
         lambda t: t._table[0].put(2, 0),  # type: ignore[attr-defined]
-        "the port 1 of Broken6 is not a matching: it leads two nodes to the same node",
+        "the port 1 of Broken6 leads two nodes to the same node",
     ),
     "a reverse port does not lead back": (
         lambda t: setattr(t, "reverse_port", lambda port: 4 - port),

@@ -50,7 +50,7 @@ def read_by_rank(neighbour_ranks: Callable[[slice], Ranks]) -> ValueReader:
 
 
 class Topology(Displayable, ABC):
-    """A connected graph with numbered ports, each of which is a partial matching.
+    """A connected graph with numbered ports, each of which maps the nodes one to one.
 
     Nodes are the ranks 0..nodes-1; in topologies with translations, the identity is 0. A node
     without a link at a port is its own neighbour there. Arrays over all nodes are indexed by rank,

@@ -227,18 +227,17 @@ def _compile_pattern(name: str, pattern: str, origin: Origin) -> re.Pattern[str]
 
 
 def _check_ports(built: Topology) -> None:
-    """Check that each port is a partial matching, and that its reverse port leads back.
+    """Check that each port maps the nodes one to one, and that its reverse port leads back.
 
     Raises:
-        InputError: a port is not a partial matching, or its reverse port does not lead back.
+        InputError: a port leads two nodes to the same node, or its reverse port does not lead back.
     """
     nodes = np.arange(built.nodes)
     for port in built.ports:
         ends = built.neighbours(port)
         if not np.array_equal(np.sort(ends), nodes):
             raise InputError(
-                f"the port {port} of {built.spec} is not a matching: it leads two nodes to the same"
-                " node",
+                f"the port {port} of {built.spec} leads two nodes to the same node",
                 hint=f"return each node exactly once from neighbours({port}); a node without a link"
                 " at the port is its own neighbour",
             )
