@@ -168,9 +168,7 @@ def test_the_claims_page_counts_the_checked_claims_and_has_no_empty_column(tab: 
     expect(heads).to_have_text(["id, number", "statement", "verdict and evidence"])
     tab.goto("/claims?paper=NK")
     expect(heads).to_have_text(["id, number", "statement"])
-    assert heads.first.evaluate("head => head.offsetWidth") < 200, (
-        "the statements use the remaining width"
-    )
+    assert heads.first.evaluate("head => head.offsetWidth") < 200, "statements use all other space"
 
 
 @pytest.mark.slow
