@@ -63,7 +63,7 @@ class Lts(Neo4j):
         wanted = " or ".join(map(str, JAVAS))
         raise UnavailableError(
             f"Neo4j {VERSION} needs Java {wanted}, but {'; '.join(rejected) or 'none was found'}",
-            hint="install it (Debian: openjdk-17-jre-headless), or set JAVA_HOME to its folder",
+            hint=f"install Java {wanted} (Debian: openjdk-17-jre-headless), or set JAVA_HOME",
         )
 
 

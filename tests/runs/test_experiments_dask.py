@@ -67,7 +67,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 def assert_refused(address: str, error: type[StarcastError], words: str) -> None:
     """Check that connecting raises an error whose message matches a pattern."""
     with pytest.raises(error, match=words), connect(address):
-        pytest.fail("it connected")
+        pytest.fail("the connection was accepted")
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def killer(cluster_of_two: Cluster) -> Iterator[Countdown]:
     """A reporter that kills a worker when the first result has arrived."""
     reporter = Countdown(1, cluster_of_two.kill_worker)
     yield reporter
-    assert reporter.left < 0, "there was only one result, or none"
+    assert reporter.left < 0, "at most one result arrived"
 
 
 def test_an_experiment_whose_worker_is_killed_stores_the_same_runs_as_a_local_one(

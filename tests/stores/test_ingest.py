@@ -201,8 +201,8 @@ def test_a_rejected_forest_is_not_stored(stores: Stores) -> None:
     assert check_nodes(stores.graph, "Forest", ("id",)) == set()
 
 
-#: Errors of wrong schedules, and the change of a correct schedule that causes each error. All rows
-#: in step 1 violate a rule of the port model; without the last row, one unit is undelivered.
+#: Errors of wrong schedules, and the change of a correct schedule that causes each error: if all
+#: rows are in step 1, senders lack units; without the last row, one unit is undelivered.
 WRONG_SCHEDULES: dict[str, Callable[[Schedule], Schedule]] = {
     "violates a rule: step 1": lambda built: replace(built, step=np.ones_like(built.step)),
     "leaves 1 unit undelivered: ": lambda built: replace(

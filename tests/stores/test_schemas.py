@@ -204,9 +204,7 @@ def test_the_error_names_the_missing_schema_or_privilege(shared: URL) -> None:
             migrations.upgrade(engine, Silent())
 
 
-def test_db_check_reports_harmful_objects_and_lists_foreign_objects(
-    first: Engine,
-) -> None:
+def test_db_check_reports_harmful_objects_and_lists_foreign_objects(first: Engine) -> None:
     execute(
         first,
         "create function strike() returns trigger language plpgsql as 'begin return null; end'",
