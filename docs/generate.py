@@ -203,8 +203,8 @@ it is expanded to all sources, its id ends with `expanded`.
 _ALGORITHMS = """\
 `starcast schedule algorithms` lists the algorithms, `starcast schedule simulate` executes one,
 and `starcast cost table` compares closed forms, lower bounds and simulations. Arguments:
-*segments* is the number of parts of a tree's share of a message; *messages* is M, the number
-of unit messages per source or destination; *copies* is the number of edge-disjoint trees that
+*segments* is the number of pieces into which each tree's share of the message is split; *messages*
+is M, the number of unit messages per source or destination; *copies* is the number of edge-disjoint trees that
 carry each message; *base* is the construction that `dimension-change` starts from; *seed* selects
 one of the schedules that a greedy algorithm can build.
 

@@ -3,7 +3,7 @@
 Each copy of a message reaches a node over its own path, which shares no link with the paths of the
 other copies. So the source sends a message over x of its links, a node receives it x times, and
 every path is at least as long as the distance. `BOUNDS` derives a bound for each row from these
-counts, `ARGUMENTS` describes the counts in words, and `TABLES` has the formulas that the tables
+counts, `REASONS` describes the counts in words, and `TABLES` has the formulas that the tables
 state.
 
 Table 4 and section 5 compare S_n with the smallest hypercube Q_k of at least n! nodes, where k is
@@ -197,8 +197,8 @@ def broadcast_transmissions(check: ClaimCheck) -> None:
 # Tables 1 to 3. Stated bounds are functions of n (of k for hypercubes), M and x.
 
 
-#: The counted quantity of each entry of `BOUNDS`, in words.
-ARGUMENTS = {
+#: The count from which each bound in `BOUNDS` follows, in words.
+REASONS = {
     "broadcast-time": "the last message leaves the source, and has D-1 links to go",
     "broadcast-transmissions": "messages that all but the source lack",
     "ft-broadcast-time": "the last copy leaves the source, and has D-1 links to go",
@@ -306,7 +306,7 @@ def check_bound(check: ClaimCheck, cell: BoundCell) -> None:
     for messages, x in amounts(check.degree, cell):
         place = {"M": messages, "x": x} if cell.has_copies else {"M": messages}
         bound = cell.stated(size, messages, x)
-        check.equal(ARGUMENTS[cell.row], BOUNDS[cell.row](node, messages, x), bound, **place)
+        check.equal(REASONS[cell.row], BOUNDS[cell.row](node, messages, x), bound, **place)
         schedules = lower_bound_counts.unit_schedules(check, cell.collective, "all", messages, x)
         lower_bound_counts.check_not_beaten(check, schedules, bound, cell.unit, **place)
     if cell.row == "ft-alltoall-time" and cell.table > 1:

@@ -366,7 +366,7 @@ check_rows(trees_at_roots_are_translates, {"FA.D14": DEFINITION_13, "FA.D16": DE
 def substars_are_in_subtrees(check: ClaimCheck, forest: Forest) -> None:
     """Check that in the near-balanced tree, nodes with 1 in position i are in subtree i.
 
-    Subtree i is the one over the root's link of type i.
+    The root reaches subtree i over its link of type i.
     """
     position = stars.positions(stars.symbols(check))[0]
     nodes = np.flatnonzero(position > 1)
@@ -378,7 +378,7 @@ def substars_are_in_subtrees(check: ClaimCheck, forest: Forest) -> None:
 def displacement_determines_subtree(check: ClaimCheck, forest: Forest) -> None:
     """Check that in the near-balanced tree, nodes with displacement d are in subtree d + 2.
 
-    Subtree i is the one over the root's link of type i.
+    The root reaches subtree i over its link of type i.
     """
     displacement = stars.displacements(check)[1:]
     subtree = subtrees(check, forest.parent_port[0])[1:]

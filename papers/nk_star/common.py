@@ -491,7 +491,7 @@ def _ends(n: int, k: int, t: int, s: int) -> tuple[int, int]:
 
 
 def least_loads(n: int, k: int) -> list[int]:
-    """Return, for each port 2..n, a lower bound of its links' largest load in the trees MT."""
+    """Return, for each port 2..n, a lower bound on the maximum link load in the trees MT."""
     return [1] * (k - 1) + [max(1, min(s, k - 1, n - k - 1)) for s in range(1, n - k + 1)]
 
 

@@ -32,11 +32,12 @@ FURTHER_BYTES = "bytes over m that a further segment adds to p times all"
 
 @checks("NK.S41-p")
 def best_number_of_segments(check: ClaimCheck) -> None:
-    """Compare the best real number p of segments with its closed form q.
+    """Check the closed form q of the real number p of segments that minimizes the time.
 
     The time is (h+p-1)(T_s + m T_c/(p(n-1))), where h is the height of SP. For some m, q is
-    rational and compared with multiples of q/16. On a grid of parameters, the time must fall before
-    q and rise after it.
+    rational, and must take the least time of the numbers q/16, 2q/16, ..., 4q; for h = 1, p is
+    halved repeatedly instead. On a grid of T_s and m T_c, the time must decrease before q and
+    increase after it.
     """
     n, k = check.n_and_k
     h = common.greatest_height(check, ONE_TREE)

@@ -156,12 +156,12 @@ QUOTIENTS: dict[str, Callable[[int], Number]] = {
 }
 
 
-def check_quotient(check: ClaimCheck, words: str) -> None:
-    """Check that the quotient of a time and a stated order is bounded.
+def check_quotient(check: ClaimCheck, name: str) -> None:
+    """Check that the quotient of a time and its stated order of growth is bounded.
 
-    The argument ``words`` is its key in `QUOTIENTS`.
+    The argument ``name`` is the key of the quotient in `QUOTIENTS`.
     """
-    check.order(words, QUOTIENTS[words])
+    check.order(name, QUOTIENTS[name])
 
 
 def check_time_order(

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from starcast.support.errors import EXIT_CODES
+from starcast.support.text import pluralize
 
 #: What an action returns: its description, its result, and the violated invariants.
 Outcome = tuple[str, str, list[str]]
@@ -65,7 +66,9 @@ def _check_message(err: str) -> list[str]:
     hints = [line for line in lines if line.startswith("hint: ")]
     problems = []
     if len(errors) != 1 or len(hints) != 1:
-        problems.append(f"errors and hints are {len(errors)} and {len(hints)}: {_last_line(err)}")
+        problems.append(
+            f"{pluralize(len(errors), 'error')} and {pluralize(len(hints), 'hint')}: {_last_line(err)}"
+        )
     for line in errors + hints:
         if len(line) > _MAX_LENGTH[line.partition(":")[0]]:
             problems.append(f"a message of {len(line)} characters: {line[:80]}")

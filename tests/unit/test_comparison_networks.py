@@ -172,7 +172,7 @@ def test_compared_topologies_share_a_plot_and_each_has_its_lower_bound() -> None
 
 
 def test_crossovers_between_algorithms_on_different_topologies_are_exact() -> None:
-    """Edge-disjoint trees take the times 800 + 2m on S5 and 900 + m on Q7, equal at m = 100."""
+    """With edge-disjoint trees, the times 800 + 2m on S5 and 900 + m on Q7 are equal at m = 100."""
     comparison = compare([sweep("S5", "Q7")], across=["topology"])
     found = {
         (each.first, each.second): each

@@ -160,10 +160,10 @@ def test_a_signal_ends_a_run_whose_worker_does_not_respond(
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", [0.05, 0.15, 0.3, 0.5, 0.8])
 def test_kill_9_prints_nothing_and_ends_the_workers(tmp_path: Path, moment: float) -> None:
-    """Neither the workers nor Python's resource tracker write a traceback.
+    """Neither the workers nor Python's resource tracker writes a traceback.
 
-    At most one worker is still starting. If it has not read its arguments yet, Python itself
-    reports an `EOFError`.
+    One exception is accepted: if a worker is still starting and has not read its arguments, Python
+    itself reports an `EOFError`.
     """
     with running(tmp_path, items=1_000) as process:
         time.sleep(moment)

@@ -223,7 +223,7 @@ class Execution(NamedTuple):
 
     @property
     def place(self) -> dict[str, Any]:
-        """Keywords for methods of `ClaimCheck`, with the number M of messages and the schedule."""
+        """Keyword arguments of `ClaimCheck` methods: the number M of messages, and the schedule."""
         return {"M": self.messages, "of": self.schedule}
 
     @property

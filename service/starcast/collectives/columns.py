@@ -111,7 +111,7 @@ def schedule_from_columns(
     forest = columns.get("forest")
     if forest is not None and not isinstance(forest, Forest):
         raise InputError(
-            f"the forest of a schedule cannot be a value of type {type(forest).__name__}",
+            f"forest must be a Forest or None, not {type(forest).__name__}",
             hint="pass a Forest, or omit the forest",
         )
     rows = Columns(**arrays)

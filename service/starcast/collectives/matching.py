@@ -36,7 +36,7 @@ _Integers = NDArray[np.int32]
 
 @jit
 def draw(chance: NDArray[np.int64], limit: int) -> int:
-    """Return a pseudo-random number from 0 to ``limit - 1`` and advance ``chance``, int64 [1]."""
+    """Return a pseudo-random integer below ``limit``; advance the state ``chance`` (int64 [1])."""
     chance[0] = chance[0] * _FACTOR % _PRIME
     return int(chance[0] * limit // _PRIME)
 

@@ -46,10 +46,10 @@ class PrintedRow:
     Attributes:
         name: the cited authors, or a short name.
         source: the paper and the number of the table.
-        form: ``form(topology)``, or ``form(topology, pieces)`` if the message is split; None if
-            there is no form, because only orders of growth are given or there are more copies than
-            links.
-        cited: whether the paper gives the row for another work or another network.
+        form: function that returns the closed form of the costs, called as ``form(topology)``, or
+            as ``form(topology, pieces)`` if the message is split. None if the paper states only
+            orders of growth, or if there are more copies than links at the source.
+        cited: whether the row describes another work, or a network other than the paper's own.
         split: whether the message is split into pieces (segments or messages).
         other_topology: the network of the row, if it differs from the table's network; else None.
         unit_messages: whether the pieces are unit messages, whose number is `CostProblem.messages`.

@@ -497,8 +497,8 @@ class Artifacts(Connection):
         artifacts that another process changes in the meantime are skipped and reported.
 
         Args:
-            ids: ids of stored topologies, forests or schedules, each with those that depend on it
-                (default: all).
+            ids: ids of stored topologies, forests or schedules; artifacts that depend on them are
+                verified too (default: all artifacts).
             sample: number of random nodes of each topology whose data are compared.
             seed: random seed of the sample (default: random).
             checksums: also compare the checksums of all rows, which takes longer.
@@ -555,8 +555,8 @@ class Artifacts(Connection):
         ``discard_foreign``. If a rebuild is interrupted, run it again to continue it.
 
         Args:
-            ids: ids of stored topologies, forests or schedules, each with those that depend on it
-                (default: all).
+            ids: ids of stored topologies, forests or schedules; artifacts that depend on them are
+                recreated too (default: all artifacts).
             method: how rows get into Neo4j: bolt (over its protocol, while it runs), import (into a
                 new store, offline, embedded Neo4j only), or auto (the faster of the two).
             discard_foreign: permit the deletion of nodes and relationships of other applications.

@@ -458,7 +458,7 @@ class Experiments(Connection):
                 or t_c. Can be repeated.
             conditions: compare only runs with this value, such as topology=S5. Can be repeated:
                 several values of one axis are alternatives.
-            baseline: the side from which the changes in time are computed.
+            baseline: the side to which changes in time are relative.
             by: which runs to pair: those with equal ``message_units`` (pieces of a message), or
                 those with equal ``segments`` (per tree). If several runs of a side qualify, the
                 fastest is used.

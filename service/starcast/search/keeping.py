@@ -2,8 +2,8 @@
 
 A file in a folder of records may come from anywhere. Its witness, and a bound from theory or
 inequalities, are verified whenever the file is used. A bound that needs a proof is used only after
-this process has made the proof again. This rule does not apply to the records that come with
-starcast, because starcast's tests verify their proofs.
+this process has generated the proof again. Built-in records are exempt from this rule, because
+starcast's tests verify their proofs.
 """
 
 from collections.abc import Mapping, Sequence

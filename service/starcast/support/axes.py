@@ -197,7 +197,7 @@ def check_execution(name: str) -> None:
 class Axis:
     """The declaration of a parameter of a run.
 
-    The attributes from ``name`` on have values only in `AXES`. They are derived from the field of
+    When `AXES` is built, the attributes from ``name`` to ``is_derived`` are set from the field of
     the axis in `Parameters`.
 
     Attributes:
@@ -214,16 +214,16 @@ class Axis:
         bits: the size of the database column in bits, if the values are integers.
         is_argument: whether the axis is an argument of some algorithms; other algorithms ignore it.
         is_structural: whether the axis affects a synchronous execution, not only its costs.
-        matching: ``question`` if comparable runs must have equal values, ``choice`` if their values
-            may differ, None if comparisons ignore the axis.
+        matching: the role in comparisons: ``question`` if runs are comparable only with equal
+            values, ``choice`` if their values may differ, None if comparisons ignore the axis.
         why_not_across: the reason why ``compare --across`` refuses the axis; empty if the axis is
             allowed.
         spare: priority for omitting the axis's column from a table that is too wide. Columns with
             the highest priority are omitted first; columns with priority 0 are never omitted.
         name: the name of the axis.
         type: the type of the values in a `starcast.experiments.point.Point`.
-        has_usual: whether the axis has a usual value. Tables and commands omit the usual value.
-        usual: the usual value.
+        has_usual: whether the field has a default, the usual value. Tables and commands omit it.
+        usual: the usual value, if there is one.
         is_derived: whether the value follows from other axes, so that experiment points do not
             specify it.
     """

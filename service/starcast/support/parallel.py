@@ -403,7 +403,7 @@ class ProcessExecutor(ThreadPoolExecutor):
             self._is_killed = True
             for process, connection in self._workers:
                 process.kill()
-                # A child of the worker may keep the other end open, so no end of file may arrive.
+                # A child of the worker may keep the other end open. Then a read would never return.
                 with suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as end:
                     end.shutdown(socket.SHUT_RDWR)
         self.shutdown(cancel_futures=True)

@@ -251,17 +251,18 @@ class Residues:
         return np.asarray(-element % np.array(self.sides))
 
     @property
-    def _form(self) -> tuple[int, int]:
-        """The numeral base of labels, and the number of digits for each residue.
+    def _label_format(self) -> tuple[int, int]:
+        """The number base of labels, and the number of digits per residue.
 
-        A residue is a single digit or letter if all sides permit it, else a decimal number.
+        If all residues are below the number of available digits and letters, each residue is one
+        character; otherwise residues are decimal numbers of equal length.
         """
         largest = max(self.sides) - 1
         return (len(_DIGITS), 1) if largest < len(_DIGITS) else (10, len(str(largest)))
 
     def labels(self, elements: Elements) -> NDArray[np.str_]:
         """Return the labels of group elements: residues, all with the same number of digits."""
-        base, width = self._form
+        base, width = self._label_format
         digits = elements[..., None] // base ** np.arange(width)[::-1] % base
         codes = np.array([*map(ord, _DIGITS)], dtype=np.uint32)[digits]
         labels: NDArray[np.str_] = codes.reshape(len(elements), -1).view(f"<U{self.n * width}")
@@ -274,7 +275,7 @@ class Residues:
             InputError: the label has a wrong length, or a residue is not smaller than the side of
                 its dimension.
         """
-        base, width = self._form
+        base, width = self._label_format
         text = str(label).lower()
         residues = [0] * self.n
         for place, digit in enumerate(map(_DIGITS.find, text)):

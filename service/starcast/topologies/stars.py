@@ -113,7 +113,7 @@ class ArrangementGraph(Topology):
         return blocks.Distances(self.n, self.length, self.extension(root))
 
     def translation(self, root: int | str) -> Ranks:
-        """Return the image of each node under the translation to the root."""
+        """Return the image of each node under the translation of the identity to ``root``."""
         rank = self.node(root)
         self._require_memory(4, "images")
         return blocks.Images(self.n, self.length, self.extension(rank)).all()

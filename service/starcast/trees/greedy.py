@@ -63,7 +63,7 @@ def greedy(topology: Topology, root: int) -> Forest:
 
 @construction(
     "multiple", families=["star"],
-    description="n-1 greedy trees of cyclic shifts of the root, re-rooted at the root: L̂(ρ^i(r)); "
+    description="n-1 trees: the greedy tree of each cyclic shift of r, re-rooted at r: L̂(ρ^i(r)); "
     "congestion 2",
     source="Tseng & Sheu 1997, Def. 2", one_tree_per_port=True,
 )  # fmt: skip

@@ -60,8 +60,8 @@ class TopologyResource(BaseModel):
     has_translations: bool
     translation_keeps_ports: bool
     link_capacities: list[int] | None = Field(
-        description="capacity of each link, sorted by the rank of the lower-ranked end and its "
-        "port; null if all capacities are 1"
+        description="capacity of each link; links are ordered by the smaller rank of their ends, "
+        "then by the port at that end; null if all capacities are 1"
     )
     link_latencies: list[int] | None = Field(
         description="latency of each link, in the order of `link_capacities`; null if all are zero"

@@ -91,8 +91,8 @@ class Publishing(Connection):
             raise explain_missing_package(error) from None
 
         target = Path(folder).resolve()
-        # The folder is checked before the pages are rendered, because a folder with other files is
-        # refused.
+        # A folder with other files is refused, which should not happen only after all pages are
+        # rendered.
         earlier = read_manifest(target)
         size = sum((target / name).stat().st_size for name in earlier)
         hint = "free some space, or use a folder on another disk"

@@ -403,7 +403,7 @@ def execute(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Executed:
     postcondition = derive_postcondition(schedule)
     rows = Rows(schedule)
     traffic = make_traffic(schedule, rows)
-    # Under faults, the rows and units of all sources are executed.
+    # Faults break symmetry, so the rows of all sources are executed instead of one source's rows.
     check_size(postcondition, len(rows), traffic.sources if outages else 1)
     # Each check examines only the rows before the first known violation, so any violation that the
     # check finds is earlier.

@@ -32,8 +32,8 @@ from starcast.support.errors import BusyError, InputError, UnavailableError
 from starcast.support.progress import Reporter, caused_by_interrupt
 from starcast.support.text import describe_activity, pluralize
 
-#: Seconds of silence before the server is probed, and seconds allowed for its answer. Including one
-#: attempt to reconnect, a command ends after 30 seconds.
+#: With a silent server, a command fails after 30 seconds: this silence, a probe with its own time
+#: limit, and one attempt to reconnect.
 SILENT_SECONDS = 20.0
 PROBE_SECONDS = 5
 #: Seconds that a server may take to cancel the statement that Ctrl-C interrupted.
