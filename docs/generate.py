@@ -204,9 +204,9 @@ _ALGORITHMS = """\
 `starcast schedule algorithms` lists the algorithms, `starcast schedule simulate` executes one,
 and `starcast cost table` compares closed forms, lower bounds and simulations. Arguments:
 *segments* is the number of pieces into which each tree's share of the message is split; *messages*
-is M, the number of unit messages per source or destination; *copies* is the number of edge-disjoint trees that
-carry each message; *base* is the construction that `dimension-change` starts from; *seed* selects
-one of the schedules that a greedy algorithm can build.
+is M, the number of unit messages per source or destination; *copies* is the number of edge-disjoint
+trees that carry each message; *base* is the construction that `dimension-change` starts from;
+*seed* selects one of the schedules that a greedy algorithm can build.
 
 `greedy` schedules exist on every topology, for all collectives: in each step as many links as
 possible carry a unit ([decision 34](decisions/0034-greedy-schedules.md)). On star graphs the name

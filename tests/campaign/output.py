@@ -66,9 +66,8 @@ def _check_message(err: str) -> list[str]:
     hints = [line for line in lines if line.startswith("hint: ")]
     problems = []
     if len(errors) != 1 or len(hints) != 1:
-        problems.append(
-            f"{pluralize(len(errors), 'error')} and {pluralize(len(hints), 'hint')}: {_last_line(err)}"
-        )
+        counts = f"{pluralize(len(errors), 'error')} and {pluralize(len(hints), 'hint')}"
+        problems.append(f"{counts}: {_last_line(err)}")
     for line in errors + hints:
         if len(line) > _MAX_LENGTH[line.partition(":")[0]]:
             problems.append(f"a message of {len(line)} characters: {line[:80]}")
