@@ -49,10 +49,8 @@ def write(folder: Path, record: Record, witness: dict[str, Any]) -> Path:
 
 
 @by_file
-def test_the_checker_accepts_a_changed_witness_exactly_if_starcast_does(
-    path: Path, tmp_path: Path
-) -> None:
-    """The test changes one random entry of the witness, the data that prove the value."""
+def test_the_checker_and_starcast_agree_on_a_changed_witness(path: Path, tmp_path: Path) -> None:
+    """Each of six trials changes one random entry of the witness, which proves the value."""
     record, chance = load_record(path), np.random.default_rng(5)
     names = [
         name for name in ("parent_port", "round", "ports", "pair", "side") if name in record.witness
@@ -88,7 +86,7 @@ def test_trees_that_share_a_link_are_rejected_as_edge_disjoint_trees(
         CHECKS["edge-disjoint-trees"]["check"](path)
 
 
-def test_the_checker_names_a_changed_file_and_exits_with_code_1(
+def test_the_checker_rejects_a_changed_witness_file_with_exit_code_1(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     record = load_record(shipped_folder() / "one-port-broadcast" / "S4.json")
@@ -129,6 +127,6 @@ def test_a_checker_imports_only_the_standard_library(name: str) -> None:
     assert not any(isinstance(node, ast.ImportFrom) for node in ast.walk(tree))
 
 
-def test_the_checkers_of_all_problems_have_the_same_common_functions() -> None:
+def test_all_checkers_contain_the_same_helper_functions() -> None:
     shared = {path.read_text().partition("def require(")[2] for path in CHECKERS.values()}
     assert len(shared) == 1

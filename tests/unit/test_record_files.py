@@ -161,7 +161,7 @@ def test_a_witness_that_is_not_an_archive_of_arrays_is_refused(content: bytes) -
         unpack_witness(content, "here")
 
 
-def test_records_and_searches_declare_the_same_arguments_of_each_problem() -> None:
+def test_records_and_searches_declare_the_same_arguments_for_each_problem() -> None:
     for name, problem in PROBLEMS.items():
         assert set(ARGUMENTS[name]) == problem.arguments.keys()
 
@@ -181,7 +181,7 @@ def carried(monkeypatch: pytest.MonkeyPatch) -> Record:
     return replace(FOUR_ROUNDS, topology=ladder.spec)
 
 
-def test_a_record_file_carries_its_network(
+def test_a_record_file_contains_its_network(
     tmp_path: Path, carried: Record, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = put_record(tmp_path, carried)
@@ -192,7 +192,7 @@ def test_a_record_file_carries_its_network(
     assert path.read_text().count("\n") == 1
 
 
-def test_a_shard_of_a_search_carries_the_network_of_a_record(
+def test_a_search_shard_contains_the_network_of_its_record(
     carried: Record, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content = json.loads(json.dumps(running._to_json(carried)))
@@ -202,7 +202,7 @@ def test_a_shard_of_a_search_carries_the_network_of_a_record(
     assert topology(carried.topology).nodes == 4
 
 
-def test_families_need_no_network_in_a_record_file(tmp_path: Path) -> None:
+def test_a_record_file_on_a_family_topology_contains_no_network(tmp_path: Path) -> None:
     path = put_record(tmp_path, shipped_record("one-port-broadcast", "S4"))
     assert "network" not in json.loads(path.read_text())
 
@@ -228,7 +228,7 @@ def test_a_changed_network_in_a_record_file_is_refused(
     assert message in refused.value.message
 
 
-def test_records_on_any_topology_are_listed() -> None:
+def test_a_record_summary_abbreviates_consecutive_topologies() -> None:
     specs = ("S3", "S4", "S5", "Ring5", "Mesh4x5", "ladder-123456")
     records = [replace(FOUR_ROUNDS, topology=spec) for spec in specs]
     assert as_summary(records).readable()["topologies"] == [

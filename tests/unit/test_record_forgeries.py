@@ -1,4 +1,4 @@
-"""Forged records that earlier versions of starcast accepted, all of which are rejected."""
+"""Forged records that earlier versions of starcast accepted and the present version rejects."""
 
 from dataclasses import replace
 from itertools import product
@@ -19,14 +19,14 @@ DENOMINATOR = 9_223_372_036_709_301_616 * 2 // 87
 
 
 def halves(spec: str, links: int) -> NDArray[Any]:
-    """Return two halves of a topology with this number of links between them."""
+    """Return a bisection that cuts the given number of links: the side (0 or 1) of each node."""
     best = shipped_record("bisection-width", spec).witness["side"]
     for a, b in product(np.flatnonzero(best == 0), np.flatnonzero(best == 1)):
         side = best.copy()
         side[[a, b]] = side[[b, a]]
         if witness_value("bisection-width", spec, {}, {"side": side}) == links:
             return side
-    raise AssertionError(f"no such halves of {spec}")
+    raise AssertionError(f"no bisection of {spec} cuts {links} links")
 
 
 def forged(vectors: object, multipliers: object, denominator: int = 1) -> Record:
@@ -62,7 +62,7 @@ def vector_of(entry: int, dtype: type = np.int64) -> NDArray[Any]:
         np.full((1, 120), 10**6 + 1),
     ],
 )
-def test_a_certificate_whose_entries_overflow_proves_nothing(vectors: NDArray[Any]) -> None:
+def test_a_certificate_with_huge_entries_is_rejected(vectors: NDArray[Any]) -> None:
     with pytest.raises(RejectedError, match=r"too large|exceeds 1,000,000|its inequalities prove"):
         verify(forged(vectors, [1, 0], DENOMINATOR))
 
@@ -71,7 +71,7 @@ def test_a_certificate_whose_entries_overflow_proves_nothing(vectors: NDArray[An
     ("multipliers", "denominator"),
     [([-1, 0], 1), ([-(2**63), 0], 1), ([1, 0], 0), ([1, 0], -1), ([2**63 - 1, -(2**63)], 1)],
 )
-def test_a_certificate_with_negative_or_huge_multipliers_proves_nothing(
+def test_a_certificate_with_invalid_multipliers_or_denominator_is_rejected(
     multipliers: list[int], denominator: int
 ) -> None:
     with pytest.raises(RejectedError, match=r"negative|its inequalities prove"):
@@ -97,7 +97,7 @@ def test_coefficients_of_quadratic_forms_that_could_overflow_are_refused() -> No
         quadratic_form(orbit, np.array([-(2**63), 0]), 1)
 
 
-def test_a_certificate_for_bisections_is_not_a_proof_for_another_problem() -> None:
+def test_a_bisection_certificate_is_rejected_for_another_problem() -> None:
     known = shipped_record("one-port-broadcast", "S4")
     cuts = shipped_record("bisection-width", "S4").witness
     arrays = {name: each for name, each in cuts.items() if name != "side"}

@@ -1,4 +1,4 @@
-"""Folders of records: what is written to them, and what counts of the files in them."""
+"""Record folders: which records are written, and which stored values and bounds are trusted."""
 
 import base64
 import os
@@ -38,20 +38,20 @@ def pair_of(record: Record | None) -> Pair:
 @pytest.mark.parametrize(
     ("stored", "found", "proved", "unproved"),
     [
-        # No file.
+        # No record is stored.
         (None, (5, 6), (5, 6), (5, 21)),
         (None, (5, 21), (5, 21), (5, 21)),
-        # Better.
+        # The found record is better.
         ((5, 21), (6, 6), (6, 6), (6, 21)),
         ((5, 21), (6, 21), (6, 21), (6, 21)),
         ((5, 21), (5, 6), (5, 6), (5, 21)),
         ((6, 21), (6, 6), (6, 6), (6, 21)),
         ((5, 6), (6, 6), (6, 6), (6, 6)),
-        # Worse.
+        # The found record is worse.
         ((6, 6), (5, 21), (6, 6), (6, 6)),
         ((6, 21), (5, 21), (6, 21), (6, 21)),
         ((5, 6), (5, 21), (5, 6), (5, 6)),
-        # Equal.
+        # The two records are equal.
         ((6, 6), (6, 6), (6, 6), (6, 6)),
         ((6, 21), (6, 21), (6, 21), (6, 21)),
         # Neither is better.
@@ -82,19 +82,19 @@ STATES: list[Verification] = ["verified", "not made again", "not checked"]
         # The same record: the strongest state counts.
         (((6, 6), 1), ((6, 6), 0), ((6, 6), 0)),
         (((6, 6), 2), ((6, 6), 1), ((6, 6), 1)),
-        # Both are checked: the better value, the better bound, and its state.
+        # Both are verified: the better value and the better bound count.
         (((5, 21), 0), ((6, 6), 0), ((6, 6), 0)),
         (((5, 6), 0), ((6, 21), 0), ((6, 6), 0)),
-        # One is not: its bound counts for nothing, its value does.
+        # One is not verified: its value counts, but its bound does not.
         (((5, 21), 0), ((6, 6), 1), ((6, 21), 0)),
         (((6, 21), 0), ((5, 6), 1), ((6, 21), 0)),
         (((5, 6), 1), ((6, 21), 0), ((6, 21), 0)),
         (((5, 6), 0), ((6, 6), 2), ((6, 6), 0)),
-        # Neither is.
+        # Neither is verified.
         (((5, 6), 1), ((6, 6), 1), ((6, 6), 1)),
     ],
 )
-def test_a_state_belongs_to_the_bound_that_was_checked(
+def test_a_combined_record_has_the_verification_state_of_its_bound(
     first: tuple[Pair, int], second: tuple[Pair, int], expected: tuple[Pair, int]
 ) -> None:
     pairs = [(DIAMETERS[pair], STATES[state]) for pair, state in (first, second)]
@@ -125,7 +125,7 @@ def test_records_are_the_same_only_if_all_fields_and_arrays_agree() -> None:
     assert replace(record, witness={"side": np.array([0, 1])}).digest == record.digest
 
 
-def test_attempts_of_records_that_were_combined_before_are_not_listed_again() -> None:
+def test_combining_a_record_twice_lists_its_attempts_once() -> None:
     one, other = (
         replace(WEAK, tried=(Attempt(name, 6, "open", 1.0),), seconds=1.0) for name in "ab"
     )
@@ -177,7 +177,7 @@ def test_a_search_does_not_start_from_a_forged_file(lab: Lab, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("format_", ["LRAT", "second solver"])
-def test_a_proof_that_is_not_made_again_settles_nothing(
+def test_a_bound_whose_proof_is_not_regenerated_is_ignored(
     format_: ProofFormat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("starcast.search.proofs.refute", lambda *_: None)
@@ -192,7 +192,7 @@ def test_a_proof_that_is_not_made_again_settles_nothing(
     assert f"the bound 5 of one-port-broadcast:Q4 in {tmp_path} is ignored" in messages.lines[0]
 
 
-def test_the_records_of_starcast_count_without_their_proofs_and_with_better_ones(
+def test_only_an_unchanged_shipped_record_is_trusted_without_its_proof(
     tmp_path: Path,
 ) -> None:
     shipped = shipped_record("fault-diameter", "S4")
@@ -217,9 +217,7 @@ def shard_of(file: Path, *records: Record) -> Path:
     return file
 
 
-def test_a_forged_record_in_a_shard_is_rejected_or_its_bound_does_not_count(
-    lab: Lab, tmp_path: Path
-) -> None:
+def test_a_forged_bound_in_a_shard_is_rejected_or_ignored(lab: Lab, tmp_path: Path) -> None:
     folder = tmp_path / "home" / "records"
     forged = shard_of(tmp_path / "forged.json", FORGED)
     with pytest.raises(RejectedError, match="satisfiable"):
@@ -238,13 +236,15 @@ def test_a_forged_record_in_a_shard_is_rejected_or_its_bound_does_not_count(
     assert pair_of(load_record(path)) == (4, 4)
 
 
-def test_a_merged_bound_counts_once_its_proof_is_made_again(lab: Lab, tmp_path: Path) -> None:
+def test_a_merged_bound_is_accepted_after_its_proof_is_regenerated(
+    lab: Lab, tmp_path: Path
+) -> None:
     shards = shard_of(tmp_path / "a.json", *DIAMETERS.values())
     own = tmp_path / "own"
     merged = lab.merge_records(shards, folder=own)
     assert merged.failure is None
     assert [(row["value"], row["bound"]) for row in merged] == [(6, 6)]
-    # Starcast's own record is as good, so no file is written.
+    # The record that comes with starcast is as good, so no file is written.
     assert not own.exists()
 
 
@@ -281,18 +281,18 @@ def race(folder: Path) -> None:
         assert len(list(path.parent.glob(f"{record.topology}.*.npz"))) == 1
 
 
-def test_the_best_of_records_saved_at_once_is_kept_with_its_witness(tmp_path: Path) -> None:
+def test_concurrent_saves_keep_the_best_record_and_its_witness(tmp_path: Path) -> None:
     race(tmp_path)
 
 
 @pytest.mark.slow
-def test_the_best_of_records_saved_at_once_is_kept_in_each_of_50_races(tmp_path: Path) -> None:
+def test_concurrent_saves_keep_the_best_record_in_each_of_50_races(tmp_path: Path) -> None:
     for number in range(50):
         race(tmp_path / str(number))
 
 
 @pytest.mark.slow
-def test_four_merges_at_once_keep_the_best_record_and_its_witness(tmp_path: Path) -> None:
+def test_four_concurrent_merges_keep_the_best_record_and_its_witness(tmp_path: Path) -> None:
     environment = {**os.environ, "STARCAST_HOME": str(tmp_path / "home")}
     files = [
         shard_of(tmp_path / f"{rounds}.json", delayed(FOUR_ROUNDS, rounds)) for rounds in range(4)

@@ -98,8 +98,8 @@ def test_a_published_value_equals_its_formula_or_an_executed_schedule(record_id:
     assert problem in PROBLEM_NAMES
 
 
-#: Maximum length of an LRAT proof that the tests regenerate. Longer proofs, for S6, take up to half
-#: a minute each; ``starcast records verify`` regenerates them (docs/records.md).
+#: Maximum length, in bytes, of an LRAT proof that the tests regenerate. Longer proofs, for S6, take
+#: up to half a minute each; ``starcast records verify`` regenerates them (docs/records.md).
 MAX_BYTES = 500_000
 PROVEN = [record for record in SHIPPED if record.proof and record.proof.proof_bytes < MAX_BYTES]
 
@@ -347,7 +347,7 @@ def _shipped_for(problem: str) -> list[str]:
 
 
 @pytest.mark.parametrize("spec", _shipped_for("one-port-broadcast"))
-def test_the_optimal_broadcast_takes_as_many_rounds_as_its_record(spec: str) -> None:
+def test_the_optimal_broadcast_takes_the_number_of_rounds_in_its_record(spec: str) -> None:
     plan = schedule(spec, "broadcast", "optimal")
     result = simulate(plan)
     assert (result.violation, result.complete) == (None, True)

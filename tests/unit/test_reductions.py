@@ -25,7 +25,7 @@ REVERSED = {"gather": "scatter", "reduce": "broadcast", "reduce-scatter": "allga
 @pytest.mark.parametrize("spec", ["S2", "S4", "S4,2", "Q1", "Q3"])
 @pytest.mark.parametrize("collective", REVERSED)
 def test_a_reduction_is_the_reversed_broadcast_or_allgather(spec: str, collective: str) -> None:
-    """Reversing it again gives the broadcast or allgather of the same name, arguments and ports."""
+    """Reversing the reduction or gather again gives the original schedule: same id and columns."""
     network = as_topology(spec)
     names = [entry.name for entry in algorithms_on(network, collective)]
     assert names == [entry.name for entry in algorithms_on(network, REVERSED[collective])]
@@ -42,10 +42,10 @@ def test_a_reduction_is_the_reversed_broadcast_or_allgather(spec: str, collectiv
                 assert np.array_equal(getattr(again, name), column)
 
 
-def test_recursive_halving_and_doubling_take_the_published_steps() -> None:
-    """There are d steps of halving and d of doubling (Thakur, Rabenseifner & Gropp 2005).
+def test_recursive_halving_and_doubling_take_the_published_number_of_steps() -> None:
+    """Halving and doubling take d steps each (Thakur, Rabenseifner & Gropp 2005).
 
-    In each half, a node sends N-1 blocks in total.
+    In each of the two phases, a node sends N-1 blocks in total.
     """
     both = simulate(schedule("Q4", "allreduce", "binomial"))
     assert both.steps == 8
@@ -133,8 +133,8 @@ def test_an_exchange_of_overlapping_sums_is_detected() -> None:
 
 
 @pytest.mark.parametrize("copies", [1, 2, 3])
-def test_copies_are_summed_separately_and_survive_a_dead_link(copies: int) -> None:
-    """A dead link is in at most two trees, so with three copies a third tree has the full sum."""
+def test_three_copies_of_a_reduction_survive_any_dead_link(copies: int) -> None:
+    """A dead link is in at most two trees, so with three copies one tree has the full sum."""
     reduce = schedule("S4", "reduce", "edge-disjoint", copies=copies)
     assert assert_same_verdict(reduce).complete
     links = zip(reduce.sender.tolist(), reduce.receiver.tolist(), strict=True)
@@ -206,6 +206,6 @@ def test_reversing_a_scatter_on_an_nk_star_uses_the_reverse_ports() -> None:
 @pytest.mark.parametrize(
     ("collective", "algorithm"), [("allreduce", "greedy"), ("alltoall", "necklace")]
 )
-def test_other_collectives_cannot_be_reversed(collective: str, algorithm: str) -> None:
+def test_allreduce_and_alltoall_cannot_be_reversed(collective: str, algorithm: str) -> None:
     with refused(collective, "reverse"):
         reverse_schedule(schedule("S4", collective, algorithm))

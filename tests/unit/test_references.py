@@ -21,7 +21,7 @@ def entries() -> list[tuple[str, dict[str, str]]]:
     return found
 
 
-def test_every_entry_has_authors_title_venue_and_year_and_a_key_of_author_and_year() -> None:
+def test_every_bibliography_entry_is_complete_and_has_an_author_year_key() -> None:
     keys = [key for key, _ in entries()]
     assert len(keys) == len(set(keys))
     assert set(keys) >= PAPERS
@@ -33,7 +33,7 @@ def test_every_entry_has_authors_title_venue_and_year_and_a_key_of_author_and_ye
         assert key == name + fields["year"]
 
 
-def test_the_source_of_each_family_is_an_entry() -> None:
+def test_the_source_of_each_family_is_in_the_bibliography() -> None:
     keys = {key for key, _ in entries()}
     for family in FAMILIES.values():
         first, *_, year = re.split(r", | & | et al\. | (?=\d{4}$)", family.source)

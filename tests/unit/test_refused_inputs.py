@@ -1,4 +1,4 @@
-"""Inputs that once ended with "starcast itself failed": each is refused in one sentence."""
+"""Inputs that once ended with "starcast itself failed": each is refused with a one-line message."""
 
 import hashlib
 import io
@@ -33,7 +33,7 @@ MANIFEST: dict[str, Any] = {
 
 
 def backup(method: int = zipfile.ZIP_STORED, flags: int = 0, text: str = "", **fields: Any) -> Read:
-    """Return a function that reads a backup with changed manifest fields."""
+    """Return a function that reads a backup with a changed manifest or archive entry."""
 
     def read(folder: Path) -> object:
         file = folder / "a.backup"
@@ -74,8 +74,8 @@ def shard(kind: ShardKind, result: Any = None, /, without: str = "", **values: A
 
     Args:
         kind: the kind of the shard.
-        result: replaces every result; a mapping replaces only these parts of the results.
-        without: a member to remove.
+        result: replaces every result; a mapping replaces only the given parts of each result.
+        without: the name of a member to remove.
         values: the new values of members.
     """
 
@@ -102,7 +102,7 @@ class Raising:
 
 
 def construction(result: object = None, name: Any = "mine", **options: Any) -> Read:
-    """Return a function that declares and uses a construction with this result."""
+    """Return a function that declares and uses a construction that returns the given result."""
 
     def read(_: Path) -> None:
         def trees(topology: object, root: int) -> object:  # noqa: ARG001
@@ -115,7 +115,7 @@ def construction(result: object = None, name: Any = "mine", **options: Any) -> R
 
 
 def algorithm(columns: object = None, collective: Any = "broadcast", **options: Any) -> Read:
-    """Return a function that declares and uses an algorithm with these columns."""
+    """Return a function that declares and uses an algorithm that returns the given columns."""
 
     def read(_: Path) -> None:
         def rows(topology: object, root: int, ports: str) -> object:  # noqa: ARG001
@@ -128,7 +128,7 @@ def algorithm(columns: object = None, collective: Any = "broadcast", **options: 
 
 
 def family(generators: object = None, spec: str = "X3", **options: Any) -> Read:
-    """Return a function that declares and uses a family with these generators."""
+    """Return a function that declares and uses a family with the given generators."""
 
     def read(_: Path) -> None:
         def graph(n: int) -> object:  # noqa: ARG001
@@ -141,16 +141,16 @@ def family(generators: object = None, spec: str = "X3", **options: Any) -> Read:
 
 
 def declared(value: object) -> Read:
-    """Return a function that declares a value that is not a function."""
+    """Return a callable that declares the given value, not a function, as a construction."""
     return lambda _: starcast.construction("mine", source="me")(value)  # type: ignore[type-var]
 
 
 def with_default(default: object) -> Read:
-    """Return a function that declares a construction whose parameter has this default."""
+    """Return a function that declares a construction whose parameter has the given default."""
 
     def read(_: Path) -> None:
         def trees(topology: object, root: int, depth: object = default) -> None:
-            """Stand for a construction without a body."""
+            """Serve as a construction with an empty body."""
 
         trees.__annotations__["depth"] = default
         starcast.construction("mine", source="me")(trees)
@@ -199,7 +199,7 @@ INVALID = {
     "an unknown kind": (shard("experiment", kind="x"), "kind"),
     "no kind": (shard("experiment", without="kind"), "kind: Field required"),
     "tasks in words": (shard("experiment", tasks="1"), "tasks"),
-    "fewer than no tasks": (shard("experiment", tasks=-1, results={}), "tasks"),
+    "a negative number of tasks": (shard("experiment", tasks=-1, results={}), "tasks"),
     "a list of results": (shard("experiment", results=[1]), "results"),
     "a long number": (shard("experiment", results={"9" * 5_000: []}), "unexpected result"),
     "a number as the shard": (shard("experiment", shard=1), "shard"),
@@ -270,7 +270,7 @@ REJECTED = {
 @pytest.mark.whole
 @pytest.mark.usefixtures("registries")
 @pytest.mark.parametrize("name", INVALID | REJECTED)
-def test_an_input_is_refused_in_one_sentence(name: str, tmp_path: Path) -> None:
+def test_an_invalid_input_is_refused_with_a_one_line_message(name: str, tmp_path: Path) -> None:
     read, words = (INVALID | REJECTED)[name]
     with refused(words, exit_code=6 if name in REJECTED else 2) as refusal:
         read(tmp_path)

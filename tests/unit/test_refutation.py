@@ -72,7 +72,7 @@ def test_the_error_for_a_wrong_proof_names_the_line_and_the_reason(
 
 
 def test_no_proof_of_a_satisfiable_formula_is_accepted() -> None:
-    """The test tries every first line that adds a clause over two variables."""
+    """Each first line adds a clause over two variables that the formula does not imply."""
     literals = (1, -1, 2, -2)
     clauses = [[], *([a] for a in literals), *([a, b] for a in literals for b in literals)]
     formula = [[1, 2], [-1, 2]]
@@ -136,7 +136,7 @@ def test_a_proof_is_accepted_if_the_solver_derives_clauses_while_reading_the_for
     assert check_lrat(formula.clauses, file.read_text().splitlines()) == found.steps
 
 
-def test_a_satisfiable_formula_and_a_file_that_cannot_be_written_are_errors(
+def test_a_satisfiable_formula_and_an_unwritable_proof_file_are_refused(
     tmp_path: Path,
 ) -> None:
     with pytest.raises(RejectedError, match="the formula is satisfiable"):
@@ -145,7 +145,7 @@ def test_a_satisfiable_formula_and_a_file_that_cannot_be_written_are_errors(
         refute(pigeons(4), LIMITS, "pigeons", tmp_path / "missing" / "proof.lrat")
 
 
-def test_the_search_for_a_refutation_ends_at_its_limits_of_time_and_memory(
+def test_a_refutation_ends_at_its_time_and_memory_limits(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert refute(pigeons(14), Budget(seconds=1), "pigeons") is None
@@ -155,7 +155,7 @@ def test_the_search_for_a_refutation_ends_at_its_limits_of_time_and_memory(
     assert refute(pigeons(5), LIMITS, "pigeons") is None
 
 
-def test_a_drat_proof_of_another_solver_is_checked_too() -> None:
+def test_a_drat_proof_of_another_solver_is_checked() -> None:
     from pysat.solvers import Solver
 
     record = shipped_record("fault-diameter", "S4")
@@ -246,9 +246,7 @@ def forged_rounds(format_: str) -> Record:
     ("format_", "state"),
     [("second solver", "not checked"), ("DRAT", "not made again"), ("LRAT", "not made again")],
 )
-def test_a_forged_proof_is_not_accepted_and_is_rejected_once_proofs_are_regenerated(
-    format_: str, state: str
-) -> None:
+def test_a_forged_proof_is_not_trusted_and_its_regeneration_fails(format_: str, state: str) -> None:
     record = forged_rounds(format_)
     verify(record)
     checked = check_record(record)
@@ -265,7 +263,7 @@ def true_height(format_: str) -> Record:
 
 
 @pytest.mark.parametrize("format_", ["second solver", "DRAT", "LRAT"])
-def test_a_regenerated_proof_verifies_a_record_of_any_proof_format(format_: str) -> None:
+def test_a_regenerated_proof_verifies_a_record_with_any_proof_format(format_: str) -> None:
     checked = check_record(true_height(format_), LIMITS)
     assert checked.verification == "verified"
     assert checked.reason.startswith("the proof differs") == (format_ == "LRAT")
@@ -296,7 +294,7 @@ def test_a_formula_that_exceeds_memory_is_not_written(monkeypatch: pytest.Monkey
     record = true_height("LRAT")
     problem = find_problem(record.problem)
     monkeypatch.setattr(problem, "literals", lambda *_: 10**12)
-    monkeypatch.setattr(problem, "rebuild", lambda *_: pytest.fail("the formula is written"))
+    monkeypatch.setattr(problem, "rebuild", lambda *_: pytest.fail("the formula was written"))
     checked = check_record(record)
     assert checked.verification == "not made again"
     assert "needs about" in checked.reason

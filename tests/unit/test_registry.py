@@ -54,7 +54,7 @@ def test_arguments_have_defaults_or_are_required() -> None:
         assert refusal.value.hint
 
 
-def test_names_are_kept_in_the_order_of_registration_and_can_be_registered_only_once() -> None:
+def test_a_registry_keeps_the_registration_order_and_refuses_duplicate_names() -> None:
     registry = Registry[Construction]("construction")
     other = replace(GREEDY, name="other")
     registry.register(other)
@@ -67,7 +67,7 @@ def test_names_are_kept_in_the_order_of_registration_and_can_be_registered_only_
     assert len(registry) == 2
 
 
-def test_a_spec_in_lower_case_is_suggested_in_capitals() -> None:
+def test_the_hint_for_a_lower_case_spec_is_the_upper_case_spec() -> None:
     with pytest.raises(InputError) as caught:
         topology("s6,3")
     assert caught.value.hint == "did you mean 'S6,3'?"

@@ -29,7 +29,7 @@ def test_workflows_run_only_make_targets_and_pin_their_actions() -> None:
         assert [each for each in actions if not re.search(r"@[0-9a-f]{40} # v", each)] == []
 
 
-def test_the_workflow_tests_every_python_of_the_classifiers() -> None:
+def test_the_workflow_tests_every_python_version_in_the_classifiers() -> None:
     prefix = "Programming Language :: Python :: "
     classified = [
         each.removeprefix(prefix)
@@ -47,8 +47,8 @@ def test_developer_dependency_groups_are_not_extras() -> None:
     assert not groups.keys() & PROJECT["project"]["optional-dependencies"].keys()
 
 
-def test_make_explains_a_locale_in_which_python_cannot_read_its_path(tmp_path: Path) -> None:
-    """With such a locale, Python 3.11 ends with a traceback for each command."""
+def test_make_explains_that_a_non_ascii_path_needs_a_utf_8_locale(tmp_path: Path) -> None:
+    """With LC_ALL=C, every Python 3.11 command in such a folder ends with a traceback."""
     folder = tmp_path / "übung"
     folder.mkdir()
     shutil.copy(ROOT / "Makefile", folder)
@@ -64,7 +64,7 @@ def test_make_explains_a_locale_in_which_python_cannot_read_its_path(tmp_path: P
     assert make(folder, LANG="C").returncode == make(ROOT, LC_ALL="C").returncode == 0
 
 
-def test_the_extra_all_has_every_extra() -> None:
+def test_the_extra_all_includes_every_other_extra() -> None:
     extras = PROJECT["project"]["optional-dependencies"]
     (everything,) = extras["all"]
     named = re.fullmatch(r"starcast\[(.*)\]", everything)
@@ -85,8 +85,8 @@ def test_the_version_is_the_same_everywhere() -> None:
     assert f"\n## {version}" in changelog
 
 
-def test_nothing_tells_users_to_install_starcast_from_an_index() -> None:
-    """No index has it yet. Errors name packages, and pages install from the clone."""
+def test_no_text_recommends_installing_starcast_from_a_package_index() -> None:
+    """No index has starcast. Errors name its dependencies, and pages install from the clone."""
     texts = [
         ROOT / "README.md",
         *(ROOT / "docs").glob("*.md"),
@@ -99,7 +99,7 @@ def test_nothing_tells_users_to_install_starcast_from_an_index() -> None:
     assert found == []
 
 
-def test_the_command_for_an_extra_names_its_packages() -> None:
+def test_the_install_command_for_an_extra_names_its_packages() -> None:
     for extra in ("web", "plots", "embedded", "search"):
         command = install_command(extra)
         wanted = [re.match(r"[\w.-]+", each) for each in EXTRAS[extra]]

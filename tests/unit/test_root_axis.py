@@ -43,30 +43,30 @@ def rooted(root: str | None = None, spec: str = "Mesh4x5", **others: Any) -> Poi
 
 
 def ran(point: Point) -> Run:
-    """Return the run of a point."""
+    """Execute a point and return its run."""
     return price_run(point, execute(point))
 
 
 def figures(run: Run, kind: str) -> tuple[int | None, Fraction]:
-    """Return the steps and the time of a run by one kind of cost."""
+    """Return a run's number of steps and its time according to one kind of cost."""
     return next((cost.steps, cost.time) for cost in run.costs if cost.kind == kind)
 
 
 def first_centre(graph: nx.Graph) -> int:
-    """Return the lowest of the nodes in the centre of a graph, by NetworkX."""
+    """Return the lowest node in the centre that NetworkX computes."""
     return int(min(nx.center(graph)))
 
 
 @pytest.mark.usefixtures("irregular")
 @pytest.mark.parametrize("spec", [*SPECS, "Mesh4x5", "Mesh3x3", "Path8", "K3,4", "GP8,3"])
-def test_the_centre_has_the_least_eccentricity_and_the_lowest_rank(spec: str) -> None:
+def test_the_centre_is_the_lowest_rank_with_minimum_eccentricity(spec: str) -> None:
     t = topology(spec)
     assert t.centre() == first_centre(graph_of(t))
 
 
 @max_examples(60)
 @given(nodes=st.integers(2, 40), seed=st.integers(0, 10**6), more=st.integers(0, 30))
-def test_the_centre_of_a_random_network_is_that_of_networkx(
+def test_the_centre_of_a_random_network_equals_that_of_networkx(
     nodes: int, seed: int, more: int
 ) -> None:
     graph = nx.random_labeled_tree(nodes, seed=seed)
@@ -77,7 +77,9 @@ def test_the_centre_of_a_random_network_is_that_of_networkx(
 
 @max_examples(30)
 @given(nodes=st.integers(3, 30), seed=st.integers(0, 10**6), data=st.data())
-def test_switches_are_no_centres_and_no_roots(nodes: int, seed: int, data: st.DataObject) -> None:
+def test_a_switch_is_neither_a_centre_nor_a_root(
+    nodes: int, seed: int, data: st.DataObject
+) -> None:
     graph = nx.random_labeled_tree(nodes, seed=seed)
     first = data.draw(st.integers(2, nodes))
     # The last nodes are switches, so that ranks and nodes of NetworkX agree.
@@ -90,7 +92,7 @@ def test_switches_are_no_centres_and_no_roots(nodes: int, seed: int, data: st.Da
             find_root(given, f"#{rank}")
 
 
-def test_with_translations_every_node_is_a_centre_and_none_is_searched(
+def test_the_centre_of_a_topology_with_translations_is_rank_0_without_a_search(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(Topology, "distances", None)
@@ -105,7 +107,7 @@ def test_a_centre_that_takes_too_many_searches_is_refused(monkeypatch: pytest.Mo
             ring.centre()
 
 
-def test_a_root_has_one_form() -> None:
+def test_labels_and_ranks_of_a_root_give_the_same_point() -> None:
     assert rooted() == rooted("00") == rooted("#0")
     assert rooted("12") == rooted("#7")
     assert rooted("#7").root == "12"
@@ -117,7 +119,7 @@ def test_a_root_has_one_form() -> None:
     assert rooted("centre", "S4").root_rank == 0
 
 
-def test_a_node_with_the_label_centre_is_given_by_its_rank() -> None:
+def test_a_node_labelled_centre_is_specified_by_its_rank() -> None:
     hub = starcast.network([("a", "b"), ("b", "c"), ("c", "centre")], name="words")
     named = rooted("#3", hub.spec)
     assert named.root == rooted("Centre", hub.spec).root == "#3"
@@ -144,12 +146,12 @@ def test_a_root_that_is_not_a_node_is_refused(spec: str, root: str, message: str
 
 
 @pytest.mark.parametrize("value", [1.5, True, None, -1, b"12"])
-def test_a_root_of_another_type_is_refused(value: object) -> None:
+def test_an_invalid_root_value_is_refused(value: object) -> None:
     with refused("root is"):
         Grid({**MESH, "root": value})
 
 
-def test_collectives_without_a_root_have_none() -> None:
+def test_a_root_is_refused_or_ignored_for_collectives_without_a_root() -> None:
     with refused("the collective allgather has no root"):
         make_point("Mesh4x5", "allgather", "forest", base="breadth-first", root="12")
     with refused("none of these collectives has a root: allgather, allreduce"):
@@ -160,7 +162,7 @@ def test_collectives_without_a_root_have_none() -> None:
     }  # fmt: skip
 
 
-def test_a_grid_is_read_back_from_each_of_its_forms() -> None:
+def test_a_grid_has_the_same_roots_as_json_toml_and_command() -> None:
     grid = Grid({**MESH, "topology": ["S4", "Mesh4x5"], "root": ["centre", 3, 0]})
     assert grid.axes["root"] == ("#0", "#3", "centre")
     assert Grid(grid.as_json()) == grid
@@ -176,7 +178,9 @@ def test_a_grid_is_read_back_from_each_of_its_forms() -> None:
 @pytest.mark.parametrize("collective", ["broadcast", "scatter", "gather", "reduce"])
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("execution", ["synchronous", "asynchronous"])
-def test_runs_and_bounds_are_those_of_the_root(collective: str, ports: str, execution: str) -> None:
+def test_simulated_runs_and_lower_bounds_use_the_given_root(
+    collective: str, ports: str, execution: str
+) -> None:
     mesh = topology("Mesh4x5")
     graph = graph_of(mesh)
     for root, rank in [("centre", first_centre(graph)), ("34", 19), (None, 0)]:
@@ -200,7 +204,7 @@ def test_runs_and_bounds_are_those_of_the_root(collective: str, ports: str, exec
 
 
 @pytest.mark.parametrize("ports", ["all", "one"])
-def test_on_s4_the_closed_form_holds_for_every_root(ports: str) -> None:
+def test_on_s4_all_costs_are_the_same_for_every_root(ports: str) -> None:
     runs = [
         ran(make_point("S4", "broadcast", "multiple", ports, 3, 1024, root=root))
         for root in (None, "4321", "2134", "centre")
@@ -217,7 +221,7 @@ def test_on_s4_the_closed_form_holds_for_every_root(ports: str) -> None:
 @given(
     st.sampled_from(("S4", "Q3", "Mesh4x5")), st.integers(1, 7), st.integers(0, 2**40), st.data()
 )
-def test_drawn_faults_never_hit_the_root(
+def test_drawn_faults_never_include_the_root(
     spec: str, amount: int, seed: int, data: st.DataObject
 ) -> None:
     t = topology(spec)
@@ -225,14 +229,14 @@ def test_drawn_faults_never_hit_the_root(
     ranks = {t.rank(label) for label in resolve_faults(t, f"{amount} nodes", seed, root)}
     assert len(ranks) == amount
     assert root not in ranks
-    # The draw for rank 0 is that of stored runs.
+    # With root 0, the same faults are drawn as in stored runs.
     random = np.random.default_rng(seed)
     usual = 1 + random.choice(t.nodes - 1, size=amount, replace=False)
     drawn = resolve_faults(t, f"{amount} nodes", seed)
     assert {t.rank(label) for label in drawn} == set(usual.tolist())
 
 
-def test_every_node_but_the_root_can_be_drawn() -> None:
+def test_every_node_except_the_root_can_be_drawn_as_a_fault() -> None:
     mesh = topology("Mesh4x5")
     drawn = {resolve_faults(mesh, "1 node", seed, 7)[0] for seed in range(400)}
     assert drawn == {*mesh.labels().tolist()} - {"12"}
@@ -247,7 +251,7 @@ def test_a_grid_draws_faults_for_each_root() -> None:
         assert (run.status, run.missing) == ("complete", 0)
 
 
-def test_files_without_roots_are_those_of_earlier_versions() -> None:
+def test_run_files_of_earlier_versions_without_a_root_are_read() -> None:
     usual, central = (RunRecord.of(ran(rooted(root)), ()).model_dump(mode="json")
                       for root in (None, "centre"))  # fmt: skip
     assert central["root"] == "centre"
@@ -257,7 +261,7 @@ def test_files_without_roots_are_those_of_earlier_versions() -> None:
     assert bound_cost(RunRecord.model_validate(central).point, takes_messages=False).steps == 4
 
 
-def test_centres_are_paired_across_topologies() -> None:
+def test_runs_from_the_centre_are_compared_across_topologies() -> None:
     runs = [ran(rooted("centre", spec)) for spec in ("Mesh4x5", "S4")]
     comparison = compare([Side("e", tuple(runs))], across=["topology"]).complete
     assert [each.name for each in comparison.sides] == ["e/Mesh4x5", "e/S4"]
@@ -271,7 +275,7 @@ def test_centres_are_paired_across_topologies() -> None:
     assert panel.name.startswith("broadcast on Mesh4x5 | S4 from centre, all-port")
 
 
-def test_other_roots_are_other_problems_unless_across_names_the_root() -> None:
+def test_runs_with_different_roots_are_compared_only_across_roots() -> None:
     runs = {root: ran(rooted(root)) for root in (None, "centre", "34")}
     sides = [Side("usual", (runs[None],)), Side("other", (runs["centre"],))]
     (row,) = compare(sides).rows()
@@ -299,7 +303,7 @@ def test_a_listed_run_names_its_centre() -> None:
     assert "root_label" not in run_facts(ran(rooted("34")), "e")
 
 
-def test_commands_take_a_root() -> None:
+def test_the_run_command_accepts_a_root() -> None:
     runner = CliRunner()
     for root in ("centre", "34", "#19"):
         words = rooted(root).command().split()[1:]
@@ -311,6 +315,6 @@ def test_commands_take_a_root() -> None:
     assert "the node of rank 0" in result.output
 
 
-def test_find_root_reads_what_the_axis_stores() -> None:
+def test_find_root_accepts_every_stored_form_of_a_root() -> None:
     mesh = topology("Mesh4x5")
     assert [find_root(mesh, root) for root in (None, "centre", "34", "#3")] == [0, 7, 19, 3]

@@ -1,4 +1,4 @@
-"""Runs as values, from which database rows and files are derived."""
+"""Run objects, and the database rows and files that are derived from them."""
 
 from dataclasses import replace
 

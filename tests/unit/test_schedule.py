@@ -1,4 +1,4 @@
-"""Schedules as columns, compared with the definitions (tseng-sheu.md), and their metadata."""
+"""Schedules: their columns and metadata, and invalid values that are refused."""
 
 from dataclasses import FrozenInstanceError, replace
 from typing import Any
@@ -22,7 +22,7 @@ COLLECTIVES = "broadcast, allgather, scatter, gather, alltoall, reduce, reduce-s
 COLUMNS = ("step", "sender", "port", "receiver", "tree", "unit")
 
 
-def test_a_broadcast_has_one_source_and_expansion_does_not_change_it() -> None:
+def test_a_broadcast_is_unchanged_by_expansion_and_cannot_be_symmetric() -> None:
     schedule = broadcast(4, "multiple", "all", 2)
     assert set(plain_rows(schedule.expand())) == set(plain_rows(schedule))
     with refused("symmetric"):
@@ -139,7 +139,7 @@ def test_the_number_of_segments_may_be_a_numpy_integer() -> None:
 def test_a_schedule_that_exceeds_memory_is_refused_before_its_trees_are_built(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(trees, "forest", lambda *_: pytest.fail("trees were grown"))
+    monkeypatch.setattr(trees, "forest", lambda *_: pytest.fail("trees were built"))
     with pytest.raises(LimitError, match="399,167,990 rows"):
         build("S11", "broadcast", "multiple")
     # Unlike an all-port schedule, this one-port schedule has the rows of all 5040 sources.

@@ -1,4 +1,4 @@
-"""Schedule files as other programs write them: GOAL, CSV of spreadsheets, and files of any name."""
+"""Schedule files written by other programs: GOAL, spreadsheet CSV, and files with any suffix."""
 
 import re
 from collections import Counter
@@ -84,7 +84,9 @@ def tags_by_receiver(first: int) -> str:
      tags_by_receiver(900), MPI.replace("\n", "\r\n"), "\ufeff" + MPI, MPI.replace("\n", "\r"),
      MPI.replace("42001\n", "42001 // to a child\n")],
 )  # fmt: skip
-def test_a_broadcast_is_complete_whatever_its_tags_are(tmp_path: Path, text: str) -> None:
+def test_a_goal_broadcast_is_complete_with_any_tags_and_line_endings(
+    tmp_path: Path, text: str
+) -> None:
     file = tmp_path / "mpi.goal"
     file.write_bytes(text.encode())
     read = read_schedule(file, "Q3", "broadcast")
@@ -92,8 +94,8 @@ def test_a_broadcast_is_complete_whatever_its_tags_are(tmp_path: Path, text: str
     assert (result.complete, result.steps, read.units) == (True, 3, 1)
 
 
-def test_tags_with_gaps_number_the_segments_of_a_broadcast(tmp_path: Path) -> None:
-    """The second segment overtakes the first one, which only the tags show."""
+def test_broadcast_segments_are_numbered_by_their_tags_even_with_gaps(tmp_path: Path) -> None:
+    """Segment 1 is sent before segment 0, which only the tags show."""
     file = tmp_path / "two.goal"
     send = "a: send 1b to 1 tag 70\nb: send 1b to 1 tag 30\nb requires a\n"
     receive = "a: recv 1b from 0 tag 70\nb: recv 1b from 0 tag 30\n"
@@ -105,7 +107,7 @@ def test_tags_with_gaps_number_the_segments_of_a_broadcast(tmp_path: Path) -> No
 
 
 def direct(pairs: list[tuple[int, int]], nodes: int, tag: Callable[[int, int], int]) -> str:
-    """Return a GOAL file in which each pair of nodes has a message, without any order."""
+    """Return a GOAL file that sends one message per pair of nodes, without dependencies."""
     lines = [f"num_ranks {nodes}"]
     for rank in range(nodes):
         sends = [f"send 8b to {b} tag {tag(a, b)}" for a, b in pairs if a == rank]
@@ -128,7 +130,7 @@ STARS = {
 @pytest.mark.parametrize(
     "tag", [lambda *_: 42001, lambda a, b: (a - b) % 4, lambda a, b: 70 * a + 9 * b]
 )
-def test_a_direct_exchange_is_complete_whatever_its_tags_are(
+def test_a_direct_exchange_is_complete_with_any_tags(
     tmp_path: Path, collective: Any, tag: Callable[[int, int], int]
 ) -> None:
     """In the one-port model, a node sends and receives its messages one after another."""
@@ -145,7 +147,7 @@ def test_a_direct_exchange_is_complete_whatever_its_tags_are(
 
 
 def tagged_by_unit(built: starcast.Schedule) -> str:
-    """Return a schedule as another program would write it: the tag is 10 plus the unit."""
+    """Return a schedule as a GOAL file without comments in which each tag is 10 plus the unit."""
     text = b"".join(render(built.expand(), "goal")).decode()
     tags = {}
     for unit, tag in re.findall(r"// unit (\d+) .*\ns\d+: send .* tag (\d+)", text):
@@ -165,8 +167,10 @@ def tagged_by_unit(built: starcast.Schedule) -> str:
     ],
     ids=str,
 )
-def test_tags_that_follow_units_along_paths_and_trees_tell_them(tmp_path: Path, case: Any) -> None:
-    """The units are those of the schedule, although the tags are other numbers."""
+def test_units_are_recovered_from_tags_that_are_constant_per_unit(
+    tmp_path: Path, case: Any
+) -> None:
+    """Each send has its unit in the original schedule, although the tags are other numbers."""
     *names, arguments = case
     built = starcast.schedule(*names, **arguments)
     file = tmp_path / "tags.goal"
@@ -180,7 +184,7 @@ def test_tags_that_follow_units_along_paths_and_trees_tell_them(tmp_path: Path, 
     ]
     assert sent[0] == sent[1]
     if built.collective != "broadcast":
-        # With a number for each packet, as starcast writes it, the tags tell nothing.
+        # starcast numbers packets, and without its comments such tags do not determine units.
         text = b"".join(render(built, "goal")).decode()
         file.write_text(re.sub(r"(?m)^//.*\n", "", text))
         with refused("whose units follow from tags or ends"):
@@ -197,7 +201,7 @@ def test_a_reduction_without_comments_is_refused_with_the_reason(
         read_schedule(tmp_path / "mpi.goal", "Q3", collective)
 
 
-def test_sends_that_are_not_the_collective_are_reported_as_such(tmp_path: Path) -> None:
+def test_sends_that_do_not_perform_the_collective_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "mpi.goal"
     file.write_text(MPI)
     with refused("are not a broadcast with the root 001: step 1: 000 sends", exit_code=6):
@@ -209,14 +213,14 @@ def test_sends_that_are_not_the_collective_are_reported_as_such(tmp_path: Path) 
     file.write_text(ring)
     with refused("are not a broadcast", exit_code=6):
         read_schedule(file, "K4", "broadcast")
-    # Without its `requires`, a node forwards what it has not received yet.
+    # Without its `requires`, a node forwards a unit that it has not received yet.
     file.write_text(MPI.replace("b requires a\nc requires a\n", ""))
     with refused("the sender does not hold the unit yet", exit_code=6):
         read_schedule(file, "Q3", "broadcast")
 
 
-def test_the_sends_of_a_node_take_turns_in_the_one_port_model(tmp_path: Path) -> None:
-    """Known by hand: 0 sends to 4, 2 and 1 in this order, as the file lists them."""
+def test_in_the_one_port_model_a_node_sends_in_file_order(tmp_path: Path) -> None:
+    """The rows are known by hand: node 0 sends to 4, 2 and 1, in the order of the file."""
     (tmp_path / "mpi.goal").write_text(MPI)
     read = read_schedule(tmp_path / "mpi.goal", "Q3", "broadcast", "one")
     result = simulate(read)
@@ -245,7 +249,7 @@ def test_the_sends_of_a_node_take_turns_in_the_one_port_model(tmp_path: Path) ->
         ("a.dat", "time,node\n", "csv"),
     ],
 )
-def test_the_content_of_a_schedule_file_decides_before_its_suffix(
+def test_the_file_format_is_detected_from_the_content_before_the_suffix(
     tmp_path: Path, name: str, content: str, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read_as: list[str] = []
@@ -269,7 +273,7 @@ def test_the_content_of_a_schedule_file_decides_before_its_suffix(
         (b"\x1f\x8b\x08\0", "a compressed file"),
     ],
 )
-def test_other_files_are_named_and_the_formats_that_can_be_read(
+def test_the_error_for_another_file_format_names_it_and_the_readable_formats(
     tmp_path: Path, content: bytes, noun: str
 ) -> None:
     for name in ("a.csv", "a.goal", "a.txt"):
@@ -279,7 +283,7 @@ def test_other_files_are_named_and_the_formats_that_can_be_read(
         assert "`file_format` csv, goal, msccl-xml or mscclpp-json" in refusal.value.hint
 
 
-def test_the_format_can_be_chosen_and_an_error_names_the_assumed_one(tmp_path: Path) -> None:
+def test_the_format_can_be_specified_and_an_error_names_the_detected_format(tmp_path: Path) -> None:
     lab = Lab(Settings.load)
     file = tmp_path / "sends"
     file.write_text("/* my\nsteps, sender */\n" + MPI)
@@ -313,7 +317,7 @@ def test_the_format_can_be_chosen_and_an_error_names_the_assumed_one(tmp_path: P
         "step,sender,port,unit\n1.0,12,2.0,0.\n",
     ],
 )
-def test_csv_of_spreadsheets_and_data_frames_is_read(tmp_path: Path, content: str) -> None:
+def test_csv_files_of_spreadsheets_and_data_frames_are_read(tmp_path: Path, content: str) -> None:
     file = tmp_path / "mine.csv"
     for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"):
         file.write_bytes(content.encode(encoding))
@@ -323,13 +327,13 @@ def test_csv_of_spreadsheets_and_data_frames_is_read(tmp_path: Path, content: st
 
 
 @pytest.mark.parametrize("text", ["True", "TRUE", "true", "1"])
-def test_truth_values_of_data_frames_are_read(tmp_path: Path, text: str) -> None:
+def test_boolean_values_of_data_frames_are_read(tmp_path: Path, text: str) -> None:
     file = tmp_path / "truth.csv"
     file.write_text(f'"step","sender","port","unit","combine"\n1,12,2,0,{text}\n')
     assert simulate(read_schedule(file, "S2", "reduce", root="21")).complete
 
 
-def test_hints_name_only_columns_that_are_accepted(tmp_path: Path) -> None:
+def test_a_hint_names_only_the_columns_that_the_collective_accepts(tmp_path: Path) -> None:
     file = tmp_path / "units.csv"
     for collective, columns in (
         ("broadcast", "step,sender,port,unit; tree, receiver are optional"),
@@ -381,7 +385,7 @@ def test_steps_may_have_gaps_and_complete_schedules_may_have_many_units(
     assert simulate(schedule_from_columns(columns, "S2", "broadcast")).complete
 
 
-def test_text_files_are_read_in_the_encodings_of_other_systems(tmp_path: Path) -> None:
+def test_text_files_in_utf_8_and_utf_16_are_read_and_others_refused(tmp_path: Path) -> None:
     for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"):
         assert decode_text("a = 1\r\nb = 2\r# é".encode(encoding)) == "a = 1\nb = 2\n# é"
     grid = '[[grid]]\ntopology = "S4"\nalgorithm = "multiple"\nmessage_bytes = 1\n'

@@ -95,7 +95,7 @@ def test_small_cases_are_solved_optimally(problem: str, spec: str) -> None:
 
 
 def as_graph(spec: str) -> "nx.Graph[int]":
-    """Return a topology as a graph of NetworkX."""
+    """Return a topology as a NetworkX graph."""
     graph: nx.Graph[int] = nx.Graph()
     graph.add_edges_from(link_list(topology(spec)).tolist())
     return graph
@@ -178,7 +178,7 @@ def test_every_link_is_in_exactly_one_two_factor_or_in_the_rest(spec: str) -> No
 
 
 def test_an_at_most_constraint_allows_exactly_the_sets_up_to_its_bound() -> None:
-    """The constraint `at_most_one` has an encoding of its own."""
+    """The constraint `at_most_one` has its own encoding."""
     for bound, chosen in product((0, 1, 2, 3, 5), product((False, True), repeat=4)):
         formula = Formula()
         literals = formula.new(4).tolist()
@@ -271,7 +271,7 @@ def test_an_improvement_is_saved_before_the_search_ends() -> None:
 
 
 def test_a_search_beyond_its_limits_is_refused_before_it_begins() -> None:
-    """The record could not be checked, or the arrays or the formula do not fit into memory.
+    """The topology has too many nodes for a record, or the arrays or the formula exceed memory.
 
     The table of neighbours is larger on a topology with a higher degree.
     """
@@ -291,8 +291,8 @@ def test_a_search_beyond_its_limits_is_refused_before_it_begins() -> None:
 
 
 @pytest.mark.slow
-def test_a_search_goes_on_without_a_formula_if_that_exceeds_the_memory_limit() -> None:
-    """The arrays of the search on S6,4 take less than 1 MB, and the formula more."""
+def test_a_search_continues_without_a_formula_that_exceeds_the_memory_limit() -> None:
+    """On S6,4 the arrays of the search take less than 1 MB, and the formula takes more."""
     messages = Recorder()
     record = search("one-port-broadcast", "S6,4", Budget(memory=1, reporter=messages))
     assert (record.value, record.bound) == (9, 9)
@@ -303,7 +303,7 @@ def test_a_search_goes_on_without_a_formula_if_that_exceeds_the_memory_limit() -
 
 
 @pytest.mark.slow
-def test_a_broadcast_on_s10_takes_23_rounds_two_less_than_published() -> None:
+def test_a_broadcast_on_s10_takes_23_rounds_two_fewer_than_published() -> None:
     record = search("one-port-broadcast", "S10", Budget(seconds=30))
     assert (record.value, record.bound) == (23, 22)
 
@@ -381,7 +381,7 @@ def test_a_quotient_graph_has_classes_of_equal_size_and_no_loops() -> None:
 
 
 @pytest.mark.parametrize(("spec", "classes"), [("S5", 2), ("S4", 3), ("Q4", 2), ("S5,3", 3)])
-def test_classes_of_a_quotient_graph_have_equal_size_and_inherit_the_links_of_their_nodes(
+def test_quotient_classes_have_equal_size_and_the_links_of_their_nodes(
     spec: str, classes: int
 ) -> None:
     graph, chance = topology(spec), np.random.default_rng(1)
@@ -440,7 +440,7 @@ def test_an_error_in_a_solver_process_is_raised() -> None:
 def test_a_solver_process_whose_output_pipe_is_closed_ends_silently(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """The pipe is closed if the search has been interrupted."""
+    """An interrupted search closes the pipe."""
     context = multiprocessing.get_context("spawn")
     receiving, sending = context.Pipe(duplex=False)
     arguments = (sending, fail, "this", 3, LIMITS.memory)
@@ -464,7 +464,7 @@ def test_the_error_for_a_missing_library_names_the_library_and_the_extra(
     assert "'ortools>=" in caught.value.hint
 
 
-def test_every_problem_describes_its_question_its_formula_its_bound_and_its_proofs() -> None:
+def test_every_problem_describes_its_question_formula_bound_and_proofs() -> None:
     for problem in PROBLEMS.values():
         texts = (problem.question, problem.variables, problem.constraints, problem.symmetry)
         assert all(texts)
@@ -522,7 +522,7 @@ def test_bounds_are_rounded_to_the_parity_of_all_bisections() -> None:
 
 
 def test_formulas_are_equal_for_numbers_of_links_that_round_to_the_same_bound() -> None:
-    """On S5,2 all bisections are even, so excluding 6 or 7 links gives the same bound, 8."""
+    """On S5,2 every bisection cuts an even number of links: excluding 6 or 7 gives the bound 8."""
     problem = BisectionWidth(topology("S5,2"), {})
     assert problem.rebuild(7, {}).sha256() == problem.rebuild(6, {}).sha256()
     assert problem.rebuild(8, {}).sha256() != problem.rebuild(6, {}).sha256()

@@ -35,13 +35,13 @@ def no_record(task: SearchTask) -> Record | None:
 
 
 def values_of(records: list[Record]) -> dict[str, tuple[int, int]]:
-    """Return the value and the bound of each record by its id."""
+    """Return the value and the bound of each record, keyed by record id."""
     return {record.id: (record.value, record.bound) for record in records}
 
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The files of three shards, which divide the searches of each problem among them."""
+    """The files of three shards that together run all searches."""
     folder = tmp_path_factory.mktemp("searches")
     tasks = plan_searches(PROBLEMS, ["S3", "Q3"], {}, [0, 1])
     files = [folder / f"{index}.json" for index in (1, 2, 3)]
@@ -145,7 +145,7 @@ def test_undefined_and_empty_searches_are_refused() -> None:
 
 
 def test_a_worker_with_too_little_memory_refuses_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The limit of the search, 1000 MB, is more than the free memory."""
+    """The memory limit of the search, 1000 MB, exceeds the free memory."""
     monkeypatch.setattr("starcast.topologies.memory.available", lambda: 500 * 10**6)
     tasks = plan_searches(["one-port-broadcast"], ["S3"], {}, [7])
     with (

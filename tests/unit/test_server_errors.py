@@ -1,4 +1,4 @@
-"""Errors of PostgreSQL as errors of starcast: reasons, sentences, exit codes; and forms of URIs."""
+"""PostgreSQL errors converted to starcast errors (message, exit code), and forms of URIs."""
 
 import socket
 from pathlib import Path
@@ -26,13 +26,13 @@ FAILED = 'connection failed: connection to server at "10.0.0.1", port 5432 faile
 
 @pytest.fixture(autouse=True)
 def _no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Remove the variables that libpq reads."""
+    """Remove the environment variables that libpq reads."""
     for name in ("HOST", "PORT", "USER", "DATABASE", "SERVICE"):
         monkeypatch.delenv(f"PG{name}", raising=False)
 
 
 def described(error: Exception) -> StarcastError:
-    """Return the error for an error of the driver."""
+    """Return the starcast error for a driver error."""
     result = describe_error(error, STORE)
     assert result is not None
     assert result.hint
@@ -65,17 +65,17 @@ def described(error: Exception) -> StarcastError:
         ('database "password" is not currently accepting connections', "cannot be reached"),
     ],
 )
-def test_the_form_of_the_servers_sentence_decides_and_the_sentence_is_quoted(
+def test_a_connection_error_is_classified_by_the_form_of_the_servers_message(
     sentence: str, words: str
 ) -> None:
-    """A server may translate the severity; names in a sentence are quoted."""
+    """A translated severity, and words in quoted names, do not change the classification."""
     for text in (FAILED + sentence, FAILED.replace("FATAL", "ВАЖНО") + sentence + "\nDETAIL: x"):
         error = described(psycopg.OperationalError(text))
         assert error.message == f"{AT}{words}: {sentence}"
         assert error.exit_code == 4
 
 
-def test_the_path_of_a_socket_decides_nothing() -> None:
+def test_words_in_a_socket_path_do_not_change_the_classification() -> None:
     text = (
         'connection is bad: connection to server on socket "/tmp/password role/.s.PGSQL.5432"'
         " failed: No such file or directory\n\tIs the server running locally?"
@@ -109,21 +109,21 @@ def test_the_path_of_a_socket_decides_nothing() -> None:
         (errors.IoError, "failed", 4),
     ],
 )
-def test_an_sqlstate_decides_kind_and_exit_code(
+def test_the_sqlstate_determines_the_message_and_the_exit_code(
     kind: type[psycopg.Error], words: str, code: int
 ) -> None:
-    """The errors of SQLAlchemy and those of psycopg itself, as COPY raises them, are the same."""
+    """A psycopg error, which COPY raises, and an SQLAlchemy error that wraps it are equivalent."""
     for error in (kind("it is so"), OperationalError("select 1", None, kind("it is so"))):
         found = described(error)
         assert (found.message, found.exit_code) == (f"{AT}{words}: it is so", code)
 
 
-def test_a_wrong_statement_of_starcast_stays_an_internal_error() -> None:
+def test_an_invalid_sql_statement_of_starcast_remains_an_internal_error() -> None:
     assert describe_error(errors.SyntaxError("at or near 'x'"), STORE) is None
     assert describe_error(ValueError("x"), STORE) is None
 
 
-def test_errors_about_rows_and_values_pass_to_callers_that_can_explain_them() -> None:
+def test_integrity_and_data_errors_propagate_to_the_caller() -> None:
     rows = IntegrityError("insert", None, errors.UniqueViolation("twice"))
     with pytest.raises(IntegrityError), translated_errors(STORE):
         raise rows
@@ -141,7 +141,9 @@ def test_errors_about_rows_and_values_pass_to_callers_that_can_explain_them() ->
         ("permission denied for table schema", "log in as another role: starcast_writer may store"),
     ],
 )
-def test_the_hint_for_a_refused_statement_names_the_missing_right(sentence: str, hint: str) -> None:
+def test_the_hint_for_a_refused_statement_names_the_missing_privilege(
+    sentence: str, hint: str
+) -> None:
     assert described(errors.InsufficientPrivilege(sentence)).hint.startswith(hint)
 
 
@@ -162,10 +164,10 @@ def test_the_hint_for_a_refused_statement_names_the_missing_right(sentence: str,
         ("postgresql://u@:7/db", "env:7", "u", "db"),
     ],
 )
-def test_all_forms_of_a_uri_that_libpq_knows_are_understood(
+def test_every_uri_form_of_libpq_is_accepted(
     uri: str, address: str, user: str, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The programs of PostgreSQL receive the same values, however names are written."""
+    """The connection string for PostgreSQL's programs has the same user and database."""
     if "env" in address + user:
         for name, value in {"HOST": "env", "PORT": "99"}.items():
             monkeypatch.setenv(f"PG{name}", value)
@@ -178,8 +180,10 @@ def test_all_forms_of_a_uri_that_libpq_knows_are_understood(
     assert (given["user"], given["dbname"]) == (user, database)
 
 
-def test_a_uri_without_a_user_names_the_user_of_libpq(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a database, libpq connects to the one that is named like the user."""
+def test_a_uri_without_a_user_uses_the_default_user_of_libpq(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The default database has the name of the user."""
     monkeypatch.setenv("PGUSER", "eve")
     url = store_url(Settings.load(postgres_uri="postgresql://127.0.0.1:1"))
     assert (url.username, url.database) == ("eve", "eve")
@@ -194,7 +198,7 @@ def test_a_uri_without_a_user_names_the_user_of_libpq(monkeypatch: pytest.Monkey
         ("postgresql://u%zz@h/db", '"u%zz"', "write postgresql://USER@HOST:PORT/DATABASE"),
     ],
 )
-def test_a_uri_that_libpq_does_not_understand_is_refused_with_its_sentence(
+def test_an_invalid_uri_is_refused_with_the_message_of_libpq(
     uri: str, reason: str, hint: str
 ) -> None:
     with pytest.raises(InputError) as refused:
@@ -229,14 +233,14 @@ def test_a_uri_that_libpq_does_not_understand_is_refused_with_its_sentence(
         ),
     ],
 )
-def test_a_connection_that_fails_is_described_with_libpqs_sentence(uri: str, sentence: str) -> None:
+def test_a_failed_connection_is_reported_with_the_message_of_libpq(uri: str, sentence: str) -> None:
     with pytest.raises(UnavailableError) as failed:
         connect(store_url(Settings.load(postgres_uri=uri)))
     assert failed.value.message.startswith(sentence)
 
 
 def test_a_password_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    """The password of the embedded servers, and that of a server of the user."""
+    """The file has the password of an embedded server or of the user's own server."""
     home = Home(tmp_path / "home")
     home.create()
     file = home.password_file("postgres")
@@ -262,7 +266,7 @@ def test_a_password_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("host", ["127..0.1", "127.0.0.1\0"])
-def test_a_host_of_neo4j_that_python_cannot_use_is_an_invalid_uri(host: str) -> None:
+def test_an_invalid_neo4j_host_is_refused_before_connecting(host: str) -> None:
     # The driver would first connect, and then fail with a TypeError.
     with socket.create_server(("127.0.0.1", 0)) as server:
         uri = f"bolt+s://{host}:{server.getsockname()[1]}"

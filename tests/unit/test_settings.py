@@ -68,7 +68,7 @@ def test_flags_override_the_environment_which_overrides_the_file_and_defaults(
     ],
 )
 @pytest.mark.whole
-def test_an_invalid_settings_file_gives_one_plain_sentence_with_a_hint(
+def test_an_invalid_settings_file_gives_a_one_line_message_with_a_hint(
     folder: Path, text: str, message: str
 ) -> None:
     (folder / "starcast.toml").write_text(text)
@@ -94,7 +94,7 @@ def test_an_invalid_settings_file_gives_one_plain_sentence_with_a_hint(
     ],
 )
 @pytest.mark.parametrize("source", ["flag", "environment", "file"])
-def test_every_secret_in_a_uri_is_refused_without_repeating_it(
+def test_a_uri_with_a_secret_is_refused_without_printing_the_secret(
     folder: Path, uri: str, source: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     flags = ["--postgres-uri", uri] if source == "flag" else []
@@ -195,7 +195,7 @@ def test_starcast_config_must_name_a_file(name: str, monkeypatch: pytest.MonkeyP
     ("name", "expected"),
     [(os.devnull, (20_000, "default")), ("", (1, "file")), ("other.toml", (5, "file"))],
 )
-def test_starcast_config_replaces_the_local_file_unless_it_is_empty(
+def test_a_non_empty_starcast_config_replaces_the_local_settings_file(
     folder: Path, name: str, expected: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "starcast.toml").write_text("batch = 1\n")
@@ -223,7 +223,9 @@ def test_an_unknown_environment_variable_gives_one_warning(monkeypatch: pytest.M
     assert {row["setting"]: row["value"] for row in json.loads(first.stdout)}["batch"] == 7
 
 
-def test_packs_may_name_several_folders(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_setting_packs_accepts_several_folders(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The variable is split like PATH; in the settings file, the value is a string or a list."""
     both = (folder / "a", folder / "b,c")
     monkeypatch.setenv("STARCAST_PACKS", f"{both[0]}:{both[1]}:")

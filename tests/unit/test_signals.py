@@ -24,7 +24,7 @@ def interrupt_twice(events: list[str]) -> None:
     events.append("never")
 
 
-def test_a_deferred_signal_runs_its_action_immediately_and_interrupts_at_the_end() -> None:
+def test_a_deferred_signal_acts_immediately_and_interrupts_when_the_block_ends() -> None:
     events: list[str] = []
     with pytest.raises(KeyboardInterrupt):
         interrupt_twice(events)
@@ -38,7 +38,7 @@ def test_a_deferred_signal_replaces_the_error_that_it_caused() -> None:
 
 
 def test_without_a_signal_only_errors_of_the_block_are_raised() -> None:
-    with defer_signals(lambda: pytest.fail("nobody struck")):
+    with defer_signals(lambda: pytest.fail("no signal was sent")):
         pass
     with pytest.raises(OSError, match="the socket is closed"), defer_signals(lambda: None):
         raise OSError("the socket is closed")
@@ -70,11 +70,11 @@ def fail_because_of_the_interrupted_call() -> None:
     try:
         fail_while_interrupted()
     except OSError as error:
-        raise ValueError("nobody answers") from error
+        raise ValueError("no answer") from error
 
 
 @pytest.mark.parametrize("act", [fail_while_interrupted, fail_because_of_the_interrupted_call])
-def test_an_error_that_an_interruption_caused_is_recognised(act: Callable[[], None]) -> None:
+def test_an_error_caused_by_an_interrupt_is_recognised(act: Callable[[], None]) -> None:
     with pytest.raises((OSError, ValueError)) as caught:
         act()
     assert caused_by_interrupt(caught.value)

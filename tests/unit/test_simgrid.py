@@ -27,7 +27,7 @@ BOTH = pytest.mark.parametrize("execution", EXECUTION_MODELS)
 def requests_of(
     schedules: Iterable[Schedule], models: Sequence[ExecutionModel] = EXECUTION_MODELS
 ) -> list[SimGridRequest]:
-    """Return a request for each schedule in each of these execution models."""
+    """Return one SimGrid request per schedule and execution model."""
     return [SimGridRequest(judged, execution=model) for judged in schedules for model in models]
 
 
@@ -81,7 +81,7 @@ def test_a_batch_returns_the_time_of_each_schedule(simgrid: Path | None) -> None
 
 
 def test_simgrid_executes_every_reduction(simgrid: Path | None) -> None:
-    """A sum waits for its contributions. An allreduce broadcasts each segment once it is summed."""
+    """A sum waits for its contributions. An allreduce broadcasts a segment after summing it."""
     reductions = [
         schedule("S3", "reduce", "multiple", segments=2),
         schedule("S3", "reduce-scatter", "ring", "one"),
@@ -112,8 +112,10 @@ CUT: list[tuple[str, Collective, str, dict[str, Any]]] = [
 
 @pytest.mark.slow
 @BOTH
-def test_simgrid_takes_the_computed_times(execution: ExecutionModel, simgrid: Path | None) -> None:
-    """All algorithms on S_5 would take minutes: `python -m benchmarks.simgrid S5`."""
+def test_simgrid_times_equal_the_computed_times(
+    execution: ExecutionModel, simgrid: Path | None
+) -> None:
+    """`python -m benchmarks.simgrid S5` executes all algorithms on S_5, which takes minutes."""
     schedules = [built(base) for base in bases("S2", "S3", "S4", "S3,1", "S4,2", "Q1", "Q3")]
     schedules += [
         schedule(spec, collective, algorithm, **arguments)
@@ -123,7 +125,7 @@ def test_simgrid_takes_the_computed_times(execution: ExecutionModel, simgrid: Pa
 
 
 @pytest.mark.slow
-def test_schedules_on_other_machines_without_rows_or_under_faults_take_the_computed_times(
+def test_simgrid_times_agree_on_other_machines_under_faults_and_without_rows(
     simgrid: Path | None,
 ) -> None:
     machines: list[tuple[RealNumber, RealNumber, RealNumber]] = [
@@ -171,7 +173,7 @@ def unequal_schedules() -> list[Schedule]:
         for collective in collectives[: 2 if each == "S4" else None]
         for ports in ("all", "one")
     ]
-    # Packets of several units over links whose capacity they do not exceed.
+    # Packets of several units that do not exceed the capacities of their links.
     full = [(1, 0, unit) for unit in range(6)] + [(2, 1, unit) for unit in range(6)]
     columns = np.array(full).T
     port = ring.ports_between(3, 4)[0], ring.ports_between(4, 0)[0]
@@ -184,13 +186,13 @@ def unequal_schedules() -> list[Schedule]:
         "unit": columns[2],
     }
     empty = kept(schedule(ring, "broadcast", "forest", base="breadth-first", root=3), [])
-    # The links 3-4 and 4-0 have the capacities 4 and 6, so the first needs two steps.
+    # The links 3-4 and 4-0 have the capacities 4 and 6, so six units need two steps on the first.
     rows["step"] = np.where(columns[1], 3, 1 + (columns[2] > 3))
     return [*schedules, replace(empty, units=6, **rows)]
 
 
 @pytest.mark.parametrize("execution", EXECUTION_MODELS)
-def test_simgrid_takes_the_computed_times_over_links_that_differ(
+def test_simgrid_times_equal_the_computed_times_over_unequal_links(
     execution: ExecutionModel, simgrid: Path | None
 ) -> None:
     judged = unequal_schedules()
@@ -217,7 +219,7 @@ def test_moving_a_row_changes_the_time_of_the_schedule(simgrid: Path | None) -> 
 
 @pytest.mark.slow
 def test_a_schedule_that_sends_a_unit_before_it_arrives_cannot_finish(simgrid: Path | None) -> None:
-    """If a schedule of a batch cannot finish, the others are executed nevertheless."""
+    """If one schedule of a batch cannot finish, the others are still executed."""
     schedules = [schedule("S4", "broadcast", name) for name in ("greedy", "recursive-substar")]
     ticks = make_ticks(schedules[0].topology, 64, 100, 1, "synchronous")
     problems = []

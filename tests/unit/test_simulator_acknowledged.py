@@ -29,7 +29,7 @@ def driven(messages: int = 1, copies: int = 3, spec: str = "S4") -> Schedule:
 
 
 def alike(schedule: Schedule, faults: Sequence[Fault]) -> Simulation:
-    """Check that both simulators execute the same rows, and that the same traversals stall."""
+    """Return the simulation after comparing it, and the stalled traversals, with the oracle."""
     result = simulate_acknowledged(schedule, faults)
     expanded = plan_of(schedule.expand())
     nodes = expanded.world.nodes
@@ -85,8 +85,8 @@ def test_with_one_dead_link_on_s4_all_nodes_receive_all_messages() -> None:
 
 
 @pytest.mark.slow
-def test_two_dead_nodes_are_not_tolerated_although_the_paper_says_so() -> None:
-    """On S4 three copies survive every pair with fixed steps, and no pair with acknowledgements."""
+def test_two_dead_nodes_are_not_tolerated_contrary_to_the_paper() -> None:
+    """On S4, three copies survive two dead nodes with fixed steps, not with acknowledgements."""
     schedule = driven()
     for pair in combinations(range(24), 2):
         assert simulate(schedule, pair).complete
@@ -114,7 +114,7 @@ def links() -> list[tuple[int, int]]:
 
 
 def test_only_valid_allgathers_that_traverse_trees_depth_first_can_be_executed() -> None:
-    """In the last schedule, the first hop is repeated in a step after all others."""
+    """In the last schedule, the first hop is repeated after all other hops."""
     for collective in ("broadcast", "alltoall"):
         with refused("not an allgather"):
             simulate_acknowledged(build("S4", collective, "edge-disjoint"))

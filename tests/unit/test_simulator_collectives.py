@@ -259,8 +259,8 @@ def test_a_unit_with_one_destination_may_take_two_paths_that_meet_again() -> Non
 
 
 @pytest.mark.parametrize("last", [254, 255, 256, 65_534, 65_535, 65_536, 70_000])
-def test_late_arrivals_are_not_confused_with_missing_ones(last: int) -> None:
-    """Arrival steps are stored in as few bytes as the last step needs."""
+def test_late_arrivals_are_not_mistaken_for_missing_arrivals(last: int) -> None:
+    """The last step determines the number of bytes in which an arrival step is stored."""
     schedule = built(("S3", "broadcast", "greedy", "all"))
     late = replace(schedule, step=schedule.step + (last - schedule.steps))
     run = simulate(late)

@@ -19,7 +19,7 @@ from support.simulator_cases import assert_same_verdict, built, fault_sets
 
 
 def test_a_fault_is_parsed_from_and_formatted_in_the_same_notation() -> None:
-    """The notation omits the first step."""
+    """A fault from step 1 is written without its step."""
     for text, fault in {
         "21345": Fault("21345", 1),
         "12345-21345": Fault(("12345", "21345")),
@@ -52,7 +52,7 @@ def test_a_fault_on_a_topology_has_only_one_notation() -> None:
     assert str(Fault(6).on(topology)) == str(Fault("2134").on(topology)) == "2134"
 
 
-def test_other_notations_are_refused() -> None:
+def test_an_invalid_fault_notation_is_refused() -> None:
     texts = ["", " ", "-", "@3", "1-2-3", "12345-", "-21345"]
     steps = ["", "x", "-1", "1.5", "²", "9" * 5_000]
     for text in [*texts, *(f"21345@{step}" for step in steps)]:
@@ -63,8 +63,8 @@ def test_other_notations_are_refused() -> None:
             Fault.parse(text)
 
 
-def test_the_explorer_accepts_the_same_texts() -> None:
-    """Both parse faults with the same regular expression."""
+def test_the_explorer_accepts_the_same_fault_notation() -> None:
+    """The explorer and `Fault.parse` use the same regular expression."""
     script = STATIC / "explorer" / "state.js"
     assert f"const FAULT = /^{FAULT.pattern}$/;" in script.read_text(encoding="utf-8")
 
@@ -80,7 +80,7 @@ def test_an_invalid_first_step_of_a_fault_is_refused() -> None:
     assert simulate(plan, [Fault("2134", 2**63 - 2)]).complete
 
 
-def test_a_rank_that_is_too_large_is_refused_in_one_sentence() -> None:
+def test_a_fault_at_a_rank_that_is_too_large_is_refused() -> None:
     plan = build("S4", "broadcast", "greedy")
     with refused("has no node"):
         simulate(plan, [Fault.parse(f"#{10**17}")])
@@ -120,7 +120,7 @@ def test_faults_may_come_from_any_iterable_but_a_single_fault_is_refused() -> No
 
 
 def test_if_a_fault_is_given_twice_the_earlier_step_counts() -> None:
-    """The order of the faults does not matter, nor do the notation and the order of the ends."""
+    """Neither the order and notation of faults nor the order of a link's ends matters."""
     schedule = build("S4", "alltoall", "edge-disjoint")
     link = ("1234", "2134")
     for what, other in (("2134", 6), (link, (6, 0)), (link, link[::-1])):
@@ -145,7 +145,7 @@ def test_if_a_fault_is_given_twice_the_earlier_step_counts() -> None:
 @pytest.mark.parametrize(
     ("collective", "algorithm"), [("broadcast", "recursive-substar"), ("scatter", "balanced")]
 )
-def test_a_dead_root_delivers_nothing_and_a_remark_says_so(
+def test_a_remark_states_from_which_step_a_dead_root_sends_nothing(
     collective: str, algorithm: str, step: int, expected: str
 ) -> None:
     """The root sends two messages, the first of them in step 1."""
@@ -155,7 +155,7 @@ def test_a_dead_root_delivers_nothing_and_a_remark_says_so(
     assert run.remarks == (f"node 1234 is the root and dead {expected}",)
 
 
-def test_a_gather_with_a_dead_root_is_complete_and_a_remark_says_so() -> None:
+def test_a_gather_with_a_dead_root_is_complete_and_has_a_remark() -> None:
     run = assert_same_verdict(built(("S4", "gather", "balanced", "all")), [Fault("1234")])
     assert (run.complete, run.missing) == (True, 0)
     (remark,) = run.remarks

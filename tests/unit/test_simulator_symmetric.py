@@ -87,7 +87,7 @@ def test_symmetric_schedules_are_expanded_under_faults(data: st.DataObject) -> N
     assert symmetric_run.remarks == all_of_them.remarks
 
 
-def test_two_rows_of_a_step_over_the_same_port_conflict_for_any_senders() -> None:
+def test_in_a_symmetric_schedule_two_rows_of_a_step_over_one_port_conflict() -> None:
     """Lemma 7 of Fragopoulou & Akl 1996 requires different ports.
 
     The rows of one source alone do not conflict.

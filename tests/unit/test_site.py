@@ -110,7 +110,7 @@ def test_a_named_artifact_that_cannot_be_published_is_an_error(
     assert not (tmp_path / "site").exists()
 
 
-def test_the_disk_is_checked_before_pages_are_rendered(
+def test_the_free_disk_space_is_checked_before_pages_are_rendered(
     site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = contents(site)
@@ -131,7 +131,7 @@ class Stopping(Recorder):
             raise KeyboardInterrupt
 
 
-def test_progress_names_the_number_of_known_pages_and_files(tmp_path: Path) -> None:
+def test_progress_lines_count_the_rendered_and_the_known_pages(tmp_path: Path) -> None:
     reporter = Stopping()
     with (
         Site(Settings.load(home=tmp_path), has_stores=False) as opened,

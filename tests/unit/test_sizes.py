@@ -32,7 +32,7 @@ def test_distance_profiles_of_the_largest_topologies_count_every_node_once() -> 
 
 
 def machine_of(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    """Simulate a machine with this many bytes of memory."""
+    """Simulate a machine with ``size`` bytes of memory."""
     monkeypatch.setattr(memory, "physical", lambda: size)
 
 
@@ -43,10 +43,10 @@ def test_the_memory_estimate_is_a_byte_per_node_and_tree_plus_working_arrays() -
 
 
 @pytest.mark.parametrize("spec", ["S6", "S6,3", "Q7"])
-def test_if_memory_is_short_arrays_over_all_nodes_are_refused_but_not_single_nodes(
+def test_arrays_over_all_nodes_are_refused_if_they_exceed_memory(
     spec: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Distances are accepted up to the size of the memory, and need less than neighbours."""
+    """Distances take one byte per node, neighbours more; values of single nodes are accepted."""
     t = topology(spec)
     t.neighbours(2, [0])  # fills a cache, so that only the arrays need memory
     machine_of(monkeypatch, t.nodes - 1)

@@ -1,4 +1,4 @@
-"""Switches, which forward without owning anything: verdicts, times, units, bounds and families."""
+"""Switches, which forward but own no messages: verdicts, times, units, bounds and families."""
 
 from fractions import Fraction
 from itertools import product
@@ -53,7 +53,7 @@ PORTS: list[Ports] = ["all", "one"]
 
 
 def switched() -> Network:
-    """Return a network of 7 endpoints and 5 switches, one of which leads nowhere."""
+    """Return a network of 7 endpoints and 5 switches; the switch s4 is a leaf."""
     return starcast.network(LINKS, name="switched", switches=SWITCHES)
 
 
@@ -69,7 +69,7 @@ SPEC = switched().spec
 @pytest.mark.parametrize("ports", PORTS)
 @pytest.mark.parametrize("collective", ALONG_TREES)
 @pytest.mark.parametrize("root", range(7))
-def test_schedules_along_trees_are_complete_and_leave_out_idle_switches(
+def test_schedules_along_trees_are_complete_and_omit_idle_switches(
     collective: Collective, ports: Ports, root: int
 ) -> None:
     built = schedule(switched(), collective, TREE, ports=ports, root=root)
@@ -83,7 +83,7 @@ def test_schedules_along_trees_are_complete_and_leave_out_idle_switches(
 @given(st.data())
 @max_examples(150)
 def test_verdicts_equal_those_of_the_oracle(data: st.DataObject) -> None:
-    """Random schedules of all collectives, with and without faults of nodes, links and switches."""
+    """The schedules are random, with and without dead nodes, links and switches."""
     given = data.draw(random_schedules(SPEC, symmetric=False))
     if len(given) and data.draw(st.booleans()):
         given = mutate(data.draw, given, data.draw(st.sampled_from(MUTATIONS)))
@@ -93,7 +93,7 @@ def test_verdicts_equal_those_of_the_oracle(data: st.DataObject) -> None:
 
 @given(st.data(), st.sampled_from(ALONG_TREES), st.sampled_from(PORTS))
 @max_examples(150)
-def test_mutations_of_valid_schedules_are_judged_like_the_oracle_does(
+def test_mutated_schedules_get_the_verdict_of_the_oracle(
     data: st.DataObject, collective: Collective, ports: Ports
 ) -> None:
     root = data.draw(st.integers(0, 6))
@@ -130,8 +130,10 @@ def rows_of_hub(collective: Collective, ports: Ports, **values: list[int]) -> st
 
 @pytest.mark.parametrize("ports", PORTS)
 @pytest.mark.parametrize("collective", COLLECTIVES)
-def test_greedy_schedules_serve_endpoints_only(collective: Collective, ports: Ports) -> None:
-    """Every row to a switch has a later row from it with the unit, and none is to s4."""
+def test_in_greedy_schedules_every_switch_forwards_the_units_that_it_receives(
+    collective: Collective, ports: Ports
+) -> None:
+    """In reductions, a switch sends only units that it receives. The leaf switch s4 stays idle."""
     for network in (switched(), hub(5), starcast.topology("FT4")):
         built = schedule(network, collective, "greedy", ports=ports, messages=2, seed=1)
         result = simulate(built)
@@ -184,10 +186,10 @@ def test_a_switch_contributes_nothing_and_cannot_send_an_empty_sum() -> None:
     once = {"step": [1, 1, 2], "sender": [1, 2, 3], "port": [port[1], port[2], port[0]]}
     whole = rows_of_hub("reduce", "all", **once, unit=[0, 0, 0], combine=[1, 1, 1])
     assert simulate(whole).complete
-    # If both other endpoints are dead, the root's contribution is the sum, and the hub is empty.
+    # If both other endpoints are dead, the root's contribution is the sum, and nothing is sent.
     dead = simulate(whole, faults=["1", "2"])
     assert (dead.complete, dead.transmissions) == (True, 0)
-    # A dead switch is owed nothing, but what depends on it is missing.
+    # Nothing need be delivered to a dead switch, but the unit that it would forward is missing.
     assert simulate(whole, faults=["hub"]).missing == 1
     assert "own contributions" not in str(simulate(whole, faults=["hub"]).remarks)
 
@@ -225,8 +227,8 @@ def test_no_schedule_beats_the_lower_bounds(collective: Collective, ports: Ports
         assert len(built) >= bound.transmissions
 
 
-def test_doubling_bounds_no_broadcast_through_a_switch() -> None:
-    """A hub informs seven endpoints in one step, so the bound of ceil(log2 8) steps fails."""
+def test_the_doubling_bound_does_not_hold_for_broadcasts_through_a_switch() -> None:
+    """A hub informs seven endpoints in one step, so the bound of ceil(log2 8) = 3 steps fails."""
     machine = Machine(Fraction(1), Fraction(0))
     bound = lower_bound(hub(8), "broadcast", "one", Fraction(1), machine)
     assert (bound.steps, bound.transmissions) == (2, None)
@@ -251,12 +253,12 @@ def test_doubling_bounds_no_broadcast_through_a_switch() -> None:
         lambda network: forest_from_id(f"{network.spec}:breadth-first:s1"),
     ],
 )  # fmt: skip
-def test_a_switch_is_no_root(try_it) -> None:  # noqa: ANN001
+def test_a_switch_cannot_be_a_root(try_it) -> None:  # noqa: ANN001
     with refused("'s1' of switched-", "is a switch, which only forwards and cannot be a root"):
         try_it(switched())
 
 
-def test_networks_need_two_endpoints_that_are_joined() -> None:
+def test_networks_without_two_connected_endpoints_are_refused() -> None:
     with refused("every node of 'n' is a switch"):
         starcast.network([("a", "b")], name="n", switches=["a", "b"])
     with refused("every node of 'n' but one is a switch"):
@@ -286,7 +288,7 @@ def test_fat_trees_have_the_sizes_and_distances_of_the_paper(k: int) -> None:
     graph = graph_of(tree)
     paths = list(nx.all_shortest_paths(graph, 0, hosts - 1))
     assert len(paths) == half**2
-    # Full bisection bandwidth: one half of the pods sends to the other over a link for each host.
+    # Full bisection bandwidth: the maximum flow between the two halves is one unit per host.
     nx.set_edge_attributes(graph, 1, "capacity")
     ends = [(("from", 0), range(hosts // 2)), (("to", 0), range(hosts // 2, hosts))]
     for terminal, part in ends:
@@ -306,7 +308,7 @@ def test_dragonflies_have_hosts_at_their_routers(h: int, hosts: int) -> None:
     assert nx.is_isomorphic(inner, graph_of(topology(f"DF{h}")))
 
 
-def test_families_of_plug_ins_declare_switches_by_their_first_letters() -> None:
+def test_a_plug_in_family_declares_switches_by_their_first_letter() -> None:
     with restored_registries():
 
         @family("rack", pattern=r"Rack(\d+)", source="test", noun="racks", switches="s")
@@ -325,7 +327,7 @@ def test_sizes_out_of_range_are_refused(spec: str) -> None:
 
 
 @pytest.mark.parametrize("to", ["graphml", "gexf", "anynet"])
-def test_files_of_networks_keep_switches(tmp_path: Path, to: TopologyFormat) -> None:
+def test_exported_network_files_preserve_switches(tmp_path: Path, to: TopologyFormat) -> None:
     file = tmp_path / f"switched.{to}"
     export(switched(), file, to)
     found = starcast.network(file)
@@ -334,7 +336,7 @@ def test_files_of_networks_keep_switches(tmp_path: Path, to: TopologyFormat) -> 
 
 
 @pytest.mark.parametrize("collective", ALONG_TREES)
-def test_files_of_schedules_keep_switches_or_are_refused(
+def test_a_schedule_with_switches_is_exported_completely_or_refused(
     tmp_path: Path, collective: Collective
 ) -> None:
     built = schedule(switched(), collective, TREE)
@@ -348,7 +350,7 @@ def test_files_of_schedules_keep_switches_or_are_refused(
         export(schedule(switched(), collective, TREE, ports="one"), tmp_path / "one.goal", "goal")
 
 
-def test_texts_and_pictures_tell_switches_from_endpoints() -> None:
+def test_descriptions_and_drawings_distinguish_switches_from_endpoints() -> None:
     assert describe_topology(switched())["endpoints"] == 7
     picture = draw_topology(topology("FT4"))
     assert "squares are switches, which only forward" in picture

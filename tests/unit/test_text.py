@@ -37,7 +37,7 @@ def test_a_sentence_begins_with_a_capital_letter_unless_it_begins_with_a_symbol(
         assert as_sentence(text) == expected
 
 
-def test_the_description_of_an_activity_says_since_when_and_for_how_long() -> None:
+def test_the_description_of_an_activity_states_its_start_and_duration() -> None:
     """Start and duration are omitted if the duration is unknown."""
     assert describe_activity("dropping S10", None) == "another process is dropping S10"
     before = datetime.now().astimezone() - timedelta(seconds=150)
@@ -52,15 +52,14 @@ def test_the_description_of_an_activity_says_since_when_and_for_how_long() -> No
 
 
 def test_a_column_is_numeric_if_it_has_numbers_and_nothing_else() -> None:
-    """Empty columns and truth values are aligned like text, in every format."""
+    """Empty columns and Boolean values are aligned like text, in every format."""
     for values in ([1], [1.5, None], [Fraction(1, 3), 2]):
         assert is_numeric(values)
     for other in ([], [None], [True, False], [1, True], [1, "2"]):
         assert not is_numeric(other)
 
 
-def test_an_article_suits_its_noun() -> None:
-    """Before a vowel it is an."""
+def test_the_article_before_a_vowel_is_an() -> None:
     assert [with_article(noun) for noun in ("broadcast", "allreduce", "Alltoall")] == [
         "a broadcast",
         "an allreduce",
@@ -68,5 +67,5 @@ def test_an_article_suits_its_noun() -> None:
     ]
 
 
-def test_a_name_is_suggested_for_its_beginning() -> None:
+def test_a_name_with_a_similar_beginning_is_suggested() -> None:
     assert did_you_mean("cite", ["key", "citation", "title"]) == "did you mean 'citation'? "

@@ -20,7 +20,7 @@ from support.examples import max_examples
 from support.same_times import Numbers, assert_same_times
 from support.simulator_cases import Base, bases, built, changed, fault_sets
 
-#: Topologies on which the schedules of all sources have at most some ten thousand rows.
+#: Topologies on which the schedules of all sources have fewer than ten thousand rows.
 SMALL = ("S2", "S3", "S4", "S3,1", "S3,2", "S4,2", "Q1", "Q2", "Q3")
 BASES = bases(*SMALL)
 BOTH = pytest.mark.parametrize("execution", EXECUTION_MODELS)
@@ -39,7 +39,7 @@ MACHINES = (
         for spec in sorted(SMALL, key="S3".__ne__)
     ],
 )
-def test_times_of_the_whole_catalogue_equal_those_of_an_event_by_event_simulation(
+def test_times_of_all_algorithms_equal_the_event_simulation(
     spec: str,
 ) -> None:
     """Synchronous times also equal the simulated costs.
@@ -64,7 +64,7 @@ def assert_times(base: Base) -> None:
 
 
 def build(words: str, **arguments: Any) -> Schedule:
-    """Return the schedule on a topology (first word) of a collective by an algorithm."""
+    """Return a schedule; ``words`` are its topology, its collective and its algorithm."""
     spec, collective, algorithm = words.split()
     return schedule(spec, collective, algorithm, **arguments)
 
@@ -210,7 +210,7 @@ def test_a_schedule_without_rows_takes_no_time(execution: ExecutionModel) -> Non
         ("S4 allreduce ring", {"messages": 2, "ports": "one"}, 92 * 164, 92 * 164),
     ],
 )
-def test_times_equal_those_of_independent_simulators(
+def test_times_equal_those_recorded_from_independent_simulators(
     words: str, arguments: dict[str, Any], synchronous: int, asynchronous: int
 ) -> None:
     judged = build(words, **arguments)
@@ -233,14 +233,14 @@ def test_times_are_exact_at_any_size(execution: ExecutionModel) -> None:
     assert found.arrivals.dtype == object
 
 
-def test_floats_and_decimals_are_taken_exactly() -> None:
+def test_floats_and_decimals_are_converted_exactly() -> None:
     judged = schedule("S3", "broadcast", "greedy")
     assert timing(judged, 1, Decimal("0.1"), 0).time == Fraction(judged.steps, 10)
     assert timing(judged, 1, 0.1, 0).time == judged.steps * Fraction(0.1)
     assert timing(judged, np.int64(64), 0.5, 0).time == Fraction(judged.steps, 2)
 
 
-def test_times_that_are_whole_numbers_are_integers() -> None:
+def test_integral_times_are_returned_as_integers() -> None:
     judged = schedule("S4", "broadcast", "multiple", segments=4)
     found = timing(judged, Fraction(1, 2), 2, 2, execution="asynchronous")
     assert isinstance(found.time, int)
@@ -262,7 +262,9 @@ def test_times_that_are_whole_numbers_are_integers() -> None:
         ({"faults": ["99"]}, "99", ""),
     ],
 )
-def test_bad_input_is_refused_with_a_hint(values: dict[str, Any], message: str, hint: str) -> None:
+def test_invalid_input_is_refused_with_a_hint(
+    values: dict[str, Any], message: str, hint: str
+) -> None:
     with pytest.raises(InputError) as caught:
         timing(schedule("S3", "broadcast", "greedy"), **values)
     assert message in caught.value.message

@@ -36,24 +36,24 @@ def label_of(node: Any) -> str:
 
 
 def node_of(t: Topology, label: str) -> Any:
-    """Return the node of the definition that has a label."""
+    """Return the node of the definition that has the given label."""
     return label if t.family == "hypercube" else star_graph.node_of(label)
 
 
 def across(t: Topology, node: Any, port: int) -> Any:
-    """Return the neighbour across a port by definition."""
+    """Return the neighbour across a port, according to the definition."""
     return hypercube.flip(node, port) if isinstance(node, str) else nk_star.across(node, port, t.n)
 
 
 def image_of(t: Topology, root: Any, node: Any) -> Any:
-    """Return the image of a node under the translation to a root by definition."""
+    """Return a node's image under the translation to a root, according to the definition."""
     if isinstance(node, str):
         return hypercube.xor(node, root)
     return star_graph.compose(nk_star.extension(root, t.n), node)
 
 
 def roots_of(t: Topology) -> Iterator[int]:
-    """Yield the ranks of the identity, its shifts, the last node and one from the middle."""
+    """Yield the ranks of the identity, its shifts, the last node and a node between them."""
     yield from {0, t.nodes - 1, t.nodes // 3}
     if t.family != "hypercube":
         for i in range(1, t.n):
@@ -98,7 +98,7 @@ def assert_follows_the_definition(t: Topology) -> None:
 
 
 def assert_has_neighbours(t: Topology, table: list[list[int]]) -> None:
-    """Check all ways to ask for neighbours, and that a port and its reverse port cancel."""
+    """Check all functions that return neighbours, and that each reverse port leads back."""
     assert t.table().dtype == np.int32
     assert t.table().tolist() == table
     for port, expected in zip(t.ports, table, strict=True):
@@ -194,7 +194,7 @@ def test_an_unknown_topology_is_refused(spec: str) -> None:
 
 
 def test_the_error_for_an_invalid_size_states_the_range() -> None:
-    """The limit is 12!, so that ranks fit into int32. S12,11 is S12 itself."""
+    """The limit is 12! nodes, so that ranks fit into int32. S12,11 has as many nodes as S12."""
     ranges = {"S5,5": "1 to 4", "S36,2": "2 to 35", "S13,10": "1 to 9", "S35,6": "1 to 5"}
     for spec, words in {**ranges, "Q29": "1 to 28"}.items():
         with pytest.raises(StarcastError) as refusal:
@@ -205,7 +205,7 @@ def test_the_error_for_an_invalid_size_states_the_range() -> None:
     assert topology("Q28").nodes < topology("S12").nodes < 2**29
 
 
-def test_topologies_of_the_same_spec_are_equal() -> None:
+def test_topologies_with_the_same_spec_are_equal() -> None:
     assert topology("S5") == topology("S5")
     assert hash(topology("S5")) == hash(topology("S5"))
     assert topology("S5") != topology("S6")
@@ -239,7 +239,7 @@ def test_single_nodes_of_any_topology_follow_the_definition(
     assert t.neighbours(port, [rank]).tolist() == [t.rank(neighbour)]
 
 
-def test_the_labels_of_s12_use_a_b_and_c_which_may_be_given_as_capitals() -> None:
+def test_the_labels_of_s12_use_the_letters_a_to_c_in_either_case() -> None:
     t = topology("S12")
     assert t.label(0) == "123456789abc"
     assert t.label(t.nodes - 1) == "cba987654321"
@@ -294,7 +294,7 @@ def test_large_topologies_allocate_nothing_before_an_array_is_requested(spec: st
     assert peak < 1_000_000
 
 
-def test_ranks_must_be_integers_and_nodes_ranks_or_labels() -> None:
+def test_a_rank_must_be_an_integer_and_a_node_a_rank_or_label() -> None:
     for ranks in [[1.5], ["a"], [None]]:
         with refused("whole numbers"):
             topology("S4").neighbours(2, ranks)  # type: ignore[arg-type]
@@ -317,7 +317,7 @@ def test_ranks_must_be_integers_and_nodes_ranks_or_labels() -> None:
     ],
 )
 def test_labels_ranks_and_ports_that_do_not_exist_are_refused(spec: str, labels: list[str]) -> None:
-    """Several ranks are checked as strictly as a single one."""
+    """Several ranks are checked as strictly as a single rank."""
     t = topology(spec)
     for label in labels:
         for ask in (t.rank, t.node, t.distances):

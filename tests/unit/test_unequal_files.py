@@ -43,7 +43,7 @@ GML = """graph [
   edge [ source 2 target 3 capacity 40 latency 7 ]
 ]
 """
-#: The same line of two links in every format that has attributes of links.
+#: The same path of two links in every format with link attributes.
 SAME = {
     "x.txt": LIST,
     "y.txt": "a b {'capacity': 10, 'latency': 5}\nb c {'latency': 7, 'capacity': 40}\n",
@@ -61,8 +61,8 @@ SAME = {
 
 
 @pytest.mark.parametrize("file", SAME)
-def test_attributes_of_links_are_read_and_scaled(read: Any, file: str) -> None:
-    """10 and 40, 2.5 and 10 Gbit/s, and 0.25 and 1 are all 1 and 4."""
+def test_link_attributes_are_read_and_scaled(read: Any, file: str) -> None:
+    """The capacities (10, 40), (2.5, 10) Gbit/s and (0.25, 1) are all scaled to (1, 4)."""
     lines: list[str] = []
     made = read(SAME[file], file, reporter=ProgressLines(lines.append))
     assert values(made)[:2] == ([1, 4], [5, 7])
@@ -80,7 +80,7 @@ def test_attributes_of_links_are_read_and_scaled(read: Any, file: str) -> None:
 GRAPH = nx.Graph()
 GRAPH.add_edge("a", "b", weight=2, capacity=3)
 GRAPH.add_edge("b", "c", weight=6, capacity=6)
-#: Files with weights of a line of two links, read as capacities.
+#: Files that contain a path of two links with the weights 2 and 6.
 WEIGHTS = {
     "x.txt": "a b 2\nb c 6\n",
     "y.txt": "a b {'weight': 2}\nb c {'weight': 6}\n",
@@ -93,7 +93,7 @@ WEIGHTS = {
 
 
 @pytest.mark.parametrize("file", WEIGHTS)
-def test_weights_are_used_only_if_asked_for(read: Any, file: str) -> None:
+def test_link_weights_are_used_only_on_request(read: Any, file: str) -> None:
     assert values(read(WEIGHTS[file], file, weights="capacity")) == ([1, 3], [], 2)
     assert values(read(WEIGHTS[file], file, weights="latency")) == ([], [2, 6], 1)
     if file in ("x.txt", "x.csv"):
@@ -120,14 +120,14 @@ UNEQUAL: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", UNEQUAL)
 @pytest.mark.parametrize("to", ["graphml", "gexf", "dot"])
-def test_every_format_with_attributes_is_read_as_an_equal_network(
+def test_a_network_exported_with_attributes_is_read_back_unchanged(
     tmp_path: Path, to: Any, name: str
 ) -> None:
     made = network(LINKS, name=name, **UNEQUAL[name])
     lines: list[str] = []
     export(made, tmp_path / name, to)
     again = network(tmp_path / name, name=name, reporter=ProgressLines(lines.append))
-    if (name, to) == ("triple", "gexf"):  # GEXF has no attributes of graphs
+    if (name, to) == ("triple", "gexf"):  # GEXF has no graph attributes
         assert lines == [f"a capacity of 1 in {again.spec} is 3 as given"]
         return
     assert (again.sha256, again.capacity_unit) == (made.sha256, made.capacity_unit)
@@ -141,14 +141,16 @@ def test_objects_of_graph_libraries_are_read_back(name: str) -> None:
     assert network(to_igraph(made), name=name).sha256 == made.sha256
 
 
-def test_the_unit_of_a_scaled_file_is_kept(read: Any, tmp_path: Path) -> None:
+def test_the_capacity_unit_of_a_scaled_file_is_preserved_on_export(
+    read: Any, tmp_path: Path
+) -> None:
     made = read(LIST)
     export(made, tmp_path / "again.graphml", "graphml")
     again = network(tmp_path / "again.graphml", name="mine")
     assert (again.sha256, again.capacity_unit) == (made.sha256, 10)
 
 
-def test_metis_files_have_capacities_and_anynet_files_latencies(tmp_path: Path) -> None:
+def test_metis_files_have_capacities_and_anynet_files_have_latencies(tmp_path: Path) -> None:
     made = network(LINKS, name="ring", **UNEQUAL["mixed"])
     export(made, tmp_path / "x.metis", "metis")
     assert (tmp_path / "x.metis").read_text().splitlines()[1] == "4 4 1"
@@ -160,7 +162,7 @@ def test_metis_files_have_capacities_and_anynet_files_latencies(tmp_path: Path) 
     assert (values(again)[1], again.endpoints) == (values(made)[1], 3)
 
 
-def test_missing_latencies_of_booksim_are_1(read: Any) -> None:
+def test_a_missing_latency_in_a_booksim_file_is_1(read: Any) -> None:
     made = read(
         "router 0 node 0 router 1 7 router 2\nrouter 1 node 1\nrouter 2 node 2\n", "x.anynet"
     )
@@ -183,7 +185,7 @@ def test_missing_latencies_of_booksim_are_1(read: Any) -> None:
         ("a b 3\nb a 1\nb c 1\nc b 1\n", "the link from 'a' to 'b' and its reverse have"),
     ],
 )
-def test_capacities_that_cannot_be_used_are_refused(read: Any, text: str, message: str) -> None:
+def test_invalid_capacities_are_refused(read: Any, text: str, message: str) -> None:
     with refused(message):
         read(f"source target capacity\n{text}")
 
@@ -197,13 +199,13 @@ def test_capacities_that_cannot_be_used_are_refused(read: Any, text: str, messag
         ("a b 1\nb a 2\nb c 1\nc b 1\n", "is listed with different latencies"),
     ],
 )
-def test_latencies_that_cannot_be_used_are_refused(read: Any, text: str, message: str) -> None:
+def test_invalid_latencies_are_refused(read: Any, text: str, message: str) -> None:
     with refused(message):
         read(f"source target latency\n{text}")
 
 
 @pytest.mark.parametrize("value", [10**400, True, [1], {}, None, "", float("nan")])
-def test_values_of_json_that_are_no_capacities_are_refused(value: Any) -> None:
+def test_graph_attributes_that_are_not_capacities_are_refused(value: Any) -> None:
     graph = nx.Graph()
     graph.add_edge("a", "b", capacity=value)
     graph.add_edge("b", "c", capacity=value)
@@ -211,7 +213,7 @@ def test_values_of_json_that_are_no_capacities_are_refused(value: Any) -> None:
         network(graph)
 
 
-def test_a_capacity_unit_that_is_no_number_is_refused() -> None:
+def test_a_capacity_unit_that_is_not_a_positive_number_is_refused() -> None:
     graph = GRAPH.copy()
     for unit in ("x", 0, -1, "1e999"):
         graph.graph["capacity_unit"] = unit
@@ -219,7 +221,7 @@ def test_a_capacity_unit_that_is_no_number_is_refused() -> None:
             network(graph)
 
 
-def test_short_latencies_are_taken_in_nanoseconds(read: Any) -> None:
+def test_fractions_of_microseconds_are_stored_in_nanoseconds(read: Any) -> None:
     lines: list[str] = []
     text = "source target delay\na b 0.0005ms\nb c 2us\n"
     made = read(text, reporter=ProgressLines(lines.append))
@@ -229,7 +231,7 @@ def test_short_latencies_are_taken_in_nanoseconds(read: Any) -> None:
     ]
 
 
-def test_quantities_have_units() -> None:
+def test_quantities_are_read_with_and_without_units() -> None:
     assert read_quantity("100Gbps", "capacity") == (10**11, True)
     assert read_quantity("2 MB/s", "capacity") == (16 * 10**6, True)
     assert read_quantity("400 ns", "latency")[0] * 1000 == 400

@@ -39,7 +39,7 @@ def line(**values: Any) -> Network:
 
 
 def sends(network: Network, *rows: tuple[int, str, str, int], **values: Any) -> Schedule:
-    """Return a broadcast from rank 0 with these rows: step, sender, receiver and unit."""
+    """Return a broadcast with the given rows (step, sender, receiver, unit)."""
     columns = {name: [] for name in COLUMNS}
     for step, start, other, unit in rows:
         sender, receiver = network.node(start), network.node(other)
@@ -116,7 +116,7 @@ COLLECTIVES: list[Collective] = ["broadcast", "allgather", "scatter", "alltoall"
 def test_verdicts_and_counts_equal_those_of_the_oracle(
     data: st.DataObject, collective: Collective
 ) -> None:
-    """A schedule up to the capacities is valid; a mutated one is refused as the oracle does."""
+    """A schedule within the capacities is valid; mutated schedules get the oracle's verdict."""
     flood = data.draw(floods(collective))
     assert assert_same_verdict(flood).violation is None
     if len(flood):
@@ -143,7 +143,7 @@ def test_times_equal_those_of_the_event_simulation(
 def test_a_line_takes_the_times_computed_by_hand(
     values: dict[str, list[int]], time: int, execution: ExecutionModel
 ) -> None:
-    """164 + 100 + 64/4, and 164 + 5 + 164 + 7."""
+    """The times are 164 + 100 + 64/4 and 164 + 5 + 164 + 7."""
     judged = sends(line(**values), (1, "a", "b", 0), (2, "b", "c", 0))
     assert timing(judged, 64, 100, 1, execution).time == time
 
@@ -171,7 +171,7 @@ def test_a_packet_counts_once_in_the_one_port_model() -> None:
 
 
 def test_the_longest_packet_of_a_step_need_not_be_the_largest() -> None:
-    """Six units over capacity 6 last 164, and one unit over a latency of 50 lasts 214."""
+    """Six units over a link of capacity 6 take 164; one unit over a latency of 50 takes 214."""
     network = line(capacities=[6, 1], latencies=[0, 50])
     rows = [(1, "b", "a", unit) for unit in range(6)] + [(1, "b", "c", 0)]
     judged = sends(network, *rows, units=6, root=1)
@@ -195,7 +195,7 @@ def test_times_beyond_64_bits_stay_exact() -> None:
 def test_no_complete_execution_beats_the_lower_bound(
     data: st.DataObject, collective: Collective, execution: ExecutionModel
 ) -> None:
-    """The bound on the steps holds too, if a link carries as many units as its capacity."""
+    """The bound on the number of steps also holds; a link carries at most its capacity per step."""
     network = data.draw(networks())
     judged = data.draw(floods(collective, steps=12, network=network))
     run = simulate(judged)
@@ -214,8 +214,8 @@ def test_no_complete_execution_beats_the_lower_bound(
     assert timing(judged, 64, 9, 1, execution).time >= bound.time
 
 
-def test_the_lower_bound_counts_capacities() -> None:
-    """Node a has only a link of capacity 1, over which it receives everything."""
+def test_the_lower_bound_considers_capacities() -> None:
+    """Node a receives everything over its only link, which has capacity 1."""
     network = line(capacities=[1, 4])
     machine = Machine(Fraction(0), Fraction(1))
 
@@ -226,8 +226,8 @@ def test_the_lower_bound_counts_capacities() -> None:
     assert [sent("allgather", "all"), sent("allgather", "one")] == [120, 120]
 
 
-def test_a_closed_form_is_refused_where_links_differ() -> None:
-    """No formula covers a network today; this one is asked for under the name of a family."""
+def test_a_closed_form_is_refused_if_link_capacities_differ() -> None:
+    """No closed form covers a custom network, so the test calls the network a star graph."""
     network = line(capacities=[1, 4])
     network.family = "star"
     with pytest.raises(InputError, match="its links have different capacities"):
@@ -236,7 +236,7 @@ def test_a_closed_form_is_refused_where_links_differ() -> None:
         )
 
 
-def test_pictures_and_the_explorer_show_capacities_and_latencies() -> None:
+def test_drawings_and_the_explorer_show_capacities_and_latencies() -> None:
     """A wider line is a link of a larger capacity."""
     network = starcast.network(
         [("a", "b"), ("b", "c"), ("a", "c")],
@@ -270,8 +270,8 @@ def test_links_that_a_schedule_does_not_use_do_not_change_its_times() -> None:
         assert timing(judged, 1, Fraction(1, 3), 1, execution).time == Fraction(4, 3)
 
 
-def test_times_over_slow_links_need_more_bits_than_over_fast_ones() -> None:
-    """A unit lasts 64 over the slow link and 64 millionths over the fast one."""
+def test_long_times_over_slow_links_are_exact_next_to_fast_links() -> None:
+    """A unit takes 64 over the slow link and 64 millionths over the fast link."""
     network = line(capacities=[1, 10**6])
     judged = sends(
         network, *[(1, "a", "b", unit) for unit in range(4000)], units=4000, packets=True

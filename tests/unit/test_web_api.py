@@ -54,7 +54,7 @@ def client_at(home: Path) -> TestClient:
     return TestClient(create_app(service), base_url="http://localhost")
 
 
-def test_a_claim_of_a_paper_of_the_user_has_a_page_and_a_resource(
+def test_a_claim_in_a_paper_pack_of_the_user_has_a_page_and_a_resource(
     client: TestClient, pack: Path
 ) -> None:
     load(pack)
@@ -158,7 +158,7 @@ def test_listings_have_the_same_rows_in_json_and_csv(client: TestClient, path: s
 @pytest.mark.parametrize(
     "path", ["topologies/S4", "forests/S4:greedy", "schedules/S4:broadcast:greedy"]
 )
-def test_svg_pictures_may_not_load_other_resources(client: TestClient, path: str) -> None:
+def test_svg_drawings_cannot_load_other_resources(client: TestClient, path: str) -> None:
     response = client.get(f"{API}/{path}.svg")
     assert response.headers["content-type"].startswith("image/svg+xml")
     assert response.text.startswith("<svg")
@@ -173,7 +173,7 @@ def test_a_claim_is_verified_on_request_if_no_verdict_is_stored(client: TestClie
     assert "MATCH" in shown["cypher"]
 
 
-def test_flags_of_a_server_are_not_added_to_the_recorded_commands(service: Service) -> None:
+def test_server_flags_are_not_added_to_recorded_commands(service: Service) -> None:
     flagged = replace(service, flags="--plugin my_trees.py")
     client = TestClient(create_app(flagged), base_url="http://localhost")
     page = client.get("/records/congestion-trees:S4:congestion=2").text
@@ -245,7 +245,7 @@ def test_a_damaged_record_saved_by_the_user_is_reported_where_records_are_shown(
 
 
 def test_witnesses_open_in_the_explorer_as_forests_schedules_or_faults(client: TestClient) -> None:
-    """Forests are those of the witnesses, and schedules have as many rounds as the records."""
+    """A forest equals the record's witness; a schedule takes as many steps as the record states."""
     items = {each["id"]: each["explorer"] for each in get(client, "/records?limit=1000")["items"]}
     for record_id, expected in (
         ("edge-disjoint-trees:S4", "S4?forest=record(problem=edge-disjoint-trees)"),
@@ -378,7 +378,7 @@ def test_requests_are_served_only_for_names_of_the_loopback_interface(
         assert response.json()["detail"] == f"the host '{host}' is not served here"
 
 
-def test_a_server_with_a_host_name_accepts_requests_for_this_name_and_for_ip_addresses(
+def test_a_server_with_a_host_name_accepts_that_name_and_ip_addresses(
     service: Service,
 ) -> None:
     client = TestClient(create_app(service, "lab.example"))
@@ -409,7 +409,7 @@ def test_requests_from_other_origins_are_refused(client: TestClient) -> None:
 def test_pages_of_other_sites_may_link_to_the_server_but_not_embed_it(
     client: TestClient, site: str, mode: str, destination: str, status: int
 ) -> None:
-    """Browsers send no Origin header for images and scripts, which would still be computed."""
+    """The Origin header does not suffice: browsers omit it for images and scripts."""
     names = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": destination}
     assert client.get(f"{API}/topologies/S3", headers=names).status_code == status
 
@@ -483,7 +483,7 @@ def test_a_defect_is_reported_without_a_traceback(
     assert response.headers["X-Content-Type-Options"] == "nosniff"
 
 
-def test_the_health_report_says_what_is_unavailable(client: TestClient) -> None:
+def test_the_health_report_names_an_unavailable_database(client: TestClient) -> None:
     state = get(client, "/health")
     assert not state["postgres"]["available"]
     assert "starcast up" in state["postgres"]["hint"]
@@ -524,7 +524,7 @@ EXCLUDED = [not_a_server_error, positive_data_acceptance]
 
 @pytest.mark.slow
 def test_responses_agree_with_the_openapi_document(address: str) -> None:
-    """The databases are not running, so the status 503 is correct, but 500 and others are not."""
+    """The databases are not running, so the status 503 is correct; other server errors are not."""
     schema = schemathesis.openapi.from_url(f"{address}{API}/openapi.json")
     tested = 0
     for result in schema.get_all_operations():
@@ -593,7 +593,7 @@ def test_pages_report_unavailable_databases_and_unknown_resources(
         ("/queries/overlap/load-histogrm", 404, "../../queries/overlap/load-histogram"),
     ],
 )
-def test_a_wrong_name_has_a_page_with_navigation_and_links_to_others(
+def test_the_page_for_an_unknown_name_has_navigation_and_suggested_links(
     client: TestClient, path: str, status: int, link: str
 ) -> None:
     response = client.get(path)

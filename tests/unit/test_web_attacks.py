@@ -84,7 +84,7 @@ def test_the_number_of_running_requests_is_limited() -> None:
     assert running == [200] * 64
 
 
-def test_requests_fail_at_once_if_too_many_wait_for_a_worker_or_for_the_databases(
+def test_requests_fail_at_once_if_all_workers_or_store_connections_are_busy(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     places = threading.BoundedSemaphore(1)
@@ -143,10 +143,10 @@ def test_waiting_for_a_worker_counts_towards_the_time_limit_of_a_request(
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_no_request_waits_for_the_start_of_another_process(
+def test_no_request_waits_until_a_killed_worker_is_replaced(
     count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a worker was killed, requests get another one, or an error within the limit."""
+    """After a worker was killed, a request gets another worker, or an error within its limit."""
     workers = Workers(count, seconds=2)
     workers.start()
     ready = [slot.item for slot in workers.slots]
@@ -197,7 +197,7 @@ def test_the_character_nul_in_a_url_is_refused(client: TestClient, path: str) ->
     assert response.json()["detail"] == "the URL contains the character NUL"
 
 
-#: A request for a WebSocket of another host.
+#: A WebSocket request to another host.
 UPGRADE = (
     b"GET / HTTP/1.1\r\nHost: evil.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
     b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"

@@ -1,4 +1,4 @@
-"""The tables that compare starcast with other tools: factors of measured times, and their text."""
+"""The tables that compare starcast with other tools: ratios of measured times, and their text."""
 
 import pytest
 import when_to_use
@@ -17,7 +17,7 @@ DOCUMENT = {
 }
 
 
-def test_a_factor_is_the_time_of_neo4j_over_that_of_the_fastest_of_the_others() -> None:
+def test_a_factor_is_the_time_of_neo4j_divided_by_the_fastest_other_time() -> None:
     times = times_of(DOCUMENT, "star")
     assert factors(times, "paths", ("duckdb",)) == pytest.approx([0.5])
     assert factors(times, "paths", ("numpy", "igraph")) == pytest.approx([2.0, 10.0])
