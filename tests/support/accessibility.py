@@ -52,7 +52,7 @@ _CUT_OFF = (
   const faults = [];
   const isWide = document.documentElement.scrollWidth > width;
   if (isWide) faults.push("the page is wider than its window");
-  // Tables and programs scroll in boxes of their own, but not on paper.
+  // Tables and code blocks scroll in their own boxes, but not on paper.
   const boxes = matchMedia("print").matches ? "pre" : "table, pre";
   for (const each of document.body.querySelectorAll("*")) {
     if (!each.checkVisibility() || each.closest("svg, .hidden, .skip")) continue;
@@ -80,7 +80,7 @@ _FOCUSED = (
   if (!focused || focused === document.body) return null;
   const faults = [];
   const box = focused.getBoundingClientRect();
-  // A region larger than the window is seen in part.
+  // Of a region larger than the window, only the visible part is checked.
   const [left, right] = [Math.max(box.left, 0), Math.min(box.right, innerWidth)];
   const [top, bottom] = [Math.max(box.top, 0), Math.min(box.bottom, innerHeight)];
   const shares = [0.02, 0.25, 0.5, 0.75, 0.98];
@@ -96,7 +96,7 @@ _FOCUSED = (
   const node = focused.querySelector(":scope > rect");
   const { outlineStyle, outlineWidth, outlineOffset } = getComputedStyle(focused);
   const [wide, away] = [outlineWidth, outlineOffset].map(parseFloat);
-  const isFilled = focused.parentElement.id === "stage"; // which cuts off what is outside
+  const isFilled = focused.parentElement.id === "stage"; // which cuts off outlines outside
   const isMarked = node
     ? parseFloat(getComputedStyle(node).strokeWidth) >= 5
     : outlineStyle !== "none" && wide >= 2 && !(isFilled && away > -wide);

@@ -1,4 +1,4 @@
-"""A program that starts an ingest or a drop and kills itself, and a reporter that ends work."""
+"""A program that kills itself during an ingest or drop, and a reporter that interrupts work."""
 
 import os
 import signal

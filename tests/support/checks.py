@@ -157,14 +157,14 @@ def _schedule_stored(stores: Stores, artifact: Artifact, fresh: Schedule) -> Non
 def finish_interrupted(
     stores: Stores, stored_plan: Plan, kind: str, stage: str, state: str | None = None
 ) -> Summary:
-    """Check what an interrupted ingest has left, finish it by another, and return its summary.
+    """Check the state after an interrupted ingest, and return the summary of a second ingest.
 
     Args:
         stores: both stores.
         stored_plan: the ingested plan, with one artifact of each kind.
-        kind: the kind of the artifact after whose stage the ingest was interrupted.
-        stage: the stage.
-        state: the state of this artifact if it is incomplete (default: as after kill -9).
+        kind: the kind of the artifact at which the ingest was interrupted.
+        stage: the last completed stage of this artifact.
+        state: the state of this artifact if it is incomplete (default: the state after kill -9).
     """
     ids = [artifact.id for artifact in stored_plan.artifacts]
     place = models.KINDS.index(kind)
@@ -174,7 +174,7 @@ def finish_interrupted(
     if stage != "complete":
         killed = "planned" if stage in {"planned", "built"} else "loading"
         assert left[ids[place]] == (state or killed)
-    # At this stage Neo4j, but not yet PostgreSQL, calls the artifact complete.
+    # At the stage "finished" Neo4j, but not yet PostgreSQL, calls the artifact complete.
     if stage != "finished":
         only_verified_is_complete(stores)
     summary = ingest(stores, stored_plan)

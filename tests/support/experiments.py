@@ -77,5 +77,5 @@ def figures(engine: Engine, name: str) -> dict[Point, tuple[Any, ...]]:
 
 
 def time(run: Run, kind: str) -> Fraction:
-    """Return the time of a run by one kind of cost, such as ``simulated``."""
+    """Return the time of a run according to one kind of cost, such as ``simulated``."""
     return next(cost.time for cost in run.costs if cost.kind == kind)

@@ -140,9 +140,9 @@ def browser() -> "Iterator[Browser]":
 
 @contextmanager
 def watched(window: "BrowserContext", *allowed: str) -> Iterator[None]:
-    """Check that scripts raise no error and request only URLs that begin as given.
+    """Check that scripts raise no error and request only URLs that begin with a given prefix.
 
-    An HTTP error status of a page alone is allowed.
+    An HTTP error status is allowed only for a page itself.
     """
     problems: list[str] = []
     pages: set[str] = set()
@@ -151,7 +151,7 @@ def watched(window: "BrowserContext", *allowed: str) -> Iterator[None]:
         if request.is_navigation_request():
             pages.add(request.url)
         if not request.url.startswith(allowed):
-            problems.append(f"asks for {request.url}")
+            problems.append(f"requests {request.url}")
 
     def on_console(message: "ConsoleMessage") -> None:
         is_status = message.text.startswith("Failed to load resource: the server responded")
@@ -172,7 +172,7 @@ def watched(window: "BrowserContext", *allowed: str) -> Iterator[None]:
 
 @pytest.fixture
 def tab(browser: "Browser", address: str) -> "Iterator[Page]":
-    """A browser tab that may request only the server at ``address``, a fixture of the module."""
+    """A browser tab that may request only URLs of the server of the fixture ``address``."""
     with browser.new_context(base_url=address) as window, watched(window, address, "data:"):
         window.set_default_timeout(PATIENCE)
         yield window.new_page()
@@ -180,7 +180,7 @@ def tab(browser: "Browser", address: str) -> "Iterator[Page]":
 
 @pytest.fixture(scope="module")
 def write_page(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Return a function that writes one of `PAGES` when it is first used, and returns the file."""
+    """Return a function that returns the file of a page in `PAGES`, written on the first call."""
     from starcast.drawing.explorer import build_page, build_schedule
     from starcast.topologies import topology
     from starcast.trees import forest
@@ -206,7 +206,7 @@ def write_page(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path
 
 @pytest.fixture(scope="module")
 def window(browser: "Browser") -> "Iterator[BrowserContext]":
-    """A browser window for all tests. Its tabs are reused: opening one takes longer than most."""
+    """A window for all tests of a module. Tabs are reused: opening one takes longer than a test."""
     with browser.new_context() as window:
         window.set_default_timeout(PATIENCE)
         yield window

@@ -34,7 +34,7 @@ class Result(NamedTuple):
         return list(csv.DictReader(io.StringIO(self.out)))
 
 
-#: The program that runs commands in a process of their own.
+#: The beginning of a command line that runs starcast in another process.
 COMMAND = [sys.executable, "-m", "starcast.cli.app"]
 
 #: Runs a command line, which is written as in a shell. Further arguments are single words.
@@ -48,7 +48,7 @@ def printed(result: Result) -> Any:
 
 
 def refused(result: Result, code: int, *, remarks: bool = False) -> tuple[str, str]:
-    """Return the error and the hint, which must be the only output, apart from ``remarks``."""
+    """Return a command's error and hint; with ``remarks``, other lines may precede them."""
     assert (result.code, result.out) == (code, ""), result
     *before, error, hint = result.err.strip().splitlines()
     assert (error[:7], hint[:6]) == ("error: ", "hint: "), result.err
@@ -64,7 +64,7 @@ def name_store(patch: pytest.MonkeyPatch, url: URL) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def state_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder for the command log, so that tests do not write to that of the user."""
+    """A folder for the command log, so that tests do not write to the user's log."""
     with pytest.MonkeyPatch.context() as patch:
         folder = tmp_path_factory.mktemp("state")
         patch.setenv("XDG_STATE_HOME", str(folder))

@@ -54,7 +54,7 @@ class PowerCut(BaseException):
 
 
 def at_stage(stage: str, kind: str, act: Callable[[], object]) -> Callable[[str, Artifact], None]:
-    """Return a function that acts after a stage of an ingest of artifacts of one kind."""
+    """Return a callback that calls ``act`` after a given stage for artifacts of one kind."""
 
     def on_stage(at: str, artifact: Artifact) -> None:
         if (at, artifact.kind) == (stage, kind):

@@ -23,7 +23,7 @@ def servers(
 
 
 @pytest.fixture
-def lab(servers: None) -> Iterator[Lab]:  # noqa: ARG001 - the servers must be named before
+def lab(servers: None) -> Iterator[Lab]:  # noqa: ARG001 - the settings must name the servers first
     """A `Lab` connected to empty stores."""
     with connect() as opened:
         yield opened

@@ -162,7 +162,7 @@ def certificate(tls_folder: Path, graph_address: GraphAddress) -> Path:
     with _driver(graph_address) as driver:
         level = driver.execute_query(query).records[0]["value"]
     if level != "OPTIONAL":
-        pytest.skip("the server was restarted without TLS, or is that of a kept home")
+        pytest.skip("the server was restarted without TLS, or belongs to a kept home")
     return tls_folder / "public.crt"
 
 

@@ -4,7 +4,7 @@ from starcast.search.engines import Formula
 
 
 def pigeons(count: int) -> Formula:
-    """Return the unsatisfiable pigeonhole formula, which has one hole too few."""
+    """Return the unsatisfiable formula that puts ``count`` pigeons into ``count - 1`` holes."""
     formula = Formula()
     place = formula.new(count, count - 1)
     for row in place.tolist():

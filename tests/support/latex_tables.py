@@ -58,7 +58,7 @@ _HAT = re.compile(r"\\\^\{([A-Za-z])\}")
 class LatexTable:
     """The printed content of a table; ``bold`` lists, for each row, the columns in bold type.
 
-    The alignment of a column that wraps is p. The width is that of the text if the table is wide.
+    The alignment of a column that wraps is p. A wide table is as wide as the text.
     """
 
     columns: list[str]
@@ -81,7 +81,7 @@ def read_table(latex: str) -> LatexTable:
     """
     match = _TABLE.fullmatch(latex)
     if not match or (match["below"] and not match["float"]):
-        raise ValueError(f"not a table of booktabs: {latex!r}")
+        raise ValueError(f"not a booktabs table: {latex!r}")
     alignment = _FOLDED.sub("p", match["alignment"])
     used = {"array": "p" in alignment, "booktabs": True, "graphicx": bool(match["scaled"])}
     if match["packages"].split(",") != [name for name, is_used in used.items() if is_used]:

@@ -28,7 +28,7 @@ def refused(*words: str, exit_code: int = 2) -> Iterator[pytest.ExceptionInfo[St
 
 
 def roots(n: int) -> list[star_graph.Node]:
-    """Return all cyclic shifts of the identity, and two other roots."""
+    """Return all cyclic shifts of the identity, and two other nodes."""
     every = star_graph.nodes(n)
     return list(dict.fromkeys([*star_graph.cyclic_roots(n), every[-1], every[len(every) // 3]]))
 

@@ -78,7 +78,7 @@ class Picture:
         return found
 
     def check_places(self) -> None:
-        """Check that no two boxes touch, and that everything lies inside the picture."""
+        """Check that no two boxes touch, and that everything lies inside the drawing."""
         assert self.root.get("viewBox") == f"0 0 {self.width:g} {self.height:g}"
         for box in self.boxes.values():
             assert 0 < box.x < self.width - box.width

@@ -1,4 +1,4 @@
-"""Record files written without any check, as by hand, and records to write."""
+"""Record files that are written unchecked, like manual edits, and records for such files."""
 
 import io
 from dataclasses import replace
@@ -20,8 +20,8 @@ FOUR_ROUNDS = Record(
     reason="16 nodes",
     witness={"parent_port": np.array(_PORTS), "round": np.array(_ROUNDS)},
 )
-#: A broadcast on Q4 in 5 rounds, with the claim that a proof shows that 4 rounds are impossible.
-#: The formula is the right one, but it has a solution.
+#: A broadcast on Q4 in 5 rounds, with a forged proof that 4 rounds are impossible. The checksum is
+#: that of the correct formula, but this formula is satisfiable.
 FORGED = replace(
     FOUR_ROUNDS,
     value=5,
@@ -43,7 +43,7 @@ _BEST = replace(shipped_record("fault-diameter", "S4"), tried=(), seconds=0.0)
 _FAULTS = {"faults": _BEST.witness["faults"]}
 _THEORY = "a shortest path between two of the 22 other nodes"
 #: True records of the diameter of S4 after two node faults: value 5 or 6 (greater is better), bound
-#: 21 by theory or 6 by an LRAT proof. No record is identical with that of starcast.
+#: 21 by theory or 6 by an LRAT proof. No record is identical to that of starcast.
 DIAMETERS = {
     (6, 6): _BEST,
     (5, 6): replace(_BEST, value=5, witness={**_BEST.witness, "pair": np.array([12, 5])}),

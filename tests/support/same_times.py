@@ -16,7 +16,7 @@ Numbers = tuple[Any, Any, Any]
 def assert_same_times(
     judged: Schedule, execution: ExecutionModel, machine: Numbers, faults: list[Fault] | None = None
 ) -> Timing:
-    """Assert that all times equal those of the event-by-event simulation."""
+    """Return the timing, after comparing all times with the event-by-event simulation."""
     found = timing(judged, *machine, execution=execution, faults=faults or ())
     expected = event_times.timed(
         plan_of(judged),

@@ -1,4 +1,4 @@
-"""Small shards of each kind, changed copies with a correct checksum, and the functions to merge."""
+"""Small shards of each kind, changed copies with a correct checksum, and merging of shards."""
 
 import base64
 import hashlib

@@ -67,7 +67,7 @@ def plan_of(schedule: Schedule) -> Plan:
 
 
 def world_of(topology: Topology) -> World:
-    """Return the oracle's form of a topology: its own, if it defines the family."""
+    """Return a topology as a `World`; the oracle's own, if the oracle defines the family."""
     if isinstance(topology, Network):
         return network_world(topology)
     if topology.family in ("star", "nk-star", "hypercube"):
@@ -82,7 +82,7 @@ def world_of(topology: Topology) -> World:
 
 
 def network_world(network: Network) -> World:
-    """Return the oracle's form of a network."""
+    """Return a network as the oracle's `World`."""
     stored = network.as_json()
     nodes = stored["labels"]
     across, capacities, latencies = dict[tuple[str, int], str](), {}, {}
@@ -311,7 +311,7 @@ def random_rows(
             choice = range(schedule.units) if wrong else sorted(holds[plan.world.nodes[sender]])
             unit = int(lot.choice(choice))
             keys = taken(schedule, sender, port, receiver, unit)
-            if not wrong and (keys & used or receiver == sender):  # the same where no link is
+            if not wrong and (keys & used or receiver == sender):  # equal if the port has no link
                 continue
             tree = int(lot.integers(0, 2))
             ends = named(plan.world.nodes, sender), named(plan.world.nodes, receiver)

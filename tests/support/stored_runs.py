@@ -68,7 +68,7 @@ def along(steps: int, rate: Fraction | int, sizes: Iterable[int], **changes: Any
 
 
 def side(name: str, runs: Sequence[Run]) -> Side:
-    """Return one of several compared experiments: a name, runs, and invented commands."""
+    """Return one side of a comparison: an experiment's name, runs, and invented commands."""
     commands = (f"starcast experiment run {name}",)
     return Side(name, tuple(runs), commands, repeat=f"starcast experiment reproduce {name}")
 

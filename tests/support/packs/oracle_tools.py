@@ -125,8 +125,8 @@ def ports(spec: str) -> range:
 def across(spec: str, label: Label, port: int) -> Label:
     """Return the neighbour of a node across a port; without a link there, the node itself.
 
-    In AG_n the symbols in positions 1, 2 and i = 3, 4, .. are rotated to the left, by the even
-    ports, or to the right.
+    In AG_n an even port rotates the symbols in positions 1, 2 and i = 3, 4, .. to the left, and
+    an odd port rotates them to the right.
     """
     if spec in irregular.ALL:
         return labels(spec)[int(topology(spec).neighbours(port)[ranks(spec)[label]])]
@@ -159,7 +159,7 @@ def path_ports(spec: str, nodes: Sequence[Label]) -> list[int | None]:
 
 @cache
 def network(spec: str) -> nx.Graph:
-    """Return a topology as a graph of NetworkX."""
+    """Return a topology as a NetworkX graph."""
     links = ((node, across(spec, node, port)) for node in labels(spec) for port in ports(spec))
     return nx.Graph(link for link in links if link[0] != link[1])
 
@@ -279,13 +279,13 @@ def sends(name: str) -> list[Send]:
 
 
 def some_nodes(spec: str) -> list[Label]:
-    """Return the first node, the last, and one in between."""
+    """Return the first node, the last node, and a node between them."""
     every = labels(spec)
     return list(dict.fromkeys([every[0], every[-1], every[len(every) // 3]]))
 
 
 def some_pairs(spec: str) -> list[tuple[Label, Label]]:
-    """Return three node pairs: (first, first), (first, last), and the last with one in between."""
+    """Return the node pairs (first, first), (first, last) and (last, a node in between)."""
     first, *_, last = labels(spec)
     return list(dict.fromkeys([(first, first), (first, last), (last, some_nodes(spec)[-1])]))
 
@@ -320,12 +320,12 @@ def forest_node_cases() -> list[Case]:
 
 
 def topology_node_cases() -> list[Case]:
-    """Return a case for each of a few nodes of every topology."""
+    """Return cases for a few nodes of every topology."""
     return [{"topology": spec, "node": node} for spec in SPECS for node in some_nodes(spec)]
 
 
 def node_pair_cases() -> list[Case]:
-    """Return a case for each of a few pairs of source and target of every topology."""
+    """Return cases for a few (source, target) pairs on every topology."""
     return [
         {"topology": spec, "source": source, "target": target}
         for spec in SPECS

@@ -52,7 +52,7 @@ def reached(forest: str, tree: int, **dead: Dead) -> set[Label]:
 
 
 def left_out(forest: str, trees: Sequence[int], **dead: Dead) -> set[Label]:
-    """Return the healthy nodes that these trees reach without the faults, but not with them."""
+    """Return the healthy nodes of the given trees that none of these trees reaches under faults."""
     before = set().union(*(cut(forest, tree, **dead) for tree in trees))
     return before.difference(*(reached(forest, tree, **dead) for tree in trees))
 
@@ -121,7 +121,7 @@ def damage(forest: str, **dead: Dead) -> Iterator[Values]:
     order="trees_left node",
 )
 def fewer_trees(forest: str, required_trees: int = 1, **dead: Dead) -> Iterator[Values]:
-    """Yield the nodes cut off in some tree, with the trees that do and do not reach each node."""
+    """Yield cut-off nodes that too few trees reach; list the trees that reach and miss each node."""
     for label in labels(spec_of(forest)):
         lost = [tree for tree in trees_of(forest) if label in cut(forest, tree, **dead)]
         through = [tree for tree in trees_of(forest) if label in reached(forest, tree, **dead)]
@@ -143,7 +143,7 @@ def unreached_nodes(forest: str, **dead: Dead) -> Iterator[Values]:
     of_copies(),
 )
 def copies(forest: str, copies: int, messages: int = 1, **dead: Dead) -> Iterator[Values]:
-    """Yield which nodes and messages faults cut off, for trees in turn and for every choice."""
+    """Yield the nodes and messages that faults cut off, with trees in turn and for any choice."""
     trees = trees_of(forest)
     assigned = [trees[copy % len(trees)] for copy in range(messages * copies)]
     spec = spec_of(forest)

@@ -145,7 +145,7 @@ def k_shortest_paths(topology: str, source: Label, target: Label, k: int = 10) -
 
 @oracle("paths/path-lengths", "length paths", PAIRS)
 def path_lengths(topology: str, source: Label, target: Label) -> Iterator[Values]:
-    """Yield the two smallest lengths of simple paths, with the number of paths of each."""
+    """Yield the two smallest lengths of simple paths, with the number of paths of each length."""
     shortest_ones = len(shortest(topology, source, target))
     paths = at_least(topology, source, target, shortest_ones + 1)
     yield from sorted(Counter(len(nodes) - 1 for nodes in paths).items())
@@ -153,10 +153,10 @@ def path_lengths(topology: str, source: Label, target: Label) -> Iterator[Values
 
 @cache
 def least_flow(spec: str, source: Label, target: Label) -> tuple[int, int]:
-    """Return the maximum number of disjoint paths, and the smallest total length of that many.
+    """Return the maximum number of disjoint paths, and the minimum total length of such a set.
 
-    They are found as a flow by NetworkX. Every node becomes an arc of capacity 1, so that only one
-    path can use it.
+    NetworkX finds the paths as a flow. Every node becomes an arc of capacity 1, so that only one
+    path can use the node.
     """
     arcs = nx.DiGraph()
     for node, neighbours in network(spec).adjacency():
@@ -215,7 +215,7 @@ def judge_connectivity(case: Case, rows: list[Row]) -> None:
     judge=judge_connectivity,
 )
 def connectivity(topology: str, source: Label, target: Label) -> Iterator[Values]:
-    """Yield the connectivity without the direct link, plus 1 if there is one."""
+    """Yield the connectivity without the direct link, plus 1 if the two nodes are adjacent."""
     graph = nx.Graph(network(topology))
     adjacent = graph.has_edge(source, target)
     if adjacent:

@@ -33,7 +33,7 @@ def last_step(schedule: str) -> int:
 def step_cases(beyond: int) -> Iterator[Case]:
     """Yield cases with three steps of each schedule.
 
-    They are the first, a middle one, and the last plus ``beyond``.
+    The steps are the first, a middle one, and the last plus ``beyond``.
     """
     for case in schedule_cases():
         last = last_step(case["schedule"])
@@ -164,8 +164,8 @@ def chain(schedule: str, last: Send) -> list[Send]:
 def longest_chain(schedule: str, last: Send) -> list[Send]:
     """Return the longest chain of sends of a reduction that ends with this send.
 
-    Each send delivers what the next one forwards. If several chains are longest, the first in rank
-    order is returned.
+    Each send delivers a sum that the next send forwards. If several chains are longest, the first
+    in rank order is returned.
     """
     rank = ranks(spec_of(schedule))
     earlier = [

@@ -148,7 +148,7 @@ def degrees(topology: str) -> Iterator[Values]:
 
 @oracle("topology/eccentricities", "node eccentricity central", TOPOLOGIES, order="eccentricity")
 def eccentricities(topology: str) -> Iterator[Values]:
-    """Yield the eccentricity of every node by NetworkX."""
+    """Yield each node's eccentricity, and whether the node is central, according to NetworkX."""
     found = nx.eccentricity(network(topology))
     centre = nx.center(network(topology), e=found)
     yield from ((node, found[node], node in centre) for node in labels(topology))

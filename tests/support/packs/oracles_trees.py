@@ -138,7 +138,7 @@ def changed_parents(forest: str, other_forest: str) -> Iterator[Values]:
     forest_node_cases(),
 )
 def node_in_trees(forest: str, node: Label) -> Iterator[Values]:
-    """Yield the place of a node in each tree that contains it, sorted by tree."""
+    """Yield the level, parent and children of a node in each tree that contains the node."""
     spec = spec_of(forest)
     for tree in trees_of(forest):
         if node in levels(forest, tree):

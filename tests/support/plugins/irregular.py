@@ -1,15 +1,15 @@
 """A plug-in with topologies that have no translations, and whose nodes may lack links at ports.
 
 Ports are the colours of a proper colouring of the links. A node without a link of a colour is its
-own neighbour there.
+own neighbour at this port.
 
-* ``Grid3x4``: as many colours as the largest degree; labels are numbers, in their order.
+* ``Grid3x4``: as many colours as the largest degree; labels are numbers in rank order.
 * ``Petersen10`` and ``Complete5``: regular, and one colour more than the degree.
 * ``Line301``: its diameter is 300.
 * ``Barbell6``: two triangles and a bridge; labels of mixed length and case.
 * ``Hubs16``: some nodes have far more links than others, as in a scale-free network; the family
   returns links.
-* ``Switched12``: seven endpoints and five switches, of which one leads nowhere.
+* ``Switched12``: seven endpoints and five switches, one of which is a leaf.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,12 +22,12 @@ import starcast
 from starcast.support.errors import InputError
 from starcast.topologies import Topology
 
-#: Links by colour, from 1 on.
+#: The links of each colour, beginning with colour 1.
 Colours = Sequence[Iterable[tuple[int, int]]]
 
 
 class Irregular(Topology):
-    """A topology given by its links, by colour."""
+    """A topology defined by the links of each colour."""
 
     k = None
 
@@ -46,7 +46,7 @@ class Irregular(Topology):
 
     @property
     def diameter(self) -> int:
-        """The largest distance."""
+        """The largest distance between two nodes."""
         return max(int(self.distances(root).max()) for root in range(self.nodes))
 
     def distance_profile(self) -> tuple[int, ...]:
@@ -55,16 +55,16 @@ class Irregular(Topology):
         return tuple(np.bincount(pairs).tolist())
 
     def reverse_port(self, port: int) -> int:
-        """Return the port itself."""
+        """Return the port itself, since a link has the same port at both ends."""
         return self._check_port(port)
 
     def neighbours(self, port: int, ranks: ArrayLike | None = None) -> NDArray[np.int32]:
-        """Return the neighbours across a port, or the nodes themselves."""
+        """Return the neighbours across a port; a node without a link is its own neighbour."""
         row = self._table[self._check_port(port) - 1]
         return row.copy() if ranks is None else row[self._check_ranks(ranks)]
 
     def distances(self, root: int | str = 0) -> NDArray[np.uint8] | NDArray[np.int32]:
-        """Return the distances from a root."""
+        """Return the distance of every node from a root."""
         found = {self.node(root): 0}
         queue = [*found]
         for node in queue:
@@ -75,20 +75,20 @@ class Irregular(Topology):
         return distances if distances.max() > 254 else distances.astype(np.uint8)
 
     def labels(self, ranks: ArrayLike | None = None) -> NDArray[np.str_]:
-        """Return labels."""
+        """Return the labels of the given ranks (default: of all nodes)."""
         return self._labels[slice(None) if ranks is None else self._check_ranks(ranks)]
 
     def rank(self, label: str) -> int:
-        """Return the rank of a label."""
+        """Return the rank of the node with the given label."""
         found = np.flatnonzero(self._labels == label)
         if not len(found):
-            raise InputError(f"'{label}' is not a node of {self.spec}", hint="give another label")
+            raise InputError(f"'{label}' is not a node of {self.spec}", hint="use another label")
         return int(found[0])
 
 
 @starcast.family("grid", pattern=r"Grid(\d+)x(\d+)", noun="grids", source="tests")
 def grid(rows: int, columns: int) -> Topology:
-    """Return a grid; the links of a row, and of a column, have two colours by turns."""
+    """Return a grid: links alternate between two colours in rows, two others in columns."""
     colours: list[list[tuple[int, int]]] = [[], [], [], []]
     for row, column in product(range(rows), range(columns)):
         node = row * columns + column
@@ -140,7 +140,7 @@ def barbell(_: int) -> Topology:
 
 @starcast.family("hubs", pattern=r"Hubs(\d+)", noun="hub networks", source="tests")
 def hubs(n: int) -> list[tuple[int, int]]:
-    """Return links to two earlier nodes, which are the more often chosen the earlier they are."""
+    """Return links from each node to two earlier nodes; nodes of low rank have the most links."""
     return [(node, end) for node in range(1, n) for end in {node // 3, node // 7}]
 
 

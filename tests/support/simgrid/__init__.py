@@ -74,10 +74,9 @@ def run_simgrid(
 
     SimGrid executes the rows that `starcast.simulate` executes; a symmetric schedule is expanded.
     Every directed link of capacity c and latency l is a SimGrid link of latency T_s + l and
-    bandwidth c/T_c. starcast does not
-    compute which packet waits for which: processes send packets in the order of steps. A process
-    sends as soon as its node has received the units or, in the synchronous model, when all
-    processes have finished the previous step.
+    bandwidth c/T_c. starcast does not compute which packet waits for which: processes send packets
+    in the order of steps. A process sends as soon as its node has received the units or, in the
+    synchronous model, when all processes have finished the previous step.
 
     Args:
         requests: the schedules, each with its execution model, T_s and T_c.
