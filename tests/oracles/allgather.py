@@ -56,8 +56,8 @@ def rotated_hamiltonian(n: int, messages: int) -> set[Row]:
 def mbst_copies(n: int, messages: int) -> set[Row]:
     """Return the rows of A3: messages travel down copies of the MBST, copy c rotated c times.
 
-    The messages take turns for all steps but the last. Then all deferred rows of the last step
-    follow, with at most one link of each dimension per step.
+    The messages follow one another, each without its last step. All deferred rows of the last steps
+    come at the end, with at most one link of each dimension per step.
     """
     numbers = mbst(n).numbers
     last = step(max(numbers.values()), n)

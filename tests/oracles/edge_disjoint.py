@@ -1,6 +1,6 @@
 """The shortest-path tree SPT and graph SPG, and the edge-disjoint trees EDT, node by node.
 
-They follow edge-disjoint-trees.md, Definitions 6 to 8 of Fragopoulou & Akl 1996. SPG and EDT
+The trees follow edge-disjoint-trees.md, Definitions 6 to 8 of Fragopoulou & Akl 1996. SPG and EDT
 consist of subtrees l = 2..n. I is the identity, and S^k the set of nodes with symbol 1 in
 position k.
 """

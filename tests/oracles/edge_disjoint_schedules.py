@@ -116,7 +116,7 @@ def scatter_copies(n: int, messages: int, copies: int) -> list[Addressed]:
 def scatter(root: Node, messages: int, copies: int) -> set[Row]:
     """Return the rows of the scatter of section 4.5.
 
-    In each step the root sends one unit down each tree; those to the farthest nodes go first.
+    In each step the root sends one unit down each tree; units to the farthest nodes go first.
     """
     n, rows = len(root), set[Row]()
     trees = edt(identity(n))
@@ -137,7 +137,7 @@ def scatter(root: Node, messages: int, copies: int) -> set[Row]:
 def alltoall(root: Node, messages: int, copies: int) -> set[Row]:
     """Return the rows of one source in the alltoall of section 4.6: one group per node.
 
-    In the group of node x, subtree k carries the messages to the node that is x rotated k-2 times.
+    In the group of node x, subtree k carries the messages to x rotated k-2 times.
     """
     n, rank, rows = len(root), ranks(len(root)), set[Row]()
     trees = edt(identity(n))

@@ -20,7 +20,7 @@ from oracles.star_graph import Node, ceil_div, distance_sum_formula, identity, n
 def fewest_steps(n: int, messages: int) -> int:
     """Return the lower bound on steps: n! M t_n transmissions over n!(n-1) directed links.
 
-    M is the number of messages, and t_n the sum of the distances from a node to all others.
+    M is the number of messages per pair, t_n the sum of the distances from a node to all others.
     """
     return ceil_div(messages * distance_sum_formula(n), n - 1)
 
@@ -80,7 +80,7 @@ def full_necklaces(n: int) -> int:
 
 
 def short_hops(n: int) -> int:
-    """Return L, the number of displaced symbols plus that of cycles, summed over all nodes of X."""
+    """Return L, the number of displaced symbols plus the number of cycles, summed over X."""
     return sum(len(cycle) + 1 for x in short_nodes(n) for cycle in cycles(x))
 
 
@@ -88,7 +88,7 @@ def list_schedule(words: Sequence[Sequence[int]]) -> list[list[int]]:
     """Return the steps in which each job crosses its links, by the list scheduling of A6.
 
     A job is a list of dimensions, crossed in this order. Each dimension is crossed by one job per
-    step: that with the most links left, or the first of several such jobs.
+    step: the job with the most links left, or the first of several such jobs.
     """
     steps: list[list[int]] = [[] for _ in words]
     step = 0
@@ -112,7 +112,7 @@ def primes_of(number: int) -> list[int]:
 def most_short_nodes(n: int) -> int:
     """Return the upper bound on the number of nodes in X (see `short_nodes`).
 
-    It sums, over the prime divisors q of n-1, the permutations of 2..n except the identity that
-    commute with (n-1)/q rotations.
+    The bound sums, over the prime divisors q of n-1, the permutations of 2..n except the identity
+    that commute with (n-1)/q rotations.
     """
     return sum(q ** ((n - 1) // q) * factorial((n - 1) // q) - 1 for q in primes_of(n - 1))

@@ -34,7 +34,7 @@ def binomial(r: str, order: Sequence[int]) -> Tree:
     """Return the spanning binomial tree with root r, for an order of the bits.
 
     A child differs from its parent in one bit, which precedes all ones of the parent (relative to
-    r) in that order. These are Johnsson & Ho's leading zeroes if the order is from left to right.
+    r) in that order. These are Johnsson & Ho's leading zeros if the order is from left to right.
     """
     tree: Tree = {}
 

@@ -11,7 +11,7 @@ Wires = defaultdict[tuple[str, str, str], list[int]]
 
 
 def contribution(rank: int, index: int) -> int:
-    """Return the number in an input chunk; from a sum of such numbers, its parts can be read."""
+    """Return the number in an input chunk; a sum of such numbers reveals its contributions."""
     scale: int = 10 ** (4 * rank)
     return (index + 1) * scale
 
@@ -22,7 +22,7 @@ def execute(text: str, draw: Random) -> Memory:
     A step waits for the step on which it depends, and a receive waits for its send.
 
     Raises:
-        AssertionError: the file exceeds a limit, or a step or a message is left.
+        AssertionError: the file exceeds a limit, or a step or a message is left over.
         KeyError: a step reads a chunk that holds nothing yet.
     """
     root = ET.fromstring(text)  # noqa: S314 - written by the tests

@@ -1,7 +1,7 @@
 """An executor of MSCCL++ plans with numbers instead of data, which shares no code with starcast.
 
 Thread blocks are interleaved at random, and each operation is executed at once. A chunk is an array
-of `PARTS` numbers, of which the thread blocks of a group move parts. Contributions to a sum are
+of `PARTS` numbers; each thread block of a group moves some of them. Contributions to a sum are
 distinct random numbers, so that a wrong sum is noticed.
 
 Reference: ``src/core/include/execution_kernel.hpp`` of microsoft/mscclpp.
@@ -18,7 +18,7 @@ PARTS = 12
 
 @cache
 def contribution(rank: int, index: int) -> int:
-    """Return the number at an index of the input of a rank."""
+    """Return the number at an index of a rank's input."""
     return Random(1000 * rank + index).getrandbits(40)  # noqa: S311 - repeatable
 
 
@@ -154,7 +154,7 @@ def _units(
 
 
 def _place(plan: Any, rank: int, buffer: str, index: int) -> Any:
-    """Return a place; in place, the smaller buffer is a part of the larger one."""
+    """Return a memory place; in an in-place plan, the smaller buffer is part of the larger one."""
     gpu = plan["gpus"][rank]
     if plan["inplace"] and buffer in ("i", "o"):
         sizes = {"i": gpu["input_chunks"], "o": gpu["output_chunks"]}

@@ -123,7 +123,7 @@ def internal_cycles(v: Node) -> list[list[int]]:
 def distance(v: Node) -> int:
     """Return the distance of v from Id by formulas (1) and (2) of the paper.
 
-    They use the lengths of the internal cycles and of the chains of external symbols.
+    The formulas use the lengths of the internal cycles and of the chains of external symbols.
     """
     chains = [chain(v, e) for e in externals(v)]
     total = sum(len(cycle) + (-1 if 1 in cycle else 1) for cycle in internal_cycles(v))
@@ -137,7 +137,7 @@ def distance(v: Node) -> int:
 def others_first(v: Node) -> int:
     """Return the symbol that replaces an external first symbol (Definition 3, corrected).
 
-    It is the smallest d(f) of the other external symbols f, or d(v_1) if there are none.
+    The symbol is the smallest d(f) of the other external symbols f, or d(v_1) if there are none.
     """
     e = v[0]
     return min([desired(v, f) for f in externals(v) if f != e], default=desired(v, e))

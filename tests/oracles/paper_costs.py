@@ -39,7 +39,7 @@ class Size(NamedTuple):
 
     @property
     def others(self) -> int:
-        """The number of nodes except one."""
+        """The number of nodes minus one."""
         return self.nodes - 1
 
 
@@ -159,7 +159,7 @@ def _edt_scatter(net: Size, asked: Asked) -> Cost:
 def levels_of_edt(net: Size) -> int:
     """Return the sum of the levels of all nodes in an edge-disjoint tree, by its closed form.
 
-    It is t_n + (n-1)!(3n - 6 - 2/(n-1)) + 2, where t_n is the sum of distances from a node.
+    The sum is t_n + (n-1)!(3n - 6 - 2/(n-1)) + 2; t_n is the sum of distances from a node.
     """
     n = net.n
     return int(net.t + factorial(n - 1) * (3 * n - 6 - Fraction(2, n - 1)) + 2)
@@ -177,8 +177,8 @@ def _theorem_5(net: Size, asked: Asked) -> int:
 def _with_reductions(forms: Forms) -> Forms:
     """Add the costs of gathers, reductions and allreduces.
 
-    A gather runs a scatter backwards, and a reduction runs a broadcast or an allgather backwards;
-    they have the same costs. An allreduce is a reduction followed by its reverse.
+    A gather is a reversed scatter, and a reduction is a reversed broadcast or allgather, with the
+    same costs. An allreduce is a reduction followed by its reverse.
     """
     backwards = {"scatter": "gather", "broadcast": "reduce", "allgather": "reduce-scatter"}
     added: Forms = {}
@@ -286,7 +286,7 @@ BY_NODES = {("scatter", "near-balanced"), ("gather", "near-balanced"), ("alltoal
 def bound_terms(net: Size, collective: str, ports: str) -> tuple[int, Fraction]:
     """Return lower bounds on the start-ups and on the bytes sent, as a multiple of m.
 
-    They are Tseng & Sheu's Lemmas 1 and 2, and Fragopoulou & Akl's (1993) Tables 4 and 5.
+    The bounds are Tseng & Sheu's Lemmas 1 and 2, and Fragopoulou & Akl's (1993) Tables 4 and 5.
     """
     others = net.others
     work: dict[str, Fraction | int] = {
@@ -308,8 +308,8 @@ def bound_terms(net: Size, collective: str, ports: str) -> tuple[int, Fraction]:
 def least_steps(net: Size, collective: str, asked: Asked) -> int:
     """Return the lower bound on the number of steps.
 
-    It is that of Fragopoulou & Akl (1993, Tables 4, 5; 1996, Tables 1 to 3). For a broadcast or
-    reduce, the steps that the last message takes along its path are added.
+    The bound is that of Fragopoulou & Akl (1993, Tables 4, 5; 1996, Tables 1 to 3). For a broadcast
+    or reduce, the steps that the last message takes along its path are added.
     """
     start_ups, through = bound_terms(net, collective, asked.ports)
     full = ceil(asked.sent * through)
@@ -337,7 +337,7 @@ def least_transmissions(net: Size, collective: str, asked: Asked) -> int:
 def cited(name: str, collective: str, ports: str, net: Size, pieces: int) -> Cost:
     """Return the corrected cost in a table row that cites another paper.
 
-    The tables are 1 and 2 of Tseng & Sheu, and 1 of Li, Chen, Xiang & Yao.
+    The tables are Tables 1 and 2 of Tseng & Sheu, and Table 1 of Li, Chen, Xiang & Yao.
     """
     n = net.n
     phases = sum(ceil_log2(i) for i in range(2, n + 1))

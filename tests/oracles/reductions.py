@@ -17,7 +17,7 @@ REDUCTIONS = ("reduce", "reduce-scatter", "allreduce")
 class Sums:
     """The partial sums by node, unit and tree.
 
-    Each is initially the node's own contribution; only the given ``nodes`` contribute.
+    Each sum is initially the node's own contribution; only the given ``nodes`` contribute.
     """
 
     def __init__(self, nodes: Iterable[str], required: Iterable[str]) -> None:
@@ -25,7 +25,7 @@ class Sums:
         self.required = frozenset(required)
         self.sets: dict[tuple[str, int, int], frozenset[str]] = {}
         self.trees: dict[int, set[int]] = {}
-        #: Nodes that received a complete unit, which even switches cannot add again.
+        #: Sums (node, unit, tree) replaced by a complete unit, which must not be added again.
         self.done: set[tuple[str, int, int]] = set()
 
     def held(self, node: str, unit: int, tree: int) -> frozenset[str]:
@@ -46,8 +46,8 @@ class Sums:
     def execute(self, rows: Sequence[Row]) -> list[Row]:
         """Execute the rows of one step, and return those that count a contribution twice.
 
-        A node sends what it held before the step. A received complete unit replaces the partial
-        sum.
+        A node sends the sum that it held before the step. A received complete unit replaces the
+        partial sum.
         """
         for row in rows:
             self.trees.setdefault(row.unit, set()).add(row.tree)
@@ -73,8 +73,8 @@ class Awaited:
 
     A row whose receiver adds the unit waits for all rows of the same tree that its sender adds in
     earlier steps. A row that passes on a complete unit waits until its sender has this unit. The
-    sender has it when one of its sums is complete or when it receives the complete unit, whichever
-    is earlier in the order of steps.
+    sender has the unit when one of its sums is complete or when it receives the complete unit,
+    whichever is earlier in the order of steps.
     """
 
     def __init__(

@@ -35,7 +35,8 @@ def cycles(x: Node) -> list[Cycle]:
 def distance(x: Node) -> int:
     """Return the distance of x from the identity by A0.
 
-    It is the number of cycles plus that of displaced symbols, minus 2 if symbol 1 is displaced.
+    The distance is the number of cycles plus the number of displaced symbols, minus 2 if symbol 1
+    is displaced.
     """
     return len(cycles(x)) + sum(map(len, cycles(x))) - (0 if x[0] == 1 else 2)
 

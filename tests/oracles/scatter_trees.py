@@ -42,13 +42,14 @@ def canonical(x: Node, k: int | None = None) -> list[Cycle]:
 def contest(x: Node) -> dict[Node, Cycle]:
     """Return the candidates for the generator of the necklace of x (Definition 7).
 
-    They are the nodes in which symbol 2 is displaced, each with its cycle that starts with 2.
+    The candidates are the nodes in which symbol 2 is displaced, each with its cycle that starts
+    with 2.
     """
     return {y: cycle_of(y, 2) for y in necklace(x) if y[1] != 2}
 
 
 def generator(x: Node) -> Node:
-    """Return the generator of the necklace of x: the lowest node that fits Definition 7."""
+    """Return the generator of the necklace of x: the lowest node that satisfies Definition 7."""
     if x[0] != 1:
         (result,) = (y for y in necklace(x) if y[1] == 1)
         return result
@@ -85,7 +86,8 @@ def near_balanced(root: Node) -> Tree:
 def repeated_dimensions(x: Node) -> list[int]:
     """Return the dimensions of the links to all parents of a node that starts with 1.
 
-    They are d + 2 + i p, where d is its displacement and p the number of nodes in its necklace.
+    The dimensions are d + 2 + i p, where d is the displacement of the node and p the size of its
+    necklace.
     """
     p = period(x)
     return [displacement(x) + 2 + i * p for i in range((len(x) - 1) // p)]

@@ -14,7 +14,7 @@ class Row(NamedTuple):
     """A row of a schedule: one unit crosses one directed link in one step.
 
     Nodes are tuples of symbols, or strings of bits in a hypercube. A unit is any value. In
-    reductions, ``combine`` tells whether the receiver adds the unit or takes it as complete.
+    reductions, ``combine`` states whether the receiver adds the unit or receives it complete.
     """
 
     step: int
@@ -136,7 +136,7 @@ def deliver_all(
 
 
 def is_one_port(rows: Iterable[Row]) -> bool:
-    """Return whether no node sends two packets in a step, or receives two."""
+    """Return whether every node sends and receives at most one packet per step."""
     links = {(row.step, row.sender, row.receiver) for row in rows}
     sends = Counter((step, sender) for step, sender, _ in links)
     receipts = Counter((step, receiver) for step, _, receiver in links)

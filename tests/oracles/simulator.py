@@ -39,7 +39,7 @@ class World:
 
     @property
     def endpoints(self) -> list[str]:
-        """The nodes that are no switches."""
+        """The nodes that are not switches."""
         return [node for node in self.nodes if node not in self.switches]
 
     def port(self, start: str, other: str) -> int:
@@ -93,7 +93,7 @@ class Plan:
     def messages(self) -> Iterator[tuple[int, str, str | None]]:
         """Yield every unit in order, with its source and its destination (None for all nodes).
 
-        The units of a reduction come from all endpoints, so their source is an empty text.
+        The units of a reduction come from all endpoints, so their source is an empty string.
         """
         nodes, root = self.world.endpoints, self.root
         halves = {"allgather": "broadcast", "alltoall": "scatter", "reduce-scatter": "reduce"}

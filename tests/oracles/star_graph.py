@@ -112,7 +112,7 @@ def distance_sum(n: int) -> int:
 def distance_sum_formula(n: int) -> int:
     """Return t_n by its closed form n!(n + 2/n + H_n - 4), where H_n is a harmonic number.
 
-    It is stated in section 2 of Fragopoulou & Akl 1993.
+    The closed form is stated in section 2 of Fragopoulou & Akl 1993.
     """
     total = factorial(n) * mean_distance(n)
     assert total.denominator == 1

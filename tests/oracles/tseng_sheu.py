@@ -46,7 +46,7 @@ def multiple(r: Node) -> tuple[Tree, ...]:
 def height_of_multiple(n: int) -> int:
     """Return the height h of the highest tree of A2, by its closed form in A6.
 
-    It is D_n + n + g - 2, where g is the largest proper divisor of n, but 1 for n = 2.
+    The height is D_n + n + g - 2, where g is the largest proper divisor of n, but 1 for n = 2.
     """
     largest = max(d for d in range(1, n) if n % d == 0)
     return 1 if n == 2 else diameter(n) + n + largest - 2
@@ -90,7 +90,7 @@ class Prices(NamedTuple):
 def time_of_multiple(n: int, ports: str, segments: int, prices: Prices) -> Fraction:
     """Return the time of Algorithm 1 with p segments per tree by equation (3) in A6.
 
-    It is (h+p-1)(T_s + a/p) with a = 2m T_c/(n-1) and tree height h, times n-1 if one-port.
+    The time is (h+p-1)(T_s + a/p) with a = 2m T_c/(n-1) and tree height h, times n-1 if one-port.
     """
     a = 2 * prices.m * prices.byte / (n - 1)
     slots = (height_of_multiple(n) + segments - 1) * (1 if ports == "all" else n - 1)

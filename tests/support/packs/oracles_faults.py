@@ -121,7 +121,7 @@ def damage(forest: str, **dead: Dead) -> Iterator[Values]:
     order="trees_left node",
 )
 def fewer_trees(forest: str, required_trees: int = 1, **dead: Dead) -> Iterator[Values]:
-    """Yield cut-off nodes that too few trees reach; list the trees that reach and miss each node."""
+    """Yield cut-off nodes that too few trees reach, and the trees that reach and miss each node."""
     for label in labels(spec_of(forest)):
         lost = [tree for tree in trees_of(forest) if label in cut(forest, tree, **dead)]
         through = [tree for tree in trees_of(forest) if label in reached(forest, tree, **dead)]
