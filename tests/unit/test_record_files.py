@@ -101,7 +101,7 @@ def test_a_record_file_without_a_json_object_is_refused(tmp_path: Path, text: st
         load_record(path)
 
 
-def test_a_witness_that_differs_from_its_checksum_is_refused(tmp_path: Path) -> None:
+def test_a_witness_file_with_a_wrong_checksum_is_refused(tmp_path: Path) -> None:
     path = put_record(tmp_path, shipped_record("one-port-broadcast", "S4"))
     (witness,) = path.parent.glob("*.npz")
     witness.write_bytes(witness.read_bytes() + b"\0")

@@ -78,7 +78,7 @@ def test_a_certificate_with_invalid_multipliers_or_denominator_is_rejected(
         verify(forged(vector_of(1), multipliers, denominator))
 
 
-def test_coefficients_of_quadratic_forms_equal_those_computed_with_python_integers() -> None:
+def test_quadratic_form_coefficients_equal_those_of_python_integers() -> None:
     generator = np.random.default_rng(29)
     orbit = generator.integers(0, 5, (40, 40))
     for largest in (1, 1000, 10**6, 75_000_000):
@@ -89,7 +89,7 @@ def test_coefficients_of_quadratic_forms_equal_those_computed_with_python_intege
         assert quadratic_form(orbit, vector, 5).tolist() == exact
 
 
-def test_coefficients_of_quadratic_forms_that_could_overflow_are_refused() -> None:
+def test_quadratic_forms_whose_coefficients_could_overflow_are_refused() -> None:
     orbit = np.zeros((2, 2), dtype=np.int64)
     with pytest.raises(OverflowError, match="64 bits"):
         quadratic_form(orbit, np.array([WRAPPED, 0]), 1)

@@ -59,7 +59,7 @@ def pair_of(record: Record | None) -> Pair:
         ((5, 6), (6, 21), (6, 6), (6, 6)),
     ],
 )
-def test_a_folder_keeps_the_better_value_and_the_better_checked_bound(
+def test_a_record_folder_keeps_the_best_value_and_the_best_verified_bound(
     stored: Pair | None, found: Pair, proved: Pair, unproved: Pair, tmp_path: Path
 ) -> None:
     for expected, is_proved in ((proved, True), (unproved, False)):
@@ -103,7 +103,7 @@ def test_a_combined_record_has_the_verification_state_of_its_bound(
         assert (pair_of(record), STATES.index(state)) == expected
 
 
-def test_a_witness_that_contradicts_a_bound_refutes_it() -> None:
+def test_a_bound_that_another_witness_contradicts_is_discarded() -> None:
     assert is_better(FOUR_ROUNDS, FORGED)
     assert not is_better(FORGED, FOUR_ROUNDS)
     for records in ([FOUR_ROUNDS, FORGED], [FORGED, FOUR_ROUNDS]):
@@ -218,6 +218,7 @@ def shard_of(file: Path, *records: Record) -> Path:
 
 
 def test_a_forged_bound_in_a_shard_is_rejected_or_ignored(lab: Lab, tmp_path: Path) -> None:
+    """Merging fails if proofs are regenerated; otherwise the bound is ignored."""
     folder = tmp_path / "home" / "records"
     forged = shard_of(tmp_path / "forged.json", FORGED)
     with pytest.raises(RejectedError, match="satisfiable"):

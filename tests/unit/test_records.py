@@ -238,7 +238,7 @@ def test_a_value_that_contradicts_the_witness_or_the_bound_is_rejected() -> None
         verify(replace(record, bound=6))
 
 
-def test_a_bound_that_neither_theory_nor_its_own_evidence_supports_is_rejected() -> None:
+def test_a_bound_that_neither_theory_nor_evidence_supports_is_rejected() -> None:
     record = shipped_record("one-port-broadcast", "S7,3")
     with pytest.raises(RejectedError, match="without a proof"):
         verify_bound(replace(record, bound=9))
@@ -262,7 +262,7 @@ def test_a_saved_record_is_loaded_unchanged(tmp_path: Path) -> None:
             assert np.array_equal(array, read.witness[name])
 
 
-def test_a_record_is_not_replaced_by_a_worse_one(tmp_path: Path) -> None:
+def test_a_record_is_not_replaced_by_a_worse_record(tmp_path: Path) -> None:
     record = shipped_record("one-port-broadcast", "S4")
     rounds = record.witness["round"]
     late = {**record.witness, "round": rounds + (rounds == rounds.max())}
@@ -288,7 +288,7 @@ def test_in_maximum_problems_larger_values_and_smaller_bounds_are_better() -> No
         assert (combined.value, combined.bound) == (record.value, record.bound)
 
 
-def test_if_two_folders_have_the_same_record_the_better_one_is_listed(tmp_path: Path) -> None:
+def test_the_better_of_two_records_with_the_same_id_is_listed(tmp_path: Path) -> None:
     record = shipped_record("one-port-broadcast", "S4")
     put_record(tmp_path / "a", replace(record, value=6))
     put_record(tmp_path / "b", record)
@@ -300,7 +300,7 @@ def test_if_two_folders_have_the_same_record_the_better_one_is_listed(tmp_path: 
     assert found.value == 5
 
 
-def test_a_leaf_that_is_informed_in_a_wrong_round_is_rejected() -> None:
+def test_a_broadcast_that_informs_a_leaf_in_a_wrong_round_is_rejected() -> None:
     """A node would send twice in a round, or the round is too large for 64-bit arithmetic."""
     record = shipped_record("one-port-broadcast", "S4")
     rounds = record.witness["round"].astype(np.int64)
@@ -321,7 +321,7 @@ def test_a_leaf_that_is_informed_in_a_wrong_round_is_rejected() -> None:
             verify(replace(record, witness={**record.witness, "round": rounds}))
 
 
-def test_a_bound_with_no_paths_or_with_incomplete_paths_is_not_proven() -> None:
+def test_a_fault_diameter_bound_without_complete_paths_is_rejected() -> None:
     record = shipped_record("fault-diameter", "S4")
     for paths, reason in (
         (np.array([[0]]), "does not end"),
@@ -356,7 +356,7 @@ def test_the_optimal_broadcast_takes_the_number_of_rounds_in_its_record(spec: st
 
 @pytest.mark.parametrize("messages", [1, 2, 3, 4])
 @pytest.mark.parametrize("spec", ["S4", "S5"])
-def test_allgather_on_hamiltonian_cycles_meets_the_bound_for_odd_n(
+def test_an_allgather_on_hamiltonian_cycles_reaches_the_bound_for_odd_n(
     spec: str, messages: int
 ) -> None:
     network = topology(spec)
@@ -378,7 +378,7 @@ def test_optimal_edge_disjoint_trees_have_the_height_of_their_record() -> None:
         assert trees.congestion == 1
 
 
-def test_optimal_algorithms_are_defined_only_where_a_record_exists() -> None:
+def test_optimal_algorithms_are_defined_only_if_a_record_exists() -> None:
     names = {algorithm.name for algorithm in algorithms_on(topology("S7,6"))}
     assert "optimal" not in names
     with pytest.raises(InputError, match="starcast has no record of one-port-broadcast on it"):

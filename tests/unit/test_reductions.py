@@ -142,7 +142,7 @@ def test_three_copies_of_a_reduction_survive_any_dead_link(copies: int) -> None:
     assert any(lost) == (copies < 3)
 
 
-def test_dead_nodes_need_not_contribute() -> None:
+def test_contributions_of_dead_nodes_are_not_required() -> None:
     reduce = schedule("S4", "reduce", "greedy")
     leaf = int(np.setdiff1d(reduce.sender, reduce.receiver)[0])
     run = assert_same_verdict(reduce, [Fault(leaf).on(reduce.topology)])
@@ -162,7 +162,7 @@ def test_dead_nodes_need_not_contribute() -> None:
         ("reduce", [True, False], "differ in length"),
     ],
 )
-def test_the_column_combine_is_required_in_reductions_and_refused_elsewhere(
+def test_the_column_combine_is_required_in_reductions_and_otherwise_refused(
     collective: Any, combine: Any, message: str
 ) -> None:
     columns = {"step": [1], "sender": [1], "port": [2], "unit": [0], "combine": combine}

@@ -30,7 +30,7 @@ def satisfiable() -> Formula:
     return formula
 
 
-def test_a_proof_is_accepted_once_it_derives_the_empty_clause() -> None:
+def test_a_proof_that_derives_the_empty_clause_is_accepted() -> None:
     assert check_lrat(CLAUSES, PROOF) == 2
     assert check_lrat(CLAUSES, [PROOF[0], "4 d 1 2 0", PROOF[1], "anything"]) == 2
     assert check_lrat([[1, 1], [-1, -1]], ["3 0 1 2 0"]) == 1
@@ -86,7 +86,7 @@ def test_no_proof_of_a_satisfiable_formula_is_accepted() -> None:
                     check_lrat(formula, [line, "4 0 3 0"])
 
 
-def test_a_solver_refutes_a_formula_and_the_proof_is_accepted(tmp_path: Path) -> None:
+def test_the_proof_of_a_solver_for_an_unsatisfiable_formula_is_accepted(tmp_path: Path) -> None:
     file = tmp_path / "proof.lrat"
     found = refute(pigeons(6), LIMITS, "pigeons", file)
     assert found is not None
@@ -179,7 +179,7 @@ def install_checker(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) 
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
 
 
-def test_a_proof_must_also_be_accepted_by_cake_lpr_if_it_is_installed(
+def test_an_installed_cake_lpr_must_also_accept_a_proof(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install_checker(tmp_path, monkeypatch, "echo s VERIFIED UNSAT")
@@ -282,7 +282,7 @@ def test_a_record_whose_proof_takes_too_long_is_not_verified(format_: str, state
     assert "MB" in checked.reason
 
 
-def test_a_bound_that_rests_only_on_a_second_solver_counts_as_not_checked() -> None:
+def test_a_bound_proven_only_by_a_second_solver_is_reported_as_not_checked() -> None:
     settled = true_height("LRAT")
     assert find_unsettled([settled], 60) is None
     failure = find_unsettled([settled, true_height("second solver")], 60)

@@ -29,7 +29,7 @@ def test_runs_are_executed_without_sqlalchemy() -> None:
     assert run_program(program).stdout == "False\n"
 
 
-def test_a_run_is_read_from_a_file_as_it_was_written() -> None:
+def test_a_run_written_to_a_file_is_read_back_unchanged() -> None:
     point = make_point("S4", "broadcast", "multiple", faults=("2134@2",), message_bytes=7)
     execution = execute(point)
     run = price_run(point, execution)

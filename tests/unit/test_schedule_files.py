@@ -193,7 +193,7 @@ def test_units_are_recovered_from_tags_that_are_constant_per_unit(
 
 @pytest.mark.whole
 @pytest.mark.parametrize("collective", ["reduce", "reduce-scatter", "allreduce"])
-def test_a_reduction_without_comments_is_refused_with_the_reason(
+def test_a_goal_reduction_without_comments_is_refused_with_a_reason(
     tmp_path: Path, collective: Any
 ) -> None:
     (tmp_path / "mpi.goal").write_text(MPI)
@@ -273,7 +273,7 @@ def test_the_file_format_is_detected_from_the_content_before_the_suffix(
         (b"\x1f\x8b\x08\0", "a compressed file"),
     ],
 )
-def test_the_error_for_another_file_format_names_it_and_the_readable_formats(
+def test_the_error_for_an_unsupported_format_names_it_and_the_supported_formats(
     tmp_path: Path, content: bytes, noun: str
 ) -> None:
     for name in ("a.csv", "a.goal", "a.txt"):
@@ -356,7 +356,7 @@ def test_a_hint_names_only_the_columns_that_the_collective_accepts(tmp_path: Pat
         ("allreduce", {"unit": [600_000, 600_000], "tree": [0, 255]}),
     ],
 )
-def test_a_few_rows_with_large_numbers_are_refused(
+def test_a_schedule_with_few_rows_but_huge_numbers_is_refused(
     collective: Any, changes: dict[str, Any]
 ) -> None:
     columns: dict[str, Any] = {"step": [1, 2], "sender": [0, 0], "port": [2, 2], "unit": [0, 0]}
@@ -406,7 +406,7 @@ def test_text_files_in_utf_8_and_utf_16_are_read_and_others_refused(tmp_path: Pa
     edits=st.lists(st.tuples(st.integers(0, 400), st.binary(max_size=4)), max_size=4),
     suffix=st.sampled_from(("csv", "goal", "xml", "txt")),
 )
-def test_a_damaged_file_is_read_or_refused(
+def test_reading_a_damaged_schedule_file_raises_only_starcast_errors(
     tmp_path_factory: pytest.TempPathFactory, start: str, edits: Any, suffix: str
 ) -> None:
     data = start.encode()

@@ -131,7 +131,7 @@ def test_the_counting_bound_counts_informed_nodes_round_by_round() -> None:
 
 
 @pytest.mark.parametrize("spec", ["S3", "S4", "S4,2", "S5", "S5,2", "S5,3", "Q3", "Q4"])
-def test_automorphisms_fix_the_root_and_nodes_of_an_orbit_have_equal_distances(spec: str) -> None:
+def test_automorphisms_fix_the_root_and_have_orbits_of_equal_distance(spec: str) -> None:
     """The rotation permutes the neighbours of the root in one cycle."""
     graph = topology(spec)
     maps = fixing_root(graph)
@@ -234,7 +234,7 @@ def test_both_engines_decide_satisfiability(engine: Engine) -> None:
     assert values.tolist() == [False, False, True]
 
 
-def test_a_bound_from_theory_has_no_proof_and_a_wrong_known_record_is_rejected() -> None:
+def test_a_proof_of_a_theory_bound_and_a_wrong_known_record_are_rejected() -> None:
     record = settle("one-port-broadcast", "S4")
     with pytest.raises(RejectedError, match="needs no proof"):
         prove_again(record)
@@ -496,7 +496,7 @@ def test_cutting_planes_certify_a_bound_that_no_bisection_contradicts(
 
 
 def test_wrong_multipliers_and_automorphisms_of_a_certificate_are_detected() -> None:
-    """Too large multipliers prove only a smaller bound, and negative multipliers are rejected."""
+    """Large multipliers prove a smaller bound, and negative multipliers are rejected."""
     graph = topology("S4")
     maps, vectors, multipliers, scale = certificate("S4")
     assert certified_cut(graph, maps, vectors, 2 * multipliers, scale) < 8
@@ -521,7 +521,7 @@ def test_bounds_are_rounded_to_the_parity_of_all_bisections() -> None:
         assert round_cut(graph, cut - 1) == cut
 
 
-def test_formulas_are_equal_for_numbers_of_links_that_round_to_the_same_bound() -> None:
+def test_formulas_for_link_counts_with_the_same_rounded_bound_are_equal() -> None:
     """On S5,2 every bisection cuts an even number of links: excluding 6 or 7 gives the bound 8."""
     problem = BisectionWidth(topology("S5,2"), {})
     assert problem.rebuild(7, {}).sha256() == problem.rebuild(6, {}).sha256()

@@ -239,7 +239,7 @@ def test_a_failed_connection_is_reported_with_the_message_of_libpq(uri: str, sen
     assert failed.value.message.startswith(sentence)
 
 
-def test_a_password_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+def test_the_error_for_an_unreadable_password_file_names_the_file(tmp_path: Path) -> None:
     """The file has the password of an embedded server or of the user's own server."""
     home = Home(tmp_path / "home")
     home.create()

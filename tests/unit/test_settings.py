@@ -176,7 +176,7 @@ def test_a_missing_password_or_password_file_is_refused() -> None:
         )
 
 
-def test_the_error_says_how_to_start_the_stack_if_it_is_not_running(folder: Path) -> None:
+def test_the_hint_for_a_stopped_stack_names_starcast_up(folder: Path) -> None:
     with pytest.raises(UnavailableError) as caught:
         store_url(Settings.load(home=folder / "empty"))
     assert "starcast up" in caught.value.hint
@@ -255,7 +255,7 @@ def test_the_config_command_names_the_settings_file_that_was_read(
     assert named() == f"settings file: {config}"
 
 
-def test_a_path_in_the_home_of_an_unknown_user_is_an_input_error(
+def test_a_path_in_the_home_of_an_unknown_user_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The path may come from the environment or from a flag."""

@@ -52,7 +52,7 @@ def test_without_rows_all_units_are_missing_and_the_first_few_are_named() -> Non
     assert len(run.links_used) == len(run.packet_sizes) == 0
 
 
-def test_the_root_and_the_units_that_a_schedule_declares_are_checked() -> None:
+def test_the_declared_root_and_number_of_units_are_checked() -> None:
     """With another root or more units, the same rows do not satisfy the postcondition."""
     schedule = broadcast(4, "greedy", "all", 2)
     assert simulate(replace(schedule, root=1)).violation is not None

@@ -131,7 +131,7 @@ def test_mutated_schedules_under_faults_get_the_same_verdict_from_both_simulator
 
 
 @pytest.mark.parametrize(("collective", "ports"), list(product(COLLECTIVES, ("all", "one"))))
-def test_random_schedules_include_valid_and_invalid_ones(collective: str, ports: str) -> None:
+def test_random_schedules_include_valid_and_invalid_schedules(collective: str, ports: str) -> None:
     """Tests with random schedules must see both verdicts for every collective and port model."""
     empty = no_rows(topology("S3"), collective, ports)
     rules = []
@@ -160,7 +160,7 @@ def by_pairs(postcondition: Postcondition, rows: Rows, end: int) -> ArrivalTimes
 
 @max_examples(40)
 @given(st.data())
-def test_the_result_does_not_depend_on_the_data_structure_for_arrival_times(
+def test_results_do_not_depend_on_how_arrival_times_are_stored(
     data: st.DataObject,
 ) -> None:
     schedule = data.draw(
@@ -185,7 +185,7 @@ def test_the_result_does_not_depend_on_the_data_structure_for_arrival_times(
 
 @max_examples(40)
 @given(st.data())
-def test_under_faults_the_result_does_not_depend_on_the_data_structure_for_arrival_times(
+def test_under_faults_results_do_not_depend_on_how_arrival_times_are_stored(
     data: st.DataObject,
 ) -> None:
     schedule = data.draw(random_schedules("S3", "Q2", "S4,2"))
@@ -209,7 +209,7 @@ def test_the_batch_size_does_not_change_the_result(
 ) -> None:
     """A step is checked as a whole even if its rows exceed a batch.
 
-    Repeated deliveries do no harm.
+    A node may receive the same unit several times.
     """
     empty = no_rows(topology("S3"), collective, "all", each=2, symmetric=symmetric)
     for seed in range(12):
@@ -305,7 +305,7 @@ def test_without_units_the_postcondition_holds() -> None:
 
 
 def test_the_postcondition_determines_how_arrival_times_are_stored() -> None:
-    """Units for all nodes have `ArrivalTimes`, units with one destination have `Journeys`."""
+    """`ArrivalTimes` stores units for all nodes, `Journeys` stores units with one destination."""
     everything, addressed = (
         built(("S4", "allgather", "edge-disjoint", "all")),
         built(("S4", "alltoall", "exact", "all")),

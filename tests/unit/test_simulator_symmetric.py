@@ -113,7 +113,7 @@ def test_in_a_symmetric_schedule_two_rows_of_a_step_over_one_port_conflict() -> 
     assert packets.largest_packet == 2
 
 
-def test_undelivered_units_are_named_for_one_source_and_counted_for_all() -> None:
+def test_undelivered_units_are_named_for_one_source_and_counted_for_all_sources() -> None:
     """The named units are those in the rows of the schedule's source."""
     schedule = built(("S4", "alltoall", "exact", "all"))
     last = len(schedule) - 1

@@ -47,7 +47,7 @@ def test_arguments_are_formatted_in_alphabetical_order() -> None:
     assert format_spec("greedy", {}) == "greedy"
 
 
-def test_the_id_of_a_forest_has_the_syntax_of_a_construction_with_arguments() -> None:
+def test_a_forest_id_contains_the_construction_with_its_arguments() -> None:
     trees = forest("S4", "dimension-change", "4321", base="multiple", i=1)
     assert trees.id == f"S4:{format_spec('dimension-change', trees.arguments)}:4321"
 

@@ -156,7 +156,7 @@ def test_a_ring_needs_a_network_without_switches() -> None:
         schedule(cycle, "allgather", "ring")
 
 
-def test_a_switch_sends_and_receives_any_number_of_packets_in_the_one_port_model() -> None:
+def test_the_one_port_model_does_not_limit_switches() -> None:
     network = hub(3)
     port = [network.ports_between(3, end)[0] for end in range(3)]
     built = rows_of_hub(
@@ -297,7 +297,7 @@ def test_fat_trees_have_the_sizes_and_distances_of_the_paper(k: int) -> None:
 
 
 @pytest.mark.parametrize(("h", "hosts"), [(1, 1), (2, 2), (2, 5), (3, 3)])
-def test_dragonflies_have_hosts_at_their_routers(h: int, hosts: int) -> None:
+def test_dragonflies_have_the_given_number_of_hosts_per_router(h: int, hosts: int) -> None:
     """Kim et al. 2008: N = a p (a h + 1) terminals; a = 4, p = h = 2 give 72 (Figure 5)."""
     network = topology(f"DF{h},{hosts}")
     routers = 2 * h * (2 * h * h + 1)
@@ -321,7 +321,7 @@ def test_a_plug_in_family_declares_switches_by_their_first_letter() -> None:
 
 
 @pytest.mark.parametrize("spec", ["FT3", "FT62", "DF2,0", "DF2,200"])
-def test_sizes_out_of_range_are_refused(spec: str) -> None:
+def test_fat_tree_and_dragonfly_sizes_out_of_range_are_refused(spec: str) -> None:
     with refused(f"{spec} is out of range"):
         topology(spec)
 

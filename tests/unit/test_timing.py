@@ -163,8 +163,8 @@ def test_a_delivery_in_a_later_step_can_arrive_earlier(
     assert timing(judged, 1, 1, 1).time == 10 + 4 * 2
 
 
-def test_a_unit_that_returns_to_its_source_is_available_there_from_the_start() -> None:
-    """The source sends the unit again without waiting for its return."""
+def test_a_source_can_resend_a_unit_before_the_unit_returns() -> None:
+    """The rows send the unit back in step 2, but the source need not wait for it."""
     rows = [(1, "000", 1, 0), (2, "100", 1, 0), (3, "000", 2, 0)]
     judged = _rows("Q3", 8, *rows, collective="scatter")
     assert assert_same_times(judged, "asynchronous", (1, 1, 1)).time == 2 * 2

@@ -294,7 +294,7 @@ def test_large_topologies_allocate_nothing_before_an_array_is_requested(spec: st
     assert peak < 1_000_000
 
 
-def test_a_rank_must_be_an_integer_and_a_node_a_rank_or_label() -> None:
+def test_ranks_that_are_not_integers_and_invalid_node_types_are_refused() -> None:
     for ranks in [[1.5], ["a"], [None]]:
         with refused("whole numbers"):
             topology("S4").neighbours(2, ranks)  # type: ignore[arg-type]

@@ -135,7 +135,7 @@ def test_a_network_exported_with_attributes_is_read_back_unchanged(
 
 
 @pytest.mark.parametrize("name", UNEQUAL)
-def test_objects_of_graph_libraries_are_read_back(name: str) -> None:
+def test_networks_converted_to_graph_libraries_are_read_back_unchanged(name: str) -> None:
     made = network(LINKS, name=name, **UNEQUAL[name])
     assert network(to_networkx(made), name=name).sha256 == made.sha256
     assert network(to_igraph(made), name=name).sha256 == made.sha256

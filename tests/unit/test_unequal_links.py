@@ -161,7 +161,7 @@ def test_six_units_cross_a_link_of_capacity_3_in_two_steps() -> None:
     assert simulate(changed(judged, 5, unit=4)).violation is not None  # the same unit twice
 
 
-def test_a_packet_counts_once_in_the_one_port_model() -> None:
+def test_the_one_port_model_counts_packets_instead_of_units() -> None:
     network = line(capacities=[2, 1])
     rows = [(1, "a", "b", 0), (1, "a", "b", 1), (2, "b", "c", 0), (3, "b", "c", 1)]
     judged = sends(network, *rows, ports="one", units=2)
