@@ -128,7 +128,7 @@ def subtree(n: int, j: int) -> list[Node]:
 
 
 def leaves(n: int) -> list[Node]:
-    """Return the nodes reached in phase 2, which are those that start with 1, except the root."""
+    """Return the nodes reached in phase 2: all nodes that start with 1, except the root."""
     return [u for u in nodes(n)[1:] if u[0] == 1]
 
 

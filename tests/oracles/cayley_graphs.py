@@ -72,7 +72,7 @@ def alternating_group(node: str) -> Iterator[str]:
 
 
 def torus(*sides: int) -> Neighbours:
-    """Return the function that yields the neighbours in a torus with these side lengths.
+    """Return the function that yields the neighbours in a torus with the given side lengths.
 
     One coordinate changes by 1, modulo its side length.
     """
@@ -101,7 +101,7 @@ def search(start: str, neighbours: Neighbours) -> dict[str, int]:
 
 
 def multiply(factors: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """Return the coefficients of the product of polynomials, given those of the factors."""
+    """Return the coefficients of a product of polynomials, given the factors' coefficients."""
     product = [1]
     for factor in factors:
         longer = [0] * (len(product) + len(factor) - 1)

@@ -97,7 +97,7 @@ def edt(root: Node) -> list[Tree]:
 
 
 def at_root(parents: Mapping[Node, Node | None], root: Node) -> Tree:
-    """Return the tree in which nodes have these parents, translated from root I to another root.
+    """Return the tree with the given parents, translated from root I to another root.
 
     Nodes whose parent is None are omitted.
     """

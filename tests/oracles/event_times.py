@@ -24,7 +24,7 @@ class Machine:
     t_c: Fraction
 
     def duration(self, rows: list[Row], world: World) -> Fraction:
-        """Return the time that the packet with these rows takes on its link."""
+        """Return the time that a packet with the given rows takes on its link."""
         link = rows[0].sender, rows[0].port
         start_up = self.t_s + world.latencies.get(link, 0)
         per_byte = self.t_c / world.capacities.get(link, 1)
@@ -33,7 +33,7 @@ class Machine:
 
 @dataclass
 class Packet:
-    """A packet: the rows with the same step, sender and port, and when it starts and ends."""
+    """A packet: the rows with the same step, sender and port, and its start and end times."""
 
     rows: list[Row]
     start: Fraction | None = None

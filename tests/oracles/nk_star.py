@@ -97,7 +97,7 @@ def chain(v: Node, e: int) -> list[int]:
 
 
 def externals(v: Node) -> list[int]:
-    """Return the external symbols of v, which are those larger than k, in the order of v."""
+    """Return the external symbols of v (the symbols larger than k), in the order of v."""
     return [symbol for symbol in v if symbol > len(v)]
 
 
@@ -165,6 +165,6 @@ def multiple_at_identity(n: int, k: int) -> list[Tree]:
 
 
 def multiple(r: Node, n: int) -> list[Tree]:
-    """Return the n-1 trees MT with root r, which are those at Id relabelled by r's extension."""
+    """Return the n-1 trees MT with root r: the trees at Id, relabelled by r's extension."""
     q = extension(r, n)
     return [translated(tree, q) for tree in multiple_at_identity(n, len(r))]

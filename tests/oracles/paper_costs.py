@@ -76,7 +76,7 @@ def cube(d: int) -> Size:
 
 
 def size(spec: str) -> Size:
-    """Return the properties of the topology with this name, such as ``S4``, ``S4,2`` or ``Q3``."""
+    """Return the properties of the topology with the given name, such as ``S4,2`` or ``Q3``."""
     if spec.startswith("Q"):
         return cube(int(spec[1:]))
     numbers = [int(word) for word in spec[1:].split(",")]

@@ -137,7 +137,7 @@ def rule_8(sent: Sequence[Message], messages: int) -> list[Row]:
 
 
 def scatter(algorithm: str, root: Node, messages: int) -> list[Row]:
-    """Return the rows of the scatter with this algorithm, root and number of messages."""
+    """Return the rows of the scatter with the given algorithm, root and number of messages."""
     entry = rule_8 if algorithm == "one-port" else rule_5
     return entry(SCATTERED[algorithm](root, messages), messages)
 

@@ -69,7 +69,7 @@ def parent_dimension(x: Node) -> int:
 
 
 def tree(root: Node, inner: Callable[[Node], int], leaf: Callable[[Node], int]) -> Tree:
-    """Return the tree with this root, given functions for the dimension of each parent link.
+    """Return the tree with the given root and functions for the dimension of each parent link.
 
     Nodes that start with 1 use the function ``leaf``, all other nodes ``inner``.
     """

@@ -72,7 +72,7 @@ def backwards(rows: Collection[Row]) -> list[Row]:
 def for_all(
     rows: Iterable[Row], sources: Iterable[Node], relabel: Callable[[Node, Any], Any] = compose
 ) -> list[Row]:
-    """Return the rows of all sources, given those of the identity.
+    """Return the rows of all sources, given the rows of the identity.
 
     For source q, nodes are relabelled by q, and units become pairs (q, unit).
     """

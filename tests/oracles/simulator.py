@@ -52,7 +52,7 @@ class World:
 
 @cache
 def world(spec: str) -> World:
-    """Return the topology with this name, such as ``S4``, ``S4,2`` or ``Q3``."""
+    """Return the topology with the given name, such as ``S4``, ``S4,2`` or ``Q3``."""
     if spec.startswith("Q"):
         d = int(spec[1:])
         bits = hypercube.nodes(d)
@@ -283,9 +283,9 @@ def is_addressed(plan: Plan, row: Row) -> bool:
 
 
 def translated(plan: Plan, row: Row, image: Mapping[str, str], source: int) -> Row:
-    """Return the row that corresponds to this row for the source with number ``source``.
+    """Return the row of source number ``source`` that corresponds to a row of the root.
 
-    ``image`` is the automorphism that maps the plan's root to that source.
+    ``image`` is the automorphism that maps the plan's root to the source.
     """
     nodes = plan.world.nodes
     sender, receiver, unit = image[row.sender], image[row.receiver], row.unit

@@ -125,7 +125,7 @@ def mean_distance(n: int) -> Fraction:
 
 
 def visited(start: Node, dimensions: Iterable[int]) -> list[Node]:
-    """Return the nodes on a path from ``start`` across these dimensions, including ``start``."""
+    """Return the nodes, including ``start``, on a path from it across the given dimensions."""
     result = [start]
     for dimension in dimensions:
         result.append(swap(result[-1], dimension))

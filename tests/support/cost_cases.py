@@ -97,7 +97,7 @@ def simulated_cost(
 
 @cache
 def cases(*specs: str, shares: tuple[int, ...] = (1, 2, 3)) -> list[Case]:
-    """Return cases for every algorithm on these topologies in every port model.
+    """Return cases for every algorithm on the given topologies in every port model.
 
     Messages are split into the numbers of parts in ``shares``, and into n-1 and 2(n-1) parts, where
     n-1 is the degree. The numbers of copies are 1, 2 and n-1.

@@ -18,7 +18,7 @@ from starcast.trees import Forest
 
 @contextmanager
 def refused(*words: str, exit_code: int = 2) -> Iterator[pytest.ExceptionInfo[StarcastError]]:
-    """Expect a `StarcastError` with a hint, this exit code, and these words in its message."""
+    """Expect a `StarcastError` with a hint, the given exit code and words in its message."""
     with pytest.raises(StarcastError) as refusal:
         yield refusal
     assert refusal.value.exit_code == exit_code

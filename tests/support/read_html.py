@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 class HtmlPage(HTMLParser):
-    """The anchors of a page, the URLs that it links to, and those that a browser loads for it."""
+    """The anchors of a page, the URLs of its links, and the URLs that a browser loads for it."""
 
     def __init__(self, page: Path) -> None:
         super().__init__()

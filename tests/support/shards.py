@@ -59,7 +59,7 @@ def content_of_shard(kind: ShardKind) -> dict[str, Any]:
 
 
 def seal(content: dict[str, Any]) -> bytes:
-    """Return the text of a shard with this content and its correct checksum."""
+    """Return the text of a shard with the given content and its correct checksum."""
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
     return json.dumps({**content, "sha256": digest}).encode()

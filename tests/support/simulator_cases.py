@@ -34,7 +34,7 @@ Base = tuple[str, str, str, str]
 
 
 def bases(*specs: str) -> list[Base]:
-    """Return every algorithm of the catalogue on these topologies, in each of its port models."""
+    """Return all catalogue algorithms on the given topologies, in each of their port models."""
     return [
         (spec, entry.collective, entry.name, ports)
         for spec in specs
@@ -140,7 +140,7 @@ def names_the_first(run: Simulation, schedule: Schedule, faults: Sequence[Fault]
 
 
 def names(sentence: str, row: Row) -> bool:
-    """Return whether the text of a violation describes this row."""
+    """Return whether the text of a violation describes the given row."""
     ends = f"{row.sender} sends", f"to {row.receiver}:"
     parts = f"step {row.step}:", f"unit {row.unit} ", f"port {row.port} "
     return all(part in sentence for part in (*ends, *parts))
@@ -173,7 +173,7 @@ MUTATIONS = (
 
 
 def changed(schedule: Schedule, row: int, **values: int) -> Schedule:
-    """Return a copy of a schedule with these values in one row."""
+    """Return a copy of a schedule with the given values in one row."""
     columns: dict[str, Any] = {name: getattr(schedule, name).astype(np.int64) for name in values}
     for name, value in values.items():
         columns[name][row] = value
@@ -190,7 +190,7 @@ def flipped(schedule: Schedule, row: int) -> Schedule:
 
 
 def kept(schedule: Schedule, rows: Sequence[int] | np.ndarray[Any, Any]) -> Schedule:
-    """Return a copy of a schedule with only these rows, in this order; rows can be repeated."""
+    """Return a copy of a schedule with only the given rows, in the given order; rows can recur."""
     chosen = np.asarray(rows, dtype=np.int64)
     return replace(schedule, **schedule.columns.apply(lambda column: column[chosen]).present())
 

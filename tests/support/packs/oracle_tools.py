@@ -291,7 +291,7 @@ def some_pairs(spec: str) -> list[tuple[Label, Label]]:
 
 
 def forest_cases(*specs: str, **others: Any) -> list[Case]:
-    """Return a case for each forest on these topologies (default: all), with other parameters."""
+    """Return a case per forest on the given topologies (default: all), with other parameters."""
     return [{"forest": forest.id, **others} for spec in specs or SPECS for forest in forests(spec)]
 
 
@@ -305,7 +305,7 @@ def forest_pair_cases() -> list[Case]:
 
 
 def schedule_cases(*specs: str, **others: Any) -> list[Case]:
-    """Return a case for each schedule on these topologies (default: all), with other parameters."""
+    """Return a case per schedule on the given topologies (default: all), with other parameters."""
     return [{"schedule": plan.id, **others} for spec in specs or SPECS for plan in schedules(spec)]
 
 

@@ -162,7 +162,7 @@ def chain(schedule: str, last: Send) -> list[Send]:
 
 
 def longest_chain(schedule: str, last: Send) -> list[Send]:
-    """Return the longest chain of sends of a reduction that ends with this send.
+    """Return the longest chain of sends of a reduction that ends with the send ``last``.
 
     Each send delivers a sum that the next send forwards. If several chains are longest, the first
     in rank order is returned.
