@@ -279,7 +279,7 @@ PAGE: Forms = _with_reductions({
         _rounds(net, asked) * levels_of_edt(net), asked, asked.sent * net.nodes * levels_of_edt(net)
     ),
 })  # fmt: skip
-#: Algorithms whose cost on the page is a sum over all nodes.
+#: Algorithms whose cost on the definition page is a sum over all nodes.
 BY_NODES = {("scatter", "near-balanced"), ("gather", "near-balanced"), ("alltoall", "necklace")}
 
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-#: Linear RGB as seen with each kind of dichromacy; from Machado, Oliveira and Fernandes 2009.
+#: Matrices that convert linear RGB to the colours seen with each kind of dichromacy; from Machado,
+#: Oliveira and Fernandes 2009.
 COLOUR_VISION: dict[str, ArrayLike] = {
     "normal": np.eye(3),
     "protanopia": [
@@ -24,10 +25,10 @@ COLOUR_VISION: dict[str, ArrayLike] = {
         [0.004733, 0.691367, 0.303900],
     ],
 }
-#: Linear RGB as a grey print shows it.
+#: Matrix that converts linear RGB to the grey of a black-and-white print.
 GREY = [[0.2126, 0.7152, 0.0722]] * 3
 
-#: Linear RGB to CIE XYZ, divided by the white point.
+#: Matrix that converts linear RGB to CIE XYZ, divided by the white point.
 TO_XYZ = np.array([
     [0.4339, 0.3762, 0.1899],
     [0.2126, 0.7152, 0.0722],

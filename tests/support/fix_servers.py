@@ -37,11 +37,11 @@ from starcast.support.progress import Silent
 from starcast.support.settings import Settings
 
 #: JVM options of every Neo4j in the tests. These servers run too briefly for optimising compilation
-#: to pay. With TLS, Neo4j encrypts its private key in memory for every new connection.
+#: to pay off. With TLS, Neo4j encrypts its private key in memory for every new connection.
 #: By default, deriving the key takes 10,000 rounds, a fifth of the server time in the tests.
 QUICK_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dkeystore.pkcs12.keyPbeIterationCount=1"
 
-#: The tests empty the graph store and fill it again all the time. By default the server would then
+#: The tests repeatedly empty the graph store and fill it again. By default the server would then
 #: plan each statement again every ten seconds, which takes longer than executing the statements. An
 #: ingest would discard all plans too, which `stack_settings` prevents.
 _KEEP_PLANS = "dbms.cypher.min_replan_interval=1h\n"

@@ -79,7 +79,7 @@ STATES: list[Verification] = ["verified", "not made again", "not checked"]
 @pytest.mark.parametrize(
     ("first", "second", "expected"),
     [
-        # The same record: the strongest state counts.
+        # The records are the same: the stronger state counts.
         (((6, 6), 1), ((6, 6), 0), ((6, 6), 0)),
         (((6, 6), 2), ((6, 6), 1), ((6, 6), 1)),
         # Both are verified: the better value and the better bound count.

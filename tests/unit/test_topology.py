@@ -24,7 +24,7 @@ from support.meeting import places, refused
 STARS = [f"S{n}" for n in range(2, 8)]
 NK_STARS = [f"S{n},{k}" for n in range(2, 8) for k in range(1, n)]
 SPECS = [*STARS, *NK_STARS, *(f"Q{d}" for d in range(1, 9))]
-#: These are tested in every run.
+#: Small topologies, which are tested in every run.
 SMALL = ["S2", "S3", "S5", "S2,1", "S4,1", "S4,2", "S5,3", "S5,4", "Q1", "Q2", "Q5"]
 every_spec = pytest.mark.parametrize("spec", [spec for spec in SPECS if spec not in SMALL])
 small_specs = pytest.mark.parametrize("spec", SMALL)

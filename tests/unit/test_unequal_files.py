@@ -109,7 +109,7 @@ def test_weights_replace_the_capacities_that_a_graph_has() -> None:
     assert values(network(GRAPH, weights="latency")) == ([1, 2], [2, 6], 3)
 
 
-#: Networks with other capacities, latencies and switches; the first has no link of capacity 1.
+#: Networks with capacities, latencies or switches; the first has no link of capacity 1.
 UNEQUAL: dict[str, dict[str, Any]] = {
     "triple": {"capacities": [3, 6, 12, 3]},
     "mixed": {"capacities": [1, 4, 2, 1], "latencies": [0, 5, 70, 3], "switches": ["s"]},
