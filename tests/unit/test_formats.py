@@ -19,7 +19,7 @@ import pytest
 import starcast
 from oracles import atlahs
 from oracles import msccl as oracle
-from starcast import Schedule, export, forest, schedule, simulate, timing, topology
+from starcast import Forest, Schedule, export, forest, schedule, simulate, timing, topology
 from starcast.collectives.model import COLUMNS
 from starcast.costs import Machine, price_simulation
 from starcast.formats import msccl, render, schedule_from_goal
@@ -520,8 +520,13 @@ def test_a_schedule_that_is_invalid_or_does_not_deliver_all_units_is_not_exporte
 def test_only_topologies_forests_and_schedules_are_exported() -> None:
     with refused("type str"):
         render("S4", "dot")  # type: ignore[arg-type]
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("to", FORMATS[Forest])
+def test_an_unknown_tree_is_refused_before_anything_is_written(to: str) -> None:
     with refused("has no tree 7"):
-        written(forest("S4", "multiple"), "dot", tree=7)
+        next(render(forest("S4", "multiple"), to, tree=7))
 
 
 def test_every_format_is_described_in_the_documentation() -> None:

@@ -17,7 +17,7 @@ from starcast.support.errors import InputError
 from starcast.support.installation import import_library
 from starcast.topologies import Topology, memory
 from starcast.trees import Forest
-from starcast.trees.metrics import edges_of
+from starcast.trees.metrics import Edges, edges_of
 
 if TYPE_CHECKING:
     import igraph
@@ -350,8 +350,9 @@ def write_json_trees(forest: Forest, tree: int | None = None) -> Iterator[str]:
     """
     labels = forest.topology.labels().tolist()
     header = {"forest": forest.id, "topology": forest.topology.spec, "root": forest.root}
+    trees = _children_by_tree(forest, tree)
     yield json.dumps(header)[:-1] + ', "trees": ['
-    for number, children in enumerate(_children_by_tree(forest, tree)):
+    for number, children in enumerate(trees):
         yield ",\n" if number else "\n"
         for node, opens, is_first in _walk(children, forest.root):
             if opens:
@@ -364,15 +365,22 @@ def write_json_trees(forest: Forest, tree: int | None = None) -> Iterator[str]:
 
 
 def _children_by_tree(forest: Forest, tree: int | None) -> Iterator[dict[int, list[int]]]:
-    """Yield, for each tree, a mapping from internal nodes to their children in ascending order."""
+    """Return, for each tree, a mapping from internal nodes to their children in ascending order.
+
+    An unknown tree is an error of this call, so that no part of a file is written.
+    """
     edges = edges_of(forest, tree)
-    for number in range(forest.trees) if tree is None else [tree]:
-        chosen = edges.tree == number
-        children: dict[int, list[int]] = {}
-        ends = zip(edges.parent[chosen].tolist(), edges.child[chosen].tolist(), strict=True)
-        for parent, child in ends:
-            children.setdefault(parent, []).append(child)
-        yield children
+    numbers = range(forest.trees) if tree is None else [tree]
+    return (_children(edges, number) for number in numbers)
+
+
+def _children(edges: Edges, tree: int) -> dict[int, list[int]]:
+    chosen = edges.tree == tree
+    children: dict[int, list[int]] = {}
+    ends = zip(edges.parent[chosen].tolist(), edges.child[chosen].tolist(), strict=True)
+    for parent, child in ends:
+        children.setdefault(parent, []).append(child)
+    return children
 
 
 def _walk(children: dict[int, list[int]], root: int) -> Iterator[tuple[int, bool, bool]]:
