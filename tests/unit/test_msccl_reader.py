@@ -231,6 +231,7 @@ RING = 'type="rcs" srcbuf="o" srcoff="3" dstbuf="o" dstoff="3"'
         ("<algo", "<!DOCTYPE algo [<!ENTITY a 'b'>]><algo", "line 2 declares a document type"),
         ("<algo", "<?xml version='1.0' encoding='utf-7'?>x<algo", "line 2 is not XML"),
         ("</algo>", "", "line 8 is not XML: no element found"),
+        ("<algo", "<gpu/><algo", "line 2 has an invalid element 'gpu' outside of 'algo'"),
         ("\n</algo>", "text</algo>", "line 6 has text outside of tags: 'text'"),
         ("<tb ", "<op/><tb ", "line 3 has an invalid element 'op' in 'gpu'"),
         ("</tb>", "<tb/></tb>", "line 3 has an invalid element 'tb' in 'tb'"),

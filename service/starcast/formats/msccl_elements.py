@@ -165,7 +165,8 @@ class ElementReader:
     def _begin_element(self, name: str, attributes: dict[str, str]) -> None:
         if _PARENTS.get(name) != self._open[-1]:
             hint = "nest the elements in the order algo, gpu, tb, step"
-            self._fail(f"has an invalid element '{name}' in '{self._open[-1]}'", hint)
+            place = f"in '{self._open[-1]}'" if self._open[-1] else "outside of 'algo'"
+            self._fail(f"has an invalid element '{name}' {place}", hint)
         self._open.append(name)
         self._attributes = attributes
         self._begin[name]()
