@@ -125,7 +125,7 @@ class Stopping(Recorder):
     """A recorder that interrupts the computation at its third message."""
 
     def say(self, line: str) -> None:
-        """Record a message, and raise KeyboardInterrupt at the third one."""
+        """Record a message, and raise KeyboardInterrupt at the third message."""
         super().say(line)
         if len(self.lines) == 3:
             raise KeyboardInterrupt
