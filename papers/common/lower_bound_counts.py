@@ -372,7 +372,7 @@ def _growing_allgather(check: ClaimCheck) -> Schedule:
 
 
 def _binomial_scatter(check: ClaimCheck) -> Schedule:
-    """Return a one-port scatter on Q_k along the binomial tree in 2^k - 1 steps, deepest node first."""
+    """Return a one-port scatter on Q_k down the binomial tree in 2^k - 1 steps, deepest first."""
     forest = check.forest(_TREE)
     # The slice removes the root, which comes last because its level is the smallest.
     node = np.argsort(-_levels(check, forest), kind="stable")[:-1]

@@ -174,9 +174,9 @@ def count_missing(
 
 
 def _cuts_of_copy(schedule: Schedule, faults: PossibleFaults, unit: int, tree: int) -> Cuts:
-    """Return, for each fault and node, whether the fault blocks a copy of a unit on its way there.
+    """Return, for each fault and node, whether the fault blocks a copy's path to the node.
 
-    The copy is sent along the given tree.
+    The copy belongs to the given unit and is sent along the given tree.
 
     Returns:
         bool ``[faults, nodes]``.
@@ -240,9 +240,9 @@ def broadcasts(check: ClaimCheck) -> Iterator[Execution]:
 def check_survives(check: ClaimCheck, messages: int, copies: int) -> None:
     """Check that every healthy node receives every message if there are copies - 1 faults.
 
-    This follows for all sets of faults if no single fault blocks two copies of a message on their
-    way to the same node. In addition, sets of copies - 1 faults (all, or a random sample) are
-    tried, and some of them are executed.
+    The statement follows for all sets of faults if no single fault blocks two copies of a message
+    on their way to the same node. In addition, sets of copies - 1 faults (all, or a random sample)
+    are tried, and some of these sets are executed.
     """
     schedule = execute_copies(check, "broadcast", messages, copies).schedule
     faults = PossibleFaults(check)
@@ -362,7 +362,7 @@ def _survives_all_faults(check: ClaimCheck, schedule: Schedule, copies: int) -> 
 
 @checks("EDT.FT-example")
 def example(check: ClaimCheck) -> None:
-    """Check the steps of the two packets in the paper's example.
+    """Check the paper's example: two packets with half of the messages each, on four subtrees.
 
     Also check that copies on any two subtrees survive any single fault.
     """
@@ -394,9 +394,10 @@ def example(check: ClaimCheck) -> None:
 
 @checks("EDT.MNB.fault-tolerant", memory=Memory(400, of_pairs=all_pairs))
 def acknowledged_allgather_under_faults(check: ClaimCheck) -> None:
-    """Check that healthy nodes receive all messages in an allgather under at most n-2 faults.
+    """Check whether healthy nodes receive all messages in an allgather under at most n-2 faults.
 
-    The allgather is executed with acknowledgements, as in the paper, and in fixed steps.
+    The allgather is executed with acknowledgements, as described in the paper, and, as the
+    correction, in fixed steps.
     """
     schedule = execute_copies(check, "allgather", 1, check.n - 1).schedule
     instead = check.correction()
@@ -420,9 +421,9 @@ def _first_missing(simulation: Simulation) -> dict[str, int | str]:
 
 
 def _fault_sets(check: ClaimCheck) -> list[list[FaultyPart]]:
-    """Return sets of 1 to n-2 faults; the first fault is the identity or one of its links.
+    """Return sets of 1 to n-2 faults, each with the identity or a link of the identity.
 
-    All single faults come first, then random sets.
+    The sets of one fault come first, then random sets of several faults.
     """
     faults = PossibleFaults(check)
     neighbours = check.neighbours[:, 0]

@@ -240,8 +240,8 @@ def algorithms_meet_all_bounds(check: ClaimCheck) -> None:
 def abstract(check: ClaimCheck) -> None:
     """Check the abstract: allgather and scatter attain their lower bounds, and the alltoall almost.
 
-    The alltoall is that of Rule 9. Its number of steps must equal a closed form, and its quotient
-    by the lower bound must have the stated order of growth.
+    The alltoall follows Rule 9. Its number of steps must equal a closed form, and this number
+    divided by the lower bound must have the stated order of growth.
     """
     for bound in BOUNDS.values():
         if bound.collective != "alltoall":
@@ -293,7 +293,7 @@ TIMES_N = Order("O(n! n)", lambda n: factorial(n) * n)
 TIMES_N_LOG_N = Order("O(n! n log n)", lambda n: factorial(n) * n * log2(n))
 PAIRS_TIMES_N = Order("O(n!^2 n)", lambda n: factorial(n) ** 2 * n)
 PAIRS_TIMES_N_LOG_N = Order("O(n!^2 n log n)", lambda n: factorial(n) ** 2 * n * log2(n))
-#: Table 6: the order of growth of each entry on the star graph and on the hypercube.
+#: Table 6: the stated order of growth of each bound, on the star graph and on the hypercube.
 ORDERS = {
     "allgather-transmissions": (PAIRS, PAIRS),
     "allgather-oneport-time": (NODES, NODES),
@@ -310,7 +310,7 @@ WRONG_CELL = "alltoall-oneport-time"
 
 
 def entry_is_of_order(check: ClaimCheck, cell: GrowthCell) -> None:
-    """Check that an entry of Tables 4 and 5 has the order of growth that Table 6 states for it."""
+    """Check that a bound of Table 4 or 5 has the order of growth that Table 6 states."""
     star_vs_hypercube.check_counts(check, (cell.network,))
     check.order(cell.quotient_words, cell.quotient)
     if cell.row == WRONG_CELL and cell.network is cube:
@@ -386,10 +386,12 @@ def multiples(n: int) -> tuple[int, ...]:
 
 
 class ResultCell(NamedTuple):
-    """An algorithm in Tables 1 to 3, with its numbers of messages.
+    """An algorithm in Tables 1 to 3, with the numbers of messages for which it is executed.
 
     Attributes:
-        collective, algorithm, ports: the schedules that are executed.
+        collective: the collective of the algorithm.
+        algorithm: name of the algorithm in the catalogue.
+        ports: the port model.
         amounts: the numbers M of messages, as a function of n.
         steps: the stated number of steps, as a function of n and M; None if the table states an
             order of growth, or if there is a separate check.
@@ -471,7 +473,7 @@ for _name, _cell in CELLS.items():
     }
     if _cell.steps is not None:
         _rows[f"FA.{_name}-time"] = (_cell, "steps", _cell.steps)
-    # If there are several messages for every node, each has one row per link of its path.
+    # If there are several messages for every node, each message has one row per link of its path.
     _is_large = _cell.collective != "allgather" and _cell.amounts is not one_message
     _memory = Memory(5 * BYTES_PER_ROW, power=2 if _is_large else 1)
     check_rows(quantity_is_exact, _rows, memory=_memory)
@@ -481,8 +483,8 @@ for _name, _cell in CELLS.items():
 def near_balanced_scatter(check: ClaimCheck) -> None:
     """Check the number of steps of a scatter over the near-balanced tree (Definition 13).
 
-    The number must equal the number of necklaces besides that of 12..n, and a closed form. Its
-    quotient by the lower bound must have the stated order of growth.
+    The number must equal the number of necklaces other than {12..n}, and a closed form. The number
+    divided by the lower bound must have the stated order of growth.
     """
     schedule, simulation = run_cell(check, CELLS["Tab2.allport-near-1"])
     count = len(stars.leader_distances(check))
@@ -497,8 +499,8 @@ def near_balanced_scatter(check: ClaimCheck) -> None:
 def rule_9_exchange(check: ClaimCheck) -> None:
     """Check the number of steps of the alltoall that serves one necklace after the other (Rule 9).
 
-    The number must equal the sum of the distances of the necklaces, and a closed form. Its quotient
-    by the lower bound must have the stated order of growth.
+    The number must equal the sum of the necklaces' distances from 12..n, and a closed form. The
+    number divided by the lower bound must have the stated order of growth.
     """
     schedule, simulation = run_cell(check, CELLS["Tab3.allport-near-1"])
     total = stars.leader_distances(check).sum()
