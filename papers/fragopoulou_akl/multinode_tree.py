@@ -182,7 +182,7 @@ def parents_are_closer(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T8.3")
 def numbers_of_parents(check: ClaimCheck) -> None:
-    """Check that a node's number exceeds its parent's by n-1 or more, unless the parent is 12..n."""
+    """Check that a node's number exceeds its parent's by n-1 or more if the parent is not 12..n."""
     numbering = scheduled_numbering(check)
     m = numbering.m
     difference = m - m[parents_of(check, numbering)]
