@@ -151,7 +151,7 @@ def rule_9_quotient(n: int) -> Number:
 
 
 def largest_branch_quotient(n: int) -> Number:
-    """Return the size of the near-balanced tree's largest subtree, divided by `even_share`."""
+    """Return the size of the near-balanced tree's largest subtree over ceil((n!-1)/(n-1))."""
     return divide(largest_branch(n), even_share(n))
 
 
@@ -317,11 +317,11 @@ class Parameters(NamedTuple):
         return np.asarray(self.T_s * steps + self.m * self.T_c * share)
 
     def time_of(self, execution: Execution) -> NDArray[Any]:
-        """Return an execution's time at each grid point; the largest packet determines a step."""
+        """Return the execution's time at each point; a step lasts as long as its largest packet."""
         return self.time(execution.steps, execution.share)
 
     def each(self) -> Iterator[tuple[Fraction, Fraction]]:
-        """Yield T_s and b = m T_c for each point of the grid of parameters."""
+        """Yield T_s and b = m T_c for each point of the grid."""
         for m, start, byte in zip(*self, strict=True):
             yield Fraction(start), Fraction(m * byte)
 

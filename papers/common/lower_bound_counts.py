@@ -143,7 +143,7 @@ def single_trees(topology: Topology) -> tuple[str, ...]:
 
 
 def algorithms_on(topology: Topology, collective: str) -> tuple[Algorithm, ...]:
-    """Return starcast's algorithms for a collective on a topology that need no arguments.
+    """Return starcast's algorithms for a collective on a topology, without required arguments.
 
     Algorithms that are defined on every topology are omitted, because no paper states them. The
     exception is the ring, which is included on star graphs and hypercubes: their Hamiltonian cycles

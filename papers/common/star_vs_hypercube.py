@@ -139,7 +139,7 @@ def growth_cells(
 
 
 def one_message(_n: int) -> list[tuple[int, ...]]:
-    """Return one empty tuple in a list: bounds for one message depend on no amounts."""
+    """Return a list with one empty tuple, because bounds for one message have no amounts."""
     return [()]
 
 

@@ -135,7 +135,8 @@ def named_generators(network: CachedTopology) -> NDArray[np.bool_]:
 def displacements(network: CachedTopology) -> NDArray[np.int64]:
     """Return the displacement of each node (Definition 8).
 
-    This is the number of rotations R that map the generator of the node's necklace to the node.
+    The displacement is the number of rotations R that map the generator of the node's necklace to
+    the node.
 
     Returns:
         int64 ``[nodes]``, counted from the first generator if there are several; -1 for the

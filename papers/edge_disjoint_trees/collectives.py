@@ -28,7 +28,7 @@ from ..common.closed_forms import diameter, distance_sum
 def execute_copies(
     check: ClaimCheck, collective: str, messages: int, copies: int, root: int = 0
 ) -> Execution:
-    """Execute a collective on the edge-disjoint trees EDT, and return its execution.
+    """Execute a collective on the edge-disjoint trees EDT, and return the execution.
 
     Each message is sent in the given number of copies. The check records whether the schedule is
     valid.
@@ -344,7 +344,10 @@ def allgather_transmissions(check: ClaimCheck, allgather: Execution) -> None:
 
 
 def scatters_from_roots(check: ClaimCheck) -> Iterator[Execution]:
-    """Yield scatters along EDT: 1 to 3 messages per node from the identity, 1 from other roots."""
+    """Yield scatters along EDT from the identity and from other roots.
+
+    The identity sends 1, 2 or 3 messages per node, and other roots send one message per node.
+    """
     yield from scatters(check)
     for root in check.roots()[1:]:
         yield execute_copies(check, "scatter", 1, check.n - 1, root)
@@ -383,7 +386,7 @@ def _first_hops(schedule: Schedule) -> tuple[NDArray[np.int64], NDArray[np.int64
 
 @checks("EDT.SC.bottleneck", given=scatters_from_roots)
 def scatter_bound(check: ClaimCheck, scatter: Execution) -> None:
-    """Check that in a scatter each link of the source carries M(n!-1) messages, M for each node."""
+    """Check that in a scatter of M messages per node, each source link carries M(n!-1) messages."""
     schedule = scatter.schedule
     root = schedule.root
     stated = scatter.messages * (factorial(check.n) - 1)

@@ -397,7 +397,7 @@ def acknowledged_allgather_under_faults(check: ClaimCheck) -> None:
     """Check whether healthy nodes receive all messages in an allgather under at most n-2 faults.
 
     The allgather is executed with acknowledgements, as described in the paper, and, as the
-    correction, in fixed steps.
+    correction, in fixed steps without acknowledgements.
     """
     schedule = execute_copies(check, "allgather", 1, check.n - 1).schedule
     instead = check.correction()
@@ -412,7 +412,10 @@ def acknowledged_allgather_under_faults(check: ClaimCheck) -> None:
 
 
 def _first_missing(simulation: Simulation) -> dict[str, int | str]:
-    """Return the first node that misses a message in a simulation, and the message's source."""
+    """Return the first node that misses a message, and the message's source, as keywords.
+
+    The result is empty if no message is missing.
+    """
     if simulation.missing == 0 or not simulation.undelivered:
         return {}
     node, unit = simulation.undelivered[0]
@@ -428,7 +431,7 @@ def _fault_sets(check: ClaimCheck) -> list[list[FaultyPart]]:
     faults = PossibleFaults(check)
     neighbours = check.neighbours[:, 0]
     # A translation maps any fault to the identity or one of its links, and maps the allgather of
-    # all sources to itself. So other first faults need not be tried.
+    # all sources to itself. So sets without such a fault need not be tried.
     first: list[FaultyPart] = [0, *((0, int(neighbour)) for neighbour in neighbours)]
     sets: list[list[FaultyPart]] = [[fault] for fault in first]
     rng = np.random.default_rng(check.n)

@@ -184,7 +184,7 @@ def broadcast_steps(check: ClaimCheck) -> None:
 
 @checks("EDT.hyper.other", memory=NETWORKS)
 def broadcast_transmissions(check: ClaimCheck) -> None:
-    """Check that transmissions of broadcasts and allgathers have one order on S_n and hypercubes.
+    """Check that broadcast and allgather transmissions have the same order on S_n and hypercubes.
 
     The lower bounds of Table 4 are compared; constant factors are ignored.
     """

@@ -64,7 +64,7 @@ def _least_levels(network: CachedTopology) -> NDArray[np.int64]:
 def _levels_by_parent(network: CachedTopology, levels: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the smallest level of each node in each tree, given the port towards its parent.
 
-    The argument ``levels`` has the smallest level of each node in each tree, ``[trees, nodes]``.
+    The argument ``levels`` holds the smallest level of each node in each tree, ``[trees, nodes]``.
 
     Returns:
         int64 ``[trees, ports, nodes]``.
@@ -77,7 +77,7 @@ def _levels_by_parent(network: CachedTopology, levels: NDArray[np.int64]) -> NDA
 
 
 def _is_possible(network: CachedTopology, depth: int) -> bool:
-    """Return whether n-1 edge-disjoint trees of the given depth may exist; see `least_depth`."""
+    """Return False if `least_depth`'s argument rules out n-1 edge-disjoint trees of this depth."""
     levels = _least_levels(network)
     trees = np.arange(network.degree)
     while True:

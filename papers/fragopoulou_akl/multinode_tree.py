@@ -85,7 +85,7 @@ def first_nodes_exist(check: ClaimCheck) -> None:
 
 @checks("FA.MBST-first")
 def generators_lead_to_each_other(check: ClaimCheck) -> None:
-    """Check that the first necklace at each distance k is linked to the first one at distance k-1.
+    """Check that links lead from the first necklace at distance k to the first at distance k-1.
 
     In the paper, these necklaces are N_k1 and N_(k-1)1. The link of type v from the generator of
     N_k1 must lead to the generator of N_(k-1)1, and the same must hold for the rotations of both.

@@ -348,7 +348,7 @@ def shares_are_integers(check: ClaimCheck) -> None:
 
 @checks("FA.S52-only", memory=SCATTERS)
 def other_trees_take_longer(check: ClaimCheck) -> None:
-    """Check whether scatters along other trees take more steps than along perfectly balanced ones.
+    """Check whether scatters take more steps along other trees than along perfectly balanced trees.
 
     The perfectly balanced trees are those of Definition 15.
     """

@@ -67,7 +67,7 @@ def cycle_counts(check: ClaimCheck) -> NDArray[np.int64]:
 
 
 def displaced_counts(check: ClaimCheck) -> NDArray[np.int64]:
-    """Return s(x), the number of symbols in cycles of two or more, for every node x."""
+    """Return s(x), the number of symbols in cycles of two or more symbols, for every node x."""
     return np.asarray(displaced(check).sum(axis=1))
 
 
@@ -133,7 +133,7 @@ def degree_and_diameter_below_hypercube(check: ClaimCheck) -> None:
 
 @checks("FA.S1-substars")
 def substars(check: ClaimCheck) -> None:
-    """Check that each of the n!/k! classes of nodes with equal last n-k symbols forms an S_k."""
+    """Check that each of the n!/k! node classes with equal last n-k symbols forms a graph S_k."""
     label_symbols = stars.symbols(check)
     neighbours = check.neighbours.T
     for k in range(1, check.n):

@@ -268,7 +268,7 @@ def check_paper_meets(check: ClaimCheck, bound: Bound) -> None:
 
 
 def check_rule_9(check: ClaimCheck) -> Schedule:
-    """Check that the number of steps of the alltoall of Rule 9 is the sum of necklace distances.
+    """Check that the alltoall of Rule 9 takes as many steps as the sum of necklace distances.
 
     The distance of a necklace is the distance of its nodes from 12..n.
 
@@ -406,7 +406,7 @@ class ResultCell(NamedTuple):
     transmissions: ClosedForm
 
 
-#: An algorithm of the tables, with the quantity of one claim about it and the stated formula.
+#: An algorithm of Tables 1 to 3, a quantity that a claim states for it, and the stated formula.
 ClaimedQuantity = tuple[ResultCell, Literal["steps", "transmissions"], ClosedForm]
 
 _ON_CYCLE = partial(ResultCell, "allgather", "hamiltonian-cycle", "one")

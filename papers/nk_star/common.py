@@ -107,13 +107,13 @@ def cycles(label_symbols: Perms) -> Cycles:
 
 @cached
 def right_shifts(network: CachedTopology) -> Perms:
-    """Return R_1(Id), .., R_n(Id): the label 12..n shifted right by i, uint8 ``[n, n]``."""
+    """Return R_i(Id) for i = 1..n, the label 12..n rotated right by i, uint8 ``[n, n]``."""
     label = np.arange(1, network.n + 1, dtype=np.uint8)
     return np.stack([np.roll(label, i) for i in range(1, network.n + 1)])
 
 
 def shifted_roots(network: CachedTopology) -> list[int]:
-    """Return the ranks of the roots R_i(Id): the label 12..n shifted right by i = 1, .., n-1."""
+    """Return the ranks of the roots R_i(Id), i = 1..n-1: the first k symbols of `right_shifts`."""
     _, k = network.n_and_k
     shifts = right_shifts(network)[:-1]
     return [network.rank(label) for label in permutations.labels(shifts[:, :k])]
@@ -163,9 +163,10 @@ ONE_TREE = "nk-greedy"
 MANY_TREES = "nk-multiple"
 #: Parameter grid of m = 1, 2, 1024, T_s = 1, 2, 1024 and T_c = 1, 2.
 GRID = parameters((1, 2, 1024), (1, 2, 1024), (1, 2))
-#: Memory of the longest broadcast, which has about 2D segments; the diameter D is O(degree).
+#: Memory of a check that executes broadcasts of up to about 2D segments; D, the diameter, is
+#: O(degree).
 BROADCASTS = Memory(800, power=2)
-#: Memory of an all-to-all broadcast with all its rows.
+#: Memory of a check that executes an all-to-all broadcast.
 ALLGATHERS = Memory(200, of_pairs=unless_symmetric)
 
 
@@ -433,8 +434,8 @@ def height_bound(n: int, k: int) -> int:
 def greatest_quotient(*terms: tuple[Number, Number]) -> Number:
     """Return the largest quotient of a measured and a stated time over all T_s and m T_c.
 
-    Both times are linear in T_s and m T_c. ``terms`` has, for each of these parameters, its
-    coefficient in the measured time and in the stated time.
+    Both times are linear in T_s and m T_c. ``terms`` lists, for each of these parameters, its
+    coefficients in the measured time and in the stated time.
     """
     return greatest(divide(measured, stated) for measured, stated in terms)
 
@@ -509,7 +510,7 @@ def least_sum(n: int, k: int) -> int:
 
 
 def least_sends(n: int, k: int) -> int:
-    """Return a lower bound on the number of times that the busiest node sends in all trees.
+    """Return a lower bound on how often the busiest node sends, in all trees MT together.
 
     The source sends n-1 times, and the node w of the proof above, with the best t, sends t(n-k-t+1)
     times.

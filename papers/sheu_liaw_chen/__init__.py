@@ -41,7 +41,7 @@ def star_size(check: ClaimCheck) -> None:
 
 @checks("SLC.substars")
 def substars(check: ClaimCheck) -> None:
-    """Check that fixing a symbol in any position but the first leaves a star graph S_{n-1}."""
+    """Check that nodes with the same symbol in a position other than the first form S_{n-1}."""
     n = check.n
     label_symbols = stars.symbols(check)
     smaller_neighbours = check.at(f"S{n - 1}").neighbours
@@ -166,7 +166,7 @@ streams = executions("broadcast", "recursive-substar", messages=LENGTHS)
 
 @checks("SLC.L3", given=broadcasts, memory=STREAMS)
 def two_steps_reach_every_substar(check: ClaimCheck, broadcast: Execution) -> None:
-    """Check that by step 2, the message enters each other substar once, over dimension n."""
+    """Check that by step 2, the message has entered every other substar once, over dimension n."""
     schedule = broadcast.schedule
     n = check.n
     substar = stars.symbols(check)[:, -1]
@@ -199,7 +199,7 @@ def every_node_receives_once(check: ClaimCheck, broadcast: Execution) -> None:
 
 @checks("SLC.T4", memory=STREAMS)
 def number_of_steps(check: ClaimCheck) -> None:
-    """Check that every broadcast takes 2n-3 steps, and that its tree has this height."""
+    """Check that every broadcast takes 2n-3 steps, and that its tree has the height 2n-3."""
     stated = 2 * check.n - 3
     for schedule, simulation in broadcasts(check):
         place = {"node": schedule.root, "of": schedule}

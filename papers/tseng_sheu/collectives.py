@@ -251,7 +251,7 @@ def one_port_simulation(check: ClaimCheck) -> None:
 def partners(
     schedule: Schedule, ends: NDArray[np.int32], other_ends: NDArray[np.int32]
 ) -> NDArray[np.int64]:
-    """Return, for each row, with how many different partners one end communicates in the step.
+    """Return how many different partners one end of each row's link has in the row's step.
 
     Args:
         schedule: the schedule.
@@ -296,7 +296,7 @@ def algorithm2_delivers_everything(check: ClaimCheck, allgather: Execution) -> N
 
 
 def all_sources(check: ClaimCheck, schedule: Schedule) -> Schedule:
-    """Return the schedule of Algorithm 2 with the rows of all sources, given that of one source."""
+    """Return Algorithm 2's schedule with the rows of all sources, given the rows of one source."""
     return check.build(schedule.expand, "Algorithm 2 for all sources")
 
 
@@ -320,7 +320,7 @@ def check_allgather_time(
 
 @checks("TS.T3.time", given=algorithm2(), memory=ONE_SOURCE)
 def time_of_theorem3(check: ClaimCheck, allgather: Execution) -> None:
-    """Check the all-port time of the allgather of Algorithm 2 that Theorem 3 states.
+    """Check the all-port time that Theorem 3 states for the allgather of Algorithm 2.
 
     The tree is L(I), the greedy tree at the identity.
     """
@@ -331,8 +331,8 @@ def time_of_theorem3(check: ClaimCheck, allgather: Execution) -> None:
 def one_port_allgather(check: ClaimCheck, allgather: Execution) -> None:
     """Check that the one-port allgather of Algorithm 2 takes (n-1) D_n sub-slots.
 
-    D_n is the diameter. All rows of a sub-slot must cross the same dimension. Also check
-    the allgather's time.
+    D_n is the diameter. All rows of a sub-slot must cross the same dimension. Also check the
+    allgather's time.
     """
     n = check.n
     schedule = allgather.schedule

@@ -57,7 +57,7 @@ def sheu95(n: int) -> Pipeline:
 def theorem1(n: int) -> Pipeline:
     """Return the pipeline of Theorem 1, equation (3): time (h+p-1)(T_s + 2b/(p(n-1))).
 
-    The height h is that of Lemma 5.
+    Lemma 5 states the height h.
     """
     return Pipeline(multiple_height(n), Fraction(2, n - 1))
 
@@ -123,7 +123,7 @@ def lemma1_oneport(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
 
 
 def phases(n: int) -> int:
-    """Return the number of phases of the broadcasts of Akl and Mendia: the sum of ceil(log2 i).
+    """Return the number of phases in Akl's and Mendia's broadcasts, the sum of ceil(log2 i).
 
     The sum is over i = 2..n.
     """
@@ -308,7 +308,7 @@ for _row in TIMES:
 
 
 def qiu_is_only_cited(check: ClaimCheck, _part: str) -> None:
-    """Record that the papers contain no closed form of the time of Qiu's broadcast."""
+    """Record that the papers contain no closed form for the time of Qiu's broadcast."""
     check.absent(
         "[14], Qiu's broadcast",
         "the algorithm of Qiu [14] is only cited, and section 6.1 gives orders but no closed form "
@@ -335,8 +335,8 @@ def short_necklaces_squared(n: int) -> Number:
     """Return (n-1)^2 n!, whose square root bounds the number of nodes in short necklaces.
 
     Short necklaces have fewer than n-1 nodes. Each of their nodes commutes with a power of the
-    rotation. If that power has the order L >= 2, it has g = (n-1)/L cycles and leaves one symbol
-    unchanged, and L^g g! nodes commute with it. This number is largest for L = 2, where it is
+    rotation. A power of order L >= 2 has g = (n-1)/L cycles and leaves one symbol unchanged, and
+    L^g g! nodes commute with the power. The number L^g g! is largest for L = 2, where it is
     (2g)!! <= sqrt((2g+1)!) <= sqrt(n!). There are fewer than n-1 such powers.
     """
     return (n - 1) ** 2 * factorial(n)
@@ -472,7 +472,7 @@ check_rows(
 
 @checks("TS.Tab2.misic-overall")
 def misic_is_only_cited(check: ClaimCheck) -> None:
-    """Record that Misic's algorithm is only cited: the table cell is the only form of its time."""
+    """Record that the papers only cite Misic's algorithm; this cell is its only closed form."""
     check.absent(
         "[13], Misic's allgather",
         "the algorithm of Misic and Jovanovic [13] is only cited, and the only closed form of its "

@@ -370,7 +370,7 @@ def allport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> Non
 
 @checks("TS.opt.S52", given=collectives.algorithm2("one"), memory=collectives.ALGORITHM_1)
 def oneport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that in the one-port allgather of Algorithm 2 a node carries n!-1 messages.
+    """Check that in Algorithm 2's one-port allgather, the largest packets add up to n!-1 messages.
 
     The bound of Lemma 2 contains this number.
     """

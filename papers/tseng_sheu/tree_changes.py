@@ -50,9 +50,10 @@ class Tree(NamedTuple):
 
 
 def sample_trees(network: CachedTopology, *, other_roots: bool = False) -> list[Tree]:
-    """Return the catalogue's single spanning trees and three random trees, rooted at the identity.
+    """Return trees of the catalogue's single-tree constructions, and three random trees.
 
-    With ``other_roots``, two random trees with other roots are added.
+    All these trees are spanning trees rooted at the identity. Beyond S_6, trees whose height is of
+    order (n-1)! are omitted. With ``other_roots``, two random trees with other roots are added.
     """
     trees = []
     for name in single_trees(network.topology):
@@ -305,7 +306,7 @@ def changed_trees_are_rooted_at_x(check: ClaimCheck) -> None:
 
 @checks("TS.L7", memory=TRANSLATIONS)
 def links_are_used_equally(check: ClaimCheck) -> None:
-    """Check that the number of changed trees that use a link on a level is the level's node count.
+    """Check that on each level, each link is in as many changed trees as the level has nodes.
 
     The changed trees of a tree T are LC(x, DC(i, T)), for all nodes x and all i.
     """
