@@ -143,7 +143,7 @@ def fewest_steps(check: ClaimCheck) -> tuple[NDArray[np.int64], NDArray[np.str_]
 def lower_bound(check: ClaimCheck) -> None:
     """Check whether starcast's broadcasts obey the lower bounds of sections 4.1 and 4.2.
 
-    Both are bounds on the number of steps of a broadcast of M messages.
+    Both bounds limit the number of steps in which M messages can be broadcast.
     """
     n = check.n
     messages = np.array(numbers_of_messages(n))
@@ -188,9 +188,9 @@ def speedup_in_the_limit(check: ClaimCheck) -> None:
     M, the ratio of the total numbers of steps tends to this ratio.
     """
     for messages in range(1, 2 * check.n):
-        # Along one tree and along EDT, n-1 more messages take a number of additional steps that is
-        # the same for every M. So for large M, the quotient of the two numbers of steps tends to
-        # the quotient of the two numbers of additional steps.
+        # Along one tree and along EDT, the number of additional steps for n-1 more messages is the
+        # same for every M. So for large M, the ratio of the total steps tends to the ratio of the
+        # additional steps.
         more = messages + check.n - 1
         one_tree = [
             execute(check, "broadcast", "greedy", segments=count).steps
@@ -410,10 +410,10 @@ def _levels_by_distances(n: int) -> Number:
 
 @checks("EDT.SC.transmissions")
 def scatter_transmissions(check: ClaimCheck) -> None:
-    """Check the number of transmissions of scatters of M messages per node along EDT.
+    """Check that scatters of M messages per node take M(n-1) `level_sum` transmissions along EDT.
 
-    The number must be M(n-1) times `level_sum`. Also check that it has the order of M(n-1) t_n,
-    where t_n is the sum of all distances from a node.
+    Also check that this number has the order of M(n-1) t_n, where t_n is the sum of all distances
+    from a node.
     """
     for scatter in scatters(check):
         check_transmissions(check, scatter, (check.n - 1) * int(level_sum(check.n)))
@@ -459,10 +459,10 @@ def alltoall_steps(check: ClaimCheck) -> None:
 
 @checks("EDT.TE.transmissions")
 def alltoall_transmissions(check: ClaimCheck) -> None:
-    """Check the number of transmissions of alltoalls of M messages along EDT.
+    """Check that alltoalls along EDT take M n!(n-1) `level_sum` transmissions.
 
-    The number must be M n!(n-1) times `level_sum`. Also check that it has the order of M n!(n-1)
-    t_n, where t_n is the sum of all distances from a node.
+    M is the number of messages per pair of nodes. Also check that the number of transmissions has
+    the order of M n!(n-1) t_n, where t_n is the sum of all distances from a node.
     """
     per_message = factorial(check.n) * (check.n - 1) * int(level_sum(check.n))
     for alltoall in alltoalls(check):

@@ -3,7 +3,7 @@
 Every message is sent in several copies, each in its own tree. The first part determines which
 copies of a broadcast message cannot reach a node because of faults. As in the paper, a node
 forwards a copy in a tree only if the copy arrived in that tree. The simulator is less strict: a
-node that has a unit sends it in every tree.
+node that holds a unit can send the unit in every tree.
 """
 
 from collections.abc import Iterable, Iterator
@@ -29,7 +29,7 @@ Cuts = NDArray[np.bool_]
 #: A faulty node, or the two ends of a faulty link.
 FaultyPart = int | tuple[int, int]
 _SEED = 1996
-_MAX_SETS = 3_000  # if there are more pairs of faults, half this number of pairs is drawn
+_MAX_SETS = 3_000  # for more pairs of faults than this, half as many pairs are drawn
 
 
 def describe_fault(network: CachedTopology, fault: FaultyPart) -> str:
@@ -412,9 +412,9 @@ def acknowledged_allgather_under_faults(check: ClaimCheck) -> None:
 
 
 def _first_missing(simulation: Simulation) -> dict[str, int | str]:
-    """Return the first node that misses a message, and the message's source, as keywords.
+    """Return the first node that misses a message, and the message's source.
 
-    The result is empty if no message is missing.
+    Both are keyword arguments for a finding; the result is empty if no message is missing.
     """
     if simulation.missing == 0 or not simulation.undelivered:
         return {}

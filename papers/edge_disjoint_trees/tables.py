@@ -197,7 +197,7 @@ def broadcast_transmissions(check: ClaimCheck) -> None:
 # Tables 1 to 3. Stated bounds are functions of n (of k for hypercubes), M and x.
 
 
-#: The count from which each bound in `BOUNDS` follows, in words.
+#: For each bound in `BOUNDS`, the count from which the bound follows, in words.
 REASONS = {
     "broadcast-time": "the last message leaves the source, and has D-1 links to go",
     "broadcast-transmissions": "messages that all but the source lack",

@@ -118,7 +118,7 @@ def _random_path(check: ClaimCheck, rng: np.random.Generator) -> list[int]:
         candidates = [node for node in neighbours[path[-1]] if node in unvisited]
         if not candidates:
             return []
-        # Warnsdorff's rule: a node with few exits left would soon be cut off.
+        # Use Warnsdorff's rule, because a node with few unvisited neighbours would soon be cut off.
         exits = [len(unvisited.intersection(neighbours[node])) for node in candidates]
         fewest = min(exits)
         best = [node for node, count in zip(candidates, exits, strict=True) if count == fewest]
@@ -336,7 +336,7 @@ def incoming_types(check: ClaimCheck, part: Schedule) -> NDArray[np.int64]:
     wanted = ((step - 1) * count + part.sender) * count + source
     order = np.argsort(arrival)
     # For a message that never arrived, `searchsorted` can return an index beyond the end. The index
-    # is then set to the last entry. This is the arrival of another message, so the result is 0.
+    # is then set to the last entry, the arrival of another message, so that the result is 0.
     index = np.minimum(np.searchsorted(arrival, wanted, sorter=order), len(order) - 1)
     before = order[index]
     return np.where(arrival[before] == wanted, part.port[before].astype(np.int64), 0)

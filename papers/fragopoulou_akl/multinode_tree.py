@@ -65,15 +65,15 @@ def algorithm_2(check: ClaimCheck) -> Schedule:
 
 @checks("FA.MBST")
 def first_nodes_exist(check: ClaimCheck) -> None:
-    """Check that each necklace has a first node for any link type, and check starcast's numbering.
+    """Check that each necklace has a first node for every link type; check starcast's numbering.
 
-    A node can be the first for a link type if its link of this type leads closer to 12..n.
+    A node can be the first node for a link type if its link of this type leads closer to 12..n.
     """
     closer = star_graph.moves_closer(check)
     rotated = stars.rotation(check)
     types = star_graph.link_types(check)
     rotations = stars.rotations(check)
-    leaders = np.unique(rotations.min(axis=0))[1:]  # one per necklace except that of 12..n
+    leaders = np.unique(rotations.min(axis=0))[1:]  # one per necklace, except {12..n}
     exists = closer[rotations[:, leaders]].any(axis=0)
     place = star_graph.node_and_type(check)
     check.true("a first node exists", exists, **place | {"node": leaders[:, None]})

@@ -246,7 +246,7 @@ def _check_reversed(check: ClaimCheck, scatter: Schedule, gather: Schedule, mess
 
 def _sorted_rows(columns: tuple[NDArray[np.integer], ...]) -> NDArray[np.int64]:
     rows = np.column_stack(columns).astype(np.int64)
-    # The last key of `np.lexsort` is the primary one.
+    # `np.lexsort` uses the last key as the primary sort key, so the columns are reversed.
     return rows[np.lexsort(rows.T[::-1])]
 
 
@@ -270,7 +270,7 @@ def balanced_scatter_of_messages(check: ClaimCheck) -> None:
 
 @checks("FA.M.near", memory=SCATTERS)
 def near_balanced_scatter_of_messages(check: ClaimCheck) -> None:
-    """Check the number of steps of scatters of M messages per node over the near-balanced tree.
+    """Check how many steps a scatter of M messages per node takes over the near-balanced tree.
 
     The number must be M times the size of the tree's largest subtree, and the number divided by the
     lower bound must have the stated order of growth. Definition 13 defines the tree.
@@ -334,8 +334,8 @@ def _check_shares(
 def shares_are_integers(check: ClaimCheck) -> None:
     """Check that M messages can be divided evenly among trees if and only if n-1 divides M.
 
-    The trees are those of Definition 15. A node of period p is in k = (n-1)/p of the trees, and
-    receives M/k messages over each of these k trees.
+    Definition 15 defines the trees. A node of period p is in k = (n-1)/p of the trees, and receives
+    M/k messages over each of these k trees.
     """
     degree = check.n - 1
     period = stars.periods(check)[1:]
@@ -350,7 +350,7 @@ def shares_are_integers(check: ClaimCheck) -> None:
 def other_trees_take_longer(check: ClaimCheck) -> None:
     """Check whether scatters take more steps along other trees than along perfectly balanced trees.
 
-    The perfectly balanced trees are those of Definition 15.
+    Definition 15 defines the perfectly balanced trees.
     """
     n = check.n
     perfect = check.schedule("scatter", "perfectly-balanced", messages=n - 1)
@@ -366,7 +366,7 @@ def other_trees_take_longer(check: ClaimCheck) -> None:
                 continue
             _check_longer(check, schedule, messages)
             # The reading `shortest` covers only trees of shortest paths, so schedules with more
-            # transmissions, such as those along edge-disjoint trees, are excluded.
+            # transmissions, such as schedules along edge-disjoint trees, are excluded.
             transmissions = check.objects.simulation(schedule).transmissions
             if transmissions == messages * distance_sum(n):
                 _check_longer(shortest, schedule, messages)
@@ -514,9 +514,9 @@ def rule_9_bound(check: ClaimCheck, exchange: Execution) -> None:
 
 @checks("FA.R9.order", given=rule_9, memory=_ONE_SOURCE)
 def rule_9_order(check: ClaimCheck, exchange: Execution) -> None:
-    """Check the number of steps of the alltoall of rule 9 against its closed form.
+    """Check that the alltoall of rule 9 takes as many steps as a closed form states.
 
-    Also check the order of growth of the number of steps divided by the lower bound.
+    Also check the order of growth of the steps divided by the lower bound.
     """
     stated = rule_9_steps(check.n)
     check.equal("steps, in closed form", exchange.steps, stated, of=exchange.schedule)

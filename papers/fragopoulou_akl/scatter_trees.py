@@ -242,7 +242,10 @@ def balanced_trees_have_shortest_paths(check: ClaimCheck) -> None:
 
 @checks("FA.S51.substar")
 def subtrees_are_substars(check: ClaimCheck) -> None:
-    """Check that in balanced trees, subtree i below the root has the nodes with 1 in position i."""
+    """Check that in balanced trees, nodes with symbol 1 in position i are in subtree i.
+
+    The root reaches subtree i over its link of type i.
+    """
     position = stars.positions(stars.symbols(check))[0]
     nodes = np.flatnonzero(position > 1)
     for tree, row in enumerate(balanced_trees(check).parent_port):
@@ -271,7 +274,7 @@ def subtrees_are_balanced(check: ClaimCheck) -> None:
 
 @checks("FA.D7")
 def one_generator_per_necklace(check: ClaimCheck) -> None:
-    """Check that Definition 7 names one generator of every necklace except that of 12..n."""
+    """Check whether Definition 7 names one generator of every necklace except {12..n}."""
     leader = stars.leaders(check)
     leaders = np.unique(leader)[1:]
     generators = leader[stars.named_generators(check)]

@@ -139,7 +139,7 @@ def substars(check: ClaimCheck) -> None:
     for k in range(1, check.n):
         size = factorial(k)
         suffixes = np.unique(label_symbols[:, k:], axis=0, return_inverse=True)[1].reshape(-1)
-        # The first k symbols are renamed to a label of S_k; sorting twice gives the rank of each.
+        # The first k symbols are renamed to a label of S_k; sorting twice gives each symbol's rank.
         order = np.argsort(np.argsort(label_symbols[:, :k], axis=1), axis=1)
         image = permutations.rank(order.astype(np.uint8) + np.uint8(1))
         check.equal("number of classes", len(np.unique(suffixes)), factorial(check.n) // size, k=k)
@@ -302,7 +302,7 @@ def translate_counts(check: ClaimCheck, links: LinkEnds) -> NDArray[np.int64]:
     tails, types = links
     degree = check.n - 1
     images = stars.translations(check)[:, tails].astype(np.int64)
-    # A translate of a link has the same type, so its tail and type identify it.
+    # Translates of a link have the link's type, so tail and type identify each translate.
     codes = images * degree + (np.asarray(types, dtype=np.int64) - 2)
     return np.bincount(codes.ravel(), minlength=check.nodes * degree)
 

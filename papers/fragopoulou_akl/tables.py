@@ -91,7 +91,7 @@ def distances(n: int, messages: int = 1) -> int:
 
 
 def distances_of_pairs(n: int, messages: int = 1) -> int:
-    """Return M n! t_n, where n! t_n is the sum of the distances of all pairs of nodes."""
+    """Return M n! t_n, where n! t_n is the sum of distances over all ordered pairs of nodes."""
     return int(factorial(n)) * distances(n, messages)
 
 
@@ -195,7 +195,7 @@ def no_schedule_beats_bound(check: ClaimCheck, bound: Bound) -> None:
 def bound_is_met(check: ClaimCheck, bound: Bound) -> None:
     """Check that no schedule beats a bound, and that `Bound.algorithms` attain it.
 
-    The schedules are those of `lower_bound_counts.unit_schedules`.
+    The compared schedules come from `lower_bound_counts.unit_schedules`.
     """
     stated = check_count(check, bound)
     for schedule in lower_bound_counts.unit_schedules(check, bound.collective, bound.ports):
@@ -497,7 +497,7 @@ def near_balanced_scatter(check: ClaimCheck) -> None:
 
 @checks("FA.Tab3.allport-near-1-time", memory=Memory(2 * BYTES_PER_ROW))
 def rule_9_exchange(check: ClaimCheck) -> None:
-    """Check the number of steps of the alltoall that serves one necklace after the other (Rule 9).
+    """Check how many steps the alltoall of Rule 9 takes, which serves necklace after necklace.
 
     The number must equal the sum of the necklaces' distances from 12..n, and a closed form. The
     number divided by the lower bound must have the stated order of growth.

@@ -289,7 +289,7 @@ def links_are_loaded_evenly(check: ClaimCheck) -> None:
     mean = common.exact_array(step.sum() / step.size for step in loads)
     step = np.arange(1, len(loads) + 1)[:, None, None]
     what = "messages on the link"
-    # If all nodes have the same loads, only those of the first node are compared.
+    # If all nodes have the same loads, only the loads of the first node are compared.
     link = tuple(ends[: counts.shape[1]] for ends in check.links)
     check.equal(what, loads, mean[:, None, None], step=step, link=link, of=schedule)
     of_class = class_loads(check, ONE_TREE)

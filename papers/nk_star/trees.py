@@ -131,8 +131,8 @@ def leaves_are_balanced(check: ClaimCheck, tree: Forest) -> None:
     parents, levels = parents_and_levels(check, tree)
     leaf = leaves(parents)
     depth = levels[leaf].astype(np.int64)
-    # To get the smallest counterexample, the other leaf is the first whose level differs by more
-    # than 1 or, if there is none, the first whose level differs most.
+    # To get the smallest counterexample, the other leaf is the first leaf whose level differs by
+    # more than 1 or, if no leaf does, the first leaf whose level differs most.
     other = np.zeros(len(leaf), dtype=np.intp)
     for value in np.unique(depth):
         difference = np.abs(depth - value)

@@ -97,7 +97,7 @@ STREAMS = Memory(BYTES_PER_ROW * max(LENGTHS))
 
 @dataclass(frozen=True)
 class PortModel:
-    """The number of steps of a stream of M messages (repeated broadcasts) under a port model.
+    """How many steps a stream of M messages (M repeated broadcasts) takes under a port model.
 
     Attributes:
         ports: the port model.

@@ -65,8 +65,8 @@ def algorithm1(ports: str = "all") -> Provider[Execution]:
 def algorithm2(ports: str = "all", base: str = "greedy") -> Provider[Execution]:
     """Return a provider of executions of Algorithm 2, an allgather along several trees per source.
 
-    The trees are dimension changes of the tree of the construction ``base``. Section 5.2 of the
-    paper describes the one-port form of Algorithm 2.
+    The construction ``base`` builds a tree, and its dimension changes are the trees of a source.
+    Section 5.2 of the paper describes the one-port form of Algorithm 2.
     """
     return executions("allgather", "dimension-change", ports=ports, base=base)
 

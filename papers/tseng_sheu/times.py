@@ -400,7 +400,7 @@ def allport_terms(check: ClaimCheck) -> None:
 def transmission_improves(check: ClaimCheck) -> None:
     """Check that Theorems 1 and 2 improve on earlier broadcast times by factors n and log n.
 
-    The earlier broadcasts are those of Sheu et al. [16] and [17]. Constant factors are ignored.
+    Sheu et al. [16] and [17] describe the earlier broadcasts. Constant factors are ignored.
     """
     collectives.check_sheu93(check)
     collectives.check_algorithm1(check)
