@@ -29,7 +29,7 @@ Cuts = NDArray[np.bool_]
 #: A faulty node, or the two ends of a faulty link.
 FaultyPart = int | tuple[int, int]
 _SEED = 1996
-_MAX_SETS = 3_000  # for more pairs of faults than this, half as many pairs are drawn
+_MAX_SETS = 3_000  # maximum number of fault pairs that are all tried; else half of it is drawn
 
 
 def describe_fault(network: CachedTopology, fault: FaultyPart) -> str:
